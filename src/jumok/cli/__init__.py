@@ -1,0 +1,1 @@
+"""The command line: words to one function call to printed text."""

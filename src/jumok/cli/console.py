@@ -1,0 +1,111 @@
+"""What a person sees while work goes on: a bar on a terminal, a plain line now and then in a log."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import click
+
+from jumok.progress import Progress, silent
+
+PLAIN_SECONDS = 30.0
+
+
+def stderr_is_live() -> bool:
+    """Whether stderr is a terminal that can redraw a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def wants_colour(stream_is_terminal: bool) -> bool:  # noqa: FBT001
+    """The usual rules: NO_COLOR switches off, FORCE_COLOR on, else only on a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream_is_terminal and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str) -> None:
+    """One line to stderr: everything that is not the result."""
+    click.echo(text, err=True)
+
+
+def stamp() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def duration(seconds: float) -> str:
+    """`41s`, `11m02s`, `3h05m`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+@contextmanager
+def progress_display(*, quiet: bool = False) -> Iterator[Progress]:
+    """Shows every kind of work reported to it until the block ends."""
+    if quiet:
+        yield silent
+    elif stderr_is_live():
+        with live_bars() as report:
+            yield report
+    else:
+        yield PlainLines()
+
+
+@contextmanager
+def live_bars() -> Iterator[Progress]:
+    """One bar per kind of work, with rate and remaining time."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import (
+        Progress as Bars,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bars(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    ) as bars:
+        tasks: dict[str, object] = {}
+
+        def report(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+
+        yield report
+
+
+class PlainLines:
+    """A line every 30 seconds or 1 %, whichever is later, and one at the end."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, tuple[float, float]] = {}  # what -> (time, share) of the last line
+        self.began: dict[str, float] = {}
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        began = self.began.setdefault(what, now)
+        then, share_then = self.last.setdefault(what, (now, 0.0))
+        share = done / total if total else 0.0
+        finished = total is not None and done >= total
+        if finished and now - began < 2:
+            return  # too quick to be worth a line
+        if finished or (now - then >= PLAIN_SECONDS and (total is None or share - share_then >= 0.01)):
+            self.last[what] = (now, share)
+            rate = done / max(now - began, 1e-9)
+            left = f" left={duration((total - done) / rate)}" if total and rate and not finished else ""
+            of = f"/{total}" if total else ""
+            say(f"{stamp()} {what} {done}{of} rate={rate:.0f}/s{left}")

@@ -1,0 +1,331 @@
+"""Every setting of a run, as frozen dataclasses. An object that exists is valid. No torch, no files."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from jumok.errors import ConfigError
+
+Arch = Literal["rnn", "luong", "transformer"]
+ARCHS: tuple[Arch, ...] = ("rnn", "luong", "transformer")
+
+STRICT = {"extra": "forbid"}  # pydantic reads these classes at the edge; unknown keys are errors there
+
+
+def require(holds: bool, key: str, value: object, advice: str) -> None:  # noqa: FBT001
+    """Refuse a setting that cannot work, by its full name."""
+    if not holds:
+        raise ConfigError(f"{key}={value} cannot work", hint=advice)
+
+
+def _check_share(key: str, value: float) -> None:
+    require(0 <= value < 1, key, value, "choose a share from 0 up to, but not including, 1")
+
+
+def _check_positive(**values: float) -> None:
+    for key, value in values.items():
+        require(value > 0, key.replace("__", "."), value, "choose a number above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RnnConfig:
+    """RNN encoder-decoder joined by one fixed vector (Cho et al. 2014; Sutskever et al. 2014)."""
+
+    arch: Literal["rnn"] = "rnn"
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """Recurrent cell: plain tanh, GRU or LSTM."""
+    width: int = 256
+    """Width D of embeddings and states."""
+    layers: int = 1
+    """Recurrent layers in the encoder and again in the decoder."""
+    bidirectional: bool = False
+    """The encoder also reads from right to left; each direction has half the width."""
+    dropout: float = 0.1
+    tied: bool = True
+    """The output projection is the transposed target embedding."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_recurrent(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LuongConfig:
+    """RNN encoder-decoder with global attention (Luong et al. 2015)."""
+
+    arch: Literal["luong"] = "luong"
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """Recurrent cell: plain tanh, GRU or LSTM."""
+    width: int = 256
+    """Width D of embeddings and states."""
+    layers: int = 1
+    """Recurrent layers in the encoder and again in the decoder."""
+    bidirectional: bool = True
+    """The encoder also reads from right to left; each direction has half the width."""
+    dropout: float = 0.1
+    tied: bool = True
+    """The output projection is the transposed target embedding."""
+    score: Literal["dot", "general", "concat"] = "general"
+    """How a decoder state is compared with an encoder state."""
+    input_feeding: bool = False
+    """Feed the attentional state to the next step. Slower: training loops over time."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_recurrent(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerConfig:
+    """Transformer encoder-decoder (Vaswani et al. 2017). The defaults are the paper's base model."""
+
+    arch: Literal["transformer"] = "transformer"
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    width: int = 512
+    """Model width D; must be a multiple of `heads`."""
+    heads: int = 8
+    feedforward: int = 2048
+    """Inner width of the position-wise feed-forward network."""
+    dropout: float = 0.1
+    norm: Literal["post", "pre"] = "post"
+    """Layer norm after each residual sum (the paper) or before each sub-layer."""
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    max_positions: int = 1024
+    """Rows of the table of learned positions; the other kinds have no limit."""
+    projection: Literal["merged", "split"] = "merged"
+    """Project Q, K, V of all heads with one matrix each side, or with one matrix per head."""
+    tied: bool = True
+    """The output projection is the transposed target embedding."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_positive(
+            model__encoder_layers=self.encoder_layers,
+            model__decoder_layers=self.decoder_layers,
+            model__width=self.width,
+            model__heads=self.heads,
+            model__feedforward=self.feedforward,
+            model__max_positions=self.max_positions,
+        )
+        _check_share("model.dropout", self.dropout)
+        if self.width % self.heads:
+            near = self.width - self.width % self.heads
+            raise ConfigError(
+                f"model.width={self.width} does not split into model.heads={self.heads} equal heads",
+                hint=f"set model.width to {near or self.heads} or {near + self.heads}, or change model.heads",
+            )
+        require(
+            self.positions != "rotary" or (self.width // self.heads) % 2 == 0,
+            "model.positions",
+            "rotary",
+            "rotary positions turn pairs of numbers: model.width / model.heads must be even",
+        )
+        require(
+            self.positions != "sinusoidal" or self.width % 2 == 0,
+            "model.width",
+            self.width,
+            "sinusoidal positions come in pairs of sine and cosine: choose an even width",
+        )
+
+
+ModelConfig = RnnConfig | LuongConfig | TransformerConfig
+
+
+def _check_recurrent(config: RnnConfig | LuongConfig) -> None:
+    _check_positive(model__width=config.width, model__layers=config.layers)
+    _check_share("model.dropout", config.dropout)
+    require(
+        not config.bidirectional or config.width % 2 == 0,
+        "model.width",
+        config.width,
+        "a bidirectional encoder gives half of the width to each direction: choose an even number",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextConfig:
+    """How text becomes ids."""
+
+    kind: Literal["bpe", "char"] = "bpe"
+    """Byte-pair pieces, or single characters."""
+    vocabulary: int = 8000
+    """Largest number of pieces, the 4 special and 256 byte pieces included."""
+    shared: bool = True
+    """One vocabulary for both sides, or one for each."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        require(
+            self.vocabulary >= 300,
+            "text.vocabulary",
+            self.vocabulary,
+            "260 places belong to the special and byte pieces: choose 300 or more",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataConfig:
+    """Which text to learn from."""
+
+    name: str = ""
+    """A data set that comes with the package, instead of files."""
+    source: str = ""
+    """Source lines; or one TSV or JSONL file with both sides and no `target`."""
+    target: str = ""
+    valid_source: str = ""
+    """Validation files; when not given, pairs are held out from the training files."""
+    valid_target: str = ""
+    hold_out: int = 0
+    """Pairs to hold out for validation when no files are given; 0 lets the plan choose."""
+    source_language: str = ""
+    target_language: str = ""
+    max_length: int = 128
+    """Pairs with more pieces than this on a side are left out of training."""
+    encoding_errors: Literal["strict", "replace"] = "strict"
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_positive(data__max_length=self.max_length)
+        require(self.hold_out >= 0, "data.hold_out", self.hold_out, "choose 0 or more pairs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingConfig:
+    """How the weights are found."""
+
+    batch_tokens: int = 4096
+    """Padded source + target pieces in one update, over all micro-batches."""
+    accumulate: int = 1
+    """Micro-batches per update; each has `batch_tokens / accumulate` pieces."""
+    max_steps: int = 100_000
+    time_limit: float = 0.0
+    """Seconds of training; 0 means no limit. The schedule then ends with the time."""
+    optimizer: Literal["sgd", "adam", "adamw", "muon"] = "adamw"
+    lr: float = 1e-3
+    """Peak learning rate."""
+    schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
+    warmup: int = 1000
+    """Steps of linear rise to the peak."""
+    cooldown: float = 0.2
+    """Share of the run, at its end, over which the rate falls linearly to zero; 0 for none."""
+    momentum: float = 0.9
+    """Momentum of sgd; the first moment's decay of adam, adamw and muon."""
+    beta2: float = 0.98
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    """Largest gradient norm; 0 switches clipping off."""
+    label_smoothing: float = 0.1
+    teacher_forcing: float = 1.0
+    """Share of decoder inputs taken from the reference; the rest are the model's own predictions."""
+    ema: float = 0.0
+    """Decay of the moving average of the weights that validation and the saved model use; 0 for none."""
+    average: int = 0
+    """Average this many last checkpoints into the final model, if that validates better; 0 for none."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """bf16 where the machine computes it natively, or as told."""
+    log_every: int = 50
+    validate_every: int = 500
+    save_every: int = 500
+    patience: int = 8
+    """Stop after this many validations without a better score; 0 never stops early."""
+    metric: Literal["bleu", "chrf", "exact", "loss"] = "bleu"
+    """What makes a checkpoint the best."""
+    valid_sentences: int = 500
+    """Validation sentences to translate each time; the loss always uses all of them."""
+    threads: int = 0
+    """CPU threads; 0 lets jumok choose."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_positive(
+            training__batch_tokens=self.batch_tokens,
+            training__accumulate=self.accumulate,
+            training__max_steps=self.max_steps,
+            training__lr=self.lr,
+            training__log_every=self.log_every,
+            training__validate_every=self.validate_every,
+            training__save_every=self.save_every,
+            training__valid_sentences=self.valid_sentences,
+        )
+        for name in ("time_limit", "warmup", "weight_decay", "clip", "average", "patience", "threads"):
+            value = getattr(self, name)
+            require(value >= 0, f"training.{name}", value, "choose 0 or more")
+        for name in ("momentum", "beta2", "label_smoothing", "ema"):
+            _check_share(f"training.{name}", getattr(self, name))
+        for name in ("teacher_forcing", "cooldown"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"training.{name}", value, "choose a share from 0 to 1")
+        require(
+            self.warmup < self.max_steps or self.schedule == "constant",
+            "training.warmup",
+            self.warmup,
+            f"the run ends after {self.max_steps} steps, before the rate reaches its peak: "
+            "choose a warm-up well below training.max_steps",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodingConfig:
+    """How text is searched for."""
+
+    beam: int = 5
+    """Hypotheses kept per sentence; 1 is greedy search."""
+    n_best: int = 1
+    """Answers per sentence."""
+    length_penalty: float = 1.0
+    """Exponent of ((5 + length) / 6) that a hypothesis' log-probability is divided by."""
+    max_len: int = 256
+    """Most pieces of an answer; shorter sources get a smaller bound of their own."""
+    min_len: int = 0
+    no_repeat_ngram: int = 0
+    """Never produce the same run of this many pieces twice; 0 allows it."""
+    sample: bool = False
+    """Draw pieces at random instead of searching for the best."""
+    temperature: float = 1.0
+    top_k: int = 0
+    """Draw only from this many best pieces; 0 for all."""
+    top_p: float = 1.0
+    """Draw only from the best pieces that together have this probability."""
+    seed: int = 42
+    batch_tokens: int = 4096
+    """Padded source pieces, times the beam, in one batch."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_positive(
+            decoding__beam=self.beam,
+            decoding__n_best=self.n_best,
+            decoding__max_len=self.max_len,
+            decoding__temperature=self.temperature,
+            decoding__batch_tokens=self.batch_tokens,
+        )
+        for name in ("length_penalty", "min_len", "no_repeat_ngram", "top_k"):
+            value = getattr(self, name)
+            require(value >= 0, f"decoding.{name}", value, "choose 0 or more")
+        require(0 < self.top_p <= 1, "decoding.top_p", self.top_p, "choose a share above 0, up to 1")
+        require(
+            self.min_len <= self.max_len,
+            "decoding.min_len",
+            self.min_len,
+            f"it is above decoding.max_len={self.max_len}",
+        )
+        require(
+            self.sample or self.n_best <= self.beam,
+            "decoding.n_best",
+            self.n_best,
+            f"a beam of {self.beam} gives at most {self.beam} answers: raise decoding.beam",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """Everything that decides a run, besides the data itself."""
+
+    model: ModelConfig = field(default_factory=TransformerConfig)
+    text: TextConfig = field(default_factory=TextConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    seed: int = 42
+    """Drives every random choice of the run."""
+    __pydantic_config__: ClassVar = STRICT

@@ -1,0 +1,1 @@
+"""Files to ids on disk to batches."""

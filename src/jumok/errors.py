@@ -1,0 +1,86 @@
+"""Every error a user can cause. Each says what is wrong, where, and what to do.
+
+Error
+├── ConfigError         a setting or option cannot work                       exit 2
+├── LimitError          an input is larger than a stated limit                exit 2
+├── DataError           a text file cannot be read or used                    exit 3
+├── ModelError          a model folder cannot be read or used                 exit 3
+│   └── TokenizerFileError
+├── ThresholdError      a stated threshold was not met                        exit 4
+└── RunError            failed while running (disk full, diverged, …)         exit 1
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import ClassVar
+
+
+class Error(Exception):
+    """Root of everything jumok raises on purpose.
+
+    `message` says what happened, `where` names the file, line or key, `hint` what to try, `code` is one
+    stable word for programs.
+    """
+
+    exit_code: ClassVar[int] = 1
+    default_code: ClassVar[str] = "failed"
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "", code: str = "") -> None:
+        super().__init__(message)
+        self.message, self.where, self.hint = message, where, hint
+        self.code = code or self.default_code
+
+    def __str__(self) -> str:
+        return "\n  ".join(part for part in (self.message, self.where, self.hint) if part)
+
+
+class ConfigError(Error, ValueError):
+    """The configuration cannot work; the message says what to change."""
+
+    exit_code = 2
+    default_code = "bad_config"
+
+
+class LimitError(Error, ValueError):
+    """An input is larger than a stated limit."""
+
+    exit_code = 2
+    default_code = "too_large"
+
+
+class DataError(Error):
+    """The data cannot be used; the message names file and line."""
+
+    exit_code = 3
+    default_code = "bad_data"
+
+
+class ModelError(Error):
+    """The model folder cannot be used; the message names the file."""
+
+    exit_code = 3
+    default_code = "bad_model"
+
+
+class TokenizerFileError(ModelError):
+    """A tokenizer file is damaged, hostile or belongs to another model."""
+
+    default_code = "bad_tokenizer"
+
+
+class ThresholdError(Error):
+    """A threshold that the user stated was not met."""
+
+    exit_code = 4
+    default_code = "threshold"
+
+
+class RunError(Error):
+    """Something failed while running."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint that offers the closest known name, or lists them all when none is close."""
+    known = sorted(names)
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

@@ -1,0 +1,236 @@
+"""A translator and a test set to one report: quality, quality by length, speed."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Protocol
+from unicodedata import normalize
+
+import numpy as np
+
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation.lengths import Bins, Group, group_by_length
+from jumok.evaluation.metrics import Statistics, bleu_tokenizer, check_names, measure, perplexity
+from jumok.evaluation.report import Bin, Evaluation, Speed, compare_evaluations
+from jumok.evaluation.significance import RESAMPLES, metric_of
+from jumok.progress import Progress, silent
+
+__all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
+
+CHUNK = 512  # sentences between two reports of progress
+EXAMPLES = 3  # per length bin
+
+
+class Translates(Protocol):
+    """What evaluation needs of a Translator."""
+
+    @property
+    def translate(self) -> Callable[..., Any]:
+        """Texts and decoding options to results with a `text` each."""
+        ...
+
+    @property
+    def score(self) -> Callable[..., Any]:
+        """Sources and targets to one result per pair, with its summed log-probability and tokens."""
+        ...
+
+
+def evaluate(  # noqa: PLR0913  the options of a test, each with a default that suits most
+    translator: Translates,
+    sources: Sequence[str],
+    references: Sequence[str],
+    *,
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    by_length: bool = True,
+    bins: Bins = None,
+    bootstrap: int = RESAMPLES,
+    name: str = "",
+    data: str = "test",
+    language: str = "",
+    progress: Progress = silent,
+    **decode: Any,
+) -> Evaluation:
+    """Translate the sources and score the result against the references.
+
+    Metric names are those of `metrics.LABELS`; `ppl` also asks the model how probable the references are.
+    `language` is the target's code and decides how BLEU splits words. Other options are those of decoding.
+    """
+    names = check_names(metrics)
+    _check_pairs(sources, references)
+    hypotheses, speed = _translate(translator, sources, decode, progress)
+    known = {"ppl": _perplexity(translator, sources, references, progress)} if "ppl" in names else {}
+    test = _Test(name, data, tuple(sources), tuple(references), tuple(hypotheses))
+    plan = _Plan(names, bins, by_length, bootstrap, language)
+    return _report(test, plan, known, decode=decode, speed=speed, progress=progress)
+
+
+def score_texts(  # noqa: PLR0913  as above
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str] | None = None,
+    *,
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    by_length: bool = True,
+    bins: Bins = None,
+    bootstrap: int = RESAMPLES,
+    name: str = "",
+    data: str = "test",
+    language: str = "",
+    progress: Progress = silent,
+) -> Evaluation:
+    """Score lines that are already translated; without sources there are no length bins."""
+    _check_pairs(hypotheses, references, "hypotheses")
+    if sources is not None:
+        _check_pairs(sources, references)
+    test = _Test(name, data, tuple(sources or ("",) * len(references)), tuple(references), tuple(hypotheses))
+    plan = _Plan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
+    return _report(test, plan, {}, decode={}, speed=None, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    name: str
+    data: str
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+    hypotheses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    metrics: tuple[str, ...]
+    bins: Bins
+    by_length: bool
+    bootstrap: int
+    language: str
+
+    def __post_init__(self) -> None:
+        if self.bootstrap < 0:
+            raise ConfigError(
+                f"{self.bootstrap} resamples cannot work",
+                hint="choose 0 for no intervals, or 1000 for good ones",
+                code="bad_bootstrap",
+            )
+
+
+def _report(
+    test: _Test,
+    plan: _Plan,
+    known: Mapping[str, Statistics],
+    *,
+    decode: Mapping[str, Any],
+    speed: Speed | None,
+    progress: Progress,
+) -> Evaluation:
+    statistics, notes = _measure_all(test, plan, known, progress)
+    unit, groups = group_by_length(test.sources, plan.bins) if plan.by_length else (None, [])
+    bins = []
+    for done, group in enumerate(groups):
+        progress("intervals by length", done, len(groups))
+        bins.append(_bin(test, group, statistics, plan.bootstrap))
+    digest = sha256("\n".join((*test.sources, *test.references)).encode("utf-8", "surrogatepass"))
+    return Evaluation(
+        model=test.name,
+        data=test.data,
+        sha256=digest.hexdigest(),
+        decode=dict(decode),
+        metrics={name: metric_of(one, plan.bootstrap) for name, one in statistics.items()},
+        length_ratio=_length_ratio(test.hypotheses, test.references),
+        length_unit=unit,
+        bins=tuple(bins),
+        bootstrap=plan.bootstrap,
+        speed=speed,
+        notes=notes,
+        sources=test.sources,
+        references=test.references,
+        hypotheses=test.hypotheses,
+        statistics=statistics,
+    )
+
+
+def _measure_all(
+    test: _Test, plan: _Plan, known: Mapping[str, Statistics], progress: Progress
+) -> tuple[dict[str, Statistics], tuple[str, ...]]:
+    """Statistics by metric name in the order asked for, and what a reader should know about them.
+
+    Both sides are compared in NFC, the form in which models read and write.
+    """
+    hypotheses = [normalize("NFC", text) for text in test.hypotheses]
+    references = [normalize("NFC", text) for text in test.references]
+    composed = (tuple(hypotheses), tuple(references)) != (test.hypotheses, test.references)
+    tokenize, note = bleu_tokenizer(plan.language) if "bleu" in plan.metrics else ("13a", "")
+    statistics = {}
+    for done, name in enumerate(plan.metrics):
+        progress("metrics", done, len(plan.metrics))
+        statistics[name] = known.get(name) or measure(name, hypotheses, references, tokenize=tokenize)
+    progress("metrics", len(plan.metrics), len(plan.metrics))
+    notes = (
+        note,
+        "some texts were not in Unicode NFC and were brought to it before scoring" if composed else "",
+    )
+    return statistics, tuple(filter(None, notes))
+
+
+def _bin(test: _Test, group: Group, statistics: Mapping[str, Statistics], bootstrap: int) -> Bin:
+    spread = np.linspace(0, len(group.sentences) - 1, EXAMPLES).round().astype(np.int64)
+    return Bin(
+        group=group,
+        metrics={name: metric_of(one.select(group.sentences), bootstrap) for name, one in statistics.items()},
+        length_ratio=_length_ratio(
+            [test.hypotheses[line] for line in group.sentences],
+            [test.references[line] for line in group.sentences],
+        ),
+        examples=tuple(dict.fromkeys(group.sentences[spread].tolist())),
+    )
+
+
+def _translate(
+    translator: Translates, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
+) -> tuple[list[str], Speed]:
+    """Longest sources first: batches hold similar lengths, and the time left is not promised too low."""
+    order = sorted(range(len(sources)), key=lambda line: len(sources[line]), reverse=True)
+    hypotheses, tokens, began = [""] * len(sources), 0, time.perf_counter()
+    for start in range(0, len(order), CHUNK):
+        progress("translate", start, len(order))
+        lines = order[start : start + CHUNK]
+        for line, result in zip(
+            lines, translator.translate([sources[line] for line in lines], **decode), strict=True
+        ):
+            hypotheses[line] = result.text
+            tokens += len(result.tokens)
+    progress("translate", len(order), len(order))
+    wall = time.perf_counter() - began
+    return hypotheses, Speed(len(order) / wall, tokens / wall, wall)
+
+
+def _perplexity(
+    translator: Translates, sources: Sequence[str], references: Sequence[str], progress: Progress
+) -> Statistics:
+    log_probs: list[float] = []
+    tokens: list[int] = []
+    for start in range(0, len(sources), CHUNK):
+        progress("perplexity", start, len(sources))
+        lines = slice(start, start + CHUNK)
+        for result in translator.score(sources[lines], references[lines]):
+            log_probs.append(result.score)
+            tokens.append(len(result.tokens))
+    progress("perplexity", len(sources), len(sources))
+    return perplexity(log_probs, tokens)
+
+
+def _check_pairs(sources: Sequence[str], references: Sequence[str], what: str = "sources") -> None:
+    if not references or not sources:
+        raise DataError(
+            "there are no sentences to evaluate", hint="give at least one line", code="empty_data"
+        )
+    if len(sources) != len(references):
+        raise DataError(
+            f"there are {len(sources):,} {what} and {len(references):,} references",
+            hint="line n of one must answer line n of the other: look for a missing or a broken line",
+            code="unequal_files",
+        )
+
+
+def _length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    return sum(map(len, hypotheses)) / max(sum(map(len, references)), 1)

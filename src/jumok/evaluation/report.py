@@ -1,0 +1,122 @@
+"""What an evaluation found: a value that can be printed, stored as JSON and compared with another."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from jumok.errors import DataError
+from jumok.evaluation.lengths import Group, Unit
+from jumok.evaluation.metrics import Metric, Statistics
+from jumok.evaluation.significance import Comparison, paired_test
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Quality of the sentences of one length."""
+
+    group: Group
+    metrics: Mapping[str, Metric]
+    length_ratio: float
+    examples: tuple[int, ...]
+    """Sentence numbers from 0, spread evenly over the bin."""
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name, metric in self.metrics.items():
+            values[name] = _finite(metric.value)
+            values[f"{name}_ci95"] = _bounds(metric)
+        size = {"lo": self.group.lo, "hi": self.group.hi, "n": len(self.group.sentences)}
+        rest = {"length_ratio": self.length_ratio, "thin": self.group.thin, "examples": list(self.examples)}
+        return size | values | rest
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast the test set was translated, end to end."""
+
+    sentences_per_s: float
+    target_tokens_per_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """How good one system's translations of one test set are. `to_dict` is schema eval/1."""
+
+    model: str
+    data: str
+    sha256: str
+    """Of sources and references: equal means the same test set."""
+    decode: Mapping[str, Any]
+    metrics: Mapping[str, Metric]
+    length_ratio: float
+    """Characters of the hypotheses per character of the references."""
+    length_unit: Unit | None
+    bins: tuple[Bin, ...]
+    bootstrap: int
+    speed: Speed | None
+    notes: tuple[str, ...]
+    sources: tuple[str, ...] = field(repr=False)
+    references: tuple[str, ...] = field(repr=False)
+    hypotheses: tuple[str, ...] = field(repr=False)
+    statistics: Mapping[str, Statistics] = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values only; nothing in it is NaN or infinite."""
+        by_length = {"unit": self.length_unit, "bins": [one.to_dict() for one in self.bins]}
+        return {
+            "schema": "eval/1",
+            "model": self.model,
+            "data": {"name": self.data, "n": len(self.references), "sha256": self.sha256},
+            "decode": dict(self.decode),
+            "metrics": {
+                name: {"value": _finite(one.value), "ci95": _bounds(one), "signature": one.signature}
+                for name, one in self.metrics.items()
+            },
+            "length_ratio": self.length_ratio,
+            "by_length": by_length if self.bins else None,
+            "speed": asdict(self.speed) if self.speed else None,
+            "examples": [self._example(line) for one in self.bins for line in one.examples],
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def _example(self, line: int) -> dict[str, Any]:
+        texts = {"source": self.sources, "reference": self.references, "hypothesis": self.hypotheses}
+        return {"line": line} | {side: lines[line] for side, lines in texts.items()}
+
+
+def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:
+    """Each system against the one before it, in every metric that both measured in the same way.
+
+    All must be of one test set; the resamples are then the same for all.
+    """
+    comparisons = []
+    for before, after in pairwise(evaluations):
+        if before.sha256 != after.sha256:
+            raise DataError(
+                f"{after.model} and {before.model} were evaluated on different test sets",
+                where=f"sha256 {after.sha256[:12]}… and {before.sha256[:12]}…",
+                hint="evaluate both on the same sources and references",
+                code="different_data",
+            )
+        resamples = min(before.bootstrap, after.bootstrap)
+        for name, ours in after.statistics.items():
+            theirs = before.statistics.get(name)
+            if resamples and theirs and theirs.signature == ours.signature:
+                delta, p = paired_test(theirs, ours, resamples)
+                comparisons.append(Comparison(name, before.model, after.model, delta, p, resamples))
+    return comparisons
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _bounds(metric: Metric) -> list[float | None] | None:
+    return None if metric.ci95 is None else [_finite(bound) for bound in metric.ci95]

@@ -1,0 +1,275 @@
+"""What a model costs, by formula: parameters, FLOPs and bytes for given lengths, before anything is run.
+
+Letters of the formulas: S source and T target length, D width, F inner width of the feed-forward network,
+H heads of K = D/H numbers, V target vocabulary, N_e encoder and N_d decoder layers, P learned positions;
+G gates of a recurrent cell (tanh 1, GRU 3, LSTM 4), N its layers, d directions of the encoder, h = D/d.
+
+A matrix product (n, m) x (m, k) takes 2·n·m·k FLOPs (a multiplication and an addition each) and leaves n·k
+numbers. Costs count the matrix products; norms, softmax and the like are less than a few percent.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.models.interface import Kind, Seq2Seq
+from jumok.nn.functional import Stages
+
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+NUMBER = 4  # bytes of a float32
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of one part of a model, with the formula that gives them."""
+
+    part: str
+    formula: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """`count` matrix products (rows, inner) x (inner, columns)."""
+
+    rows: int
+    inner: int
+    columns: int
+    count: int = 1
+
+    @property
+    def flops(self) -> int:
+        return 2 * self.rows * self.inner * self.columns * self.count
+
+    @property
+    def numbers(self) -> int:
+        return self.rows * self.columns * self.count
+
+
+@dataclass(frozen=True)
+class Work:
+    """One part of a forward pass: its FLOPs by formula, and the matrix products that they are."""
+
+    part: str
+    formula: str
+    products: tuple[Product, ...]
+
+    @property
+    def flops(self) -> int:
+        return sum(product.flops for product in self.products)
+
+    @property
+    def numbers(self) -> int:
+        return sum(product.numbers for product in self.products)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One teacher-forced forward pass of one pair of sentences, in float32."""
+
+    source_length: int
+    target_length: int
+    work: tuple[Work, ...]
+    state_bytes: int
+    """What decoding keeps for one hypothesis after T steps: cached keys and values, or recurrent states."""
+
+    @property
+    def flops(self) -> int:
+        return sum(work.flops for work in self.work)
+
+    @property
+    def activation_bytes(self) -> int:
+        """What the matrix products leave; training keeps it until the backward pass."""
+        return NUMBER * sum(work.numbers for work in self.work)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "source_length": self.source_length,
+            "target_length": self.target_length,
+            "flops": self.flops,
+            "activation_bytes": self.activation_bytes,
+            "state_bytes": self.state_bytes,
+            "parts": [{"part": w.part, "formula": w.formula, "flops": w.flops} for w in self.work],
+        }
+
+
+def parameters(
+    config: ModelConfig, source_vocab: int, target_vocab: int, *, shared: bool
+) -> tuple[Parameters, ...]:
+    """Every part of a model with its exact number of parameters.
+
+    embedding      V·D, once for a shared vocabulary, else for each side
+    encoder RNN    N·d·G·h·(D + h + 2) with h = D/d           torch's cells have two biases
+    decoder RNN    G·D·(D_in + D + 2) + (N-1)·G·D·(2D + 2)    D_in = 2D with input feeding, else D
+    Luong          W_a: 0 dot, D² general, 2D² + D concat; W_c: 2D²
+    encoder layer  4(D² + D) attention + 2DF + F + D feed-forward + 2·2D norms
+    decoder layer  8(D² + D) attention + 2DF + F + D feed-forward + 3·2D norms
+    positions      2·P·D when learned; pre-norm ends each stack with one more norm, 2·2D
+    output         D·V, none when tied
+    """
+    D, V = config.width, target_vocab
+    rows, formula = (V, "V·D") if shared else (source_vocab + V, "(V_s + V_t)·D")
+    embedding = Parameters("embedding", formula, rows * D)
+    output = Parameters("output", "tied" if config.tied else "D·V", 0 if config.tied else D * V)
+    match config:
+        case TransformerConfig():
+            return (embedding, *_transformer_parameters(config), output)
+        case RnnConfig() | LuongConfig():
+            return (embedding, *_recurrent_parameters(config), output)
+        case _:
+            assert_never(config)
+
+
+def _recurrent_parameters(config: RnnConfig | LuongConfig) -> Iterator[Parameters]:
+    D, N, G = config.width, config.layers, GATES[config.cell]
+    d = 2 if config.bidirectional else 1
+    h = D // d
+    yield Parameters("encoder", "N·d·G·h·(D + h + 2)", N * d * G * h * (D + h + 2))
+    D_in = _decoder_input(config)
+    first, later = G * D * (D_in + D + 2), G * D * (2 * D + 2)
+    yield Parameters("decoder", "G·D·(D_in + D + 2) + (N-1)·G·D·(2D + 2)", first + (N - 1) * later)
+    if isinstance(config, LuongConfig):
+        formula, scores = {
+            "dot": ("2D²", 0),
+            "general": ("D² + 2D²", D * D),
+            "concat": ("2D² + D + 2D²", 2 * D * D + D),
+        }[config.score]
+        yield Parameters("attention", formula, scores + 2 * D * D)
+
+
+def _transformer_parameters(config: TransformerConfig) -> Iterator[Parameters]:
+    D, F, N_e, N_d = config.width, config.feedforward, config.encoder_layers, config.decoder_layers
+    attention = 4 * (D * D + D)
+    feedforward = 2 * D * F + F + D
+    norms = 2 * N_e + 3 * N_d + (2 if config.norm == "pre" else 0)
+    yield Parameters("attention", "(N_e + 2N_d)·4(D² + D)", (N_e + 2 * N_d) * attention)
+    yield Parameters("feed-forward", "(N_e + N_d)·(2DF + F + D)", (N_e + N_d) * feedforward)
+    last = " + 2" if config.norm == "pre" else ""
+    yield Parameters("norms", f"(2N_e + 3N_d{last})·2D", norms * 2 * D)
+    if config.positions == "learned":
+        yield Parameters("positions", "2·P·D", 2 * config.max_positions * D)
+
+
+def forward_cost(config: ModelConfig, source_length: int, target_length: int, target_vocab: int) -> Cost:
+    """FLOPs and bytes of one forward pass, by part.
+
+    Transformer   projections   8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²    K, V of cross-attention: S rows
+                  attention     4·D·(N_e·S² + N_d·T² + N_d·T·S)          the n²·d of the paper's table 1
+                  feed-forward  4·D·F·(N_e·S + N_d·T)
+    RNN           encoder       2·N·d·S·G·h·(D + h),  decoder 2·T·G·D·(D_in + D) for each layer
+    Luong         scores        2·T·S·D, with W_a + 2·T·D²; context 2·T·S·D; W_c 4·T·D²
+    all           output        2·T·D·V
+    """
+    S, T, D = source_length, target_length, config.width
+    output = Work("output", "2·T·D·V", (Product(T, D, target_vocab),))
+    match config:
+        case TransformerConfig():
+            work = (*_transformer_work(config, S, T), output)
+        case RnnConfig() | LuongConfig():
+            work = (*_recurrent_work(config, S, T), output)
+        case _:
+            assert_never(config)
+    return Cost(S, T, work, NUMBER * _state_numbers(config, S, T))
+
+
+def _recurrent_work(config: RnnConfig | LuongConfig, S: int, T: int) -> Iterator[Work]:
+    D, N, G = config.width, config.layers, GATES[config.cell]
+    d = 2 if config.bidirectional else 1
+    h = D // d
+    yield Work("encoder", "2·N·d·S·G·h·(D + h)", (Product(S, D, G * h, N * d), Product(S, h, G * h, N * d)))
+    first = (Product(T, _decoder_input(config), G * D), Product(T, D, G * D))
+    yield Work(
+        "decoder",
+        "2·T·G·D·(D_in + D) + (N-1)·2·T·G·D·2D",
+        (*first, Product(T, D, G * D, 2 * (N - 1))),
+    )
+    if isinstance(config, LuongConfig):
+        yield from _luong_work(config, S, T)
+
+
+def _luong_work(config: LuongConfig, S: int, T: int) -> Iterator[Work]:
+    D = config.width
+    compare = Product(T, D, S)
+    match config.score:
+        case "dot":
+            yield Work("scores", "2·T·S·D", (compare,))
+        case "general":
+            yield Work("scores", "2·T·D² + 2·T·S·D", (Product(T, D, D), compare))
+        case "concat":
+            # With input feeding each step projects the memory again.
+            again = T if config.input_feeding else 1
+            sides = (Product(T, D, D), Product(S, D, D, again))
+            yield Work("scores", "2·T·D² + 2·S·D² + 2·T·S·D", (*sides, compare))
+    yield Work("context", "2·T·S·D", (Product(T, S, D),))
+    yield Work("[c; s] W_c", "4·T·D²", (Product(T, 2 * D, D),))
+
+
+def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Work]:
+    D, F, H, N_e, N_d = (
+        config.width,
+        config.feedforward,
+        config.heads,
+        config.encoder_layers,
+        config.decoder_layers,
+    )
+    K = D // H
+    yield Work(
+        "projections",
+        "8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²",
+        (
+            Product(S, D, D, 4 * N_e),  # Q, K, V, O of the encoder
+            Product(T, D, D, 4 * N_d),  # Q, K, V, O of masked self-attention
+            Product(T, D, D, 2 * N_d),  # Q, O of cross-attention
+            Product(S, D, D, 2 * N_d),  # K, V of cross-attention
+        ),
+    )
+    sizes = ((S, S, N_e), (T, T, N_d), (T, S, N_d))
+    attention = [(Product(q, K, k, H * N), Product(q, k, K, H * N)) for q, k, N in sizes]  # QK^T, weights V
+    formula = "4·D·(N_e·S² + N_d·T² + N_d·T·S)"
+    yield Work("attention", formula, tuple(product for pair in attention for product in pair))
+    feedforward = (Product(S, D, F, N_e), Product(S, F, D, N_e), Product(T, D, F, N_d), Product(T, F, D, N_d))
+    yield Work("feed-forward", "4·D·F·(N_e·S + N_d·T)", feedforward)
+
+
+def _state_numbers(config: ModelConfig, S: int, T: int) -> int:
+    """Numbers that decoding keeps for one hypothesis.
+
+    Transformer 2·N_d·D·(T + S): keys and values; RNN N·C·D: the last states (C is 2 for LSTM, else 1);
+    Luong the same and S·D + D: the memory and the attentional state.
+    """
+    if isinstance(config, TransformerConfig):
+        return 2 * config.decoder_layers * config.width * (T + S)
+    states = config.layers * (2 if config.cell == "lstm" else 1) * config.width
+    return states + (S + 1) * config.width if isinstance(config, LuongConfig) else states
+
+
+def _decoder_input(config: RnnConfig | LuongConfig) -> int:
+    feeding = isinstance(config, LuongConfig) and config.input_feeding
+    return 2 * config.width if feeding else config.width
+
+
+def count_parameters(model: Seq2Seq) -> int:
+    """Numbers in the model's own tensors, each counted once: what `parameters` must equal."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def measured_flops(model: Seq2Seq, source_length: int, target_length: int) -> int:
+    """FLOPs that torch counts while the model runs: what `forward_cost` predicts."""
+    # The kernels that hide their products (oneDNN's LSTM, cuDNN) take no float64 on a CPU.
+    twin = deepcopy(model).to("cpu", torch.float64).eval()
+    source = torch.zeros(1, source_length, dtype=torch.int64)
+    target = torch.zeros(1, target_length, dtype=torch.int64)
+
+    def explicit(kind: Kind, layer: int, stages: Stages) -> None:
+        """Asks for the path whose products torch can see; the fused kernel does the same sums."""
+
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        memory = twin.encode(source, torch.ones_like(source, dtype=torch.bool), explicit)
+        twin.decode(target, memory, explicit)
+    return counter.get_total_flops()

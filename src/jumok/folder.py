@@ -1,0 +1,182 @@
+"""One atomic folder: written beside its place, flushed, read back, and only then renamed into it.
+
+A crash at any moment leaves the old folder or the new one. No torch: files are bytes here.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from jumok.errors import ConfigError, ModelError, RunError
+from jumok.manifest import FORMAT_VERSION, MANIFEST, read_manifest, verify_folder
+
+_LEFTOVER = re.compile(r"trash-.+|.+\.tmp-[0-9a-f]+")
+_REPLACED = re.compile(r"(.+)\.old-[0-9a-f]+")
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Make `path` a whole folder with exactly these files and a manifest, or leave it as it was.
+
+    The same content already there is accepted; another folder of ours in its place is replaced. A disk that
+    is full or fails ends in a RunError (`disk_full`, `io_error`) and leaves nothing behind.
+    """
+    if _holds(path, files):
+        return
+    _refuse_strange(path)
+    contents = {**files, MANIFEST: _manifest(files)}
+    need = sum(map(len, contents.values()))
+    temporary = path.with_name(f"{path.name}.tmp-{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if (free := shutil.disk_usage(path.parent).free) < 1.2 * need:
+            raise _disk_full(path, need, free)
+        temporary.mkdir()
+        for name, data in contents.items():  # the manifest is the last
+            write_file(temporary / name, data)
+        sync_folder(temporary)
+        if faults := verify_folder(temporary):
+            raise OSError(errno.EIO, f"what was written does not read back ({faults[0]})")
+        _put_in_place(temporary, path)
+    except OSError as error:
+        raise _save_error(path, error, need) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a new file and wait until the disk has it."""
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put a small file in the place of another: readers see the old or the new one, never a part."""
+    temporary = path.with_name(f"{path.name}.tmp-{secrets.token_hex(4)}")
+    try:
+        write_file(temporary, data)
+        os.replace(temporary, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise _save_error(path, error, len(data)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the disk has the folder's list of names."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def discard(path: Path) -> None:
+    """Delete a folder; renamed first, so that no half of it is ever taken for a whole one."""
+    trash = path.with_name(f"trash-{path.name}-{secrets.token_hex(4)}")
+    os.rename(path, trash)
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def settle(parent: Path) -> None:
+    """Finish what a crash broke off in `parent`: folders that were being replaced return, the rest goes."""
+    for entry in sorted(parent.iterdir()):
+        if match := _REPLACED.fullmatch(entry.name):
+            place = entry.with_name(match[1])
+            if place.exists():
+                discard(entry)
+            else:
+                os.rename(entry, place)
+        elif _LEFTOVER.fullmatch(entry.name):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink()
+
+
+def dump_json(value: Mapping[str, Any]) -> bytes:
+    """Readable JSON; the same value always gives the same bytes."""
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _manifest(files: Mapping[str, bytes]) -> bytes:
+    entries = {
+        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
+    }
+    return dump_json({"format_version": FORMAT_VERSION, "files": entries})
+
+
+def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether the folder is whole and has this content already."""
+    try:
+        found = {name: entry.sha256 for name, entry in read_manifest(path).items()}
+    except ModelError:
+        return False
+    wanted = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    return found == wanted and not verify_folder(path)
+
+
+def _refuse_strange(path: Path) -> None:
+    """Never replace what this module did not write."""
+    if path.is_dir():
+        ours = (path / MANIFEST).exists() or not any(path.iterdir())
+    else:
+        ours = not path.exists()
+    if not ours:
+        raise ConfigError(
+            f"{path} exists and is not a model folder",
+            hint="choose another place: nothing of yours is overwritten",
+            code="exists",
+        )
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    """Rename; a folder in the way steps aside first, and returns if that fails."""
+    old = path.with_name(f"{path.name}.old-{secrets.token_hex(4)}")
+    replaces = path.exists()
+    if replaces:
+        os.rename(path, old)
+    try:
+        os.rename(temporary, path)
+    except OSError:
+        if replaces:
+            os.rename(old, path)
+        raise
+    sync_folder(path.parent)
+    if replaces:
+        with suppress(OSError):  # the new one stands; `settle` deletes what is left
+            discard(old)
+
+
+def _disk_full(path: Path, need: int, free: int) -> RunError:
+    return RunError(
+        f"the disk is full: cannot save {path.name}",
+        where=str(path),
+        hint=f"{need:,} bytes are needed and {free:,} are free: make room, or choose another folder",
+        code="disk_full",
+    )
+
+
+def _save_error(path: Path, error: OSError, need: int) -> RunError:
+    if error.errno in _FULL:
+        free = 0
+        with suppress(OSError):
+            free = shutil.disk_usage(path.parent).free
+        return _disk_full(path, need, free)
+    return RunError(
+        f"cannot save {path.name}: {error.strerror}",
+        where=str(path),
+        hint=f"{need:,} bytes were to be written: check that the disk works and may be written to",
+        code="io_error",
+    )

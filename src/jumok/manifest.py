@@ -1,0 +1,200 @@
+"""Is a folder whole and unchanged? Reads and checks, never writes, and needs no torch.
+
+`MANIFEST.json` holds the name, size and SHA-256 of every other file. Bytes are used only after they were
+checked against it, and the bytes that were checked are the ones that are used.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from jumok.errors import ModelError
+
+MANIFEST = "MANIFEST.json"
+CHECKPOINTS = "checkpoints"
+FORMAT_VERSION = 1
+JSON_LIMIT = 16 * 2**20
+COPY_AGAIN = "copy the folder again from where it was whole, or use an older checkpoint"
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_STEP = re.compile(r"step-([0-9]{8,18})")
+_CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file as it was saved."""
+
+    size: int
+    sha256: str
+
+
+def verify_folder(path: Path, *, skip: Collection[str] = (), extras: bool = True) -> list[str]:
+    """What is wrong with a folder, one sentence per file; an empty list means whole and unchanged.
+
+    Files in `skip` are not read; without `extras`, files that do not belong there are not mentioned.
+    """
+    try:
+        manifest = read_manifest(path)
+        wanted = {name: entry for name, entry in manifest.items() if name not in skip}
+        faults = [fault for name, entry in wanted.items() if (fault := _fault(path / name, entry))]
+        if extras:
+            strange = {entry.name for entry in path.iterdir()} - {*manifest, MANIFEST}
+            faults += [f"{name} does not belong to this folder" for name in sorted(strange)]
+        return faults
+    except ModelError as error:
+        return [error.message]
+
+
+def read_manifest(path: Path) -> dict[str, Entry]:
+    """The files of a folder as they were saved; a ModelError where that is missing, damaged or too new."""
+    where = path / MANIFEST
+    fields = parse_json(_read_small(where), where)
+    check_version(fields.get("format_version"), where)
+    match fields.get("files"):
+        case dict(entries):
+            return {name: _entry(where, name, entry) for name, entry in entries.items()}
+    raise damaged(where, f"{MANIFEST} is damaged: it lists no files")
+
+
+def check_version(version: object, where: Path) -> None:
+    """Refuse a file that a later version of jumok wrote, or none."""
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ModelError(
+            f"{where.name} has format {version}; this jumok reads formats up to {FORMAT_VERSION}",
+            where=str(where),
+            hint="upgrade jumok",
+            code="newer_format",
+        )
+    if version != FORMAT_VERSION:
+        raise damaged(where, f"{where.name} is damaged: it has no format_version")
+
+
+def read_file(path: Path, name: str) -> bytes:
+    """The bytes of one file of a folder, after they were checked against the manifest."""
+    manifest = read_manifest(path)
+    if name not in manifest:
+        raise damaged(path / name, f"{name} is missing")
+    with _open_plain(path / name) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read() if size == manifest[name].size else b""
+    if fault := _difference(name, manifest[name], size, hashlib.sha256(data).hexdigest()):
+        raise damaged(path / name, fault)
+    return data
+
+
+def read_json(path: Path, name: str) -> dict[str, Any]:
+    """One JSON file of a folder, checked against the manifest."""
+    if (entry := read_manifest(path).get(name)) and entry.size > JSON_LIMIT:
+        raise damaged(path / name, f"{name} is larger than {JSON_LIMIT:,} bytes")
+    return parse_json(read_file(path, name), path / name)
+
+
+def parse_json(data: bytes, where: Path) -> dict[str, Any]:
+    """A JSON object of finite numbers and unique keys; anything else is a ModelError."""
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise damaged(where, f"{where.name} is damaged: {error}") from None
+    if not isinstance(value, dict):
+        raise damaged(where, f"{where.name} is damaged: it is not a JSON object")
+    return value
+
+
+def content_fingerprint(path: Path) -> str:
+    """SHA-256 of the manifest, and so of everything in the folder."""
+    return hashlib.sha256(_read_small(path / MANIFEST)).hexdigest()
+
+
+def checkpoint_folders(run: Path) -> dict[int, Path]:
+    """The checkpoints of a run folder by step, newest first, whole or not."""
+    steps: dict[int, Path] = {}
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for entry in (run / CHECKPOINTS).iterdir():
+            if match := _STEP.fullmatch(entry.name):
+                steps[int(match[1])] = entry
+    return dict(sorted(steps.items(), reverse=True))
+
+
+def damaged(where: Path, message: str) -> ModelError:
+    """The error for a file that is not what was saved."""
+    return ModelError(message, where=str(where), hint=COPY_AGAIN, code="damaged")
+
+
+def _entry(where: Path, name: str, value: object) -> Entry:
+    match value:
+        case {"size": int(size), "sha256": str(digest)} if (
+            _PLAIN_NAME.fullmatch(name) and name != MANIFEST and size >= 0 and _SHA256.fullmatch(digest)
+        ):
+            return Entry(size, digest)
+    raise damaged(where, f"{MANIFEST} is damaged: its entry {ascii(name[:80])} cannot be right")
+
+
+def _fault(path: Path, saved: Entry) -> str:
+    """What is wrong with one file, or nothing. Large files are read piece by piece."""
+    digest = hashlib.sha256()
+    try:
+        with _open_plain(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            while size == saved.size and (chunk := file.read(_CHUNK)):  # another size says it all
+                digest.update(chunk)
+    except ModelError as error:
+        return error.message
+    except OSError as error:
+        return f"{path.name} cannot be read: {error.strerror}"
+    return _difference(path.name, saved, size, digest.hexdigest())
+
+
+def _difference(name: str, saved: Entry, size: int, sha256: str) -> str:
+    if size < saved.size:
+        return f"{name} was cut short: {size:,} of {saved.size:,} bytes"
+    if size > saved.size:
+        return f"{name} is longer than the {saved.size:,} bytes that were saved"
+    if sha256 != saved.sha256:
+        return f"{name} was changed: SHA-256 {sha256[:12]}…, saved as {saved.sha256[:12]}…"
+    return ""
+
+
+def _read_small(path: Path) -> bytes:
+    with _open_plain(path) as file:
+        data = file.read(JSON_LIMIT + 1)
+    if len(data) > JSON_LIMIT:
+        raise damaged(path, f"{path.name} is larger than {JSON_LIMIT:,} bytes")
+    return data
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a plain file. A link, a pipe or a device in its place is damage; none of them is waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        reason = {
+            errno.ENOENT: "is missing",
+            errno.ENOTDIR: "is missing",
+            errno.ELOOP: "is a link, not a file",
+        }.get(error.errno or 0, f"cannot be read: {error.strerror}")
+        raise damaged(path, f"{path.name} {reason}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise damaged(path, f"{path.name} is not a plain file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return fields
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a finite number")

@@ -1,0 +1,1 @@
+"""Ids to logits; one file is one paper."""

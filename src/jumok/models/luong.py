@@ -1,0 +1,118 @@
+"""RNN encoder-decoder with global attention (Luong et al. 2015).
+
+    H, h_final = RNN(X)                      the encoder keeps every state
+    s_t = Cell(y_{t-1}, s_{t-1})             the decoder's state is the query
+    E_t = (s_t W_a) H^T                      scores ("general"; also "dot" and "concat")
+    alpha_t = softmax(E_t)                   weights
+    c_t = alpha_t H                          context
+    s~_t = tanh([c_t; s_t] W_c)              attentional state
+    logits_t = s~_t W_out
+
+Without input feeding s_t does not depend on the attention of earlier steps, so in training the decoder's
+states come from one call over the whole target and attention for all steps from one matrix product. With
+input feeding (section 3.3) s~_{t-1} joins y_{t-1} as the cell's input and training loops over time.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from jumok.config import LuongConfig
+from jumok.models.interface import Memory, Record, Seq2Seq
+from jumok.models.recurrent import RecurrentEncoder, make_cell, run_cell
+from jumok.nn.attention import LuongAttention, RecordStages
+from jumok.nn.functional import Stages
+from jumok.nn.layers import Dropout, Embedding
+
+
+@dataclass(frozen=True)
+class LuongState:
+    """What a step needs: the memory to look at, the last states, the last attentional state."""
+
+    memory: Memory
+    hidden: Tensor  # (B, N, C, D)
+    attentional: Tensor  # (B, D), read only with input feeding
+
+    def select(self, rows: Tensor) -> "LuongState":
+        return LuongState(self.memory.select(rows), self.hidden[rows], self.attentional[rows])
+
+
+class LuongSeq2Seq(Seq2Seq):
+    """The decoder looks back at every encoder state, at every step."""
+
+    def __init__(self, config: LuongConfig, source_vocab: int, target_vocab: int, *, shared: bool) -> None:
+        super().__init__()
+        D = config.width
+        self.input_feeding = config.input_feeding
+        self.target_embedding = Embedding(target_vocab, D)
+        self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D)
+        self.encoder = RecurrentEncoder(
+            config.cell, D, config.layers, config.dropout, both=config.bidirectional
+        )
+        width_in = 2 * D if config.input_feeding else D
+        self.decoder = make_cell(config.cell, width_in, D, config.layers, config.dropout)
+        self.attention = LuongAttention(D, config.score)
+        self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
+        self.dropout = Dropout(config.dropout)
+
+    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
+        X = self.source_embedding(source)  # (B, S, D)
+        H, h_final = self.encoder(X, source_mask)  # (B, S, D), (B, N, C, D)
+        return Memory(H, source_mask, h_final)
+
+    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
+        if self.input_feeding:
+            return self.decode_step_by_step(target_in, memory, record)
+        attentional, _ = self.run(target_in, self.start(memory), record)
+        return self.logits(attentional)  # (B, T, V)
+
+    def start(self, memory: Memory) -> LuongState:
+        assert memory.final is not None
+        return LuongState(memory, memory.final, torch.zeros_like(memory.states[:, 0]))
+
+    def step(self, token: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
+        attentional, state = self.run(token[:, None], state)
+        return self.logits(attentional[:, 0]), state  # (B, V)
+
+    def run(
+        self, target_in: Tensor, state: LuongState, record: Record | None = None
+    ) -> tuple[Tensor, LuongState]:
+        """Attentional states (B, T, D) of the given tokens; with input feeding T must be 1."""
+        y = self.dropout(self.target_embedding(target_in))  # (B, T, D)
+        if self.input_feeding:
+            y = torch.cat((y, state.attentional[:, None]), dim=-1)  # (B, 1, 2D)
+        s, hidden = run_cell(self.decoder, y, state.hidden)  # (B, T, D)
+        memory = state.memory
+        attentional = self.attention(s, memory.states, memory.mask, as_cross(record))  # (B, T, D)
+        return attentional, LuongState(memory, hidden, attentional[:, -1])
+
+    def decode_step_by_step(self, target_in: Tensor, memory: Memory, record: Record | None) -> Tensor:
+        state, steps = self.start(memory), []
+        stages: list[Stages] = []
+        for token in target_in.unbind(dim=1):  # T tensors of (B,)
+            keep: Record | None = None if record is None else lambda _kind, _layer, one: stages.append(one)
+            attentional, state = self.run(token[:, None], state, keep)
+            steps.append(attentional)
+        if record is not None:
+            record("cross", 0, join_steps(stages))
+        return self.logits(torch.cat(steps, dim=1))  # (B, T, V)
+
+    def logits(self, attentional: Tensor) -> Tensor:
+        attentional = self.dropout(attentional)
+        return self.target_embedding.logits(attentional) if self.output is None else self.output(attentional)
+
+
+def as_cross(record: Record | None) -> RecordStages | None:
+    """The one attention of this model is cross-attention, layer 0."""
+    return None if record is None else lambda stages: record("cross", 0, stages)
+
+
+def join_steps(steps: list[Stages]) -> Stages:
+    """Stages of T single steps as those of one pass over T steps."""
+    first = steps[0]
+    joined = {
+        name: torch.cat([getattr(one, name) for one in steps], dim=2)
+        for name in ("query", "scores", "scaled", "weights", "context")
+    }
+    return Stages(key=first.key, value=first.value, mask=first.mask, **joined)

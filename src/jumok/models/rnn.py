@@ -1,0 +1,57 @@
+"""RNN encoder-decoder joined by one fixed vector (Cho et al. 2014; Sutskever et al. 2014).
+
+H, h_final = RNN(X)              the encoder reads the source in order
+s_0 = h_final                    the fixed vector: all that the decoder ever gets
+s_t = Cell(y_{t-1}, s_{t-1})     the decoder needs its previous state and the previous token
+logits_t = s_t W_out
+"""
+
+from torch import Tensor, nn
+
+from jumok.config import RnnConfig
+from jumok.models.interface import Memory, Record, Seq2Seq
+from jumok.models.recurrent import RecurrentEncoder, RecurrentState, make_cell, run_cell
+from jumok.nn.layers import Dropout, Embedding
+
+
+class RnnSeq2Seq(Seq2Seq):
+    """Encoder and decoder that share nothing but the encoder's last state."""
+
+    def __init__(self, config: RnnConfig, source_vocab: int, target_vocab: int, *, shared: bool) -> None:
+        super().__init__()
+        D = config.width
+        self.target_embedding = Embedding(target_vocab, D)
+        self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D)
+        self.encoder = RecurrentEncoder(
+            config.cell, D, config.layers, config.dropout, both=config.bidirectional
+        )
+        self.decoder = make_cell(config.cell, D, D, config.layers, config.dropout)
+        self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
+        self.dropout = Dropout(config.dropout)
+
+    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
+        X = self.source_embedding(source)  # (B, S, D)
+        H, h_final = self.encoder(X, source_mask)  # (B, S, D), (B, N, C, D)
+        return Memory(H, source_mask, h_final)
+
+    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
+        states, _ = self.run(target_in, self.start(memory))
+        return self.logits(states)  # (B, T, V)
+
+    def start(self, memory: Memory) -> RecurrentState:
+        assert memory.final is not None
+        return RecurrentState(memory.final)
+
+    def step(self, token: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        states, state = self.run(token[:, None], state)
+        return self.logits(states[:, 0]), state  # (B, V)
+
+    def run(self, target_in: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """Decoder states (B, T, D) after each token, and the last of them as a state."""
+        y = self.dropout(self.target_embedding(target_in))  # (B, T, D)
+        states, hidden = run_cell(self.decoder, y, state.hidden)
+        return states, RecurrentState(hidden)
+
+    def logits(self, states: Tensor) -> Tensor:
+        states = self.dropout(states)
+        return self.target_embedding.logits(states) if self.output is None else self.output(states)

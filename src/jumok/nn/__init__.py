@@ -1,0 +1,1 @@
+"""The maths: torch only, knows nothing of text, configuration or models."""

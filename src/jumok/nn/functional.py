@@ -1,0 +1,97 @@
+"""Pure functions: masks, scaled dot-product attention in five stages, Luong's scores.
+
+Axis letters: B batch, S source, T target, L a length, D width, H heads, K width of one head.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Every stage of one attention, in the order of computation.
+
+    With one head per model (Luong) the H axis has length 1 and `scaled` equals `scores`.
+    """
+
+    query: Tensor  # (B, H, T, K)
+    key: Tensor  # (B, H, S, K)
+    value: Tensor  # (B, H, S, K)
+    scores: Tensor  # (B, H, T, S), Q K^T
+    scaled: Tensor  # (B, H, T, S), Q K^T / sqrt(d_k)
+    mask: Tensor  # broadcasts to (B, H, T, S), True where looking is allowed
+    weights: Tensor  # (B, H, T, S), after the softmax; rows sum to 1
+    context: Tensor  # (B, H, T, K), weights V
+
+
+def length_mask(lengths: Tensor, length: int) -> Tensor:
+    """(B,) lengths -> (B, L), True at real tokens."""
+    return torch.arange(length, device=lengths.device) < lengths[:, None]  # (B, L)
+
+
+def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """(T, T), True where position i may look at position j <= i."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis with weight exactly 0 where `mask` is False.
+
+    Every row needs at least one True.
+    """
+    return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+
+def attention_stages(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *, scale: bool = True
+) -> Stages:
+    """Scaled dot-product attention, stage by stage (Vaswani et al. 2017, eq. 1).
+
+        Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V
+
+    query (B, H, T, K), key and value (B, H, S, K), mask broadcasts to (B, H, T, S).
+    This is the slow twin of `fused_attention`: it keeps what people want to look at.
+    """
+    d_k = key.shape[-1]
+    scores = query @ key.mT  # (B, H, T, S)
+    scaled = scores / sqrt(d_k) if scale else scores
+    weights = masked_softmax(scaled, mask)
+    context = weights @ value  # (B, H, T, K)
+    return Stages(query, key, value, scores, scaled, mask, weights, context)
+
+
+def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    """The context of `attention_stages` in one kernel that keeps no weights. No mask: all keys are seen."""
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)  # (B, H, T, K)
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    B, L, D = x.shape
+    return x.view(B, L, heads, D // heads).transpose(1, 2)  # (B, H, L, K)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).flatten(2)  # (B, L, D)
+
+
+def luong_dot(query: Tensor, memory: Tensor) -> Tensor:
+    """score(s_t, h_s) = s_t . h_s   (Luong et al. 2015, eq. 8, "dot")."""
+    return query @ memory.mT  # (B, T, S)
+
+
+def luong_general(query: Tensor, memory: Tensor, w_a: Tensor) -> Tensor:
+    """E_t = (s_t W_a) H^T   (Luong et al. 2015, eq. 8, "general"); w_a (D, D)."""
+    return (query @ w_a) @ memory.mT  # (B, T, S)
+
+
+def luong_concat(query: Tensor, memory: Tensor, w_query: Tensor, w_memory: Tensor, v_a: Tensor) -> Tensor:
+    """score(s_t, h_s) = v_a . tanh(W_a [s_t; h_s])   (Luong et al. 2015, eq. 8, "concat").
+
+    W_a [s; h] = s W_query + h W_memory, so each half is projected once; w_query, w_memory (D, D), v_a (D,).
+    """
+    pairs = (query @ w_query)[:, :, None, :] + (memory @ w_memory)[:, None, :, :]  # (B, T, S, D)
+    return pairs.tanh() @ v_a  # (B, T, S)

@@ -1,0 +1,107 @@
+"""Embedding, feed-forward, residual and norm: the parts around attention.
+
+Axis letters: B batch, L a length, D width, F inner width, V vocabulary.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def dropout(x: Tensor, share: float, *, training: bool) -> Tensor:
+    """Set about `share` of the numbers to 0 and scale the rest up, so that the mean stays.
+
+    On a CPU one random byte decides each number: eight decisions per draw of the generator make masks
+    several times cheaper than one float each. The share is then a multiple of 1/256; the scale is exact.
+    """
+    if not training or share == 0:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, share)
+    threshold = max(1, round(share * 256))
+    draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+    draws.random_(-(2**63), None)  # all 64 bits
+    keep = draws.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold
+    return x * (keep.to(x.dtype) * (256 / (256 - threshold)))
+
+
+class Dropout(nn.Module):
+    """`dropout` with its share; does nothing in eval mode."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.share, training=self.training)
+
+
+class Embedding(nn.Module):
+    """Rows of W_emb (V, D) by token id, times a scale; also the output projection when tied."""
+
+    def __init__(self, vocab: int, width: int, *, scale: float = 1.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(vocab, width) * width**-0.5)  # (V, D)
+        self.scale = scale
+
+    def forward(self, ids: Tensor) -> Tensor:
+        rows = F.embedding(ids, self.weight)  # (B, L, D)
+        return rows if self.scale == 1 else rows * self.scale
+
+    def logits(self, states: Tensor) -> Tensor:
+        """states (…, D) -> (…, V): how well each row fits."""
+        return states @ self.weight.T  # (…, V)
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Vaswani et al. 2017, eq. 2); each position on its own."""
+
+    def __init__(self, width: int, inner: int, share: float) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, inner)
+        self.outer = nn.Linear(inner, width)
+        self.dropout = Dropout(share)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.inner(x).relu()  # (B, L, F)
+        return self.outer(self.dropout(hidden))  # type: ignore[no-any-return]  # (B, L, D)
+
+
+class Residual(nn.Module):
+    """Add & norm around a sub-layer f.
+
+    post-norm:  LayerNorm(x + f(x))       (the paper)
+    pre-norm:   x + f(LayerNorm(x))
+    """
+
+    def __init__(self, width: int, share: float, norm: Literal["post", "pre"]) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = Dropout(share)
+        self.pre = norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.pre:
+            return residual(x, self.dropout(sublayer(self.norm(x))))
+        return self.norm(residual(x, self.dropout(sublayer(x))))  # type: ignore[no-any-return]
+
+
+def residual(x: Tensor, change: Tensor) -> Tensor:
+    """The input goes on unchanged beside what the sub-layer adds, and so does the gradient."""
+    return x + change
+
+
+def init_linear(layer: nn.Linear) -> None:
+    """Glorot-uniform weights and zero bias, as in the Transformer's reference code."""
+    nn.init.xavier_uniform_(layer.weight)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+
+
+def embedding_scale(width: int) -> float:
+    """Embeddings start with rows of length 1; sqrt(D) brings each number back to variance 1."""
+    return sqrt(width)

@@ -1,0 +1,193 @@
+"""Settings from TOML, dictionaries and `a.b=v` words to one checked RunConfig, and back.
+
+The only place that validates outside input: unknown keys, wrong types and impossible values end here, with
+the key's full name and the nearest known one.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from jumok.config import ARCHS, ModelConfig, RunConfig
+from jumok.errors import ConfigError, nearest
+
+Flat = dict[str, Any]
+"""Settings by their full names, such as "training.lr"."""
+
+
+@cache
+def _reader() -> TypeAdapter[RunConfig]:
+    return TypeAdapter(RunConfig)
+
+
+@cache
+def _model_reader() -> TypeAdapter[ModelConfig]:
+    return TypeAdapter(Annotated[ModelConfig, Field(discriminator="arch")])
+
+
+def parse_config(data: Mapping[str, Any], origin: str = "configuration") -> RunConfig:
+    """A checked RunConfig from nested plain values; every fault is a ConfigError that names its key."""
+    check_names(flatten(data), origin)
+    nested = {key: value for key, value in data.items() if key != "model"}
+    try:
+        if "model" in data:
+            nested["model"] = _model_reader().validate_python({"arch": "transformer"} | dict(data["model"]))
+        return _reader().validate_python(nested)
+    except ValidationError as error:
+        raise _explain(error, origin) from None
+
+
+def config_to_dict(config: RunConfig) -> dict[str, Any]:
+    """Nested plain values; `parse_config` reads them back to an equal object."""
+    return asdict(config)
+
+
+def config_to_toml(config: RunConfig) -> str:
+    """The complete configuration as a TOML file."""
+    lines = [f"seed = {config.seed}"]
+    for section, values in asdict(config).items():
+        if isinstance(values, dict):
+            lines += ["", f"[{section}]"]
+            lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"
+
+
+def read_toml(path: str | Path) -> Flat:
+    """The settings of a TOML file, by full name."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"there is no configuration file {path}", hint="check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the configuration file {path}: {error}") from None
+    try:
+        flat = flatten(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", where=f"in {path}") from None
+    check_names(flat, f"in {path}")
+    return flat
+
+
+def read_words(words: tuple[str, ...] | list[str]) -> Flat:
+    """`a.b=v` words: the value is read as TOML, and as plain text where it is none."""
+    flat: Flat = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"--set takes name=value, not {word!r}", hint="for example --set training.lr=1e-3"
+            )
+        flat[key.strip()] = _value(text.strip())
+    check_names(flat, "given by --set")
+    return flat
+
+
+def read_environment(environment: Mapping[str, str] | None = None) -> Flat:
+    """Settings from variables such as JUMOK_TRAINING__LR=1e-3."""
+    environment = os.environ if environment is None else environment
+    known = known_names()
+    flat = {}
+    for variable, text in environment.items():
+        key = variable.removeprefix("JUMOK_").lower().replace("__", ".")
+        if variable.startswith("JUMOK_") and key in known:
+            flat[key] = _value(text)
+    return flat
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"v = {text}")["v"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def flatten(data: Mapping[str, Any], prefix: str = "") -> Flat:
+    """Nested settings to full names."""
+    flat: Flat = {}
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Full names to nested settings."""
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *path, last = key.split(".")
+        inner = nested
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return nested
+
+
+@cache
+def known_names() -> frozenset[str]:
+    """Every setting of every architecture, by full name."""
+    return frozenset(_names(RunConfig, ""))
+
+
+def _names(cls: Any, prefix: str) -> Iterator[str]:
+    for one in fields(cls):
+        kinds = [kind for kind in (get_args(one.type) or (one.type,)) if is_dataclass(kind)]
+        if kinds:
+            for kind in kinds:
+                yield from _names(kind, f"{prefix}{one.name}.")
+        else:
+            yield f"{prefix}{one.name}"
+
+
+def check_names(flat: Mapping[str, Any], origin: str) -> None:
+    """Refuse settings that do not exist, and offer the nearest that does."""
+    for key in flat:
+        if key not in known_names():
+            raise ConfigError(
+                f"unknown setting {key!r}",
+                where=origin,
+                hint=f"{nearest(key, known_names())}   jumok train --print-config shows all settings",
+                code="unknown_setting",
+            )
+
+
+def _explain(error: ValidationError, origin: str) -> ConfigError:
+    """pydantic's first finding in our words."""
+    first = error.errors()[0]
+    if isinstance(first.get("ctx", {}).get("error"), ConfigError):
+        ours: ConfigError = first["ctx"]["error"]
+        return ConfigError(ours.message, where=ours.where or origin, hint=ours.hint, code=ours.code)
+    path = [str(part) for part in first["loc"] if part not in ARCHS]
+    key = ".".join(path if path and path[0] in _sections() else ["model", *path])
+    if first["type"] == "union_tag_invalid":
+        given = first["input"].get("arch") if isinstance(first["input"], dict) else first["input"]
+        return ConfigError(
+            f"unknown architecture {given!r}",
+            where=origin,
+            hint=nearest(str(given), ARCHS),
+            code="unknown_arch",
+        )
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return ConfigError(
+            f"this architecture has no setting {key!r}",
+            where=origin,
+            hint="jumok train --print-config shows what it has",
+            code="unknown_setting",
+        )
+    return ConfigError(f"{key}={first['input']!r}: {_plain(first['msg'])}", where=origin, code="bad_value")
+
+
+def _sections() -> set[str]:
+    return {one.name for one in fields(RunConfig)}
+
+
+def _plain(message: str) -> str:
+    return message[0].lower() + message[1:].replace("Input should be", "should be") if message else message

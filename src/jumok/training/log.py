@@ -1,0 +1,83 @@
+"""Where a run's events go: `metrics.jsonl` always, TensorBoard when it is installed."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jumok.training.loop import Event
+
+Log = Callable[[Event], None]
+
+TAGS = {
+    "train": ("loss", "nll", "lr", "grad_norm", "tokens_per_s"),
+    "valid": ("loss", "bleu", "chrf", "exact"),
+}
+
+
+class JsonLines:
+    """Appends one JSON object per event and flushes it; a crash can only cut the last line short."""
+
+    def __init__(self, path: Path) -> None:
+        torn = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size > 0
+        self.file = path.open("a", encoding="utf-8")
+        if torn:
+            self.file.write("\n")
+
+    def __call__(self, event: Event) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self.file.write(json.dumps(finite({"type": event["type"], "time": now, **event}), ensure_ascii=False) + "\n")
+        self.file.flush()
+
+    def close(self) -> None:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+
+def read_events(path: Path) -> Iterator[dict[str, Any]]:
+    """The events of a run; lines cut short by a crash are left out."""
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def finite(value: Any) -> Any:
+    """The same value with numbers that JSON cannot hold as null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return value
+
+
+class TensorBoard:
+    """Curves in TensorBoard's own files."""
+
+    def __init__(self, folder: Path) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+
+    def __call__(self, event: Event) -> None:
+        split = event["type"]
+        for key in TAGS.get(split, ()):
+            if event.get(key) is not None:
+                self.writer.add_scalar(f"{split}/{key}", event[key], event["step"])  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        self.writer.close()  # type: ignore[no-untyped-call]
+
+
+def has_tensorboard() -> bool:
+    return find_spec("tensorboard") is not None

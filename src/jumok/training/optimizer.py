@@ -1,0 +1,108 @@
+"""SGD, Adam, AdamW and Muon, each as one object that steps at a given rate."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import SGD, Adam, AdamW, Optimizer
+
+from jumok.config import TrainingConfig
+
+
+class Muon(Optimizer):
+    """Momentum whose every update matrix is made orthogonal (Jordan et al. 2024).
+
+        m_t = beta m_{t-1} + g_t
+        W_t = W_{t-1} - lr · 0.2 sqrt(max(rows, columns)) · orthogonal(g_t + beta m_t)
+
+    The factor gives updates the size of Adam's, so one learning rate serves both (Liu et al. 2025).
+    """
+
+    def __init__(self, params: Iterable[nn.Parameter], lr: float, momentum: float, decay: float) -> None:
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": decay})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                state = self.state[weight]
+                if not state:
+                    state["momentum"] = torch.zeros_like(weight)
+                state["momentum"].mul_(group["momentum"]).add_(weight.grad)
+                update = orthogonal(weight.grad + group["momentum"] * state["momentum"])
+                weight.mul_(1 - group["lr"] * group["weight_decay"])
+                weight.add_(update, alpha=-group["lr"] * 0.2 * max(weight.shape) ** 0.5)
+
+
+def orthogonal(matrix: Tensor, iterations: int = 5) -> Tensor:
+    """Near U V^T of the matrix U S V^T, by a quintic Newton-Schulz iteration on the shorter side."""
+    a, b, c = 3.4445, -4.7750, 2.0315
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.mT if tall else matrix
+    x = x.to(torch.bfloat16) if x.is_cuda else x
+    x = x / (x.norm() + 1e-7)
+    for _ in range(iterations):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return (x.mT if tall else x).to(matrix.dtype)
+
+
+class Optimizers:
+    """One or two torch optimisers behind one face: step at a rate, read and write the state by name."""
+
+    def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
+        self.names = {parameter: name for name, parameter in model.named_parameters()}
+        self.all = make_optimizers(self.names, config)
+
+    def step(self, lr: float) -> None:
+        for optimizer in self.all:
+            for group in optimizer.param_groups:
+                group["lr"] = lr
+            optimizer.step()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every number the optimisers remember, as `<what>/<parameter>`."""
+        found = {}
+        for optimizer in self.all:
+            for parameter, state in optimizer.state.items():
+                for what, value in state.items():
+                    if value is not None:
+                        found[f"{what}/{self.names[parameter]}"] = torch.as_tensor(value)
+        return found
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Take back what `tensors` gave."""
+        owners = {self.names[p]: (o, p) for o in self.all for group in o.param_groups for p in group["params"]}
+        for key, value in tensors.items():
+            what, _, name = key.partition("/")
+            optimizer, parameter = owners[name]
+            keep_device = what == "step"  # torch keeps step counts where it made them
+            copy = value.clone() if keep_device and not parameter.is_cuda else value.to(parameter.device, copy=True)
+            optimizer.state[parameter][what] = copy
+
+
+def is_hidden_matrix(name: str, parameter: nn.Parameter) -> bool:
+    """A matrix between hidden states: not a table of tokens or positions, not the output projection."""
+    outside = name.startswith(("source_embedding.", "target_embedding.", "output.")) or name.endswith(".table")
+    return parameter.ndim == 2 and not outside
+
+
+def make_optimizers(names: dict[nn.Parameter, str], config: TrainingConfig) -> list[Optimizer]:
+    """Muon takes the hidden matrices and AdamW the rest; the others take everything."""
+    every = list(names)
+    rate, betas, decay = config.lr, (config.momentum, config.beta2), config.weight_decay
+    match config.optimizer:
+        case "sgd":
+            return [SGD(every, lr=rate, momentum=config.momentum, weight_decay=decay)]
+        case "adam":
+            return [Adam(every, lr=rate, betas=betas, weight_decay=decay, eps=1e-9, fused=True)]
+        case "adamw":
+            return [AdamW(every, lr=rate, betas=betas, weight_decay=decay, eps=1e-9, fused=True)]
+        case "muon":
+            hidden = [p for p, name in names.items() if is_hidden_matrix(name, p)]
+            rest = [p for p, name in names.items() if not is_hidden_matrix(name, p)]
+            rest_optimizer = AdamW(rest, lr=rate, betas=betas, weight_decay=decay, eps=1e-9, fused=True)
+            return [Muon(hidden, rate, config.momentum, decay), rest_optimizer]

@@ -1,0 +1,203 @@
+"""Metrics: equal to sacrebleu where it has them, equal to numbers worked out by hand where it has not."""
+
+import math
+import random
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation import metrics
+
+SENTENCES = st.lists(
+    st.sampled_from(["the", "cat", "sat", "on", "Mat", ",", "고양이", "나는", "."]), max_size=12
+)
+TEXTS = SENTENCES.map(" ".join)
+PAIRS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6)
+
+
+def noisy(seed: int, lines: int, words: int = 12) -> tuple[list[str], list[str]]:
+    """Hypotheses that are references with a quarter of the words exchanged."""
+    random.seed(seed)
+    vocabulary = [f"w{i}" for i in range(50)]
+    references = [[random.choice(vocabulary) for _ in range(words)] for _ in range(lines)]
+    hypotheses = [[w if random.random() < 0.75 else "x" for w in line] for line in references]
+    return [" ".join(line) for line in hypotheses], [" ".join(line) for line in references]
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs=PAIRS)
+def test_bleu_chrf_and_ter_are_sacrebleus(pairs: list[tuple[str, str]]) -> None:
+    hypotheses, references = [list(side) for side in zip(*pairs, strict=True)]
+    for ours, theirs in (
+        (metrics.bleu(hypotheses, references), BLEU()),
+        (metrics.chrf(hypotheses, references), CHRF(word_order=2)),
+        (metrics.chrf(hypotheses, references, word_order=0), CHRF()),
+        (metrics.ter(hypotheses, references), TER()),
+    ):
+        assert ours.value == pytest.approx(theirs.corpus_score(hypotheses, [references]).score, abs=1e-9)
+        assert ours.signature == str(theirs.get_signature())
+
+
+def test_the_signature_names_every_choice() -> None:
+    one = ["a b c d"]
+    assert metrics.bleu(one, one).signature.startswith(
+        "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2."
+    )
+    assert "|nw:2|" in metrics.chrf(one, one).signature
+    assert "tok:zh" in metrics.bleu(one, one, tokenize="zh").signature
+
+
+def test_already_tokenized_text_does_not_make_sacrebleu_complain(caplog: pytest.LogCaptureFixture) -> None:
+    metrics.bleu(["a b ."] * 120, ["a b ."] * 120)
+    assert caplog.records == []
+
+
+def test_the_tokenizer_follows_the_language_when_it_is_installed() -> None:
+    assert metrics.bleu_tokenizer("en") == ("13a", "")
+    assert metrics.bleu_tokenizer("zh") == ("zh", "")
+
+
+def test_a_missing_tokenizer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ko_mecab.MeCab", None)
+    assert metrics.bleu_tokenizer("ko") == (
+        "13a",
+        "BLEU used the tokenizer 13a: ko-mecab is not installed (pip install 'sacrebleu[ko]')",
+    )
+
+
+def test_exact_match_ignores_only_white_space_at_the_ends() -> None:
+    statistics = metrics.exact(["a b ", "a  b", "A b", ""], ["a b", "a b", "a b", ""])
+    assert statistics.rows[:, 0].tolist() == [1, 0, 0, 1]
+    assert statistics.value == 50
+
+
+def test_word_error_rate_by_hand() -> None:
+    # one substitution in four words, one insertion against one word: 2 edits, 5 words
+    assert metrics.wer(["a b x d", "e f"], ["a b c d", "e"]).value == 40
+
+
+def test_phoneme_error_rate_counts_symbols_and_exact_match_counts_lines() -> None:
+    hypotheses, references = ["K AE1 T", "D AO1"], ["K AE1 T", "D AO1 G"]
+    assert metrics.per(hypotheses, references).value == pytest.approx(100 / 6)
+    assert 100 - metrics.exact(hypotheses, references).value == 50  # a dictionary's "word error rate"
+
+
+def test_character_error_rate_takes_a_run_of_white_space_as_one_character() -> None:
+    assert metrics.cer(["ab  cd "], ["ab cx"]).value == 20
+    assert metrics.cer(["나는"], ["나도"]).value == 50
+
+
+@pytest.mark.parametrize("metric", [metrics.wer, metrics.cer, metrics.per, metrics.ter])
+def test_an_empty_reference_is_right_only_for_an_empty_hypothesis(
+    metric: Callable[[list[str], list[str]], metrics.Statistics],
+) -> None:
+    assert metric([""], [""]).value == 0
+    assert metric(["a"], [""]).value == 100
+
+
+def test_rouge_by_hand() -> None:
+    # "the cat sat" / "the cat ate the mouse": 2 common words, 1 common bigram, common subsequence of 2
+    one, two, longest = metrics.rouge(["The cat sat."], ["the cat ate the mouse"])
+    assert [one.name, two.name, longest.name] == ["rouge1", "rouge2", "rougeL"]
+    assert one.value == pytest.approx(100 * 2 * 2 / (3 + 5))
+    assert two.value == pytest.approx(100 * 2 * 1 / (2 + 4))
+    assert longest.value == pytest.approx(100 * 2 * 2 / (3 + 5))
+
+
+def test_rouge_counts_a_repeated_word_as_often_as_both_sides_have_it() -> None:
+    assert metrics.rouge(["the the the"], ["the cat the"])[0].value == pytest.approx(100 * 2 / 3)
+
+
+def test_rouge_l_respects_order_and_averages_over_sentences() -> None:
+    order = metrics.rouge(["a b c d", ""], ["d c b a", "x"])[2]
+    assert order.value == pytest.approx(100 * (1 / 4 + 0) / 2)
+
+
+def test_rouge_tokens_are_words_of_any_script() -> None:
+    assert metrics.rouge_tokens("Don't-stop, 2_words!") == ["don", "t", "stop", "2", "words"]
+    assert metrics.rouge_tokens("나는 봤다. हिन्दी") == ["나는", "봤다", "हिन्दी"]
+
+
+def test_perplexity_weighs_sentences_by_their_tokens() -> None:
+    statistics = metrics.perplexity([2 * math.log(0.5), math.log(0.125)], [2, 1])
+    assert statistics.value == pytest.approx(2 ** (5 / 3))
+    assert statistics.signature == "nrefs:1|unit:piece"
+
+
+def test_a_hopeless_perplexity_is_infinite_without_a_warning() -> None:
+    assert metrics.perplexity([-1e6], [1]).value == math.inf
+
+
+@settings(max_examples=50, deadline=None)
+@given(texts=st.lists(TEXTS.filter(bool), min_size=1, max_size=5))
+def test_a_text_is_perfect_against_itself(texts: list[str]) -> None:
+    for name in metrics.LABELS:
+        if name in {"ppl", "bleu", "rouge1", "rouge2", "rougeL"}:  # these need a few words to reach 100
+            continue
+        perfect = 0.0 if name in metrics.LOWER_IS_BETTER else 100.0
+        assert metrics.measure(name, texts, texts).value == pytest.approx(perfect)
+
+
+@settings(max_examples=30, deadline=None)
+@given(pairs=PAIRS, seed=st.integers(0, 99))
+def test_the_order_of_sentences_does_not_matter(pairs: list[tuple[str, str]], seed: int) -> None:
+    shuffled = random.Random(seed).sample(pairs, len(pairs))
+    for name in ("bleu", "chrf", "wer", "rougeL", "exact"):
+        values = [
+            metrics.measure(name, [a for a, _ in some], [b for _, b in some]).value
+            for some in (pairs, shuffled)
+        ]
+        assert values[0] == pytest.approx(values[1])
+
+
+def test_a_selection_scores_like_the_sentences_alone() -> None:
+    hypotheses, references = noisy(0, lines=20)
+    few = np.array([3, 4, 11])
+    for name in ("bleu", "chrf", "ter", "cer"):
+        alone = metrics.measure(name, [hypotheses[i] for i in few], [references[i] for i in few])
+        assert metrics.measure(name, hypotheses, references).select(few).value == pytest.approx(alone.value)
+
+
+def test_five_thousand_sentences_take_seconds() -> None:
+    hypotheses, references = noisy(1, lines=5000, words=30)
+    began = time.process_time()
+    metrics.wer(hypotheses, references)
+    metrics.cer(hypotheses, references)
+    assert time.process_time() - began < 10
+
+
+def test_names_are_spelled_out_once() -> None:
+    assert metrics.check_names(["bleu", "rouge", "chrf++", "bleu"]) == (
+        "bleu",
+        "rouge1",
+        "rouge2",
+        "rougeL",
+        "chrf",
+    )
+
+
+def test_an_unknown_metric_offers_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="unknown metric 'blue'\n  did you mean 'bleu'?"):
+        metrics.check_names(["blue"])
+    with pytest.raises(ConfigError, match="no metric was named\n  known: bleu, chrf"):
+        metrics.check_names([])
+
+
+def test_unequal_and_empty_lists_are_refused() -> None:
+    with pytest.raises(DataError, match="2 hypotheses cannot be scored against 1 references"):
+        metrics.measure("bleu", ["a", "b"], ["a"])
+    with pytest.raises(DataError, match="there are no sentences to score"):
+        metrics.measure("bleu", [], [])
+
+
+def test_perplexity_of_plain_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match="perplexity needs a model, not only its output"):
+        metrics.measure("ppl", ["a"], ["a"])

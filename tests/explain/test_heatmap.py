@@ -1,0 +1,165 @@
+"""The heat map of the terminal: aligned in every script, exact in what it says."""
+
+import re
+from unicodedata import east_asian_width
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from jumok.explain.heatmap import (
+    Style,
+    cells,
+    clusters,
+    heat_map,
+    hundredths,
+    legend,
+    mark,
+    merge_words,
+    paint,
+    shorten,
+    strongest,
+)
+
+DATE = list("Wednesday,␣the␣21st␣of␣September␣2016␣at␣17:05")
+
+
+def focused(rows: list[int], columns: int, peak: float = 0.8) -> NDArray[np.float64]:
+    """Row t gives `peak` to column rows[t] and shares the rest."""
+    weights = np.full((len(rows), columns), (1 - peak) / max(columns - 1, 1))
+    weights[np.arange(len(rows)), rows] = peak
+    return weights
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_korean_words_stand_over_their_columns() -> None:
+    text = heat_map(["나는", "어제", "영화를", "."], ["movie", "yesterday", "."], focused([2, 1, 3], 4))
+    assert text.splitlines() == [
+        "           나는  어제  영화를  .",
+        "movie       ░░    ░░     ██    ░░",
+        "yesterday   ░░    ██     ░░    ░░",
+        ".           ░░    ░░     ░░    ██",
+        "strongest: movie←영화를 0.80 · yesterday←어제 0.80 · .←. 0.80",
+        "weight:    · less  ░ from 0.04  ▒ from 0.16  ▓ from 0.36  █ from 0.64",
+    ]
+
+
+def test_a_date_of_46_characters_fits_100_cells_as_a_picture() -> None:
+    lines = heat_map(DATE, list("2016"), focused([33, 34, 35, 36], 46, 0.9)).splitlines()
+    assert lines[0] == "   " + " ".join(DATE)
+    assert lines[1].startswith("2  " + "· " * 33 + "██" + "· ")
+    assert max(map(cells, lines)) <= 100
+
+
+def test_narrow_terminals_get_one_cell_per_piece_then_panels() -> None:
+    weights = focused([33], 46)
+    assert heat_map(DATE, ["2"], weights, width=60).splitlines()[0] == "   " + "".join(DATE)
+    panels = heat_map(DATE, ["2"], weights, width=30).splitlines()
+    assert panels[0] == "   " + "".join(DATE[:23])
+    assert panels[2] == ""
+    assert panels[3] == "   " + "".join(DATE[23:])
+    assert "█" in panels[4]
+
+
+def test_long_labels_are_written_downwards_when_they_do_not_fit() -> None:
+    source = ["하나", "two", "internationalisation"] * 8
+    lines = heat_map(source, ["a"], focused([1], 24), width=60).splitlines()
+    assert len(lines) == 12 + 1 + 2
+    assert lines[10].lstrip().startswith("하w n")
+    assert lines[11].lstrip().startswith("나o ⋮")
+
+
+def test_right_to_left_labels_keep_their_columns() -> None:
+    header = heat_map(list("٢١"), ["2"], focused([0], 2)).splitlines()[0]
+    assert header == "   ٢\u200e ١\u200e"
+    assert cells(header) == 6
+
+
+def test_digits_are_rounded_tenths() -> None:
+    weights = np.array([[0.04, 0.05, 0.44, 0.86, 1.0]])
+    row = heat_map(list("abcde"), ["x"], weights, style="digits").splitlines()[1]
+    assert row == "x  · 1 4 9 9"
+    assert legend("digits") == "weight:    tenths, rounded; · below 0.05; 9 from 0.85"
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [(0.0, "· "), (0.039, "· "), (0.04, "░░"), (0.16, "▒▒"), (0.36, "▓▓"), (0.64, "██"), (1.0, "██")],
+)
+def test_blocks_change_where_the_legend_says(weight: float, expected: str) -> None:
+    assert mark(weight, "blocks", 2) == expected
+
+
+@pytest.mark.parametrize("style", ["colour", "truecolour"])
+def test_colour_shows_the_numbers_of_words(style: Style) -> None:
+    text = heat_map(
+        ["나는", "어제"], ["I", "yesterday"], np.array([[0.999, 0.001], [0.25, 0.75]]), style=style
+    )
+    assert plain(text).splitlines()[1:3] == ["I           1.0    ·   ", "yesterday   .25   .75  "]
+    assert text.count("\x1b[48;") == 3 + 5  # three cells above zero, five in the legend
+    assert paint("  ", 0.0, style) == "  "
+
+
+def test_hundredths_take_three_cells_at_most() -> None:
+    assert [hundredths(w) for w in (0.004, 0.07, 0.92, 0.996, 1.0)] == ["·", ".07", ".92", "1.0", "1.0"]
+
+
+def test_strongest_names_different_links() -> None:
+    weights = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
+    assert strongest(["a", "b"], ["x", "x", "y"], weights) == "strongest: x←a 0.90 · y←b 0.70"
+
+
+def test_cells_of_wide_and_combining_characters() -> None:
+    assert [cells(text) for text in ("a", "한", "日本", "é", "e\u0301", "한", "👍")] == [1, 2, 4, 1, 1, 2, 2]
+    assert clusters("e\u0301한") == ["e\u0301", "한"]
+    assert shorten("안녕하세요", 7) == "안녕하…"
+    assert shorten("안녕", 4) == "안녕"
+
+
+def test_labels_must_fit_the_weights() -> None:
+    with pytest.raises(ValueError, match=r"weights \(1, 2\) do not fit 1 target, 3 source labels"):
+        heat_map(["a", "b", "c"], ["x"], np.ones((1, 2)))
+    assert heat_map([], [], np.ones((0, 0))) == ""
+
+
+LABELS = st.lists(st.text("abc한국日é,٢", min_size=1, max_size=5), min_size=1, max_size=30)
+
+
+@given(LABELS, LABELS, st.integers(20, 120), st.sampled_from(["blocks", "digits", "colour", "truecolour"]))
+def test_every_weight_has_a_mark_and_no_line_is_wider_than_asked(
+    source: list[str], target: list[str], width: int, style: Style
+) -> None:
+    weights = np.full((len(target), len(source)), 1.0)
+    lines = plain(heat_map(source, target, weights, style=style, width=width)).splitlines()[:-2]
+    assert max(map(cells, lines)) <= width
+    if style == "blocks":
+        assert sum(line.count("█") for line in lines) in (weights.size, 2 * weights.size)
+
+
+@st.composite
+def partitions(draw: st.DrawFn, size: int) -> list[list[int]]:
+    cuts = sorted(draw(st.sets(st.integers(1, size - 1)))) if size > 1 else []
+    return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+
+
+@given(st.data(), st.integers(1, 8), st.integers(1, 8), st.integers(0, 99))
+def test_merging_words_keeps_rows_summing_to_one(data: st.DataObject, T: int, S: int, seed: int) -> None:
+    weights = np.random.default_rng(seed).dirichlet(np.ones(S), size=(2, T))  # (2, T, S)
+    target, source = data.draw(partitions(T)), data.draw(partitions(S))
+    merged = merge_words(weights, source, target)
+    assert merged.shape == (2, len(target), len(source))
+    np.testing.assert_allclose(merged.sum(axis=-1), 1)
+
+
+def test_merging_sums_keys_and_averages_queries() -> None:
+    weights = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]])
+    np.testing.assert_allclose(merge_words(weights, [[0, 1], [2]], [[0, 1]]), [[0.525, 0.475]])
+
+
+def test_block_marks_are_one_cell_where_ambiguous_width_is_narrow() -> None:
+    assert all(east_asian_width(mark) in "AN" and cells(mark) == 1 for mark in "·░▒▓█␣…⋮←")
