@@ -129,10 +129,7 @@ def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
 
 def _refuse_strange(path: Path) -> None:
     """Never replace what this module did not write."""
-    if path.is_dir():
-        ours = (path / MANIFEST).exists() or not any(path.iterdir())
-    else:
-        ours = not path.exists()
+    ours = not path.exists() or (path.is_dir() and ((path / MANIFEST).exists() or not any(path.iterdir())))
     if not ours:
         raise ConfigError(
             f"{path} exists and is not a model folder",

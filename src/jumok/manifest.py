@@ -14,9 +14,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, BinaryIO
 
-from jumok.errors import ModelError
+from jumok.errors import ModelError, nearest
 
 MANIFEST = "MANIFEST.json"
 CHECKPOINTS = "checkpoints"
@@ -84,9 +85,12 @@ def read_file(path: Path, name: str) -> bytes:
     manifest = read_manifest(path)
     if name not in manifest:
         raise damaged(path / name, f"{name} is missing")
-    with _open_plain(path / name) as file:
-        size = os.fstat(file.fileno()).st_size
-        data = file.read() if size == manifest[name].size else b""
+    try:
+        with _open_plain(path / name) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read() if size == manifest[name].size else b""  # another size says it all
+    except OSError as error:
+        raise damaged(path / name, f"{name} cannot be read: {error.strerror}") from None
     if fault := _difference(name, manifest[name], size, hashlib.sha256(data).hexdigest()):
         raise damaged(path / name, fault)
     return data
@@ -118,16 +122,48 @@ def content_fingerprint(path: Path) -> str:
 def checkpoint_folders(run: Path) -> dict[int, Path]:
     """The checkpoints of a run folder by step, newest first, whole or not."""
     steps: dict[int, Path] = {}
-    with suppress(FileNotFoundError, NotADirectoryError):
+    with suppress(FileNotFoundError, NotADirectoryError, ValueError):  # the last for a name with a NUL
         for entry in (run / CHECKPOINTS).iterdir():
             if match := _STEP.fullmatch(entry.name):
                 steps[int(match[1])] = entry
     return dict(sorted(steps.items(), reverse=True))
 
 
+def model_folders(path: Path) -> list[Path]:
+    """The folder itself if it holds a model, or the checkpoints of a run, newest first; never none."""
+    try:
+        if any((path / name).exists() for name in (MANIFEST, "config.json", "model.safetensors")):
+            return [path]
+        if folders := checkpoint_folders(path):
+            return list(folders.values())
+        raise _no_model(path)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror}", code="unreadable") from None
+
+
 def damaged(where: Path, message: str) -> ModelError:
     """The error for a file that is not what was saved."""
     return ModelError(message, where=str(where), hint=COPY_AGAIN, code="damaged")
+
+
+def _no_model(path: Path) -> ModelError:
+    if not path.exists():
+        names: list[str] = []
+        with suppress(OSError, ValueError):
+            names = [entry.name for entry in path.parent.iterdir() if entry.is_dir()]
+        hint = shorten(nearest(path.name, names), 300, placeholder=" …") if names else "check the path"
+        return ModelError(f"there is no model folder {path}", hint=hint, code="not_found")
+    if not path.is_dir():
+        hint = "give the folder that holds it"
+        return ModelError(f"{path} is a file, not a model folder", hint=hint, code="not_a_model")
+    if (path / CHECKPOINTS).is_dir() or (path / "config.toml").exists():
+        return ModelError(
+            f"the run {path} has no checkpoint yet",
+            hint="wait until training saves its first one, or run jumok train again",
+            code="no_checkpoint",
+        )
+    hint = f"a model folder has a {MANIFEST}, a run folder has {CHECKPOINTS}/"
+    return ModelError(f"there is no model in {path}", hint=hint, code="not_a_model")
 
 
 def _entry(where: Path, name: str, value: object) -> Entry:
@@ -145,7 +181,7 @@ def _fault(path: Path, saved: Entry) -> str:
     try:
         with _open_plain(path) as file:
             size = os.fstat(file.fileno()).st_size
-            while size == saved.size and (chunk := file.read(_CHUNK)):  # another size says it all
+            while size == saved.size and (chunk := file.read(_CHUNK)):
                 digest.update(chunk)
     except ModelError as error:
         return error.message
@@ -160,7 +196,8 @@ def _difference(name: str, saved: Entry, size: int, sha256: str) -> str:
     if size > saved.size:
         return f"{name} is longer than the {saved.size:,} bytes that were saved"
     if sha256 != saved.sha256:
-        return f"{name} was changed: SHA-256 {sha256[:12]}…, saved as {saved.sha256[:12]}…"
+        end = len(os.path.commonprefix([sha256, saved.sha256])) + 12
+        return f"{name} was changed: SHA-256 {sha256[:end]}…, saved as {saved.sha256[:end]}…"
     return ""
 
 

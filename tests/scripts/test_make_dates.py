@@ -20,7 +20,8 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "make_dates.py"
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("make_dates", SCRIPT)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["make_dates"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)

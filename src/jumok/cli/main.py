@@ -37,7 +37,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        known = not args or args[0] in COMMANDS or args[0].startswith("-")
+        if not known and not ctx.resilient_parsing:
             from jumok.errors import ConfigError, nearest
 
             raise ConfigError(f"unknown command {args[0]!r}", hint=nearest(args[0], COMMANDS))

@@ -4,11 +4,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import islice, repeat
 from statistics import median
-
-from jumok.text.normalize import tidy
 
 SAMPLE = 20_000  # pairs that show a corpus's habits
 WINDOW = 64  # characters of a side that decide its language
@@ -22,13 +20,13 @@ _CONTROLS = re.compile("[\0-\x08\x0e-\x1f\r\x7f-\x84\x86-\x9f\ufeff]")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The habits of a corpus: typical length ratio of its sides, and which character pairs tell them apart."""
+    """The habits of a corpus: the usual length ratio, and which character pairs tell its sides apart."""
 
     ratio: float = 0.0
     """Median of log((source + 5) / (target + 5)), in characters."""
     tolerance: float = math.inf
     """How far from `ratio` a pair may be."""
-    weights: dict[str, float] | None = None
+    weights: dict[str, float] = field(default_factory=dict)
     """log(p(bigram | source side) / p(bigram | target side))"""
 
 
@@ -80,10 +78,8 @@ def is_swapped(source: str, target: str, profile: Profile) -> bool:
 
 def speaks_for_source(text: str, profile: Profile) -> int:
     """1: the text clearly reads like a source; -1: like a target; 0: neither is sure."""
-    weights = profile.weights or {}
-    evidence = [weights.get(bigram, 0.0) for bigram in bigrams(text)]
-    total = sum(evidence)
-    if abs(total) < max(5.0, 0.3 * len(evidence)):  # nats in all, and per character
+    total = sum(map(profile.weights.get, bigrams(text), repeat(0.0)))
+    if abs(total) < max(5.0, 0.3 * min(len(text), WINDOW)):  # nats in all, and per character
         return 0
     return 1 if total > 0 else -1
 
@@ -93,8 +89,8 @@ def is_copied(source: str, target: str) -> bool:
     return source == target and any(map(str.isalpha, source))
 
 
-def text_symptoms(text: str) -> Iterator[str]:
-    """Kinds of stray characters in one side."""
+def stray_symptoms(text: str) -> Iterator[str]:
+    """The kinds of stray characters in a raw text."""
     if not _SUSPECTS.search(text):
         return
     if "\0" in text:
@@ -107,18 +103,15 @@ def text_symptoms(text: str) -> Iterator[str]:
         yield "replacement"
 
 
-def pair_symptoms(source: str, target: str, profile: Profile) -> Iterator[str]:
-    """Kinds of everything that is wrong with a pair, each once."""
-    yield from dict.fromkeys([*text_symptoms(source), *text_symptoms(target)])
-    source, target = tidy(source), tidy(target)
+def pair_symptom(source: str, target: str, profile: Profile) -> str:
+    """The kind of what is wrong with two tidy sides as a pair, or "" when nothing is."""
     if not source or not target:
-        yield "blank_both" if source == target else "blank_side"
-    elif is_copied(source, target):
-        yield "copied"
-    elif is_swapped(source, target, profile):
-        yield "swapped"
-    elif is_odd_length(source, target, profile):
-        yield "odd_length"
+        return "blank_both" if source == target else "blank_side"
+    if is_copied(source, target):
+        return "copied"
+    if is_swapped(source, target, profile):
+        return "swapped"
+    return "odd_length" if is_odd_length(source, target, profile) else ""
 
 
 def without_strays(text: str) -> str:

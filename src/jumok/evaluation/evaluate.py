@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 from unicodedata import normalize
 
 import numpy as np
 
+from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import Bins, Group, group_by_length
 from jumok.evaluation.metrics import Statistics, bleu_tokenizer, check_names, measure, perplexity
@@ -18,7 +19,6 @@ from jumok.progress import Progress, silent
 
 __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
 
-CHUNK = 512  # sentences between two reports of progress
 EXAMPLES = 3  # per length bin
 
 
@@ -26,14 +26,15 @@ class Translates(Protocol):
     """What evaluation needs of a Translator."""
 
     @property
-    def translate(self) -> Callable[..., Any]:
-        """Texts and decoding options to results with a `text` each."""
-        ...
-
+    def config(self) -> RunConfig: ...
     @property
-    def score(self) -> Callable[..., Any]:
-        """Sources and targets to one result per pair, with its summed log-probability and tokens."""
-        ...
+    def info(self) -> Mapping[str, Any]: ...
+    @property
+    def tokenizers(self) -> Any: ...
+    @property
+    def translate(self) -> Callable[..., Any]: ...
+    @property
+    def score(self) -> Callable[..., Any]: ...
 
 
 def evaluate(  # noqa: PLR0913  the options of a test, each with a default that suits most
@@ -54,15 +55,18 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     """Translate the sources and score the result against the references.
 
     Metric names are those of `metrics.LABELS`; `ppl` also asks the model how probable the references are.
-    `language` is the target's code and decides how BLEU splits words. Other options are those of decoding.
+    `name` and `language` (the target's code, which decides how BLEU splits words) are the model's own unless
+    given. Other options are those of decoding.
     """
-    names = check_names(metrics)
+    language = language or translator.config.data.target_language
+    plan = _Plan(check_names(metrics), bins, by_length, bootstrap, language)
     _check_pairs(sources, references)
     hypotheses, speed = _translate(translator, sources, decode, progress)
-    known = {"ppl": _perplexity(translator, sources, references, progress)} if "ppl" in names else {}
+    known = {"ppl": _perplexity(translator, sources, references, progress)} if "ppl" in plan.metrics else {}
+    name = name or str(translator.info["name"])
     test = _Test(name, data, tuple(sources), tuple(references), tuple(hypotheses))
-    plan = _Plan(names, bins, by_length, bootstrap, language)
-    return _report(test, plan, known, decode=decode, speed=speed, progress=progress)
+    settings = asdict(translator.config.decoding) | decode
+    return _report(test, plan, known, decode=settings, speed=speed, progress=progress)
 
 
 def score_texts(  # noqa: PLR0913  as above
@@ -126,9 +130,9 @@ def _report(
     statistics, notes = _measure_all(test, plan, known, progress)
     unit, groups = group_by_length(test.sources, plan.bins) if plan.by_length else (None, [])
     bins = []
-    for done, group in enumerate(groups):
-        progress("intervals by length", done, len(groups))
+    for done, group in enumerate(groups, start=1):
         bins.append(_bin(test, group, statistics, plan.bootstrap))
+        progress("intervals by length", done, len(groups))
     digest = sha256("\n".join((*test.sources, *test.references)).encode("utf-8", "surrogatepass"))
     return Evaluation(
         model=test.name,
@@ -173,62 +177,42 @@ def _measure_all(
 
 
 def _bin(test: _Test, group: Group, statistics: Mapping[str, Statistics], bootstrap: int) -> Bin:
-    spread = np.linspace(0, len(group.sentences) - 1, EXAMPLES).round().astype(np.int64)
+    lines = group.sentences
+    spread = np.linspace(0, len(lines) - 1, EXAMPLES).round().astype(int)
     return Bin(
         group=group,
-        metrics={name: metric_of(one.select(group.sentences), bootstrap) for name, one in statistics.items()},
-        length_ratio=_length_ratio(
-            [test.hypotheses[line] for line in group.sentences],
-            [test.references[line] for line in group.sentences],
-        ),
-        examples=tuple(dict.fromkeys(group.sentences[spread].tolist())),
+        metrics={name: metric_of(one.select(lines), bootstrap) for name, one in statistics.items()},
+        length_ratio=_length_ratio([test.hypotheses[i] for i in lines], [test.references[i] for i in lines]),
+        examples=tuple(dict.fromkeys(lines[place] for place in spread)),
     )
 
 
 def _translate(
     translator: Translates, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
 ) -> tuple[list[str], Speed]:
-    """Longest sources first: batches hold similar lengths, and the time left is not promised too low."""
-    order = sorted(range(len(sources)), key=lambda line: len(sources[line]), reverse=True)
-    hypotheses, tokens, began = [""] * len(sources), 0, time.perf_counter()
-    for start in range(0, len(order), CHUNK):
-        progress("translate", start, len(order))
-        lines = order[start : start + CHUNK]
-        for line, result in zip(
-            lines, translator.translate([sources[line] for line in lines], **decode), strict=True
-        ):
-            hypotheses[line] = result.text
-            tokens += len(result.tokens)
-    progress("translate", len(order), len(order))
+    began = time.perf_counter()
+    found = translator.translate(list(sources), progress=progress, **decode)
     wall = time.perf_counter() - began
-    return hypotheses, Speed(len(order) / wall, tokens / wall, wall)
+    tokens = sum(len(one.tokens) for one in found)
+    return [one.text for one in found], Speed(len(found) / wall, tokens / wall, wall)
 
 
 def _perplexity(
     translator: Translates, sources: Sequence[str], references: Sequence[str], progress: Progress
 ) -> Statistics:
-    log_probs: list[float] = []
-    tokens: list[int] = []
-    for start in range(0, len(sources), CHUNK):
-        progress("perplexity", start, len(sources))
-        lines = slice(start, start + CHUNK)
-        for result in translator.score(sources[lines], references[lines]):
-            log_probs.append(result.score)
-            tokens.append(len(result.tokens))
-    progress("perplexity", len(sources), len(sources))
-    return perplexity(log_probs, tokens)
+    found = translator.score(list(sources), list(references), progress=progress)
+    unit = f"piece|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"
+    return perplexity([one.score for one in found], [len(one.tokens) for one in found], unit=unit)
 
 
 def _check_pairs(sources: Sequence[str], references: Sequence[str], what: str = "sources") -> None:
     if not references or not sources:
-        raise DataError(
-            "there are no sentences to evaluate", hint="give at least one line", code="empty_data"
-        )
+        raise DataError("there are no sentences to evaluate", hint="give at least one line", code="empty")
     if len(sources) != len(references):
         raise DataError(
             f"there are {len(sources):,} {what} and {len(references):,} references",
             hint="line n of one must answer line n of the other: look for a missing or a broken line",
-            code="unequal_files",
+            code="unequal_lines",
         )
 
 

@@ -24,7 +24,7 @@ class Group:
 
     lo: int
     hi: int | None
-    sentences: NDArray[np.int64]
+    sentences: tuple[int, ...]
 
     @property
     def thin(self) -> bool:
@@ -65,7 +65,7 @@ def _groups(lengths: NDArray[np.int64], edges: Sequence[int]) -> list[Group]:
     which = np.maximum(np.searchsorted(edges, lengths, side="right") - 1, 0)
     ends = [edge - 1 for edge in edges[1:]] + [None]
     groups = [
-        Group(lo, hi, np.flatnonzero(which == place))
+        Group(lo, hi, tuple(np.flatnonzero(which == place).tolist()))
         for place, (lo, hi) in enumerate(zip(edges, ends, strict=True))
     ]
     return [group for group in groups if len(group.sentences)]

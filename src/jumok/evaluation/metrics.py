@@ -55,7 +55,7 @@ class Metric:
     ci95: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Statistics:
     """What one metric has to know about each sentence; `score` turns sums of rows (…, F) into values (…)."""
 
@@ -69,9 +69,9 @@ class Statistics:
         """The metric of all sentences together."""
         return float(self.score(self.rows.sum(axis=0)))
 
-    def select(self, sentences: NDArray[np.int64]) -> "Statistics":
+    def select(self, sentences: Sequence[int]) -> "Statistics":
         """The same metric for some of the sentences."""
-        return Statistics(self.name, self.rows[sentences], self.score, self.signature)
+        return Statistics(self.name, self.rows[list(sentences)], self.score, self.signature)
 
 
 def bleu(hypotheses: Texts, references: Texts, *, tokenize: str = "13a") -> Statistics:
@@ -260,12 +260,12 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
 def measure(name: str, hypotheses: Texts, references: Texts, *, tokenize: str = "13a") -> Statistics:
     """The statistics of one metric by its name in `LABELS`; not perplexity, which needs a model."""
     if not references:
-        raise DataError("there are no sentences to score", hint="give at least one line", code="empty_data")
+        raise DataError("there are no sentences to score", hint="give at least one line", code="empty")
     if len(hypotheses) != len(references):
         raise DataError(
             f"{len(hypotheses):,} hypotheses cannot be scored against {len(references):,} references",
             hint="line n of one must answer line n of the other: look for a missing or a broken line",
-            code="unequal_files",
+            code="unequal_lines",
         )
     match name:
         case "bleu":

@@ -8,7 +8,7 @@ order they were learned. Any text survives: decode(encode(x)) is x in NFC. What 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ FIRST = len(SPECIALS) + len(BYTES)  # the first id that is learned
 WORDS = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
 
 MAX_FILE = 32 << 20
-SAMPLE = 10_000_000  # characters: more text changes few pieces and costs memory
+SAMPLE = 8_000_000  # bytes of text to learn from: more changes few pieces and costs memory
 
 Merges = list[tuple[str, str]]
 
@@ -98,17 +98,19 @@ class Tokenizers:
 
 
 def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress = silent) -> Tokenizer:
-    """A tokenizer for this text, with `config.vocabulary` pieces or fewer; the same text gives the same bytes.
+    """A tokenizer for this text, with `config.vocabulary` pieces or fewer.
 
-    Lines are tidied first. Of a long text a part spread evenly over it is used, so memory stays bounded.
+    The same text gives the same bytes. Lines are tidied first. Of a long text a part spread evenly over it
+    is used, so memory stays bounded.
     """
-    sample = list(_spread(lines, progress))
-    counts = Counter({" ": len(sample)})
+    sample = _spread(lines, progress)
+    counts: Counter[str] = Counter()
     for line in sample:
         counts.update(line)
     room = config.vocabulary - FIRST
     if config.kind == "char":
         return Tokenizer(_alphabet(counts, room, least=1), [], words=False)
+    counts[" "] += 2 + len(sample)  # each line starts with one
     # At most half for single characters: many scripts must leave room for words.
     alphabet = _alphabet(counts, room // 2, least=max(2, counts.total() // 1_000_000))
     progress("learning pieces", 0, config.vocabulary)
@@ -117,8 +119,8 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     return Tokenizer(learned, merges, words=True)
 
 
-def _spread(lines: Iterable[str], progress: Progress) -> Iterator[str]:
-    """Tidied lines of at most `SAMPLE` characters together, evenly spaced over the text."""
+def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
+    """Tidied lines of at most `SAMPLE` bytes together, evenly spaced over the text."""
     kept: list[str] = []
     size, stride, number = 0, 1, -1
     for number, line in enumerate(lines):
@@ -127,20 +129,20 @@ def _spread(lines: Iterable[str], progress: Progress) -> Iterator[str]:
         if number % stride:
             continue
         kept.append(tidy(line))
-        size += len(kept[-1])
+        size += len(kept[-1].encode())
         if size > SAMPLE and len(kept) > 1:
             # Every third, not every second: sources and targets may alternate.
             kept, stride = kept[::3], stride * 3
-            size = sum(map(len, kept))
+            size = sum(len(line.encode()) for line in kept)
     progress("reading text for the vocabulary", number + 1, number + 1)
-    return (line[:SAMPLE] for line in kept)
+    return kept
 
 
 def _alphabet(counts: Counter[str], room: int, *, least: int) -> list[str]:
     """The `room` most frequent characters seen at least `least` times, in code point order."""
     ranked = sorted(counts, key=lambda character: (-counts[character], character))
     frequent = [character for character in ranked[:room] if counts[character] >= least]
-    return sorted({" ", *frequent})
+    return sorted(frequent)
 
 
 def _learn_merges(sample: list[str], alphabet: list[str], room: int) -> tuple[list[str], Merges]:
@@ -155,8 +157,7 @@ def _learn_merges(sample: list[str], alphabet: list[str], room: int) -> tuple[li
         show_progress=False,
     )
     # The trainer skips characters outside the alphabet and would join their neighbours: break the word there.
-    known = set(alphabet)
-    rare = {ord(character): "\n" for character in set().union(*map(set, sample)) - known}
+    rare = {ord(character): "\n" for character in set[str]().union(*sample).difference(alphabet)}
     library.train_from_iterator((" " + line.translate(rare) for line in sample), trainer)
     model = json.loads(library.to_str())["model"]
     return sorted(model["vocab"], key=model["vocab"].get), [(left, right) for left, right in model["merges"]]

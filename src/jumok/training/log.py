@@ -29,14 +29,19 @@ class JsonLines:
             self.file.write("\n")
 
     def __call__(self, event: Event) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self.file.write(json.dumps(finite({"type": event["type"], "time": now, **event}), ensure_ascii=False) + "\n")
+        self.file.write(to_json(event) + "\n")
         self.file.flush()
 
     def close(self) -> None:
         self.file.flush()
         os.fsync(self.file.fileno())
         self.file.close()
+
+
+def to_json(event: Event) -> str:
+    """An event on one line, with the time it is written."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps(finite({"type": event["type"], "time": now, **event}), ensure_ascii=False)
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
@@ -67,16 +72,16 @@ class TensorBoard:
     def __init__(self, folder: Path) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self.writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+        self.writer = SummaryWriter(str(folder))
 
     def __call__(self, event: Event) -> None:
         split = event["type"]
         for key in TAGS.get(split, ()):
             if event.get(key) is not None:
-                self.writer.add_scalar(f"{split}/{key}", event[key], event["step"])  # type: ignore[no-untyped-call]
+                self.writer.add_scalar(f"{split}/{key}", event[key], event["step"])
 
     def close(self) -> None:
-        self.writer.close()  # type: ignore[no-untyped-call]
+        self.writer.close()
 
 
 def has_tensorboard() -> bool:

@@ -78,6 +78,7 @@ def fit(
             return failed_saves + 1
         return 0
 
+    reason: Reason | None = None
     for rows, cursor in work.batches(state.cursor):
         if reason := stop_reason(state, config, interrupted):
             break
@@ -96,6 +97,7 @@ def fit(
             window = Window(clock(), state.step)
         if better or saved_due:
             failed_saves = save(state, best=better)
+    assert reason is not None  # the batches never end
     if state.step > first:
         better = False
         if reason != "signal" and state.step % config.validate_every:
@@ -104,9 +106,7 @@ def fit(
     return Outcome(state, reason)
 
 
-def stop_reason(
-    state: LoopState, config: TrainingConfig, interrupted: Callable[[], bool]
-) -> Reason | None:
+def stop_reason(state: LoopState, config: TrainingConfig, interrupted: Callable[[], bool]) -> Reason | None:
     """Why not to take another step."""
     if interrupted():
         return "signal"
@@ -139,11 +139,14 @@ def after_skip(state: LoopState, result: StepResult, log: Callable[[Event], None
     state = replace(state, skipped=(*recent, state.step))
     what = f"loss {result.loss}, gradient norm {result.grad_norm}: no weight was changed"
     log(notice(state.step, "warning", "nan_skipped", what))
-    in_a_row = state.skipped[-SKIPS_IN_A_ROW:] == tuple(range(state.step - SKIPS_IN_A_ROW + 1, state.step + 1))
+    in_a_row = state.skipped[-SKIPS_IN_A_ROW:] == tuple(
+        range(state.step - SKIPS_IN_A_ROW + 1, state.step + 1)
+    )
     if in_a_row or len(state.skipped) > SKIPS_SHARE * SKIPS_WINDOW:
         raise RunError(
             f"the numbers stopped being finite: {len(state.skipped)} steps skipped up to step {state.step}",
-            hint="lower training.lr, lengthen training.warmup, or set training.clip; the last checkpoint is good",
+            hint="lower training.lr, lengthen training.warmup or set training.clip; "
+            "the last checkpoint is good",
             code="diverged",
         )
     return state

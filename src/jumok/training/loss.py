@@ -41,9 +41,9 @@ def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: floa
 
         L = -sum_t [ (1 - eps) log p(y_t) + eps / V  sum_v log p(v) ]
 
-    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient. A sum, not
-    a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
+    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient. A
+    sum, not a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
     """
     real = logits[mask].float()  # (R, V)
-    loss, nll = _SmoothedCrossEntropy.apply(real, target_out[mask], smoothing)
+    loss, nll = _SmoothedCrossEntropy.apply(real, target_out[mask], smoothing)  # type: ignore[no-untyped-call]
     return loss, nll

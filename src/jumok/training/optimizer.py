@@ -19,7 +19,7 @@ class Muon(Optimizer):
     The factor gives updates the size of Adam's, so one learning rate serves both (Liu et al. 2025).
     """
 
-    def __init__(self, params: Iterable[nn.Parameter], lr: float, momentum: float, decay: float) -> None:
+    def __init__(self, params: Iterable[Tensor], lr: float, momentum: float, decay: float) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": decay})
 
     @torch.no_grad()
@@ -47,14 +47,15 @@ def orthogonal(matrix: Tensor, iterations: int = 5) -> Tensor:
     for _ in range(iterations):
         square = x @ x.mT
         x = a * x + (b * square + c * square @ square) @ x
-    return (x.mT if tall else x).to(matrix.dtype)
+    result: Tensor = x.mT if tall else x
+    return result.to(matrix.dtype)
 
 
 class Optimizers:
     """One or two torch optimisers behind one face: step at a rate, read and write the state by name."""
 
     def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
-        self.names = {parameter: name for name, parameter in model.named_parameters()}
+        self.names: dict[Tensor, str] = {p: name for name, p in model.named_parameters()}
         self.all = make_optimizers(self.names, config)
 
     def step(self, lr: float) -> None:
@@ -75,22 +76,30 @@ class Optimizers:
 
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Take back what `tensors` gave."""
-        owners = {self.names[p]: (o, p) for o in self.all for group in o.param_groups for p in group["params"]}
+        owners = {
+            self.names[p]: (o, p) for o in self.all for group in o.param_groups for p in group["params"]
+        }
         for key, value in tensors.items():
             what, _, name = key.partition("/")
             optimizer, parameter = owners[name]
             keep_device = what == "step"  # torch keeps step counts where it made them
-            copy = value.clone() if keep_device and not parameter.is_cuda else value.to(parameter.device, copy=True)
+            copy = (
+                value.clone()
+                if keep_device and not parameter.is_cuda
+                else value.to(parameter.device, copy=True)
+            )
             optimizer.state[parameter][what] = copy
 
 
-def is_hidden_matrix(name: str, parameter: nn.Parameter) -> bool:
+def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
     """A matrix between hidden states: not a table of tokens or positions, not the output projection."""
-    outside = name.startswith(("source_embedding.", "target_embedding.", "output.")) or name.endswith(".table")
+    outside = name.startswith(("source_embedding.", "target_embedding.", "output.")) or name.endswith(
+        ".table"
+    )
     return parameter.ndim == 2 and not outside
 
 
-def make_optimizers(names: dict[nn.Parameter, str], config: TrainingConfig) -> list[Optimizer]:
+def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Optimizer]:
     """Muon takes the hidden matrices and AdamW the rest; the others take everything."""
     every = list(names)
     rate, betas, decay = config.lr, (config.momentum, config.beta2), config.weight_decay

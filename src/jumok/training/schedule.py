@@ -10,7 +10,7 @@ from jumok.config import TrainingConfig
 
 def noam(step: int, *, peak: float, warmup: int) -> float:
     """D^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, eq. 3), scaled to reach `peak`."""
-    return peak * sqrt(warmup) * min(step**-0.5, step * warmup**-1.5)
+    return peak * min(sqrt(warmup / step), step / warmup)
 
 
 def inverse_sqrt(step: int, *, peak: float, warmup: int) -> float:

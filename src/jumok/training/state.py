@@ -1,4 +1,4 @@
-"""Everything a run must remember to go on as if it had never stopped: weights, optimiser, place in the loop."""
+"""What a run must remember to go on as if it had never stopped: weights, optimiser, place in the loop."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -57,7 +57,9 @@ def train_step(
     total_loss = total_nll = 0.0
     for micro, batch in enumerate(micro_batches):
         torch.manual_seed(step_seed(seed, step, micro))
-        with torch.autocast(batch.source.device.type, autocast or torch.bfloat16, enabled=autocast is not None):
+        with torch.autocast(
+            batch.source.device.type, autocast or torch.bfloat16, enabled=autocast is not None
+        ):
             logits = forward(model, batch, config.teacher_forcing)
         loss, nll = token_loss(logits, batch.target_out, batch.target_mask, config.label_smoothing)
         (loss / targets).backward()  # type: ignore[no-untyped-call]

@@ -1,0 +1,139 @@
+"""What a model folder says about itself: to jumok, to other tools, and to people. No torch."""
+
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from jumok.config import RunConfig
+from jumok.folder import dump_json
+from jumok.manifest import FORMAT_VERSION
+from jumok.settings import config_to_dict
+from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizers
+
+_ARCHITECTURES = {"rnn": "RnnSeq2Seq", "luong": "LuongSeq2Seq", "transformer": "TransformerSeq2Seq"}
+
+
+def model_files(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> dict[str, bytes]:
+    """Every file of a model folder besides the weights and the manifest.
+
+    `info` is what is known about the model: plain JSON values such as `step`, `metric`, `score`, `license`.
+    """
+    return {
+        "config.json": dump_json(_config(config, tokenizers, info)),
+        **tokenizers.files(),
+        "tokenizer_config.json": dump_json(_tokenizer_config(config)),
+        "generation_config.json": dump_json(_generation_config(config)),
+        "README.md": _readme(config, tokenizers, info).encode(),
+    }
+
+
+def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "model_type": "jumok",
+        "architectures": [_ARCHITECTURES[config.model.arch]],
+        "format_version": FORMAT_VERSION,
+        "library_version": version("jumok"),
+        "is_encoder_decoder": True,
+        "vocab_size": tokenizers.target.size,
+        "source_vocab_size": tokenizers.source.size,
+        "target_vocab_size": tokenizers.target.size,
+        "shared_vocabulary": tokenizers.shared,
+        "tokenizer_sha256": tokenizers.fingerprint,
+        **_special_ids(),
+        "jumok": config_to_dict(config),
+        "info": dict(info),
+    }
+
+
+def _special_ids() -> dict[str, int]:
+    return {
+        "bos_token_id": BOS,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "unk_token_id": UNK,
+        "decoder_start_token_id": BOS,
+    }
+
+
+def _tokenizer_config(config: RunConfig) -> dict[str, Any]:
+    names = ("bos_token", "pad_token", "eos_token", "unk_token")
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        **dict(zip(names, SPECIALS, strict=True)),
+        "model_max_length": config.data.max_length,
+        "clean_up_tokenization_spaces": False,
+    }
+
+
+def _generation_config(config: RunConfig) -> dict[str, Any]:
+    return {
+        "num_beams": config.decoding.beam,
+        "max_new_tokens": config.decoding.max_len,
+        "length_penalty": config.decoding.length_penalty,
+        **{name: value for name, value in _special_ids().items() if name != "unk_token_id"},
+    }
+
+
+def _readme(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> str:
+    data, languages = config.data, [config.data.source_language, config.data.target_language]
+    direction = " to ".join(language for language in languages if language)
+    name = " ".join(filter(None, (data.name, direction, config.model.arch)))
+    vocabulary = f"{tokenizers.source.size:,} pieces, shared"
+    if not tokenizers.shared:
+        vocabulary = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target pieces"
+    facts = {"architecture": config.model.arch, "vocabulary": vocabulary, **_plain(info)}
+    table = "\n".join(f"| {_cell(key)} | {_cell(value)} |" for key, value in facts.items())
+    return f"""---
+{_front_matter(config, info, name)}
+---
+# {name}
+
+A sequence-to-sequence model made with jumok.
+
+```python
+import jumok
+
+model = jumok.load("path/to/this/folder")
+print(model.translate("...").text)
+```
+
+## facts
+
+| | |
+|---|---|
+{table}
+
+The complete settings are in `config.json`. `jumok verify` says whether this folder is whole and unchanged.
+"""
+
+
+def _front_matter(config: RunConfig, info: Mapping[str, Any], name: str) -> str:
+    """The card's header. JSON is valid YAML, so every value is written as JSON."""
+    languages = dict.fromkeys(filter(None, (config.data.source_language, config.data.target_language)))
+    header: dict[str, Any] = {
+        "language": list(languages),
+        "license": info.get("license", "unknown"),
+        "library_name": "jumok",
+        "pipeline_tag": "translation",
+        "datasets": [config.data.name] if config.data.name else [],
+        "metrics": [info["metric"]] if "metric" in info else [],
+    }
+    if "metric" in info and isinstance(info.get("score"), int | float):
+        task = {"type": "translation"}
+        dataset = {"type": "text", "name": config.data.name or "validation"}
+        metric = {"type": info["metric"], "value": info["score"]}
+        header["model-index"] = [
+            {"name": name, "results": [{"task": task, "dataset": dataset, "metrics": [metric]}]}
+        ]
+    return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in header.items())
+
+
+def _plain(info: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in info.items() if isinstance(value, str | int | float)}
+
+
+def _cell(value: object) -> str:
+    """Text that cannot leave its table cell."""
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return " ".join(text.replace("|", r"\|").split())

@@ -1,0 +1,269 @@
+"""The checkpoints of a run: saved whole or not at all, verified before use, pruned only behind a good one.
+
+A checkpoint is a model folder with `optimizer.safetensors` and `state.json` beside the model's files. There
+is no state of a random generator to keep: randomness in training is keyed by (seed, step).
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumok.card import model_files
+from jumok.errors import Error, ModelError, RunError
+from jumok.folder import discard, dump_json, replace_file, settle, write_folder
+from jumok.lock import run_lock
+from jumok.manifest import (
+    CHECKPOINTS,
+    checkpoint_folders,
+    content_fingerprint,
+    damaged,
+    model_folders,
+    read_file,
+    read_json,
+    verify_folder,
+)
+from jumok.model_folder import Loaded, read_model, save_model
+from jumok.tensors import pack, unpack
+
+__all__ = [
+    "Checkpoint",
+    "Checkpoints",
+    "Loaded",
+    "average",
+    "content_fingerprint",
+    "load_model",
+    "model_files",
+    "save_model",
+]
+
+log = logging.getLogger("jumok")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One saved step. What is read from it is checked against its manifest at that moment."""
+
+    folder: Path
+    step: int
+
+    def tensors(self, name: str = "model") -> dict[str, Tensor]:
+        """The tensors of `<name>.safetensors`, on the CPU."""
+        file = f"{name}.safetensors"
+        return unpack(read_file(self.folder, file), self.folder / file)
+
+    def optimizer(self) -> dict[str, Tensor]:
+        """The optimizer's tensors, on the CPU."""
+        return self.tensors("optimizer")
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The training state as it was given to `save`, as JSON keeps it: tuples are lists."""
+        match self._record():
+            case {"training": dict(state)}:
+                return state
+        raise damaged(self.folder / "state.json", "state.json is damaged: it holds no training state")
+
+    @property
+    def is_best(self) -> bool:
+        """Whether this was the best checkpoint when it was saved."""
+        return self._record().get("best") is True
+
+    @property
+    def score(self) -> float | None:
+        """The validation score that it was saved with."""
+        score = self._record().get("score")
+        return float(score) if isinstance(score, int | float) else None
+
+    def _record(self) -> dict[str, Any]:
+        return read_json(self.folder, "state.json")
+
+
+class Checkpoints:
+    """All checkpoints of one run folder, `checkpoints/step-00001200` and so on.
+
+    Whether a checkpoint was the best is written inside it, so that a crash cannot part the two; `best.json`
+    and `latest.json` are hints for people and other programs.
+    """
+
+    def __init__(self, run: Path, *, keep: int = 2) -> None:
+        self.run, self.folder = Path(run), Path(run) / CHECKPOINTS
+        self.keep = max(keep, 2)  # one may turn out damaged
+        self._locked = False
+        self._damaged: set[int] = set()
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep every other trainer out; RunError `locked` if there is one, ConfigError `unwritable`."""
+        with run_lock(self.run):
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
+
+    def save(
+        self,
+        step: int,
+        *,
+        model: Mapping[str, Tensor],
+        optimizer: Mapping[str, Tensor],
+        state: Mapping[str, Any],
+        files: Mapping[str, bytes],
+        best: bool,
+        score: float | None = None,
+        protect: Collection[int] = (),
+    ) -> Path:
+        """Save one step and delete the steps that are no longer needed.
+
+        RunError `non_finite`, `disk_full` or `io_error` if it could not be saved: nothing is left of it then,
+        and every older checkpoint is as it was. The newest `keep`, the best and those in `protect` stay.
+        """
+        record = {"step": step, "best": best, "score": score, "training": dict(state)}
+        contents = {
+            **files,
+            "model.safetensors": pack(model, "model.safetensors"),
+            "optimizer.safetensors": pack(optimizer, "optimizer.safetensors"),
+            "state.json": dump_json(record),
+        }
+        folder = self.folder / f"step-{step:08d}"
+        if folder.exists() and verify_folder(folder, extras=False):
+            with suppress(OSError):  # then writing fails too, and says why
+                discard(folder)  # a damaged checkpoint in the way is no loss
+        write_folder(folder, contents)
+        self._damaged.discard(step)
+        self._point({"step": step, "score": score}, ["latest", *(["best"] if best else [])])
+        self._prune({step, *protect})
+        return folder
+
+    def newest(self) -> Checkpoint | None:
+        """The newest whole checkpoint, or None before the first; leftovers of a crash are cleared away.
+
+        Damaged ones are passed over with a warning. If all are damaged that is a ModelError: starting over
+        in silence would hide the loss.
+        """
+        self._tidy()
+        whole = next(self._whole(), None)
+        if whole is None and self._damaged:
+            raise ModelError(
+                f"none of the run's {len(self._damaged)} checkpoints is whole",
+                where=str(self.folder),
+                hint="copy the run folder again from where it was whole, or start over with --fresh",
+                code="damaged",
+            )
+        return whole
+
+    def best(self) -> Checkpoint | None:
+        """The best whole checkpoint: the newest that was the best when it was saved."""
+        return next((checkpoint for checkpoint in self._whole() if checkpoint.is_best), None)
+
+    def recent(self, n: int) -> list[Checkpoint]:
+        """The newest `n` whole checkpoints, newest first."""
+        return [checkpoint for checkpoint, _ in zip(self._whole(), range(n), strict=False)]
+
+    def clear(self) -> None:
+        """Delete every checkpoint, all at once: the run starts over."""
+        if self.folder.exists():
+            discard(self.folder)
+        self._damaged.clear()
+
+    def _whole(self) -> Iterator[Checkpoint]:
+        """The checkpoints that verify, newest first; a warning for each of the others."""
+        for step, folder in checkpoint_folders(self.run).items():
+            if faults := verify_folder(folder, extras=False):
+                log.warning("%s is damaged (%s); an older checkpoint is used", folder, "; ".join(faults))
+                self._damaged.add(step)
+            else:
+                yield Checkpoint(folder, step)
+
+    def _tidy(self) -> None:
+        """Clear leftovers, unless another trainer holds the run: then they may be its work in progress."""
+        if not self.folder.is_dir():
+            return
+        try:
+            with nullcontext() if self._locked else self.lock():
+                settle(self.folder)
+        except (Error, OSError) as error:
+            log.info("leftovers stay in %s: %s", self.folder, error)
+
+    def _point(self, content: Mapping[str, Any], names: Iterable[str]) -> None:
+        try:
+            for name in names:
+                replace_file(self.folder / f"{name}.json", dump_json(content))
+        except RunError as error:
+            log.warning("the checkpoint is saved, but not the hint to it: %s", error)
+
+    def _prune(self, protect: Collection[int]) -> None:
+        folders = checkpoint_folders(self.run)
+        good = [step for step in folders if step not in self._damaged]
+        best = next((step for step in good if _was_best(folders[step])), None)
+        keep = {*good[: self.keep], *protect, best}
+        for step, folder in folders.items():
+            if step not in keep:
+                try:
+                    discard(folder)
+                except OSError as error:
+                    log.warning("cannot delete the old checkpoint %s: %s", folder, error.strerror)
+
+
+def average(checkpoints: Iterable[Checkpoint]) -> dict[str, Tensor]:
+    """The element-wise mean of the models' weights, summed in float64, in each tensor's own dtype.
+
+    Tensors of whole numbers are taken from the first checkpoint.
+    """
+    first, *others = [checkpoint.tensors for checkpoint in checkpoints]
+    newest = first()
+    sums = {name: tensor.double() for name, tensor in newest.items() if tensor.is_floating_point()}
+    for read in others:
+        tensors = read()
+        if {name: t.shape for name, t in tensors.items()} != {name: t.shape for name, t in newest.items()}:
+            raise ModelError(
+                "checkpoints of different models cannot be averaged",
+                hint="average checkpoints of one run only",
+                code="different_models",
+            )
+        for name, total in sums.items():
+            total += tensors[name]
+    means = {name: (total / (1 + len(others))).to(newest[name].dtype) for name, total in sums.items()}
+    return newest | means
+
+
+def load_model(path: str | Path, device: str | torch.device = "cpu") -> Loaded:
+    """The model of a run folder (its best checkpoint, else its newest), a checkpoint or a model folder.
+
+    In a run, a damaged checkpoint is passed over with a warning. A ModelError if no model can be read.
+    """
+    path = Path(path)
+    while True:
+        folders = _candidates(path)
+        errors: list[ModelError] = []
+        for folder in folders:
+            try:
+                model = read_model(folder, device)
+            except ModelError as error:
+                errors.append(error)
+                continue
+            for passed_over in errors:
+                log.warning("%s\n  %s is used instead", passed_over, folder)
+            return model
+        if _candidates(path) == folders:  # else a trainer at work saved and pruned meanwhile: look again
+            raise errors[0]
+
+
+def _candidates(path: Path) -> list[Path]:
+    """The folders that may hold the wanted model: the best, then from new to old."""
+    folders = model_folders(path)
+    best = next((folder for folder in folders if _was_best(folder)), None)
+    return sorted(folders, key=lambda folder: folder != best)
+
+
+def _was_best(folder: Path) -> bool:
+    try:
+        return Checkpoint(folder, step=0).is_best
+    except ModelError:
+        return False

@@ -1,0 +1,139 @@
+"""jumok check: what is wrong with a corpus, with line numbers."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from jumok.cli.console import progress_display, say
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.data.clean import Cleaned
+    from jumok.data.corpus import Corpus
+    from jumok.data.doctor import Finding, Report
+
+EXAMPLES = """\b
+Examples:
+  jumok check train.en train.de
+  jumok check train.en train.de --valid valid.en valid.de --fix
+  jumok check pairs.tsv.gz --json
+"""
+
+PAIR = (str, str)
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("source", required=False, default="")
+@click.argument("target", required=False, default="")
+@click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
+@click.option("--test", nargs=2, type=PAIR, metavar="SRC TGT", help="Test files, to look for leaks.")
+@click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
+@click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
+@click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the number of errors and warnings.")
+def check(
+    source: str,
+    target: str,
+    valid: tuple[str, str] | None,
+    test: tuple[str, str] | None,
+    data: str | None,
+    *,
+    fix: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Say what is wrong with the pairs of SOURCE and TARGET, with line numbers.
+
+    SOURCE alone is a TSV or JSONL file with both sides. The exit code is 3 when there are errors, 0 when
+    there is nothing worse than warnings.
+    """
+    from jumok.data.clean import clean_names
+    from jumok.data.clean import fix as write_clean_copy
+    from jumok.data.doctor import examine
+
+    if fix and data:
+        raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
+    corpus, others = _corpora(source, target, {"valid": valid, "test": test}, data)
+    if fix:
+        clean_names(corpus, force=force)  # refuse now, not after a long look
+    with progress_display(quiet=quiet or as_json) as progress:
+        report = examine(corpus, others=others, progress=progress)
+    if quiet and not as_json:
+        click.echo(_verdict(report))
+    elif not as_json:
+        _print_report(report)
+    cleaned = None
+    if fix:
+        with progress_display(quiet=quiet or as_json) as progress:
+            cleaned = write_clean_copy(corpus, report, force=force, progress=progress)
+    if as_json:
+        result = report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None}
+        click.echo(json.dumps(result, ensure_ascii=False))
+    elif cleaned and not quiet:
+        _print_cleaned(cleaned)
+    elif not data and not quiet and any("--fix" in finding.advice for finding in report.findings):
+        say("hint: --fix writes a cleaned copy beside the original")
+    return 3 if report.has_errors else 0
+
+
+def _corpora(
+    source: str, target: str, files: dict[str, tuple[str, str] | None], data: str | None
+) -> "tuple[Corpus, dict[str, Corpus]]":
+    """The corpus to examine, and those to compare it with."""
+    from jumok.data.builtin import builtin_corpus
+    from jumok.data.corpus import open_corpus
+
+    if data and source:
+        raise ConfigError(f"both --data {data} and {source} are given", hint="choose one of them")
+    if data:
+        return builtin_corpus(data, "train"), {
+            "valid": builtin_corpus(data, "valid"),
+            "test": builtin_corpus(data, "test"),
+        }
+    if not source:
+        raise ConfigError("nothing to check", hint="name the files: jumok check train.en train.de")
+    others = {name: open_corpus(*pair) for name, pair in files.items() if pair}
+    return open_corpus(source, target), others
+
+
+def _print_report(report: "Report") -> None:
+    for part in report.parts:
+        files = f"{part.source} ↔ {part.target}" if part.target else part.source
+        click.echo(f"{part.name:7} {part.pairs:>10,} pairs   {files}")
+    click.echo()
+    for finding in report.findings:
+        _print_finding(finding, several=len(report.parts) > 1)
+    click.echo(_verdict(report))
+
+
+def _print_finding(finding: "Finding", *, several: bool) -> None:
+    part = f"{finding.part}: " if several else ""
+    click.echo(f"{finding.severity:7} {finding.count:>10,} {part}{finding.title}")
+    if finding.lines:
+        more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
+        click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
+    for text in filter(None, (finding.example, finding.advice)):
+        click.echo(f"{'':19}{text}")
+
+
+def _print_cleaned(cleaned: "Cleaned") -> None:
+    from jumok.data.doctor import KINDS
+
+    dropped = ", ".join(f"{count:,} {KINDS[kind].title}" for kind, count in cleaned.dropped.items())
+    click.echo(f"cleaned copy: {' '.join(cleaned.files)}")
+    click.echo(f"  {cleaned.kept:,} pairs kept, {cleaned.changed:,} of them freed of stray characters")
+    click.echo(f"  dropped: {dropped or 'none'}")
+
+
+def _verdict(report: "Report") -> str:
+    severities = [finding.severity for finding in report.findings]
+    errors, warnings = severities.count("error"), severities.count("warning")
+    if not errors and not warnings:
+        return "nothing wrong"
+    kinds = [
+        f"{n} kind{'s' * (n != 1)} of {word}" for n, word in ((errors, "error"), (warnings, "warning")) if n
+    ]
+    return ", ".join(kinds)

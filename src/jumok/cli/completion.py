@@ -1,0 +1,36 @@
+"""`jumok completion`: a script that lets a shell complete commands, options and paths."""
+
+import json
+
+import click
+from click.shell_completion import get_completion_class
+
+SHELLS = ("bash", "zsh", "fish")
+
+EXAMPLES = """\b
+Examples:
+  eval "$(jumok completion bash)"        # or put the line into ~/.bashrc
+  eval "$(jumok completion zsh)"         # or put the line into ~/.zshrc
+  jumok completion fish | source         # or > ~/.config/fish/completions/jumok.fish
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--json", "as_json", is_flag=True, help="The script inside one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Changes nothing: the script is all there is.")
+@click.help_option("-h", "--help")
+def completion(shell: str, *, as_json: bool, quiet: bool) -> None:
+    """Print a shell completion script for bash, zsh or fish."""
+    script = script_for(shell)
+    click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
+
+
+def script_for(shell: str) -> str:
+    """The script; while completing, the shell asks jumok itself by setting _JUMOK_COMPLETE."""
+    from jumok.cli.main import cli
+
+    complete = get_completion_class(shell)
+    assert complete is not None
+    about = complete(cli, {}, "jumok", "_JUMOK_COMPLETE")
+    return about.source_template % about.source_vars()

@@ -1,0 +1,124 @@
+"""`jumok demo`: trains the three models on dates and shows the difference in the terminal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumok.cli.console import duration, progress_display, say, wants_colour
+from jumok.cli.train import interruptible, seconds
+
+if TYPE_CHECKING:
+    from jumok.run.demo import Contestant
+
+EXAMPLES = """\b
+Examples:
+  jumok demo
+  jumok demo --time-limit 20s --out runs/quick-demo
+"""
+
+NAMES = {
+    "rnn": "RNN, one fixed vector",
+    "luong": "RNN + Luong attention",
+    "transformer": "Transformer",
+}
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--out", default="runs/demo", show_default=True, help="Folder for the three runs.")
+@click.option("--time-limit", default="", metavar="20s", help="Train each model this long.")
+@click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+def demo(out: str, time_limit: str, as_json: bool, quiet: bool) -> None:
+    """Train the three generations on written dates in 20 languages, and see what attention changes.
+
+    Takes about four minutes on two CPU cores. Run again to see the result at once.
+    """
+    import json
+
+    from jumok.cli.panel import Panel
+    from jumok.run.demo import look_inside, train_three
+    from jumok.run.train import Watch
+
+    limit = seconds(time_limit) if time_limit else None
+    with interruptible() as flag, progress_display(quiet=quiet) as progress:
+        panels: list[Panel] = []
+
+        def watch_for(arch: str) -> Watch:
+            for panel in panels:
+                panel.close()
+            panel = Panel(quiet=quiet)
+            panels.append(panel)
+            if not quiet:
+                say(f"\n{len(panels)} of 3: {NAMES[arch]}")
+            return Watch(
+                progress=progress,
+                on_start=panel.start,
+                on_event=panel.event,
+                interrupted=lambda: bool(flag),
+            )
+
+        contestants = train_three(Path(out), watch_for, seconds=limit, progress=progress)
+        for panel in panels:
+            panel.close()
+    if flag:
+        say("stopped; run the same command again to go on")
+        raise click.exceptions.Exit(128 + flag[0])
+    if as_json:
+        click.echo(json.dumps([row(one) for one in contestants], ensure_ascii=False))
+        return
+    click.echo(table(contestants))
+    if not quiet:
+        show_sentence([(one, *look_inside(one)) for one in contestants])
+        say(f'\nnext: jumok translate -m {Path(out) / "transformer"} "5. März 2024"')
+        say(f'      jumok inspect -m {Path(out) / "luong"} --text "den 5 mars 2024 kl. 14:30"')
+
+
+def row(one: "Contestant") -> dict[str, Any]:
+    exact, speed = one.evaluation.metrics["exact"], one.evaluation.speed
+    assert exact.ci95 is not None
+    assert speed is not None
+    return {
+        "arch": one.arch,
+        "exact": exact.value,
+        "exact_ci95": list(exact.ci95),
+        "by_length": [
+            {"characters": [part.group.lo, part.group.hi], "exact": part.metrics["exact"].value}
+            for part in one.evaluation.bins
+        ],
+        "parameters": one.parameters,
+        "training_s": one.run.seconds,
+        "sentences_per_s": speed.sentences_per_s,
+    }
+
+
+def table(contestants: "list[Contestant]") -> str:
+    """Exact match on unseen dates: overall, and by thirds of the source length."""
+    groups = [part.group for part in contestants[0].evaluation.bins]
+    labels = [f"{group.lo}–{group.hi}" for group in groups]
+    head = f"{'':<22}  {'exact':>6}  " + "  ".join(f"{label:>7}" for label in labels)
+    lines = [
+        "exact match in % on 2,000 unseen dates: all, and by characters of the source",
+        f"{head}  parameters  training  sentences/s",
+    ]
+    for one in contestants:
+        figures = row(one)
+        parts = "  ".join(f"{part['exact']:>7.1f}" for part in figures["by_length"])
+        lines.append(
+            f"{NAMES[one.arch]:<22}  {figures['exact']:>6.1f}  {parts}  {figures['parameters']:>10,}  "
+            f"{duration(figures['training_s']):>8}  {figures['sentences_per_s']:>11,.0f}"
+        )
+    return "\n".join(lines)
+
+
+def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:
+    from jumok.run.demo import SENTENCE
+
+    click.echo(f"\n{SENTENCE}")
+    for one, answer, _ in looks:
+        click.echo(f"  {NAMES[one.arch]:<22}  {answer}")
+    colour = wants_colour(click.get_text_stream("stdout").isatty())
+    for one, _, attention in looks:
+        if attention is not None:
+            click.echo(f"\nwhere {NAMES[one.arch]} looked, for each piece it wrote")
+            click.echo(attention.show(style="colour" if colour else "blocks"), color=colour or None)

@@ -1,0 +1,68 @@
+"""Where results go: standard output, or a file that appears only when it is whole."""
+
+import errno
+import gzip
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, cast
+
+from jumok.errors import ConfigError, RunError
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[IO[bytes]]:
+    """A stream for bytes; "-" is standard output, `.gz` is packed.
+
+    A file is written to a temporary neighbour that takes its place at the end; if anything fails, what was
+    there before stays. Devices and pipes are written as they are.
+    """
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    place = Path(path).resolve()
+    if place.is_dir():
+        raise ConfigError(f"{path} is a folder", hint="name a file for the output", code="unwritable")
+    ordinary = place.is_file() or not place.exists()
+    written = place.with_name(f"{place.name}.tmp-{secrets.token_hex(4)}") if ordinary else place
+    if ordinary:
+        _check_writable(written, path)
+    try:
+        with written.open("wb") as raw, _packed(raw, path) as file:
+            yield file
+        if ordinary:
+            os.replace(written, place)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise RunError(
+            f"cannot write {path}: {error.strerror}",
+            hint="make room on the disk, or choose another place with -o",
+            code="disk_full" if full else "io_error",
+        ) from error
+    finally:
+        if ordinary:
+            written.unlink(missing_ok=True)
+
+
+def _packed(raw: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:
+    if not path.endswith(".gz"):
+        return nullcontext(raw)
+    # No name and no time inside: the same lines give the same file.
+    return cast("AbstractContextManager[IO[bytes]]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+
+
+def _check_writable(written: Path, path: str) -> None:
+    try:
+        written.open("ab").close()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write {path}: {error.strerror}",
+            hint="choose a folder that exists and that you may write to",
+            code="unwritable",
+        ) from None

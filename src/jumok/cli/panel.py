@@ -1,0 +1,188 @@
+"""A training run as people watch it: one live panel on a terminal, plain lines in a log."""
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from jumok.cli.console import duration, say, stamp, stderr_is_live
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from jumok.run.train import Started
+
+BARS = "▁▂▃▄▅▆▇█"
+REFRESH = 0.2
+
+
+class Panel:
+    """Shows a run's start, and then its events as they come."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live: Live | None = None
+        self.losses: list[float] = []
+        self.steps, self.limit = 0, 0.0
+        self.train: dict[str, Any] = {}
+        self.valid: dict[str, Any] = {}
+        self.last_score: float | None = None
+        self.drawn = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the last picture on the screen."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+
+    def start(self, started: "Started") -> None:
+        """The head: what is trained on what, where."""
+        self.steps = started.config.training.max_steps
+        self.limit = started.config.training.time_limit
+        if self.quiet:
+            return
+        for line in head(started):
+            say(line)
+        if stderr_is_live():
+            from rich.console import Console
+            from rich.live import Live
+
+            self.live = Live(console=Console(stderr=True), auto_refresh=False, transient=False)
+            self.live.start()
+
+    def event(self, event: Any) -> None:
+        match event["type"]:
+            case "train":
+                self.train = dict(event)
+                self.losses.append(event["loss"])
+            case "valid":
+                self.valid = dict(event)
+        if self.quiet:
+            return
+        if self.live is None:
+            if line := plain(event, self.steps, self.limit):
+                say(line)
+        elif event["type"] == "notice":
+            self.live.console.print(f"note  {event['message']}")
+        elif time.monotonic() - self.drawn > REFRESH or event["type"] == "valid":
+            from rich.text import Text
+
+            self.drawn = time.monotonic()
+            self.live.update(Text("\n".join(self.lines())), refresh=True)
+
+    def lines(self) -> list[str]:
+        """The panel: progress, the last figures, the last look at the validation set."""
+        rows = []
+        if self.train:
+            rows += [progress_line(self.train, self.steps, self.limit), figures_line(self.train, self.losses)]
+        if self.valid:
+            rows += valid_lines(self.valid)
+        return rows
+
+
+def head(started: "Started") -> list[str]:
+    config, prepared, machine = started.config, started.prepared, started.machine
+    sizes = describe(config.model)
+    pieces = int(prepared.train.target_lengths.sum())
+    tokenizers = prepared.tokenizers
+    shared = f"{tokenizers.source.size:,} shared"
+    vocabulary = shared if tokenizers.shared else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
+    left_out = sum(prepared.train.left_out.values())
+    resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
+    return [
+        f"{started.folder.name}  {sizes} · {started.parameters / 1e6:.1f} M parameters · {machine.device}",
+        f"data   train {len(prepared.train):,} pairs ({pieces / 1e6:.2f} M target pieces"
+        + (f", {left_out:,} left out" if left_out else "")
+        + f") · valid {len(prepared.valid):,} · vocabulary {vocabulary}",
+        f"folder {started.folder}",
+        *resumed,
+    ]
+
+
+def describe(model: ModelConfig) -> str:
+    """A model's sizes in a few words."""
+    match model:
+        case TransformerConfig():
+            layers = f"{model.encoder_layers}+{model.decoder_layers} layers"
+            return f"transformer · {layers} · width {model.width} · {model.heads} heads"
+        case RnnConfig() | LuongConfig():
+            way = "both ways" if model.bidirectional else "one way"
+            score = f" · {model.score} score" if isinstance(model, LuongConfig) else ""
+            layers = f"{model.layers} layer{'s' if model.layers > 1 else ''}"
+            return f"{model.arch} · {model.cell} · {layers} · width {model.width} · {way}{score}"
+
+
+def share_done(event: Any, steps: int, limit: float) -> float:
+    by_time: float = event["elapsed_s"] / limit if limit else 0.0
+    by_steps: float = event["step"] / steps
+    return min(1.0, max(by_time, by_steps))
+
+
+def progress_line(event: Any, steps: int, limit: float) -> str:
+    share = share_done(event, steps, limit)
+    filled = round(share * 28)
+    left = event["elapsed_s"] * (1 - share) / max(share, 1e-9)
+    goal = f"{steps:,}" if not limit else duration(limit)
+    return (
+        f"step {event['step']:>7,} / {goal} {'━' * filled}{'─' * (28 - filled)} {share:4.0%}   "
+        f"{duration(event['elapsed_s'])} left {duration(left)}"
+    )
+
+
+def figures_line(event: Any, losses: list[float]) -> str:
+    return (
+        f"loss {event['loss']:.3f} {spark(losses)}   lr {event['lr']:.1e}   "
+        f"{event['tokens_per_s']:,.0f} tok/s   grad {event['grad_norm']:.2f}"
+    )
+
+
+def valid_lines(event: Any) -> list[str]:
+    names = (("bleu", "BLEU"), ("chrf", "chrF"), ("exact", "exact"))
+    scores = "   ".join(f"{label} {event[key]:.1f}" for key, label in names if event.get(key) is not None)
+    rows = [
+        f"valid @{event['step']:,}   loss {event['loss']:.3f}   {scores}{'   best ✓' if event.get('best') else ''}"
+    ]
+    for sample in (event.get("samples") or [])[:2]:
+        rows += [
+            f"  src  {sample['src'][:100]}",
+            f"  hyp  {sample['hyp'][:100]}",
+            f"  ref  {sample['ref'][:100]}",
+        ]
+    return rows
+
+
+def spark(values: list[float], width: int = 16) -> str:
+    """The last values as small bars."""
+    if len(values) > width:  # spread over the whole run
+        values = [values[round(i * (len(values) - 1) / (width - 1))] for i in range(width)]
+    low, high = min(values), max(values)
+    return "".join(BARS[round((value - low) / (high - low or 1) * 7)] for value in values)
+
+
+def plain(event: Any, steps: int, limit: float) -> str | None:
+    """One log line for an event, or none."""
+    match event["type"]:
+        case "train":
+            share = share_done(event, steps, limit)
+            left = duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+            return (
+                f"{stamp()} train step={event['step']}/{steps} loss={event['loss']:.3f} lr={event['lr']:.1e} "
+                f"tok_s={event['tokens_per_s']:.0f} eta={left}"
+            )
+        case "valid":
+            scores = "".join(
+                f" {key}={event[key]:.2f}" for key in ("bleu", "chrf", "exact") if event.get(key) is not None
+            )
+            best = " best=true" if event.get("best") else ""
+            return f"{stamp()} valid step={event['step']} loss={event['loss']:.3f}{scores}{best}"
+        case "notice":
+            return f"{stamp()} notice step={event['step']} {event['code']}: {event['message']}"
+    return None

@@ -1,0 +1,59 @@
+"""`jumok score`: how probable a model finds given translations."""
+
+from itertools import islice
+from typing import Literal
+
+import click
+
+from jumok.cli.console import progress_display
+from jumok.cli.output import open_output
+
+BLOCK = 1024  # pairs that are sorted by length together
+
+EXAMPLES = """\b
+Examples:
+  jumok score -m runs/en-de -s test.en -t test.de
+  jumok score -m runs/en-de -s pairs.tsv --json
+  printf 'Hello.\\tHallo.\\n' | jumok score -m runs/en-de
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
+@click.option(
+    "-s", "--source", default="-", metavar="FILE", help="Source lines; or TSV, JSONL [TSV on stdin]."
+)
+@click.option("-t", "--target", default="", metavar="FILE", help="Target lines.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
+@click.option("--json", "as_json", is_flag=True, help="An object per pair, with every token.")
+@click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
+@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.help_option("-h", "--help")
+def score(
+    model: str,
+    source: str,
+    target: str,
+    output: str,
+    *,
+    as_json: bool,
+    errors: Literal["strict", "replace"],
+    device: str | None,
+    quiet: bool,
+) -> None:
+    """Log-probabilities of given translations, one number per pair, the end of the sentence included."""
+    from jumok.data.corpus import open_corpus
+    from jumok.decoding.translator import load
+
+    pairs = open_corpus(source, target, encoding_errors=errors).pairs()
+    translator = load(model, device)
+    done = 0
+    with open_output(output) as file, progress_display(quiet=quiet) as report:
+        while block := list(islice(pairs, BLOCK)):
+            sources, targets = zip(*block, strict=True)
+            for result in translator.score(sources, targets):
+                line = result.to_json() if as_json else f"{result.score:.6f}"
+                file.write(line.encode() + b"\n")
+            file.flush()
+            done += len(block)
+            report("scoring", done, None)

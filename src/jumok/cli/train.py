@@ -1,0 +1,232 @@
+"""`jumok train`: words to a request, the plan and the run's events to lines."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumok.cli.console import duration, progress_display, say, stderr_is_live
+
+if TYPE_CHECKING:
+    from jumok.run.plan import Plan
+    from jumok.run.train import Started, TrainedRun
+
+EXAMPLES = """\b
+Examples:
+  jumok train --source train.en --target train.de --out runs/en-de
+  jumok train --data dates --arch luong --time-limit 2m
+  jumok train --source pairs.tsv --set training.lr=5e-4 --max-steps 2000
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--source", default="", help="Source lines; or one TSV or JSONL file with both sides.")
+@click.option("--target", default="", help="Target lines: line n translates line n of the source.")
+@click.option("--data", "name", default="", help="A data set that comes with jumok, such as dates.")
+@click.option("--valid-source", default="", help="Validation source; else some pairs are held out.")
+@click.option("--valid-target", default="", help="Validation target.")
+@click.option("--arch", default="", help="rnn, luong or transformer.")
+@click.option("--preset", "size", default="", help="tiny, small, base, big or fast; else the plan chooses.")
+@click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
+@click.option("--set", "words", multiple=True, metavar="A.B=V", help="One setting; may be repeated.")
+@click.option("--out", default="", help="Folder of the run; default runs/<data>-<arch>.")
+@click.option("--time-limit", default="", metavar="10m", help="Train this long: 90s, 10m, 2h.")
+@click.option("--max-steps", type=int, default=None, help="Stop after this many updates.")
+@click.option("--fresh", is_flag=True, help="Start over; the earlier run is kept under another name.")
+@click.option("--allow-data-change", is_flag=True, help="Go on although the files differ from before.")
+@click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
+@click.option("--print-config", is_flag=True, help="Show every setting with its origin, and stop.")
+@click.option("--dry-run", is_flag=True, help="Show the plan, and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say more: every choice of the plan.")
+def train(
+    source: str,
+    target: str,
+    name: str,
+    valid_source: str,
+    valid_target: str,
+    arch: str,
+    size: str,
+    files: tuple[str, ...],
+    words: tuple[str, ...],
+    out: str,
+    time_limit: str,
+    max_steps: int | None,
+    fresh: bool,
+    allow_data_change: bool,
+    device: str | None,
+    print_config: bool,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Train a model; run the same command again to go on where it stopped.
+
+    Two text files are enough: jumok looks at them and at the machine, chooses everything else, and says what
+    it chose and why.
+    """
+    options = {
+        "data.source": source,
+        "data.target": target,
+        "data.name": name,
+        "data.valid_source": valid_source,
+        "data.valid_target": valid_target,
+        "model.arch": arch,
+        "training.time_limit": seconds(time_limit) if time_limit else "",
+        "training.max_steps": max_steps or "",
+    }
+    layers = gather(options, size, files, words)
+    given = {key: value for key, (value, _) in layers.items()}
+    if print_config:
+        click.echo(printed_config(layers))
+        return
+    from jumok.cli.panel import Panel
+    from jumok.run.train import Request, Watch, default_folder, run
+
+    folder = Path(out) if out else default_folder(given)
+    if dry_run:
+        show_plan(dry_plan(given, device), verbose=True)
+        return
+    request = Request(
+        given=given, out=folder, fresh=fresh, allow_data_change=allow_data_change, device=device
+    )
+    with interruptible() as flag, progress_display(quiet=quiet) as progress, Panel(quiet=quiet) as panel:
+
+        def on_event(event: Any) -> None:
+            panel.event(event)
+            if as_json:
+                from jumok.training.log import to_json
+
+                click.echo(to_json(event))
+
+        watch = Watch(
+            progress=progress,
+            on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
+            on_start=panel.start,
+            on_event=on_event,
+            interrupted=lambda: bool(flag),
+        )
+        done = run(request, watch)
+    if flag:
+        say(f"stopped at step {done.steps:,}; run the same command again to go on")
+        raise click.exceptions.Exit(128 + flag[0])
+    if not quiet:
+        show_end(done)
+
+
+def gather(
+    options: dict[str, Any], size: str, files: tuple[str, ...], words: tuple[str, ...]
+) -> dict[str, tuple[Any, str]]:
+    """Every given setting with its origin; later layers win: preset, files, environment, options, --set."""
+    from jumok.presets import preset
+    from jumok.settings import read_environment, read_toml, read_words
+
+    layers: dict[str, tuple[Any, str]] = {}
+    chosen = read_words(words)
+    from_files = [(path, read_toml(path)) for path in files]
+    environment = read_environment()
+    arch = chosen.get("model.arch") or options["model.arch"] or environment.get("model.arch")
+    for _, flat in from_files:
+        arch = arch or flat.get("model.arch")
+    if size:
+        layers |= {
+            key: (value, f"--preset {size}") for key, value in preset(size, arch or "transformer").items()
+        }
+    for path, flat in from_files:
+        layers |= {key: (value, str(path)) for key, value in flat.items()}
+    layers |= {key: (value, "environment") for key, value in environment.items()}
+    layers |= {key: (value, "option") for key, value in options.items() if value != ""}
+    layers |= {key: (value, "--set") for key, value in chosen.items()}
+    return layers
+
+
+def printed_config(layers: dict[str, tuple[Any, str]]) -> str:
+    """Every setting, its value and where it comes from; open ones are left to the plan."""
+    import json
+
+    from jumok.settings import config_to_dict, flatten, nest, parse_config
+
+    given = {key: value for key, (value, _) in layers.items()}
+    config = parse_config(nest(given), "your settings")
+    rows = []
+    for key, value in flatten(config_to_dict(config)).items():
+        origin = layers[key][1] if key in layers else "default; the plan may choose"
+        rows.append(f"{key} = {json.dumps(value, ensure_ascii=False)}  # {origin}")
+    return "\n".join(rows)
+
+
+def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
+    from jumok.run.machine import look_at_machine
+    from jumok.run.plan import make_plan
+    from jumok.run.prepare import open_corpora
+    from jumok.run.survey import check_enough, survey
+    from jumok.settings import nest, parse_config
+
+    data = {key: value for key, value in given.items() if key.startswith("data.")}
+    corpora = open_corpora(parse_config(nest(data), "your settings"))
+    found = survey(corpora.train)
+    check_enough(found, corpora.train.name)
+    return make_plan(given, found, look_at_machine(device))
+
+
+def show_plan(plan: "Plan", *, verbose: bool) -> None:
+    """What was chosen and why, one line per group of settings with one reason."""
+    groups: dict[str, list[str]] = {}
+    for choice in plan.choices:
+        groups.setdefault(choice.reason, []).append(f"{choice.key.split('.', 1)[1]} {choice.value}")
+    say("plan")
+    width = min(60, max((len(" · ".join(values)) for values in groups.values()), default=0))
+    for reason, values in groups.items():
+        say(f"  {' · '.join(values):<{width}}  {reason}")
+    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} pieces/s (a forecast)")
+
+
+def show_end(done: "TrainedRun") -> None:
+    reasons = {
+        "max_steps": "all steps are done",
+        "time_limit": "the time is up",
+        "no_better": "it no longer improves",
+    }
+    score = "" if done.score is None else f" · best {done.config.training.metric} {done.score:.2f}"
+    say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
+    say(f'next: jumok translate -m {done.folder} "…"')
+
+
+def seconds(text: str) -> float:
+    """`90`, `90s`, `10m`, `2h` as seconds."""
+    from jumok.errors import ConfigError
+
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
+    try:
+        value = float(number) * units[unit]
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"--time-limit={text} is no time", hint="give for example 90s, 10m or 2h")
+    return value
+
+
+@contextmanager
+def interruptible() -> Iterator[list[int]]:
+    """A list that gets the signal's number on Ctrl-C or SIGTERM; a second signal ends at once."""
+    got: list[int] = []
+
+    def handle(number: int, _frame: object) -> None:
+        if got:
+            raise SystemExit(128 + number)
+        got.append(number)
+        if stderr_is_live():
+            say("finishing the step and saving; once more to end at once")
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield got
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

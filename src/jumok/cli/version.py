@@ -1,0 +1,85 @@
+"""`jumok version`: versions of what computes, and the devices there are."""
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as version_of
+from typing import Any
+
+import click
+
+from jumok import __version__
+
+PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "click", "rich")
+
+EXAMPLES = """\b
+Examples:
+  jumok version
+  jumok version --json
+  jumok version -q
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="Only jumok's own version.")
+@click.help_option("-h", "--help")
+def version(*, as_json: bool, quiet: bool) -> None:
+    """Versions and devices: what to copy into a bug report."""
+    if quiet and not as_json:
+        click.echo(__version__)
+        return
+    facts = collect()
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    lines = {
+        "jumok": facts["jumok"],
+        "python": f"{facts['python']}  {facts['platform']}",
+        **facts["packages"],
+    }
+    lines |= {device["name"]: describe(device) for device in facts["devices"]}
+    width = max(map(len, lines))
+    for name, text in lines.items():
+        click.echo(f"{name:<{width}}  {text}")
+
+
+def collect() -> dict[str, Any]:
+    """Everything this command knows, as plain values."""
+    return {
+        "jumok": __version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "packages": {name: installed(name) for name in PACKAGES},
+        "devices": devices(),
+    }
+
+
+def installed(name: str) -> str:
+    try:
+        return version_of(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def devices() -> list[dict[str, Any]]:
+    """The CPU, then every accelerator that torch can use."""
+    import torch
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found: list[dict[str, Any]] = [{"name": "cpu", "cores": cores, "threads": torch.get_num_threads()}]
+    for i in range(torch.cuda.device_count()):
+        about = torch.cuda.get_device_properties(i)
+        found.append({"name": f"cuda:{i}", "model": about.name, "memory": about.total_memory})
+    if torch.backends.mps.is_available():
+        found.append({"name": "mps", "model": "Apple GPU"})
+    return found
+
+
+def describe(device: dict[str, Any]) -> str:
+    """One device in words: `cores 2, threads of torch 2`, `NVIDIA H200, 139.8 GiB`."""
+    if "cores" in device:
+        return f"cores {device['cores']}, threads of torch {device['threads']}"
+    memory = f", {device['memory'] / 2**30:.1f} GiB" if "memory" in device else ""
+    return f"{device['model']}{memory}"

@@ -1,0 +1,350 @@
+"""Sentence pairs from text files: two parallel files, TSV or JSONL, plain or gzip, or standard input.
+
+Lines end at "\\n" and nowhere else, so that line n of one file always meets line n of the other.
+"""
+
+import atexit
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.errors import ConfigError, DataError, nearest
+from jumok.text.normalize import check_surrogates
+
+Errors = Literal["strict", "replace"]
+Pair = tuple[str, str]
+
+STDIN = "standard input"
+BLOCK = 1 << 19
+MAX_LINE = 1_000_000  # bytes; more than a block, so only a line that spans blocks can be too long
+GZIP_FREE, GZIP_RATIO = 64 << 20, 200  # beyond the first bytes, how much a file may grow when unpacked
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentence pairs in files; made by `open_corpus`. Without `target`, `source` holds both sides."""
+
+    source: str
+    target: str = ""
+    encoding_errors: Errors = "strict"
+    names: Pair = ("", "")
+    """What messages call the files, where that differs from their paths."""
+
+    @property
+    def name(self) -> str:
+        """The corpus in a few words, for people."""
+        return " + ".join(Path(shown).name for shown in self._shown() if shown)
+
+    def pairs(self) -> Iterator[Pair]:
+        """The raw pairs in file order; may be called again. An empty corpus is an error."""
+        pair = None
+        for pair in self._parallel() if self.target else self._together():
+            yield pair
+        if pair is None:
+            raise DataError(
+                f"{self.name} is empty",
+                where=self._shown()[0],
+                hint="give files with one sentence per line",
+                code="empty",
+            )
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the bytes of the files."""
+        digest = hashlib.sha256()
+        for path in filter(None, (self.source, self.target)):
+            digest.update(b"\0")  # a line moved from one file to the other is a change
+            with _open_bytes(path) as file:
+                for block in iter(lambda: file.read(BLOCK), b""):  # noqa: B023
+                    digest.update(block)
+        return digest.hexdigest()
+
+    def _shown(self) -> Pair:
+        return self.names[0] or self.source, self.names[1] or self.target
+
+    def _lines(self, side: int) -> Iterator[str]:
+        return _read_file((self.source, self.target)[side], self._shown()[side], self.encoding_errors)
+
+    def _together(self) -> Iterator[Pair]:
+        split = _split_json if _kind(self.source) == ".jsonl" else _split_tsv
+        for number, line in enumerate(self._lines(0), start=1):
+            yield split(line, f"{self._shown()[0]}:{number}")
+
+    def _parallel(self) -> Iterator[Pair]:
+        for source, target in zip_longest(self._lines(0), self._lines(1)):
+            if source is None or target is None:
+                raise self._unequal()
+            yield source, target
+
+    def _unequal(self) -> DataError:
+        lengths = [np.fromiter(map(len, self._lines(side)), dtype=np.int32) for side in (0, 1)]
+        counts, names = [len(side) for side in lengths], self._shown()
+        longer = 0 if counts[0] > counts[1] else 1
+        suspect = first_shift(lengths[longer], lengths[1 - longer]) + 1
+        return DataError(
+            f"{names[0]} has {counts[0]:,} lines and {names[1]} has {counts[1]:,}: "
+            "line n of one must translate line n of the other",
+            where=f"{names[longer]}:{suspect}: the first line that seems to have no partner",
+            hint="look there for a line break inside a sentence, a missing line or a file that was cut off",
+            code="unequal_lines",
+        )
+
+
+def first_shift(longer: NDArray[np.int32], shorter: NDArray[np.int32]) -> int:
+    """Where, going by the lengths of the lines, the surplus lines of the longer file begin (from 0).
+
+    Before line k partners have the same number, from k on they are shifted by the surplus. The k of least
+    cost is taken; the cost of a pair is how far its length ratio is from the usual one.
+    """
+    count, surplus = len(shorter), len(longer) - len(shorter)
+    long_logs, short_logs = np.log(longer + 5.0), np.log(shorter + 5.0)
+    straight, shifted = long_logs[:count] - short_logs, long_logs[surplus:] - short_logs
+    usual = float(np.median(np.concatenate((straight, shifted)))) if count else 0.0
+    before = np.concatenate(([0.0], np.cumsum(np.abs(straight - usual))))
+    after = np.concatenate((np.cumsum(np.abs(shifted - usual)[::-1])[::-1], [0.0]))
+    return count - int(np.argmin((before + after)[::-1]))  # of equal costs the last: a file that was cut off
+
+
+def open_corpus(source: str, target: str = "", *, encoding_errors: Errors = "strict") -> Corpus:
+    """The corpus in these files. What comes through a pipe is copied to a temporary file first."""
+    if source == target == "-":
+        raise ConfigError(
+            "standard input cannot be both the source and the target",
+            hint='give one side as a file, or both sides as TSV on standard input with the source "-" alone',
+        )
+    source_path, source_name = _settle(source, both_sides=not target)
+    target_path, target_name = _settle(target, both_sides=False) if target else ("", "")
+    if not target and not _kind(source_path):
+        raise ConfigError(
+            f"{source} is one file, and its name does not say how it holds both sides",
+            hint="give the target file too, or a file that ends in .tsv or .jsonl (or .tsv.gz, .jsonl.gz)",
+            code="no_target",
+        )
+    return Corpus(source_path, target_path, encoding_errors, (source_name, target_name))
+
+
+def read_lines(path: str | Path, *, encoding_errors: Errors = "strict") -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; "-" is standard input, `.gz` is unpacked."""
+    return _read_file(str(path), STDIN if str(path) == "-" else str(path), encoding_errors)
+
+
+def _kind(path: str) -> str:
+    """How a file with both sides is written, by its name: ".tsv", ".jsonl" or "" for neither."""
+    suffix = Path(path.removesuffix(".gz")).suffix.lower()
+    return {".tsv": ".tsv", ".jsonl": ".jsonl", ".ndjson": ".jsonl"}.get(suffix, "")
+
+
+def _settle(path: str, *, both_sides: bool) -> Pair:
+    """A path that can be read again, and what to call it if it is only a copy of what came through a pipe."""
+    with _open_bytes(path) as file:
+        if path != "-" and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return path, ""
+        head = file.read(1)
+        kind = _kind(path) or (".jsonl" if head == b"{" else ".tsv") if both_sides else ""
+        ending = kind + (".gz" if path.endswith(".gz") else "")
+        handle, copy = tempfile.mkstemp(prefix="jumok-", suffix=ending)
+        atexit.register(_forget, copy)
+        with os.fdopen(handle, "wb") as spool:
+            spool.write(head)
+            shutil.copyfileobj(file, spool, BLOCK)
+    return copy, STDIN if path == "-" else path
+
+
+def _forget(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _split_tsv(line: str, where: str) -> Pair:
+    columns = line.split("\t")
+    if len(columns) != 2:
+        raise DataError(
+            f"{len(columns)} column{'s' if len(columns) > 1 else ''} instead of 2",
+            where=where,
+            hint="a line is source, tab, target: no quoting, and no tab inside a sentence",
+            code="bad_columns",
+        )
+    return columns[0], columns[1]
+
+
+def _split_json(line: str, where: str) -> Pair:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        raise _bad_json(f"not a JSON object ({reason})", where) from None
+    if not isinstance(value, dict):
+        raise _bad_json("not a JSON object", where)
+    if isinstance(value.get("translation"), dict):
+        sides = list(value["translation"].values())
+    else:
+        sides = [value.get("src"), value.get("tgt")]
+    if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+        raise _bad_json("the object does not hold two texts", where)
+    for side in sides:
+        if "\0" in side:
+            raise _nul(where)
+        try:
+            check_surrogates(side)
+        except DataError as error:
+            raise DataError(error.message, where=where, hint=error.hint, code=error.code) from None
+    return sides[0], sides[1]
+
+
+def _bad_json(message: str, where: str) -> DataError:
+    return DataError(
+        message,
+        where=where,
+        hint='a line is {"src": "…", "tgt": "…"} or {"translation": {"en": "…", "de": "…"}}',
+        code="bad_json",
+    )
+
+
+def _nul(where: str) -> DataError:
+    return DataError(
+        "a NUL byte, which no text has", where=where, hint="the file is damaged or binary", code="nul_byte"
+    )
+
+
+def _read_file(path: str, name: str, errors: Errors) -> Iterator[str]:
+    with _open_bytes(path) as file:
+        blocks = _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read(BLOCK), b"")
+        yield from _decoded(blocks, name, errors)
+
+
+@contextmanager
+def _open_bytes(path: str) -> Iterator[BinaryIO]:
+    """The bytes of a file or of standard input, or an error that says what stands at that path."""
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise DataError("a folder, not a file", where=path, hint=_inside(path), code="is_folder")
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            raise DataError("a device, not a file", where=path, hint="give a text file", code="not_a_file")
+        file = open(path, "rb")  # noqa: SIM115
+    except FileNotFoundError:
+        raise DataError("no such file", where=path, hint=_neighbour(path), code="no_file") from None
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        hint = "check who may read it: ls -l" if isinstance(error, PermissionError) else "check the path"
+        raise DataError(f"cannot read the file: {reason}", where=path, hint=hint, code="unreadable") from None
+    with file:
+        yield file
+
+
+def _inside(path: str) -> str:
+    try:
+        files = sorted(entry.name for entry in os.scandir(path) if entry.is_file())
+    except OSError:
+        files = []
+    return f"name a file in it: {', '.join(files[:5])}" if files else "name a file"
+
+
+def _neighbour(path: str) -> str:
+    folder = Path(path).parent
+    try:
+        names = [entry.name for entry in os.scandir(folder) if entry.is_file()]
+    except OSError:
+        return f"there is no folder {folder} either"
+    hint = nearest(Path(path).name, names)
+    return hint if hint.startswith("did you mean") else "check the path"
+
+
+def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Blocks of the unpacked bytes; refuses a file that is damaged, cut short, or grows without measure."""
+    size, unpacked = 0, gzip.GzipFile(fileobj=file)
+    limit = max(GZIP_FREE, GZIP_RATIO * os.fstat(file.fileno()).st_size)
+    try:
+        while block := unpacked.read(BLOCK):
+            size += len(block)
+            if size > limit and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise DataError(
+                    f"unpacks to more than {limit >> 20:,} MiB, over {GZIP_RATIO} times its size",
+                    where=name,
+                    hint="no text shrinks that much; if this one does, unpack it yourself",
+                    code="gzip_bomb",
+                )
+            yield block
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        what = "the gzip file is cut short" if isinstance(error, EOFError) else "not a sound gzip file"
+        raise DataError(
+            what, where=f"{name}, after {size:,} unpacked bytes", hint="copy it again", code="bad_gzip"
+        ) from None
+
+
+def _decoded(blocks: Iterator[bytes], name: str, errors: Errors) -> Iterator[str]:
+    """The lines in a stream of bytes."""
+    number, rest, start = 0, b"", True
+    for block in blocks:
+        if start:
+            _check_head(block, name)
+            block, start = block.removeprefix(b"\xef\xbb\xbf"), False
+        whole, newline, tail = block.rpartition(b"\n")
+        if not newline:
+            rest += block
+            _check_line(len(rest), name, number)
+            continue
+        whole = rest + whole
+        _check_line(whole.find(b"\n") if b"\n" in whole else len(whole), name, number)
+        lines = _decode(whole, name, number, errors)
+        yield from lines
+        number, rest = number + len(lines), tail
+    if rest:
+        yield from _decode(rest, name, number, errors)
+
+
+def _decode(data: bytes, name: str, number: int, errors: Errors) -> list[str]:
+    """The lines in `data`, which follows line `number` and does not end in a line break."""
+    if b"\0" in data:
+        line = number + data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise _nul(f"{name}:{line}")
+    try:
+        text = data.decode("utf-8", errors)
+    except UnicodeDecodeError as error:
+        line = number + data.count(b"\n", 0, error.start) + 1
+        byte = error.start - data.rfind(b"\n", 0, error.start)
+        raise DataError(
+            f"byte 0x{data[error.start]:02X} is not UTF-8",
+            where=f"{name}:{line}:{byte}",
+            hint="convert the file to UTF-8, or read on with --encoding-errors replace",
+            code="bad_utf8",
+        ) from None
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def _check_line(length: int, name: str, number: int) -> None:
+    if length > MAX_LINE:
+        raise DataError(
+            f"the line has more than {MAX_LINE:,} bytes",
+            where=f"{name}:{number + 1}",
+            hint="one sentence stands on one line; is this a text file with line breaks?",
+            code="line_too_long",
+        )
+
+
+def _check_head(block: bytes, name: str) -> None:
+    """Name the usual reasons why a file is not UTF-8 from its first line on."""
+    if block.startswith((b"\xff\xfe", b"\xfe\xff")):
+        hint = "convert it: iconv -f UTF-16 -t UTF-8"
+        raise DataError("the file is UTF-16, not UTF-8", where=f"{name}:1:1", hint=hint, code="bad_utf8")
+    if block.startswith(b"\x1f\x8b"):
+        hint = "give it a name that ends in .gz"
+        raise DataError("the file is packed with gzip", where=f"{name}:1:1", hint=hint, code="bad_utf8")

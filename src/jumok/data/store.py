@@ -1,0 +1,378 @@
+"""Token ids of a corpus as memory-mapped arrays, so that data larger than memory is normal.
+
+A store is a folder: header.json, and for each side its ids laid end to end (`source.ids`) and where each
+sentence begins (`source.offsets`, one more than there are sentences).
+"""
+
+import errno
+import fcntl
+import hashlib
+import json
+import multiprocessing
+import os
+import secrets
+import shutil
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.data.corpus import Pair
+from jumok.errors import DataError, RunError
+from jumok.progress import Progress, silent
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import Tokenizers, parse_tokenizer
+
+Ids = NDArray[np.unsignedinteger]
+
+FORMAT = "jumok-store/1"
+SIDES = ("source", "target")
+CHUNK, CHUNK_TEXT = 2_000, 2_000_000  # pairs, or characters, that a worker encodes at a time
+SMALL = 20_000  # fewer pairs are encoded before a pool of processes would have started
+MOST_PROCESSES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """The ids of all pairs, on disk. Ids have no special pieces."""
+
+    folder: Path
+    source_ids: Ids
+    source_offsets: NDArray[np.int64]
+    target_ids: Ids
+    target_offsets: NDArray[np.int64]
+    source_lengths: NDArray[np.int32]
+    target_lengths: NDArray[np.int32]
+    left_out: dict[str, int]
+    """Pairs that are not in the store: "blank" and "too_long"."""
+    tokenizers: str
+    """Fingerprint of the tokenizers that made the ids."""
+    fingerprint: str
+    """Changes when an id changes, or a pair moves."""
+
+    def __len__(self) -> int:
+        return len(self.source_lengths)
+
+    def source(self, index: int) -> Ids:
+        """The source ids of one pair."""
+        return self.source_ids[self.source_offsets[index] : self.source_offsets[index + 1]]
+
+    def target(self, index: int) -> Ids:
+        """The target ids of one pair."""
+        return self.target_ids[self.target_offsets[index] : self.target_offsets[index + 1]]
+
+
+def open_store(folder: Path) -> Store:
+    """The store in this folder; its files must have the sizes that its header states."""
+    try:
+        header = json.loads((folder / "header.json").read_bytes())
+        if header["format"] != FORMAT:
+            raise ValueError(f"format {header['format']!r} instead of {FORMAT!r}")
+        arrays: dict[str, Any] = {}
+        for side in SIDES:
+            ids = _mapped(folder / f"{side}.ids", header["dtype"], header[f"{side}_ids"])
+            offsets = _mapped(folder / f"{side}.offsets", "<i8", header["pairs"] + 1)
+            arrays |= {f"{side}_ids": ids, f"{side}_offsets": offsets}
+            arrays[f"{side}_lengths"] = np.diff(offsets).astype(np.int32)
+        known = {key: header[key] for key in ("left_out", "tokenizers", "fingerprint")}
+        return Store(folder=folder, **arrays, **known)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DataError(
+            f"the prepared data cannot be read: {reason}",
+            where=str(folder),
+            hint="remove the folder: it is made again from the corpus",
+            code="bad_store",
+        ) from None
+
+
+def _mapped(path: Path, dtype: str, count: int) -> Any:
+    need, size = count * np.dtype(dtype).itemsize, path.stat().st_size
+    if size != need:
+        raise ValueError(f"{path.name} has {size:,} bytes instead of {need:,}")
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r"))  # plain: slices of a memmap are slow
+
+
+def build_store(
+    pairs: Iterable[Pair],
+    tokenizers: Tokenizers,
+    folder: Path,
+    *,
+    max_length: int,
+    processes: int = 0,
+    progress: Progress = silent,
+    total: int | None = None,
+) -> Store:
+    """Tidy and encode all pairs into `folder`, which appears only when it is complete.
+
+    Pairs with a blank side, or with more than `max_length` pieces on one, are left out and counted. Order is
+    kept whatever the number of processes; 0 takes one per core. Memory does not grow with the corpus.
+    """
+    _sweep(folder)
+    work = folder.with_name(f"{folder.name}.tmp-{secrets.token_hex(4)}")
+    encoder = Encoder(tokenizers, max_length)
+    chunks = _encoded(pairs, encoder, processes or _cores())
+    try:
+        work.mkdir(parents=True)
+        with _locked(work):
+            _write(chunks, work, encoder, progress, total)
+            _replace(work, folder)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise RunError(
+            f"cannot write the prepared data: {(error.strerror or str(error)).lower()}",
+            where=str(folder),
+            hint="free some disk space" if full else "choose an output folder that can be written",
+            code="disk_full" if full else "io_error",
+        ) from None
+    finally:
+        chunks.close()
+        shutil.rmtree(work, ignore_errors=True)
+    return open_store(folder)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The ids of some pairs."""
+
+    pairs: int  # read, with those left out
+    ids: tuple[Ids, Ids]  # of both sides, end to end
+    lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
+    left_out: Counter[str]
+
+
+class Encoder:
+    """Pairs of text to a `Chunk` of ids."""
+
+    def __init__(self, tokenizers: Tokenizers, max_length: int) -> None:
+        self.tokenizers, self.max_length = tokenizers, max_length
+        largest = max(tokenizers.source.size, tokenizers.target.size)
+        self.dtype = np.dtype("<u2" if largest <= 1 << 16 else "<u4")
+
+    def __call__(self, pairs: list[Pair]) -> Chunk:
+        tidied = [(tidy(source), tidy(target)) for source, target in pairs]
+        written = [pair for pair in tidied if all(pair)]
+        sources = self.tokenizers.source.encode_many(source for source, _ in written)
+        targets = self.tokenizers.target.encode_many(target for _, target in written)
+        kept = [pair for pair in zip(sources, targets, strict=True) if max(map(len, pair)) <= self.max_length]
+        left_out = Counter(blank=len(pairs) - len(written), too_long=len(written) - len(kept))
+        ids = [np.fromiter(chain.from_iterable(p[side] for p in kept), dtype=self.dtype) for side in (0, 1)]
+        lengths = [np.array([len(p[side]) for p in kept], dtype=np.int64) for side in (0, 1)]
+        return Chunk(len(pairs), (ids[0], ids[1]), (lengths[0], lengths[1]), left_out)
+
+
+def _write(
+    chunks: Iterable[Chunk], folder: Path, encoder: Encoder, progress: Progress, total: int | None
+) -> None:
+    """Write all chunks and, last, the header."""
+    read, kept, left_out = 0, 0, Counter(blank=0, too_long=0)
+    with ExitStack() as files:
+        sides = [Side(folder, side, files) for side in SIDES]
+        for chunk in chunks:
+            for side, ids, lengths in zip(sides, chunk.ids, chunk.lengths, strict=True):
+                side.add(ids, lengths)
+            read, kept = read + chunk.pairs, kept + len(chunk.lengths[0])
+            left_out.update(chunk.left_out)
+            progress("encoding", read, total)
+        for file in chain.from_iterable(side.files for side in sides):
+            _sync(file)
+    progress("encoding", read, read)
+    if not kept:
+        raise _nothing(read, left_out, encoder.max_length)
+    content = sides[0].fingerprint() + sides[1].fingerprint() + encoder.tokenizers.fingerprint
+    header = {
+        "format": FORMAT,
+        "pairs": kept,
+        "dtype": encoder.dtype.str,
+        "source_ids": sides[0].count,
+        "target_ids": sides[1].count,
+        "left_out": dict(left_out),
+        "max_length": encoder.max_length,
+        "tokenizers": encoder.tokenizers.fingerprint,
+        "fingerprint": hashlib.sha256(content.encode()).hexdigest(),
+    }
+    with (folder / "header.json").open("wb") as file:
+        file.write(json.dumps(header, indent=1).encode())
+        _sync(file)
+
+
+class Side:
+    """The two growing files of one side."""
+
+    def __init__(self, folder: Path, name: str, files: ExitStack) -> None:
+        self.files = [
+            files.enter_context((folder / f"{name}.{kind}").open("wb")) for kind in ("ids", "offsets")
+        ]
+        self.digests = [hashlib.sha256(), hashlib.sha256()]
+        self.count = 0
+        self.write(b"", np.zeros(1, dtype="<i8").tobytes())
+
+    def add(self, ids: Ids, lengths: NDArray[np.int64]) -> None:
+        self.write(ids.tobytes(), (self.count + np.cumsum(lengths)).astype("<i8").tobytes())
+        self.count += len(ids)
+
+    def write(self, *parts: bytes) -> None:
+        for file, digest, data in zip(self.files, self.digests, parts, strict=True):
+            file.write(data)
+            digest.update(data)
+
+    def fingerprint(self) -> str:
+        return "".join(digest.hexdigest() for digest in self.digests)
+
+
+def _nothing(read: int, left_out: Counter[str], max_length: int) -> DataError:
+    blank, long = left_out["blank"], left_out["too_long"]
+    reasons = f"{blank:,} have a blank side, {long:,} have more than {max_length} pieces on one"
+    return DataError(
+        f"no pair is left of {read:,}: {reasons}" if read else "the corpus has no pairs",
+        hint="raise data.max_length" if long else "give files with one sentence per line",
+        code="empty",
+    )
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[int]:
+    """A handle of `folder`, locked until the block ends or this process dies; OSError if another has it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left behind, and nothing that a living one is working on."""
+    for stale in folder.parent.glob(f"{folder.name}.tmp-*"):
+        with suppress(OSError), _locked(stale):
+            shutil.rmtree(stale, ignore_errors=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _replace(work: Path, folder: Path) -> None:
+    """Give the finished `work` its name; what had the name before is removed."""
+    _sync_folder(work)
+    old = work.with_name(f"{work.name}-old")
+    if folder.exists():
+        folder.rename(old)
+    work.rename(folder)
+    _sync_folder(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    chunk: list[Pair] = []
+    size = 0
+    for pair in pairs:
+        chunk.append(pair)
+        size += len(pair[0]) + len(pair[1])
+        if len(chunk) == CHUNK or size > CHUNK_TEXT:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _encoded(pairs: Iterable[Pair], encoder: Encoder, processes: int) -> Generator[Chunk, None, None]:
+    """The chunks of all pairs in order; a small corpus is encoded in this process."""
+    chunks = _chunks(pairs)
+    first = list(islice(chunks, SMALL // CHUNK))
+    if processes == 1 or len(first) < SMALL // CHUNK:
+        yield from map(encoder, chain(first, chunks))
+    else:
+        yield from _in_parallel(chain(first, chunks), encoder, processes)
+
+
+def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int) -> Iterator[Chunk]:
+    """`map(encoder, chunks)` by several processes, with a bounded number of chunks under way.
+
+    Should the processes die, this one goes on alone.
+    """
+    pool = ProcessPoolExecutor(
+        processes,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(
+            encoder.tokenizers.source.to_bytes(),
+            encoder.tokenizers.target.to_bytes(),
+            encoder.max_length,
+        ),
+    )
+    waiting: deque[tuple[list[Pair], Future[Chunk] | None]] = deque()
+    try:
+        for chunk in chunks:
+            waiting.append((chunk, _submit(pool, chunk)))
+            if len(waiting) > 2 * processes:
+                yield _result(*waiting.popleft(), encoder)
+        while waiting:
+            yield _result(*waiting.popleft(), encoder)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submit(pool: ProcessPoolExecutor, chunk: list[Pair]) -> Future[Chunk] | None:
+    try:
+        return pool.submit(_work, chunk)
+    except BrokenProcessPool:
+        return None
+
+
+def _result(chunk: list[Pair], future: Future[Chunk] | None, encoder: Encoder) -> Chunk:
+    try:
+        return future.result() if future else encoder(chunk)
+    except BrokenProcessPool:
+        return encoder(chunk)
+
+
+def _cores() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_PROCESSES)
+
+
+_worker: Encoder | None = None  # set in worker processes only
+
+
+def _start_worker(source: bytes, target: bytes, max_length: int) -> None:
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends the pool
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    left = parse_tokenizer(source, "source")
+    right = left if source == target else parse_tokenizer(target, "target")
+    _worker = Encoder(Tokenizers(left, right), max_length)
+
+
+def _end_with_parent() -> None:
+    """A killed parent cannot end its pool: each worker watches for it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _work(pairs: list[Pair]) -> Chunk:
+    assert _worker is not None
+    return _worker(pairs)

@@ -1,0 +1,209 @@
+"""Which pieces may come next: each filter sets the log-probabilities of the others to minus infinity.
+
+Letters: R rows (live hypotheses), t pieces produced so far, V vocabulary. Filters see the whole row, so they
+keep no state of their own and beam search can reorder rows freely.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jumok.decoding.scores import Answer
+from jumok.text.tokenizer import BOS, EOS, PAD, UNK
+
+NEVER = (BOS, PAD, UNK)
+"""No answer contains these."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The live hypotheses of a search. A value: growing and selecting give a new one."""
+
+    sentence: Tensor  # (R,), which sentence of the batch the row belongs to
+    room: Tensor  # (R,), how many more pieces it may get, the end included
+    tokens: Tensor  # (R, t)
+    log_probs: Tensor  # (R, t), the model's own, of each token
+    ends: Tensor  # (R, t), and (R, t + 1) for filters: True where the model would rather have ended
+
+    @staticmethod
+    def start(limits: Sequence[int], device: torch.device) -> "Rows":
+        """One empty row for each sentence; `limits` bounds the pieces of each, the end included."""
+        R = len(limits)
+        return Rows(
+            sentence=torch.arange(R, device=device),
+            room=torch.tensor(limits, device=device),
+            tokens=torch.empty(R, 0, dtype=torch.long, device=device),
+            log_probs=torch.empty(R, 0, device=device),
+            ends=torch.empty(R, 0, dtype=torch.bool, device=device),
+        )
+
+    def facing(self, log_probs: Tensor) -> "Rows":
+        """These rows before a choice from log_probs (R, V): `ends` knows the model's wish for it."""
+        wish = log_probs[:, EOS] == log_probs.amax(dim=1)
+        ends = torch.cat([self.ends, wish[:, None]], dim=1)
+        return Rows(self.sentence, self.room, self.tokens, self.log_probs, ends)
+
+    def select(self, rows: Tensor) -> "Rows":
+        """These rows only, in this order."""
+        return Rows(
+            self.sentence[rows], self.room[rows], self.tokens[rows], self.log_probs[rows], self.ends[rows]
+        )
+
+    def grow(self, token: Tensor, log_prob: Tensor) -> "Rows":
+        """Every row with one more token (R,) and its log-probability (R,)."""
+        return Rows(
+            self.sentence,
+            self.room - 1,
+            torch.cat([self.tokens, token[:, None]], dim=1),
+            torch.cat([self.log_probs, log_prob[:, None]], dim=1),
+            self.ends,
+        )
+
+    def answers(self) -> list[tuple[int, Answer]]:
+        """Each row as (sentence, answer); it is finished if its last token is the end."""
+        found = []
+        lists = (self.sentence.tolist(), self.tokens.tolist(), self.log_probs.tolist())
+        for sentence, tokens, log_probs in zip(*lists, strict=True):
+            finished = tokens[-1] == EOS
+            ids = tuple(tokens[:-1] if finished else tokens)
+            found.append((sentence, Answer(ids, tuple(log_probs), finished)))
+        return found
+
+
+Filter = Callable[[Tensor, Rows], Tensor]
+"""`filter(log_probs, rows)`: (R, V) -> (R, V), equal but for entries that became minus infinity."""
+
+
+def allow(log_probs: Tensor, rows: Rows, filters: Sequence[Filter]) -> Tensor:
+    """What is left of log_probs (R, V) after all filters.
+
+    Earlier filters go before later ones: one that would leave a row without any piece spares that row.
+    """
+    for keep in filters:
+        kept = keep(log_probs, rows)
+        empty = kept.amax(dim=1, keepdim=True) == -torch.inf
+        log_probs = torch.where(empty, log_probs, kept) if empty.any() else kept
+    return log_probs
+
+
+def forbid(ids: Sequence[int]) -> Filter:
+    """Never produce these ids."""
+
+    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+        return log_probs.index_fill(1, torch.tensor(ids, device=log_probs.device), -torch.inf)
+
+    return keep
+
+
+def at_least(length: int) -> Filter:
+    """Do not end before `length` pieces."""
+    no_end = forbid([EOS])
+    return lambda log_probs, rows: no_end(log_probs, rows) if rows.tokens.shape[1] < length else log_probs
+
+
+def no_repeat(n: int) -> Filter:
+    """Never produce the same n pieces in a row twice."""
+
+    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+        t = rows.tokens.shape[1]
+        if t < n:
+            return log_probs
+        grams = rows.tokens.unfold(1, n, 1)  # (R, t - n + 1, n)
+        now = rows.tokens[:, None, t - n + 1 :]  # (R, 1, n - 1), what the next piece would complete
+        row, place = (grams[:, :, :-1] == now).all(dim=2).nonzero(as_tuple=True)
+        kept = log_probs.clone()
+        kept[row, grams[row, place, -1]] = -torch.inf
+        return kept
+
+    return keep
+
+
+def force_prefix(prefixes: Sequence[Sequence[int]]) -> Filter:
+    """Sentence i begins with the pieces `prefixes[i]`."""
+
+    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+        t = rows.tokens.shape[1]
+        begins = enumerate(prefixes[sentence] for sentence in rows.sentence.tolist())
+        return _force(log_probs, {row: prefix[t] for row, prefix in begins if t < len(prefix)})
+
+    return keep
+
+
+def ban(texts: Sequence[str], pieces: Sequence[bytes]) -> Filter:
+    """These texts never appear in an answer, however they are cut into pieces; pieces[id] is what id writes.
+
+    If the answer so far ends with the first k bytes of a text, no piece may go on with all of the rest.
+    """
+    tables = []
+    for text in map(str.encode, texts):
+        inside = [i for i, piece in enumerate(pieces) if text in piece]
+        rest = [[i for i, p in enumerate(pieces) if p.startswith(text[k:])] for k in range(1, len(text))]
+        tables.append((text, [inside, *rest]))
+
+    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+        kept = log_probs.clone()
+        for row, tokens in enumerate(rows.tokens.tolist()):
+            so_far = written(tokens, pieces)
+            for text, table in tables:
+                for k, ids in enumerate(table):
+                    if ids and so_far.endswith(text[:k]):
+                        kept[row, ids] = -torch.inf
+        return kept
+
+    return keep
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text that an answer must contain, and the pieces that write it."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+def require(phrases: Sequence[Sequence[Phrase]], pieces: Sequence[bytes]) -> Filter:
+    """Answers for sentence i contain each of `phrases[i]`; pieces[id] is what id writes.
+
+    The model is free until it wants to end, or until there is just enough room left for what is missing:
+    then the first missing phrase is written to its end, piece by piece.
+    """
+
+    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+        kept, forced = log_probs.clone(), {}
+        lists = (rows.sentence.tolist(), rows.room.tolist(), rows.tokens.tolist(), rows.ends.tolist())
+        for row, (sentence, room, tokens, ends) in enumerate(zip(*lists, strict=True)):
+            so_far = written(tokens, pieces)
+            missing = [phrase.ids for phrase in phrases[sentence] if phrase.text.encode() not in so_far]
+            if not missing:
+                continue
+            kept[row, EOS] = -torch.inf
+            k = _begun(tokens, missing[0])
+            if any(ends[len(tokens) - k :]) or room <= sum(map(len, missing)) + 1:
+                forced[row] = missing[0][k]
+        return _force(kept, forced)
+
+    return keep
+
+
+def written(tokens: Sequence[int], pieces: Sequence[bytes]) -> bytes:
+    """The bytes that these tokens write."""
+    return b"".join(pieces[token] for token in tokens)
+
+
+def _begun(tokens: Sequence[int], phrase: Sequence[int]) -> int:
+    """The largest k such that `tokens` ends with the first k of `phrase`, but not with all of it."""
+    longest = min(len(phrase) - 1, len(tokens))
+    return next(k for k in range(longest, -1, -1) if list(tokens[len(tokens) - k :]) == list(phrase[:k]))
+
+
+def _force(log_probs: Tensor, forced: Mapping[int, int]) -> Tensor:
+    """`log_probs` with nothing but the token `forced[row]` left in these rows."""
+    if not forced:
+        return log_probs
+    rows = torch.tensor(list(forced.keys()), device=log_probs.device)
+    tokens = torch.tensor(list(forced.values()), device=log_probs.device)
+    kept = log_probs.index_fill(0, rows, -torch.inf)
+    kept[rows, tokens] = log_probs[rows, tokens]
+    return kept

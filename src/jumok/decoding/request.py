@@ -1,0 +1,74 @@
+"""What one call asks of a translator, checked before any work begins."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+from jumok.config import DecodingConfig
+from jumok.errors import ConfigError, nearest
+from jumok.text.normalize import tidy
+
+Long = Literal["split", "cut", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The options of one call. Texts are tidied."""
+
+    decoding: DecodingConfig
+    prefix: str | tuple[str, ...] = ""
+    """What answers begin with: one text for all, or one for each."""
+    ban: tuple[str, ...] = ()
+    """Texts that appear in no answer, not even inside a word."""
+    require: tuple[str, ...] = ()
+    """Texts that appear in every answer."""
+    long: Long = "split"
+    """What happens to a source with more pieces than the model learned from."""
+
+    def __post_init__(self) -> None:
+        if self.long not in get_args(Long):
+            raise ConfigError(f"long={self.long!r} is unknown", hint=nearest(str(self.long), get_args(Long)))
+        for name in ("ban", "require"):
+            if not all(getattr(self, name)):
+                raise ConfigError(f"{name} has an empty text", hint="give at least one character")
+        prefixes = (self.prefix,) if isinstance(self.prefix, str) else self.prefix
+        for banned in self.ban:
+            for name, text in [("require", text) for text in self.require] + [
+                ("prefix", p) for p in prefixes
+            ]:
+                if banned in text:
+                    raise ConfigError(
+                        f"ban={banned!r} and {name}={text!r} cannot both be kept",
+                        hint="take the text out of one of them",
+                    )
+
+    def prefixes(self, count: int) -> list[str]:
+        """The prefix of each of `count` texts."""
+        if isinstance(self.prefix, str):
+            return [self.prefix] * count
+        if len(self.prefix) != count:
+            raise ConfigError(
+                f"there are {len(self.prefix)} prefixes for {count} texts",
+                hint="give one prefix for all texts, or a list with one for each",
+            )
+        return list(self.prefix)
+
+
+def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Request:
+    """Options by name over a model's defaults; an unknown name is a TypeError that offers the nearest one."""
+    decoding = {field.name for field in fields(DecodingConfig)}
+    own = {field.name for field in fields(Request)} - {"decoding"}
+    for name in options:
+        if name not in decoding | own:
+            raise TypeError(f"unknown option {name!r}; {nearest(name, decoding | own)}")
+    chosen = replace(defaults, **{name: value for name, value in options.items() if name in decoding})
+    asked = {name: value for name, value in options.items() if name in own}
+    for name in ("ban", "require"):
+        asked[name] = _texts(asked.get(name, ()))
+    prefix = asked.get("prefix") or ""
+    asked["prefix"] = tidy(prefix) if isinstance(prefix, str) else _texts(prefix)
+    return Request(decoding=chosen, **asked)
+
+
+def _texts(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(map(tidy, [given] if isinstance(given, str) else given or ()))

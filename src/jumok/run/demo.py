@@ -1,0 +1,108 @@
+"""The demo: the three generations on the same dates, one after the other, and what each can and cannot do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jumok.config import ARCHS, Arch
+from jumok.data.builtin import builtin_corpus
+from jumok.decoding.translator import Translator, load
+from jumok.evaluation.evaluate import evaluate
+from jumok.evaluation.report import Evaluation
+from jumok.explain.attention import Attention, attention_of
+from jumok.progress import Progress, silent
+from jumok.run.train import Request, TrainedRun, Watch, run
+
+# What two CPU cores can teach in about a minute each.
+COMMON: dict[str, Any] = {
+    "data.name": "dates",
+    "text.vocabulary": 1200,
+    "training.batch_tokens": 2000,
+    "training.label_smoothing": 0.0,
+    "training.schedule": "cosine",
+    "training.warmup": 100,
+    "training.metric": "exact",
+    "training.valid_sentences": 200,
+    "training.validate_every": 250,
+    "training.save_every": 250,
+    "training.log_every": 25,
+    "training.patience": 0,
+    "model.dropout": 0.0,
+    "decoding.beam": 1,
+}
+
+SETTINGS: Mapping[Arch, dict[str, Any]] = {
+    "rnn": {"model.width": 256, "training.lr": 3e-3, "training.time_limit": 70.0},
+    "luong": {"model.width": 128, "training.lr": 5e-3, "training.time_limit": 70.0},
+    "transformer": {
+        "model.encoder_layers": 2,
+        "model.decoder_layers": 2,
+        "model.width": 128,
+        "model.heads": 4,
+        "model.feedforward": 512,
+        "training.lr": 3e-3,
+        "training.time_limit": 85.0,
+    },
+}
+
+# Long, with a weekday and a time: what the fixed vector has to squeeze in.
+SENTENCE = "1998년 3월 24일 화요일 오후 8시 35분부터 1998년 11월 9일 월요일 오전 7시 12분까지"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One architecture after its minute of training."""
+
+    arch: Arch
+    run: TrainedRun
+    model: Translator
+    evaluation: Evaluation
+
+    @property
+    def parameters(self) -> int:
+        return int(self.model.info["parameters"])
+
+
+def train_three(
+    out: Path,
+    watch_for: Callable[[Arch], Watch],
+    *,
+    seconds: float | None = None,
+    progress: Progress = silent,
+) -> list[Contestant]:
+    """Train rnn, luong and transformer into `out`, and test each on dates that none of them has seen.
+
+    Run again, it goes on where it stopped. `seconds` shortens each training. An interrupted watch ends the
+    list early.
+    """
+    pairs = list(builtin_corpus("dates", "test").pairs())
+    contestants: list[Contestant] = []
+    for arch in ARCHS:
+        given = COMMON | SETTINGS[arch] | {"model.arch": arch}
+        if seconds is not None:
+            given["training.time_limit"] = seconds
+        watch = watch_for(arch)
+        done = run(Request(given=given, out=out / arch), watch)
+        if done.reason == "signal":
+            return contestants
+        model = load(done.folder)
+        found = evaluate(
+            model,
+            [source for source, _ in pairs],
+            [target for _, target in pairs],
+            metrics=("exact",),
+            bins="thirds",
+            name=arch,
+            data="dates test",
+            progress=progress,
+        )
+        contestants.append(Contestant(arch, done, model, found))
+    return contestants
+
+
+def look_inside(contestant: Contestant, sentence: str = SENTENCE) -> tuple[str, Attention | None]:
+    """What a model makes of a sentence, and where it looked; None for the one that cannot look."""
+    answer = contestant.model.translate(sentence)
+    translator = contestant.model
+    return answer.text, attention_of(translator.model, translator.tokenizers, sentence, answer.text)

@@ -1,0 +1,107 @@
+"""A run's folder: what was asked, what was decided, and whether going on would be the same run.
+
+config.toml      the complete configuration          metrics.jsonl   events
+run.json         what was asked, and of which data    samples.jsonl   validation samples over time
+checkpoints/     the saved steps                      data/           tokenizer and token stores
+eval/            results of `jumok evaluate`          tensorboard/    curves
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jumok.config import RunConfig
+from jumok.errors import ConfigError, DataError
+from jumok.folder import replace_file
+from jumok.run.plan import Choice
+from jumok.settings import Flat, config_to_dict, config_to_toml, flatten, nest, parse_config, read_toml
+
+# Settings that may differ when a run goes on: they change when it looks, saves and ends, not what it learns.
+FREE = {
+    "training.max_steps",
+    "training.time_limit",
+    "training.log_every",
+    "training.validate_every",
+    "training.save_every",
+    "training.patience",
+    "training.threads",
+    "training.valid_sentences",
+    "data.source",
+    "data.target",
+    "data.valid_source",
+    "data.valid_target",
+}
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run besides its checkpoints."""
+
+    path: Path
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / "config.toml").is_file() and (self.path / "run.json").is_file()
+
+    def check_usable(self) -> None:
+        """Refuse a folder that holds something else."""
+        if self.path.exists() and not self.path.is_dir():
+            raise ConfigError(f"{self.path} is a file", hint="give a folder for the run with --out")
+        if self.path.is_dir() and not self.exists and any(one.name != ".lock" for one in self.path.iterdir()):
+            raise ConfigError(
+                f"{self.path} is not empty and holds no run",
+                hint="choose another folder with --out, or empty this one",
+                code="not_a_run",
+            )
+
+    def set_aside(self) -> Path | None:
+        """Make room for a fresh run; the earlier one is renamed, never deleted."""
+        if not self.path.exists():
+            return None
+        number = 1
+        while (other := self.path.with_name(f"{self.path.name}.before-{number}")).exists():
+            number += 1
+        self.path.rename(other)
+        return other
+
+    def write(self, config: RunConfig, fingerprint: str, choices: tuple[Choice, ...]) -> None:
+        record = {
+            "format_version": 1,
+            "data_fingerprint": fingerprint,
+            "plan": [[choice.key, choice.value, choice.reason] for choice in choices],
+        }
+        replace_file(self.path / "run.json", json.dumps(record, indent=1, ensure_ascii=False).encode())
+        replace_file(self.path / "config.toml", config_to_toml(config).encode())
+
+    def read(self, given: Mapping[str, Any]) -> RunConfig:
+        """The run's own configuration, with the free settings as given now; refuses any other difference."""
+        stored = read_toml(self.path / "config.toml")
+        changes = {key: value for key, value in given.items() if value != stored.get(key)}
+        for key, value in changes.items():
+            if key not in FREE and not key.startswith("decoding."):
+                raise ConfigError(
+                    f"the run in {self.path} was started with {key}={stored.get(key)!r}, not {value!r}",
+                    hint="repeat the first command to go on, choose another --out, or start over with --fresh",
+                    code="other_settings",
+                )
+        merged: Flat = stored | changes
+        return parse_config(nest(merged), f"in {self.path / 'config.toml'}")
+
+    def check_data(self, fingerprint: str) -> None:
+        """Refuse to go on with other data than the run began with."""
+        record = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        before = record.get("data_fingerprint")
+        if before != fingerprint:
+            raise DataError(
+                f"the data has changed since the run in {self.path} began",
+                where=f"then sha256 {before}\n  now  sha256 {fingerprint}",
+                hint="restore the files, choose another --out, or pass --allow-data-change",
+                code="data_changed",
+            )
+
+
+def same_settings(config: RunConfig) -> Flat:
+    """A configuration by full names."""
+    return flatten(config_to_dict(config))

@@ -1,0 +1,178 @@
+"""The plan: data and machine to every setting that the user left open, with a reason each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumok.config import Arch, LuongConfig, ModelConfig, RnnConfig, RunConfig, TransformerConfig
+from jumok.errors import ConfigError
+from jumok.presets import preset
+from jumok.run.machine import Machine
+from jumok.run.survey import Survey
+from jumok.settings import Flat, nest, parse_config
+
+VOCABULARIES = ((40_000, 1000), (150_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
+SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
+EFFICIENCY = {"cpu": 0.5, "cuda": 0.25}  # share of the measured matrix speed that training reaches
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One setting, and why it has this value."""
+
+    key: str
+    value: Any
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A complete configuration, the choices behind it, and what to expect."""
+
+    config: RunConfig
+    choices: tuple[Choice, ...]
+    tokens_per_second: float
+    seconds: float
+
+
+@dataclass
+class Draft:
+    """Choices as they are made; what the user has set is never chosen again."""
+
+    given: Mapping[str, Any]
+    choices: list[Choice] = field(default_factory=list)
+
+    def choose(self, key: str, value: Any, reason: str) -> Any:
+        """The user's value if there is one, else `value`, noted with its reason."""
+        if key in self.given:
+            return self.given[key]
+        self.choices.append(Choice(key, value, reason))
+        return value
+
+    def settings(self) -> Flat:
+        return {choice.key: choice.value for choice in self.choices} | dict(self.given)
+
+
+def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
+    """Settings for this data on this machine; refuses what cannot learn."""
+    draft = Draft(given)
+    arch: Arch = draft.choose("model.arch", "transformer", "the strongest of the three in most cases")
+    choose_text(draft, found)
+    budget = time_budget(given)
+    size = choose_size(draft, arch, found, machine, budget)
+    choose_regularisation(draft, found, size)
+    choose_training(draft, found, machine, size, budget)
+    config = parse_config(nest(draft.settings()), "the plan and your settings")
+    refuse_hopeless(config, given, found)
+    rate = tokens_per_second(config, machine)
+    tokens = config.training.max_steps * config.training.batch_tokens * 0.9
+    seconds = min(config.training.time_limit or float("inf"), tokens / rate)
+    return Plan(config, tuple(draft.choices), rate, seconds)
+
+
+def time_budget(given: Flat) -> float:
+    return float(given.get("training.time_limit", 0))
+
+
+def choose_text(draft: Draft, found: Survey) -> None:
+    words = found.source_words + found.target_words
+    vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
+    draft.choose("text.vocabulary", vocabulary, f"{words:,} words: each piece is then seen often enough")
+    per_piece = 3.2 if vocabulary <= 2000 else 3.8 if vocabulary <= 8000 else 4.4
+    longest = int(found.longest / per_piece * 1.5) + 8
+    limit = min(512, max(32, -(-longest // 16) * 16))
+    draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
+    count = min(1000, max(10, found.usable // 25))
+    draft.choose("data.hold_out", count, "pairs to validate on, when no validation files are given")
+
+
+def choose_size(draft: Draft, arch: Arch, found: Survey, machine: Machine, budget: float) -> str:
+    """A preset's sizes, unless the user has chosen one."""
+    name, reason = fitting_size(found, machine, budget)
+    for key, value in preset(name, arch).items():
+        if key != "model.arch":
+            draft.choose(key, value, reason)
+    return name
+
+
+def fitting_size(found: Survey, machine: Machine, budget: float) -> tuple[str, str]:
+    """The largest preset that the data can fill and the time can teach."""
+    if machine.device == "cpu":
+        if found.usable < 5_000 or (budget and budget < 300):
+            return "tiny", "little data or little time on a CPU"
+        return "small", "what a CPU can teach in reasonable time"
+    if found.usable < 5_000:
+        return "tiny", "little data"
+    if found.usable < 200_000:
+        return "small", f"{found.usable:,} pairs"
+    return "base", f"{found.usable:,} pairs on a GPU"
+
+
+def choose_regularisation(draft: Draft, found: Survey, size: str) -> None:
+    share = 0.3 if found.usable < 10_000 else 0.2 if found.usable < 100_000 else 0.1
+    draft.choose("model.dropout", share, f"{found.usable:,} pairs")
+
+
+def choose_training(draft: Draft, found: Survey, machine: Machine, size: str, budget: float) -> None:
+    choose = draft.choose
+    batch = 2000 if machine.device == "cpu" else 8192 if found.usable < 200_000 else 25_000
+    batch = choose("training.batch_tokens", batch, "small batches learn more per sentence on a CPU")
+    pieces = (found.source_characters + found.target_characters) / 3.8
+    per_epoch = max(1, round(pieces / (0.9 * batch)))
+    epochs = 60 if found.usable < 20_000 else 30 if found.usable < 200_000 else 12
+    steps = choose(
+        "training.max_steps", max(400, epochs * per_epoch), f"about {epochs} times through the data"
+    )
+    warmup = max(1, min(2000, steps // 10))
+    choose("training.warmup", warmup, "a tenth of the run, at most 2,000 steps")
+    interval = max(25, min(per_epoch, steps // 10))
+    choose("training.validate_every", interval, "about once an epoch, ten times a run at least")
+    choose("training.save_every", interval, "with each validation")
+
+
+def tokens_per_second(config: RunConfig, machine: Machine) -> float:
+    """A rough forecast: six operations per weight and token, at a share of the measured matrix speed."""
+    weights = active_weights(config.model, config.text.vocabulary)
+    return EFFICIENCY[machine.device.split(":")[0]] * machine.gflops * 1e9 / (6 * weights)
+
+
+def active_weights(model: ModelConfig, vocabulary: int) -> float:
+    """Weights that one token passes, averaged over source and target."""
+    match model:
+        case TransformerConfig():
+            D, F = model.width, model.feedforward
+            encoder, decoder = 4 * D * D + 2 * D * F, 8 * D * D + 2 * D * F
+            return (model.encoder_layers * encoder + model.decoder_layers * decoder + D * vocabulary) / 2
+        case RnnConfig() | LuongConfig():
+            D = model.width
+            gates = {"rnn": 1, "gru": 3, "lstm": 4}[model.cell]
+            return (2 * model.layers * gates * 2 * D * D + 3 * D * D + D * vocabulary) / 2
+
+
+def refuse_hopeless(config: RunConfig, given: Flat, found: Survey) -> None:
+    """Settings that would run and never learn, with the reason."""
+    words = found.source_words + found.target_words
+    if config.text.kind == "bpe" and config.text.vocabulary * SEEN_TOO_RARELY > max(words, 900):
+        raise ConfigError(
+            f"text.vocabulary={config.text.vocabulary} is more than this data supports: "
+            f"{words:,} words would show each piece {words / config.text.vocabulary:.1f} times on average",
+            hint=f"choose at most {max(300, words // SEEN_TOO_RARELY)}, or leave it to the plan",
+            code="cannot_learn",
+        )
+    model, length = config.model, config.data.max_length
+    if (
+        isinstance(model, TransformerConfig)
+        and model.positions == "learned"
+        and model.max_positions <= length
+    ):
+        raise ConfigError(
+            f"model.max_positions={model.max_positions} cannot hold data.max_length={length} and an end",
+            hint=f"set model.max_positions to {length + 1} or more",
+            code="cannot_learn",
+        )
+    if config.training.optimizer != "sgd" and config.training.lr > 0.1:
+        raise ConfigError(
+            f"training.lr={config.training.lr} diverges with {config.training.optimizer}",
+            hint="choose 1e-4 to 1e-2",
+            code="cannot_learn",
+        )

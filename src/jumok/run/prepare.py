@@ -1,0 +1,166 @@
+"""Text files to a tokenizer and token stores, kept in the run folder and made again only when needed."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from shutil import rmtree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.config import RunConfig, TextConfig
+from jumok.data.builtin import builtin_corpus
+from jumok.data.corpus import Corpus, open_corpus
+from jumok.data.store import Store, build_store, open_store
+from jumok.errors import ConfigError, DataError
+from jumok.folder import replace_file
+from jumok.progress import Progress, silent
+from jumok.run.survey import Survey, hold_out
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
+
+
+@dataclass(frozen=True)
+class Corpora:
+    """The text of a run; without a validation corpus some pairs are held out from training."""
+
+    train: Corpus
+    valid: Corpus | None
+
+    def fingerprint(self) -> str:
+        return "+".join(corpus.fingerprint() for corpus in (self.train, self.valid) if corpus is not None)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What training reads: ids on disk, and the validation text."""
+
+    tokenizers: Tokenizers
+    train: Store
+    valid: Store
+    valid_pairs: tuple[tuple[str, str], ...]
+
+
+def open_corpora(config: RunConfig) -> Corpora:
+    """The files or the built-in set that the settings name."""
+    data = config.data
+    if data.name:
+        if data.source:
+            raise ConfigError("--data and --source exclude each other", hint="give one of them")
+        return Corpora(builtin_corpus(data.name, "train"), builtin_corpus(data.name, "valid"))
+    if not data.source:
+        raise ConfigError(
+            "there is no data to learn from",
+            hint="give --source FILE --target FILE, one TSV or JSONL file as --source, or --data dates",
+        )
+    valid = None
+    if data.valid_source:
+        valid = open_corpus(data.valid_source, data.valid_target, encoding_errors=data.encoding_errors)
+    return Corpora(open_corpus(data.source, data.target, encoding_errors=data.encoding_errors), valid)
+
+
+def prepare(
+    folder: Path,
+    corpora: Corpora,
+    config: RunConfig,
+    found: Callable[[], Survey],
+    *,
+    fingerprint: str,
+    processes: int = 0,
+    progress: Progress = silent,
+) -> Prepared:
+    """Tokenizer and stores under `folder`; a second call with the same text and settings reads them back."""
+    key = {
+        "data": fingerprint,
+        "text": asdict(config.text),
+        "max_length": config.data.max_length,
+        "hold_out": config.data.hold_out,
+        "seed": config.seed,
+    }
+    note = folder / "prepared.json"
+    if not (note.exists() and json.loads(note.read_text(encoding="utf-8")) == key):
+        rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        build(folder, corpora, config, found(), processes=processes, progress=progress)
+        replace_file(note, json.dumps(key).encode())
+    return reopen(folder)
+
+
+def reopen(folder: Path) -> Prepared:
+    """What an earlier `prepare` left."""
+    lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
+    pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
+    return Prepared(
+        load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "valid"), pairs
+    )
+
+
+def build(
+    folder: Path, corpora: Corpora, config: RunConfig, found: Survey, *, processes: int, progress: Progress
+) -> None:
+    train = tidy_pairs(corpora.train)
+    rows = np.empty(0, dtype=np.int64)
+    if corpora.valid is None:
+        rows = hold_out(found, config.data.hold_out, config.seed)
+        valid = list(pick_rows(corpora.train, rows))
+        banned = set(found.source_hashes[rows].tolist())
+        train = keep_apart(corpora.train, rows, found, banned)
+    else:
+        valid = [(source, target) for source, target in tidy_pairs(corpora.valid) if source and target]
+        if not valid:
+            raise DataError(f"{corpora.valid.name} has no pair with text on both sides", code="empty")
+    tokenizers = learn_tokenizers(corpora.train, config.text, progress)
+    for name, data in tokenizers.files().items():
+        (folder / name).write_bytes(data)
+    length = config.data.max_length
+    total = found.pairs - len(rows)
+    build_store(
+        train,
+        tokenizers,
+        folder / "train",
+        max_length=length,
+        processes=processes,
+        progress=progress,
+        total=total,
+    )
+    build_store(iter(valid), tokenizers, folder / "valid", max_length=4 * length)
+    text = "".join(f"{source}\t{target}\n" for source, target in valid)
+    (folder / "valid.tsv").write_text(text, encoding="utf-8")
+
+
+def tidy_pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    return ((tidy(source), tidy(target)) for source, target in corpus.pairs())
+
+
+def pick_rows(corpus: Corpus, rows: NDArray[np.int64]) -> Iterator[tuple[str, str]]:
+    wanted = set(rows.tolist())
+    return (pair for row, pair in enumerate(tidy_pairs(corpus)) if row in wanted)
+
+
+def keep_apart(
+    corpus: Corpus, rows: NDArray[np.int64], found: Survey, banned: set[int]
+) -> Iterator[tuple[str, str]]:
+    """All pairs but the held-out ones; hashes make sure that no held-out source stays behind."""
+    out = set(rows.tolist())
+    hashes = found.source_hashes
+    return (
+        pair
+        for row, pair in enumerate(tidy_pairs(corpus))
+        if row not in out and int(hashes[row]) not in banned
+    )
+
+
+def learn_tokenizers(corpus: Corpus, config: TextConfig, progress: Progress) -> Tokenizers:
+    """One tokenizer for both sides, or one each."""
+
+    def lines(*sides: int) -> Iterator[str]:
+        for pair in corpus.pairs():
+            yield from (pair[side] for side in sides)
+
+    if config.shared:
+        both = train_tokenizer(lines(0, 1), config, progress)
+        return Tokenizers(both, both)
+    return Tokenizers(
+        train_tokenizer(lines(0), config, progress), train_tokenizer(lines(1), config, progress)
+    )

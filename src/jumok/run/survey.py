@@ -1,0 +1,127 @@
+"""One pass over a corpus: what the plan needs to know, and which pairs validation may have."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.data.corpus import Corpus
+from jumok.errors import DataError
+from jumok.progress import Progress, silent
+from jumok.text.normalize import tidy
+
+FEWEST_PAIRS = 20
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A corpus in figures. Hashes stand for the tidied texts; 0 marks a blank side."""
+
+    pairs: int
+    source_characters: int
+    target_characters: int
+    source_words: int
+    target_words: int
+    longest: int  # characters of the longer side that 99 % of the pairs stay within
+    source_hashes: Hashes  # (pairs,)
+    target_hashes: Hashes  # (pairs,)
+
+    @property
+    def usable(self) -> int:
+        """Pairs with text on both sides."""
+        return int(((self.source_hashes != 0) & (self.target_hashes != 0)).sum())
+
+    @property
+    def distinct_targets(self) -> int:
+        return len(np.unique(self.target_hashes))
+
+    @property
+    def characters_per_word(self) -> float:
+        """Long words (or no spaces at all) mean that a piece is better than a word."""
+        return (self.source_characters + self.target_characters) / max(
+            1, self.source_words + self.target_words
+        )
+
+
+def text_hash(text: str) -> int:
+    """64 bits that stand for a text; never 0 for a text that is not blank."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) | 1 if text else 0
+
+
+def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None) -> Survey:
+    """Read the corpus once. Memory: 20 bytes a pair."""
+    sources, targets, lengths = bytearray(), bytearray(), bytearray()
+    characters, words, count = [0, 0], [0, 0], 0
+    for source, target in corpus.pairs():
+        source, target = tidy(source), tidy(target)
+        sources += text_hash(source).to_bytes(8, "little")
+        targets += text_hash(target).to_bytes(8, "little")
+        lengths += min(max(len(source), len(target)), 2**31).to_bytes(4, "little")
+        for side, text in enumerate((source, target)):
+            characters[side] += len(text)
+            words[side] += text.count(" ") + 1 if text else 0
+        count += 1
+        if count % 20_000 == 0:
+            progress("reading", count, total)
+    if count == 0:
+        raise DataError(f"{corpus.name} is empty", hint="give files with one sentence per line", code="empty")
+    return Survey(
+        pairs=count,
+        source_characters=characters[0],
+        target_characters=characters[1],
+        source_words=words[0],
+        target_words=words[1],
+        longest=int(np.quantile(np.frombuffer(lengths, dtype="<u4"), 0.99)),
+        source_hashes=np.frombuffer(sources, dtype="<u8"),
+        target_hashes=np.frombuffer(targets, dtype="<u8"),
+    )
+
+
+def check_enough(found: Survey, name: str) -> None:
+    """Refuse a corpus that nothing can be learned from."""
+    if found.usable < FEWEST_PAIRS:
+        plural = "pair" if found.usable == 1 else "pairs"
+        raise DataError(
+            f"{name} has {found.usable} {plural} with text on both sides",
+            hint=f"a model needs at least {FEWEST_PAIRS}, and thousands to be useful; "
+            "jumok train --data dates shows a working set",
+            code="too_small",
+        )
+
+
+def hold_out(found: Survey, count: int, seed: int) -> NDArray[np.int64]:
+    """Rows to validate on, chosen so that neither side of any of them occurs again in the rest.
+
+    Pairs whose source and target are both unique are taken first; if there are too few of them, sources that
+    are unique, so that at least no source is shared. The choice follows from texts and seed, not from order.
+    """
+    once = _occurs_once(found.source_hashes)
+    for candidates in (once & _occurs_once(found.target_hashes), once):
+        rows = np.flatnonzero(candidates)
+        if len(rows) >= count:
+            keys = found.source_hashes[rows] ^ np.uint64(_mix(seed))
+            return np.sort(rows[np.argsort(_scatter(keys), kind="stable")[:count]])
+    raise DataError(
+        f"cannot hold out {count} pairs for validation: only {len(rows)} sources occur just once",
+        hint="give validation files with --valid-source and --valid-target, or lower data.hold_out",
+        code="no_validation",
+    )
+
+
+def _occurs_once(hashes: Hashes) -> NDArray[np.bool_]:
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    once: NDArray[np.bool_] = (counts[inverse] == 1) & (hashes != 0)
+    return once
+
+
+def _mix(seed: int) -> int:
+    return int.from_bytes(blake2b(str(seed).encode(), digest_size=8).digest())
+
+
+def _scatter(keys: Hashes) -> Hashes:
+    """A fixed bijection of 64-bit numbers, so that order says nothing about the key."""
+    with np.errstate(over="ignore"):
+        keys = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        return keys ^ (keys >> np.uint64(29))

@@ -1,0 +1,183 @@
+"""How the loop's decisions are carried out: the training parts around one model, its data and its folder."""
+
+import resource
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from jumok.card import model_files
+from jumok.checkpoint import Checkpoints, Loaded
+from jumok.config import RunConfig
+from jumok.data.batch import Padded, pad_pairs
+from jumok.data.sampler import Cursor, epoch_batches, stream
+from jumok.data.store import Store
+from jumok.decoding.translator import Translator
+from jumok.evaluation.metrics import measure
+from jumok.run.prepare import Prepared
+from jumok.training.log import JsonLines, Log
+from jumok.training.loop import Event, Validation, notice
+from jumok.training.loss import token_loss
+from jumok.training.state import Learner, LoopState
+from jumok.training.step import StepResult, step_in_memory, train_step
+
+SAMPLES = 3  # validation sentences shown each time
+
+
+@dataclass
+class RunWork:
+    """Implements the loop's `Work` for one run."""
+
+    learner: Learner
+    prepared: Prepared
+    config: RunConfig
+    checkpoints: Checkpoints
+    device: torch.device
+    autocast: torch.dtype | None
+    log_to: Sequence[Log]
+
+    def log(self, event: Event) -> None:
+        if event["type"] == "train":
+            event = {**event, "ppl": safe_exp(event["nll"]), "mem_bytes": memory_used(self.device)}
+        for log in self.log_to:
+            log(event)
+
+    def batches(self, cursor: Cursor) -> Iterator[tuple[NDArray[Any], Cursor]]:
+        store, config = self.prepared.train, self.config
+        return stream(
+            store.source_lengths,
+            store.target_lengths,
+            budget=config.training.batch_tokens,
+            seed=config.seed,
+            cursor=cursor,
+        )
+
+    def step(self, rows: NDArray[Any], state: LoopState, lr: float) -> tuple[StepResult, int]:
+        def attempt(parts: int) -> StepResult:
+            self.learner.model.zero_grad(set_to_none=True)
+            pieces = np.array_split(rows, min(parts, len(rows)))
+            return train_step(
+                self.learner.model,
+                self.learner.optimizers,
+                [batch_of(self.prepared.train, piece).to(self.device) for piece in pieces],
+                self.config.training,
+                lr=lr,
+                step=state.step + 1,
+                seed=self.config.seed,
+                autocast=self.autocast,
+            )
+
+        def halved(parts: int) -> None:
+            message = f"out of memory: each update now runs in {parts} parts"
+            self.log(notice(state.step + 1, "warning", "out_of_memory", message))
+
+        parts = max(state.parts, self.config.training.accumulate)
+        result, parts = step_in_memory(attempt, parts, len(rows), halved)
+        if self.learner.average is not None and not result.skipped:
+            self.learner.average.update(state.step + 1)
+        return result, parts
+
+    def validate(self, state: LoopState) -> Validation:
+        with self.learner.averaged():
+            return self.look()
+
+    def look(self) -> Validation:
+        """Loss, scores and samples of the model as it is."""
+        self.learner.model.eval()
+        metric = self.config.training.metric
+        loss = self.valid_loss()
+        figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss)}
+        if metric == "loss":
+            return Validation(-loss, figures)
+        pairs = self.prepared.valid_pairs[: self.config.training.valid_sentences]
+        sources, references = [source for source, _ in pairs], [target for _, target in pairs]
+        answers = self.translator().translate(sources, beam=1, n_best=1)
+        hypotheses = [answer.text for answer in answers]
+        for name in ("bleu", "chrf", "exact"):
+            figures[name] = measure(name, hypotheses, references).value
+        figures["samples"] = [
+            {"src": source, "ref": reference, "hyp": answer.text, "score": answer.score}
+            for source, reference, answer in list(zip(sources, references, answers, strict=True))[:SAMPLES]
+        ]
+        # Early on every BLEU is 0: the loss then decides, so that slow starts are not taken for a standstill.
+        return Validation(figures[metric] - 1e-3 * loss, figures)
+
+    def valid_loss(self) -> float:
+        """Negative log-likelihood per target token over the whole validation set."""
+        store = self.prepared.valid
+        rows = epoch_batches(store.source_lengths, store.target_lengths, budget=8192, seed=0, epoch=0)
+        total, tokens = 0.0, 0
+        with torch.inference_mode():
+            for piece in rows:
+                batch = batch_of(store, piece).to(self.device)
+                logits = self.learner.model(batch.source, batch.source_mask, batch.target_in)
+                _, nll = token_loss(logits, batch.target_out, batch.target_mask, 0.0)
+                total += nll.item()
+                tokens += batch.tokens
+        return total / tokens
+
+    def translator(self) -> Translator:
+        return Translator(
+            Loaded(self.learner.model, self.prepared.tokenizers, self.config, self.checkpoints.run, {})
+        )
+
+    def save(self, state: LoopState, *, best: bool) -> None:
+        path = self.checkpoints.save(
+            state.step,
+            model=self.learner.model_tensors(),
+            optimizer=self.learner.optimizer_tensors(),
+            state=state.to_dict(),
+            files=model_files(self.config, self.prepared.tokenizers, self.info(state, best=best)),
+            best=best,
+            score=state.best_score if best else None,
+        )
+        where = path.relative_to(self.checkpoints.run)
+        score = state.best_score if best else None
+        self.log(
+            {"type": "checkpoint", "step": state.step, "path": str(where), "best": best, "metric": score}
+        )
+
+    def save_averaged(self, weights: dict[str, torch.Tensor], state: LoopState, count: int) -> None:
+        """The mean of the last checkpoints as a model folder of its own, which the run then stands for."""
+        info = self.info(state, best=True) | {"averaged_checkpoints": count}
+        folder = self.checkpoints.run / AVERAGED
+        save_model(folder, weights, self.config, self.prepared.tokenizers, info)
+        path, score = str(AVERAGED), state.best_score
+        self.log({"type": "checkpoint", "step": state.step, "path": path, "best": True, "metric": score})
+
+    def info(self, state: LoopState, *, best: bool) -> dict[str, Any]:
+        """What a model folder says about its training."""
+        score = {"score": state.best_score} if best else {}
+        return {"step": state.step, "epoch": state.epoch, "metric": self.config.training.metric, **score}
+
+
+def batch_of(store: Store, rows: NDArray[Any]) -> Padded:
+    """The pairs of these rows as one rectangle."""
+    return pad_pairs([store.source(row) for row in rows], [store.target(row) for row in rows])
+
+
+def safe_exp(x: float) -> float:
+    return exp(min(x, 700.0))
+
+
+def memory_used(device: torch.device) -> int:
+    """Peak bytes: of the GPU, or of this process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def samples_log(lines: JsonLines) -> Log:
+    """Keeps the validation samples over time in a file of their own."""
+
+    def log(event: Event) -> None:
+        if event["type"] == "valid" and event.get("samples"):
+            lines({"type": "samples", "step": event["step"], "samples": event["samples"]})
+
+    return log

@@ -1,0 +1,158 @@
+"""jumok check: the report, its exit codes and its forms."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jumok.cli.check import EXAMPLES
+from jumok.cli.main import main
+from jumok.data.builtin import builtin_corpus
+
+Pairs = list[tuple[str, str]]
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["check", *args])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with healthy train and valid files, in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+    pairs = list(dict(builtin_corpus("homeassistant-ko-en", "test").pairs()).items())
+    save("train", pairs[:300])
+    save("valid", pairs[300:400])
+    return tmp_path
+
+
+def save(name: str, pairs: Pairs) -> None:
+    Path(f"{name}.en").write_text("".join(f"{source}\n" for source, _ in pairs), encoding="utf-8")
+    Path(f"{name}.de").write_text("".join(f"{target}\n" for _, target in pairs), encoding="utf-8")
+
+
+def append(path: str, data: bytes) -> None:
+    Path(path).write_bytes(Path(path).read_bytes() + data)
+
+
+def test_a_healthy_corpus_passes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train.en", "train.de") == 0
+    out, err = capsys.readouterr()
+    assert out == "train          300 pairs   train.en ↔ train.de\n\nnothing wrong\n"
+    assert err == ""
+
+
+def test_errors_are_named_with_their_lines_and_exit_three(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    append("train.en", b"ab\xff\n\n")
+    append("train.de", b"x\ny\n")
+    assert run("train.en", "train.de") == 3
+    out, err = capsys.readouterr()
+    assert "error            1 not valid UTF-8\n" in out
+    assert "line 301\n" in out
+    assert "train.en:301:3: byte 0xFF\n" in out
+    assert "warning          1 blank on one side\n" in out
+    assert out.endswith("1 kind of error, 1 kind of warning\n")
+    assert err == "hint: --fix writes a cleaned copy beside the original\n"
+
+
+def test_warnings_alone_exit_zero(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    append("train.en", b"\n")
+    append("train.de", b"y\n")
+    assert run("train.en", "train.de", "-q") == 0
+    assert capsys.readouterr().out == "1 kind of warning\n"
+
+
+def test_leaks_name_their_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run("train.en", "train.de", "--valid", "train.en", "train.de", "--test", "valid.en", "valid.de") == 0
+    )
+    out = capsys.readouterr().out
+    assert "warning        300 valid: pairs also in train\n" in out
+    assert "line 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 …\n" in out
+    assert "test: " not in out
+
+
+def test_fix_says_what_it_did(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    append("train.en", b"\n")
+    append("train.de", b"y\n")
+    assert run("train.en", "train.de", "--fix") == 0
+    out = capsys.readouterr().out
+    assert "cleaned copy: train.clean.en train.clean.de\n" in out
+    assert "300 pairs kept, 0 of them freed of stray characters\n" in out
+    assert "dropped: 1 blank on one side\n" in out
+    assert Path("train.clean.en").exists()
+    assert run("train.en", "train.de", "--fix") == 3
+    assert "train.clean.en exists already" in capsys.readouterr().err
+    assert run("train.en", "train.de", "--fix", "--force") == 0
+
+
+def test_unequal_files_are_reported_and_not_fixed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    append("train.de", b"one more\n")
+    assert run("train.en", "train.de", "--fix") == 3
+    out, err = capsys.readouterr()
+    assert "unequal line counts" in out
+    assert "train.en has 300 lines, train.de has 301" in out
+    assert (
+        "error: train.en has 300 lines and train.de has 301: which belong together cannot be guessed" in err
+    )
+    assert not Path("train.clean.en").exists()
+
+
+def test_json_is_one_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    append("train.en", b"\n")
+    append("train.de", b"y\n")
+    assert run("train.en", "train.de", "--json", "--fix") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema"] == "check/1"
+    assert data["findings"][0]["kind"] == "blank_side"
+    assert data["findings"][0]["lines"] == [301]
+    assert data["fixed"]["dropped"] == {"blank_side": 1}
+
+
+def test_a_built_in_set_is_checked_with_its_splits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--data", "homeassistant-ko-en", "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [part["pairs"] for part in data["parts"]] == [17_004, 1_000, 1_000]
+    assert data["counts"]["error"] == 0
+    assert not [f for f in data["findings"] if f["kind"] in ("leak", "duplicate")]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ((), 2, "error: nothing to check\n  name the files: jumok check train.en train.de"),
+        (("--data", "date"), 2, "error: no built-in data set is called 'date'\n  did you mean 'dates'?"),
+        (("a.en", "--data", "dates"), 2, "error: both --data dates and a.en are given\n  choose one of them"),
+        (("--data", "dates", "--fix"), 2, "error: --fix cannot change a built-in data set"),
+        (("missing.en", "missing.de"), 3, "error: no such file\n  missing.en"),
+    ],
+)
+def test_wrong_use_gets_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    args: tuple[str, ...],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(*args) == code
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_the_examples_of_the_help_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import gzip
+
+    Path("pairs.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
+    examples = re.findall(r"jumok check (.+)", EXAMPLES)
+    assert len(examples) == 3
+    for example in examples:
+        assert run(*example.split()) == 0
+    assert run("--help") == 0
+    assert "jumok check train.en train.de --valid valid.en valid.de --fix" in capsys.readouterr().out

@@ -1,0 +1,281 @@
+"""jumok evaluate on files: table, JSON, thresholds, and every error by its text."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+from sacrebleu.metrics.bleu import BLEU
+
+from jumok.cli.evaluate import EXAMPLES, _suffix, read_bins
+from jumok.cli.main import main
+from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
+from jumok.errors import ConfigError
+from jumok.model_folder import save_model
+from jumok.models.build import build_model
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+REFERENCES = [f"the cat number {i} sat on the mat" for i in range(40)]
+WORSE = [line.replace("cat", "dog") if i % 2 else line for i, line in enumerate(REFERENCES)]
+BETTER = [line.replace("cat", "dog") if i % 9 == 0 else line for i, line in enumerate(REFERENCES)]
+SOURCES = [f"고양이 {i} 번이 매트에 앉았다 " + "아주 " * (i % 20) for i in range(40)]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a small test set and two outputs, as the working directory."""
+    contents = {"test.ko": SOURCES, "test.en": REFERENCES, "worse.en": WORSE, "better.en": BETTER}
+    for name, lines in contents.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (tmp_path / "empty.en").write_text("")
+    (tmp_path / "short.en").write_text("one\ntwo\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", *words])
+    return int(stop.value.code or 0)
+
+
+def test_an_output_file_is_scored_without_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hypotheses", "better.en", "-s", "test.ko", "-t", "test.en", "--bootstrap", "50") == 0
+    lines = capsys.readouterr().out.split("\n")
+    expected = BLEU().corpus_score(BETTER, [REFERENCES]).score
+    assert lines[0].split() == ["model", "BLEU", "95", "%", "chrF++", "1–10", "11–20", "21–30"]
+    assert lines[1].split()[:2] == ["better.en", f"{expected:.1f}"]
+    assert lines[2] == "BLEU by source words   * fewer than 30 sentences"
+    assert lines[3].startswith(
+        "BLEU    nrefs:1|bs:50|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:"
+    )
+
+
+def test_two_outputs_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--hypotheses", "worse.en", "--hypotheses", "better.en", "-t", "test.en"]
+    assert run(*words, "--bootstrap", "100") == 0
+    out = capsys.readouterr().out
+    assert "better.en vs worse.en: +" in out
+    assert " BLEU, p = 0.010 (100 resamples)" in out
+
+
+def test_json_is_schema_eval_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run("--hypotheses", "better.en", "-s", "test.ko", "-t", "test.en", "--json", "--bootstrap", "0") == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "eval/1"
+    assert found["data"]["name"] == "test"
+    assert found["by_length"]["unit"] == "source_words"
+
+
+def test_json_of_several_holds_the_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--hypotheses", "worse.en", "--hypotheses", "better.en", "-t", "test.en", "--metric", "exact"]
+    assert run(*words, "--json", "--bootstrap", "20", "-o", "out.json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads(Path("out.json").read_text())
+    assert [one["model"] for one in found["evaluations"]] == ["worse.en", "better.en"]
+    [comparison] = found["comparisons"]
+    assert (comparison["metric"], comparison["baseline"], comparison["delta"]) == ("exact", "worse.en", 37.5)
+
+
+def test_quiet_prints_only_the_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hypotheses", "better.en", "-t", "test.en", "--metric", "exact,wer", "-q") == 0
+    assert capsys.readouterr() == ("87.50\n", "")
+
+
+def test_a_dash_writes_the_json_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hypotheses", "better.en", "-t", "test.en", "-o", "-", "--bootstrap", "0") == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "eval/1"
+
+
+def test_the_bins_can_be_chosen_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "--hypotheses",
+        "better.en",
+        "-s",
+        "test.ko",
+        "-t",
+        "test.en",
+        "--metric",
+        "exact",
+        "--bootstrap",
+        "0",
+    ]
+    assert run(*words, "--bins", "thirds") == 0
+    assert "exact by source characters" in capsys.readouterr().out
+    assert run(*words, "--bins", "1,8") == 0
+    assert capsys.readouterr().out.split("\n")[0].split() == ["model", "exact", "1–7", "8+"]
+    assert run(*words, "--no-by-length") == 0
+    assert "by source" not in capsys.readouterr().out
+
+
+def test_bins_are_words_thirds_or_numbers() -> None:
+    assert [read_bins(text) for text in ("", "words", "thirds", "1,5")] == [None, "words", "thirds", [1, 5]]
+    with pytest.raises(
+        ConfigError, match="--bins ten cannot be read\n  say words, thirds, or numbers: 1,11,21"
+    ):
+        read_bins("ten")
+
+
+def test_the_language_comes_from_the_file_name_or_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("test.zh").write_text("我看了电影\n", encoding="utf-8")
+    assert run("--hypotheses", "test.zh", "-t", "test.zh", "--bootstrap", "0") == 0
+    assert "|tok:zh|" in capsys.readouterr().out
+    assert run("--hypotheses", "test.zh", "-t", "test.zh", "--bootstrap", "0", "--lang", "en") == 0
+    assert "|tok:13a|" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "code"), [("a/test.ko.gz", "ko"), ("test.DE", "de"), ("test.txt", ""), ("-", "")]
+)
+def test_only_two_letters_at_the_end_of_a_name_are_a_language(file: str, code: str) -> None:
+    assert _suffix(file) == code
+
+
+def test_a_missing_tokenizer_is_noted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ko_mecab.MeCab", None)
+    assert run("--hypotheses", "test.ko", "-t", "test.ko", "--bootstrap", "0") == 0
+    out, err = capsys.readouterr()
+    assert "|tok:13a|" in out
+    assert err.startswith("note: BLEU used the tokenizer 13a: ko-mecab is not installed")
+
+
+def test_a_bleu_below_the_threshold_ends_with_code_4(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--hypotheses", "worse.en", "-t", "test.en", "--metric", "exact", "--bootstrap", "0"]
+    assert run(*words, "--min-bleu", "99") == 4
+    out, err = capsys.readouterr()
+    assert out.startswith("model")
+    assert err.startswith("error: BLEU is below --min-bleu 99: worse.en has ")
+    assert run(*words, "--min-bleu", "10") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], 2, "error: nothing to evaluate\n  name a model with -m MODEL, or an output file"),
+        (["--hypotheses", "better.en"], 2, "error: no test set is given\n  add -s FILE -t FILE"),
+        (["-m", "model", "-t", "test.en"], 2, "error: no test set is given"),
+        (
+            ["-m", "model", "--data", "dates", "-s", "test.ko"],
+            2,
+            "error: both --data dates and files are given",
+        ),
+        (
+            ["--hypotheses", "better.en", "-t", "test.en", "--metric", "blue"],
+            2,
+            "error: unknown metric 'blue'",
+        ),
+        (
+            ["--hypotheses", "better.en", "-t", "test.en", "--metric", "ppl"],
+            2,
+            "error: perplexity needs a model",
+        ),
+        (
+            ["--hypotheses", "short.en", "-t", "test.en"],
+            3,
+            "error: short.en has 2 lines and the test set test has 40\n  line n of one must answer",
+        ),
+        (
+            ["--hypotheses", "empty.en", "-t", "empty.en"],
+            3,
+            "error: the test set is empty\n  empty.en\n",
+        ),
+        (["--hypotheses", "better.en", "-s", "test.ko", "-t", "short.en"], 3, "short.en"),
+        (["--hypotheses", "better.en", "-t", "missing.en"], 3, "missing.en"),
+        (["--hypotheses", "missing.en", "-t", "test.en"], 3, "missing.en"),
+        (["--hypotheses", "better.en", "--data", "dat"], 2, "dates"),
+        (
+            ["--hypotheses", "better.en", "-t", "test.en", "-o", "no/out.json"],
+            2,
+            "error: there is no folder for --output no/out.json\n  make the folder first",
+        ),
+    ],
+)
+def test_mistakes_are_explained(
+    words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words) == code
+    out, err = capsys.readouterr()
+    assert message in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+@pytest.fixture
+def run_folder(files: Path) -> Path:
+    """A run whose model was never trained and answers with a few pieces."""
+    config = RunConfig(
+        model=RnnConfig(width=8),
+        text=TextConfig(vocabulary=300),
+        decoding=DecodingConfig(max_len=4, beam=1),
+    )
+    tokenizer = train_tokenizer(REFERENCES + SOURCES, config.text)
+    torch.manual_seed(0)
+    model = build_model(config.model, tokenizer.size, tokenizer.size, shared=True)
+    folder = files / "runs" / "en-de"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "config.toml").write_text("")
+    checkpoint = folder / "checkpoints" / "step-00000001"
+    save_model(checkpoint, model.state_dict(), config, Tokenizers(tokenizer, tokenizer), {})
+    return folder
+
+
+def test_a_real_model_is_evaluated_and_the_run_keeps_the_result(
+    run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["-m", str(run_folder), "-s", "test.ko", "-t", "test.en", "--beam", "2", "--bootstrap", "10"]
+    assert run(*words, "--metric", "chrf,ppl", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads((run_folder / "eval" / "test.json").read_text(encoding="utf-8"))
+    assert found["model"] == "en-de"
+    assert found["decode"]["beam"] == 2
+    assert found["decode"]["max_len"] == 4
+    assert found["speed"]["sentences_per_s"] > 0
+    assert 1 < found["metrics"]["ppl"]["value"] < 5000
+    assert run(*words) == 0  # again, as a table
+    assert "tok/s" in capsys.readouterr().out.split("\n")[0]
+
+
+def test_a_run_that_cannot_keep_the_result_only_warns(
+    run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run_folder / "eval").write_text("a file where the folder should be")
+    assert run("-m", str(run_folder), "-s", "test.ko", "-t", "test.en", "-q", "--bootstrap", "0") == 0
+    out, err = capsys.readouterr()
+    assert float(out) >= 0
+    assert err.startswith(f"warning: {run_folder / 'eval' / 'test.json'} could not be written: ")
+
+
+def test_a_model_and_an_output_file_are_compared(
+    run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["-m", str(run_folder), "--hypotheses", "better.en", "-s", "test.ko", "-t", "test.en"]
+    assert run(*words, "--bootstrap", "20") == 0
+    assert "better.en vs en-de: +" in capsys.readouterr().out
+
+
+def test_a_missing_model_is_said_before_anything_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-m", "nowhere", "-s", "test.ko", "-t", "test.en") == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nowhere" in err
+
+
+@pytest.mark.parametrize("example", [line.strip() for line in EXAMPLES.split("\n") if "  jumok " in line])
+def test_the_examples_of_the_help_work(
+    example: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("rnn", "transformer"):
+        (run_folder.parent / name).symlink_to(run_folder)
+    for name in ("test.de", "out.de"):
+        Path(name).write_text(Path("better.en").read_text())
+    command, verb, *words = shlex.split(example)
+    assert (command, verb) == ("jumok", "evaluate")
+    assert run(*words) == 0
+    out = capsys.readouterr().out
+    assert "nrefs:1|bs:1000|" in out
+    assert ("transformer vs rnn: +0.0 exact, p = 1.000" in out) == ("runs/rnn" in example)

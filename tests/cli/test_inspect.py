@@ -1,0 +1,237 @@
+"""jumok inspect: the card, attention, shapes and cost of real model folders."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+
+from jumok.checkpoint import save_model
+from jumok.cli.inspect import EXAMPLES, inspect
+from jumok.cli.views import short, size_of
+from jumok.config import (
+    DataConfig,
+    DecodingConfig,
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    RunConfig,
+    TextConfig,
+    TransformerConfig,
+)
+from jumok.errors import ConfigError, LimitError, ModelError
+from jumok.models.build import build_model
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+TEXT = "3 May 2024"
+MODELS: dict[str, ModelConfig] = {
+    "rnn": RnnConfig(width=16),
+    "luong": LuongConfig(width=16),
+    "transformer": TransformerConfig(
+        width=16, heads=2, feedforward=32, encoder_layers=2, decoder_layers=2, positions="learned",
+        max_positions=40,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small model of each architecture, fresh from the random generator."""
+    root = tmp_path_factory.mktemp("models")
+    both = train_tokenizer(["3 May 2024", "2024-05-03", "5월 3일"], TextConfig(kind="char", vocabulary=400))
+    tokenizers = Tokenizers(both, both)
+    for name, model in MODELS.items():
+        torch.manual_seed(0)
+        weights = build_model(model, both.size, both.size, shared=True).state_dict()
+        config = RunConfig(
+            model=model,
+            text=TextConfig(kind="char"),
+            data=DataConfig(name="dates", source_language="en", target_language="iso"),
+            decoding=DecodingConfig(max_len=12),
+        )
+        save_model(
+            root / name, weights, config, tokenizers, {"step": 1200, "metric": "exact", "score": 99.25}
+        )
+    return root
+
+
+def run(*args: object, env: dict[str, str | None] | None = None) -> Result:
+    clean: dict[str, str | None] = {"NO_COLOR": None, "FORCE_COLOR": None, "COLORTERM": None}
+    result = CliRunner().invoke(inspect, list(map(str, args)), env=clean | (env or {}))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def run_json(*args: object) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run(*args, "--json").stdout)
+    return answer
+
+
+def test_card_says_what_the_model_is(folder: Path) -> None:
+    lines = run("-m", folder / "transformer").stdout.splitlines()
+    rows = dict(line.split(maxsplit=1) for line in lines)
+    assert rows["architecture"] == (
+        "transformer · 2+2 layers · width 16 · 2 heads · feed-forward 32 · post-norm · learned positions · "
+        "tied output"
+    )
+    assert rows["vocabulary"].endswith("shared pieces (char)")
+    assert rows["languages"] == "en → iso"
+    assert rows["data"] == "dates"
+    assert rows["training"] == "step 1,200"
+    assert rows["score"] == "exact 99.25"
+    assert len(rows["fingerprint"]) == 64
+    assert rows["folder"].startswith(str(folder / "transformer"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_card_as_json(folder: Path, name: str) -> None:
+    card = run_json("-m", folder / name)
+    assert card["model"]["arch"] == name
+    assert card["parameters"] > 0
+    assert card["bytes"] > 4 * card["parameters"]
+    assert run("-m", folder / name, "-q").stdout == f"{name} {card['parameters']} {card['fingerprint']}\n"
+
+
+def test_attention_of_the_models_own_translation(folder: Path) -> None:
+    found = run_json("-m", folder / "transformer", "--text", TEXT)
+    assert found["source"] == TEXT
+    attention = found["attention"]
+    assert (attention["layers"], attention["heads"]) == (2, 2)
+    assert attention["source"] == [*TEXT, "</s>"]
+    assert len(attention["weights"][0][0]) == len(attention["target"])
+
+
+def test_attention_of_a_given_target(folder: Path) -> None:
+    lines = run("-m", folder / "luong", "--text", TEXT, "--target", "2024-05-03").stdout.splitlines()
+    assert lines[0] == "2024-05-03"
+    assert lines[2].startswith("cross · layer 1 · one head · pieces      specials folded: </s> 0.")
+    assert lines[3] == "   3 ␣ M a y ␣ 2 0 2 4"
+    assert [line[0] for line in lines[4:14]] == list("2024-05-03")
+    assert lines[14].startswith("strongest: ")
+    assert lines[15].startswith("weight: ")
+
+
+def test_layers_heads_and_words_are_chosen(folder: Path) -> None:
+    model = ("-m", folder / "transformer", "--text", TEXT, "--target", "2024-05-03")
+    assert "cross · layer 1 · head 2 · pieces" in run(*model, "--layer", 1, "--head", 2).stdout
+    assert (
+        "enc_self · mean of 2 layers · mean of 2 heads"
+        in run(*model, "--kind", "enc_self", "--layer", "mean").stdout
+    )
+    words = run(*model, "--words").stdout.splitlines()
+    assert words[3].split() == ["3", "May", "2024"]
+    assert [line.split()[0] for line in words[4:9]] == ["2024", "-", "05", "-", "03"]
+    assert run(*model, "--words", "-q").stdout.startswith("strongest: ")
+
+
+def test_colour_follows_the_usual_rules(folder: Path) -> None:
+    model = ("-m", folder / "luong", "--text", TEXT, "--target", "2024")
+    assert "\x1b" not in run(*model).stdout
+    assert "\x1b[48;5;" in run(*model, env={"FORCE_COLOR": "1"}).stdout
+    assert "\x1b[48;2;" in run(*model, env={"FORCE_COLOR": "1", "COLORTERM": "truecolor"}).stdout
+    assert "\x1b[48;5;" in run(*model, "--style", "colour").stdout
+    assert "tenths" in run(*model, "--style", "digits").stdout
+
+
+def test_a_model_without_attention_says_why(folder: Path) -> None:
+    text = run("-m", folder / "rnn", "--text", TEXT, "--target", "2024").stdout
+    assert "This model has no attention: its encoder squeezes the source into one fixed vector" in text
+    found = run_json("-m", folder / "rnn", "--text", TEXT)
+    assert found["attention"] is None
+    assert "fixed vector" in found["reason"]
+    luong = run("-m", folder / "luong", "--text", TEXT, "--kind", "dec_self").stdout
+    assert "This model has no dec_self attention: its encoder and decoder are recurrent." in luong
+
+
+def test_shapes_join_layers_that_are_the_same(folder: Path) -> None:
+    lines = run("-m", folder / "transformer", "--shapes", TEXT, "--target", "2024").stdout.splitlines()
+    assert lines[0] == "[B,S] int64 → [B,S,D] → … → [B,T,V] float32"
+    assert lines[1].startswith("B=1  S=11  D=16  H=2  K=8  F=32  T=5")
+    assert "encoder layer 2  the same" in lines
+    assert run("-m", folder / "rnn", "--shapes", TEXT, "-q").stdout == f"{lines[0]}\n"
+    rows = run_json("-m", folder / "transformer", "--shapes", TEXT, "--target", "2024")["rows"]
+    assert [row["stage"] for row in rows].count("encoder layer 2") == 11
+    assert rows[-1]["shape"][:2] == [1, 5]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cost_is_predicted_and_counted(folder: Path, name: str) -> None:
+    cost = run_json("-m", folder / name, "--cost", "--lengths", "10,20,500")
+    assert cost["parameters"]["predicted"] == cost["parameters"]["measured"]
+    assert [c["source_length"] for c in cost["lengths"]] == [10, 20, 500]
+    assert [c["measured_flops"] for c in cost["lengths"][:2]] == [c["flops"] for c in cost["lengths"][:2]]
+    assert cost["lengths"][2]["measured_flops"] is None
+
+
+def test_cost_as_a_table_says_how_it_grows(folder: Path) -> None:
+    text = run("-m", folder / "transformer", "--cost").stdout
+    assert "attention     4·D·(N_e·S² + N_d·T² + N_d·T·S)" in text
+    assert "(up to 40 pieces)" in text
+    assert "it grows with the square of the length" in text
+    assert "all parts grow in proportion to the length" in run("-m", folder / "rnn", "--cost").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (["--layer", "3"], "--layer 3: this model has 2 layers here", "a number from 1 to 2, last or mean"),
+        (["--head", "0"], "--head 0: this model has 2 heads here", "a number from 1 to 2, mean"),
+        (["--head", "last"], "--head last: this model has 2 heads here", "from 1 to 2"),
+        (["--cost"], "--text and --cost cannot be shown together", "ask one at a time"),
+        (["--lengths", "5"], "--lengths goes with --cost", ""),
+    ],
+)
+def test_wrong_options_are_refused(folder: Path, args: list[str], message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        run("-m", folder / "transformer", "--text", TEXT, *args)
+    assert error.value.message == message
+    assert hint in error.value.hint
+
+
+@pytest.mark.parametrize("option", [["--words"], ["--layer", "1"], ["--style", "digits"]])
+def test_options_of_attention_need_a_text(folder: Path, option: list[str]) -> None:
+    with pytest.raises(ConfigError, match=f"{option[0]} goes with --text"):
+        run("-m", folder / "rnn", *option)
+    with pytest.raises(ConfigError, match="--target goes with --text or --shapes"):
+        run("-m", folder / "rnn", "--target", "x")
+
+
+@pytest.mark.parametrize("lengths", ["", "a", "10,0", "10,-1", "10,,20"])
+def test_wrong_lengths_are_refused(folder: Path, lengths: str) -> None:
+    with pytest.raises(ConfigError, match="is no list of lengths"):
+        run("-m", folder / "rnn", "--cost", "--lengths", lengths)
+
+
+def test_texts_that_cannot_be_shown_are_refused(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="the text is empty"):
+        run("-m", folder / "luong", "--text", "  ")
+    with pytest.raises(LimitError, match="the text has 41 pieces, more than 39"):
+        run("-m", folder / "transformer", "--shapes", "3" * 41)
+    with pytest.raises(LimitError, match="the target has 1,025 pieces, more than 1,024"):
+        run("-m", folder / "luong", "--text", TEXT, "--target", "2" * 1025)
+
+
+def test_a_missing_model_is_named(folder: Path) -> None:
+    with pytest.raises(ModelError, match="there is no model folder") as error:
+        run("-m", folder / "transformr")
+    assert error.value.hint == "did you mean 'transformer'?"
+
+
+def test_numbers_in_words() -> None:
+    assert [short(n) for n in (0, 999, 1000, 12_345, 999_600, 1.5e9)] == [
+        "0", "999", "1.00 k", "12.3 k", "1.00 M", "1.50 G",
+    ]  # fmt: skip
+    assert [size_of(n) for n in (128, 10_240)] == ["128 B", "10.2 kB"]
+
+
+def test_every_example_of_the_help_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shlex
+
+    monkeypatch.chdir(folder)
+    examples = [shlex.split(line)[2:] for line in EXAMPLES.splitlines() if line.startswith("  jumok inspect")]
+    assert len(examples) == 4
+    for words in examples:
+        assert run(*(word.replace("runs/en-de", "luong") for word in words)).exit_code == 0

@@ -1,0 +1,57 @@
+"""The built-in data sets: named, complete, and readable as corpora."""
+
+from importlib.resources import files
+
+import pytest
+
+from jumok.data.builtin import BUILTIN, SPLITS, Split, builtin_corpus, builtin_file, builtin_info
+from jumok.errors import ConfigError
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_split_has_as_many_pairs_as_it_says(name: str, split: Split) -> None:
+    pairs = list(builtin_corpus(name, split).pairs())
+    assert len(pairs) == builtin_info(name).sizes[split]
+    assert all(source and target for source, target in pairs)
+
+
+def test_both_sets_come_with_the_package() -> None:
+    assert set(BUILTIN) == {"dates", "homeassistant-ko-en"}
+    assert builtin_info("homeassistant-ko-en").licence == "Apache-2.0"
+
+
+def test_korean_and_english_are_on_their_sides() -> None:
+    for source, target in list(builtin_corpus("homeassistant-ko-en", "test").pairs())[:200]:
+        assert any("가" <= character <= "힣" for character in source)
+        assert not any("가" <= character <= "힣" for character in target)
+
+
+def test_no_held_out_sentence_is_in_train() -> None:
+    sides = {split: list(builtin_corpus("homeassistant-ko-en", split).pairs()) for split in SPLITS}
+    for side in (0, 1):
+        train = {pair[side] for pair in sides["train"]}
+        assert not train & {pair[side] for pair in sides["valid"] + sides["test"]}
+
+
+def test_the_notice_travels_with_the_data() -> None:
+    notice = (files("jumok.data") / "sets" / "homeassistant-ko-en" / "NOTICE").read_text(encoding="utf-8")
+    assert "Apache License, Version 2.0" in notice
+    assert "Home Assistant" in notice
+
+
+def test_files_stay_small() -> None:
+    assert sum(builtin_file(name, split).stat().st_size for name in BUILTIN for split in SPLITS) < 2_500_000
+
+
+def test_an_unknown_name_gets_the_nearest_one() -> None:
+    with pytest.raises(ConfigError, match="no built-in data set is called 'date'") as caught:
+        builtin_corpus("date", "train")
+    assert caught.value.hint == "did you mean 'dates'?"
+    assert caught.value.code == "unknown_data"
+
+
+def test_an_unknown_split_is_refused() -> None:
+    with pytest.raises(ConfigError, match="dates has no split 'tset'") as caught:
+        builtin_corpus("dates", "tset")  # type: ignore[arg-type]
+    assert caught.value.hint == "did you mean 'test'?"

@@ -1,0 +1,122 @@
+"""What can be wrong with one pair of sentences."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.data.builtin import builtin_corpus
+from jumok.data.symptoms import (
+    Profile,
+    bigrams,
+    is_copied,
+    is_odd_length,
+    learn_profile,
+    log_ratio,
+    pair_symptom,
+    shown,
+    stray_symptoms,
+    without_strays,
+)
+
+
+@pytest.fixture(scope="module")
+def korean_english() -> Profile:
+    return learn_profile(builtin_corpus("homeassistant-ko-en", "train").pairs())
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("a plain line", []),
+        ("tab\tis white space", []),
+        ("nul\0", ["nul"]),
+        ("bell\a", ["control"]),
+        ("return\rinside", ["control"]),
+        ("late mark\ufeff", ["control"]),
+        ("vt\v", ["line_break"]),
+        ("ff\f", ["line_break"]),
+        ("nel\x85", ["line_break"]),
+        ("ls\u2028 and ps\u2029", ["line_break"]),
+        ("lost \ufffd", ["replacement"]),
+        ("\0\a\u2028\ufffd", ["nul", "line_break", "control", "replacement"]),
+    ],
+)
+def test_stray_characters_are_told_apart(text: str, kinds: list[str]) -> None:
+    assert list(stray_symptoms(text)) == kinds
+
+
+@given(st.text())
+def test_nothing_stray_is_left_but_what_was_lost(text: str) -> None:
+    assert set(stray_symptoms(without_strays(text))) <= {"replacement"}
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert without_strays(text) == text
+
+
+def test_line_breaks_become_spaces_and_controls_vanish() -> None:
+    assert without_strays("one\u2028two\x00 three\x07") == "one two three"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kind"),
+    [
+        ("", "", "blank_both"),
+        ("word", "", "blank_side"),
+        ("", "word", "blank_side"),
+        ("same words", "same words", "copied"),
+        ("2024", "2024", ""),
+        ("a", "b", ""),
+    ],
+)
+def test_sides_are_compared(source: str, target: str, kind: str) -> None:
+    assert pair_symptom(source, target, Profile()) == kind
+
+
+def test_numbers_may_be_copied() -> None:
+    assert not is_copied("3.14", "3.14")
+    assert is_copied("π = 3.14", "π = 3.14")
+
+
+def test_held_out_pairs_look_healthy_and_exchanged_ones_do_not(korean_english: Profile) -> None:
+    pairs = list(builtin_corpus("homeassistant-ko-en", "test").pairs())
+    assert not any(pair_symptom(ko, en, korean_english) == "swapped" for ko, en in pairs)
+    found = sum(pair_symptom(en, ko, korean_english) == "swapped" for ko, en in pairs)
+    assert found / len(pairs) > 0.9
+
+
+def test_sides_of_one_script_are_told_apart_by_their_letters() -> None:
+    german = ["der Hund schläft", "das Haus ist groß", "ich gehe nach Hause", "wir essen zu Mittag"] * 5
+    english = ["the dog is asleep", "the house is large", "I am going home", "we are having lunch"] * 5
+    profile = learn_profile(zip(german, english, strict=True))
+    assert pair_symptom("the house is asleep", "das Haus schläft", profile) == "swapped"
+    assert pair_symptom("das Haus schläft", "the house is asleep", profile) == ""
+
+
+def test_a_length_is_odd_only_against_the_habits_of_its_corpus() -> None:
+    summaries = learn_profile([("x" * 500, "y" * 50)] * 20)
+    assert not is_odd_length("x" * 480, "y" * 51, summaries)
+    assert is_odd_length("x" * 50, "y" * 50, summaries)
+    equal = learn_profile([("x" * 50, "y" * 50)] * 20)
+    assert not is_odd_length("x" * 80, "y" * 40, equal)
+    assert is_odd_length("x" * 100, "y" * 20, equal)
+
+
+def test_fewer_than_ten_pairs_show_no_habits() -> None:
+    assert learn_profile([("a", "b")] * 9) == Profile()
+    assert not is_odd_length("x" * 1000, "y", Profile())
+
+
+def test_equal_lengths_have_the_ratio_one() -> None:
+    assert log_ratio("abc", "xyz") == 0
+    assert log_ratio("x" * 15, "y" * 5) == pytest.approx(0.6931, abs=1e-4)  # log(20 / 10)
+
+
+def test_bigrams_hold_the_edges_and_no_case() -> None:
+    assert list(bigrams("Ab")) == [" a", "ab", "b "]
+
+
+def test_strays_are_shown_as_escapes_and_long_text_is_cut() -> None:
+    assert shown("a\0b\u2028") == "a\\x00b\\u2028"
+    assert shown("x" * 100, width=10) == "x" * 9 + "…"

@@ -1,0 +1,138 @@
+"""A model small enough to search exhaustively, and the slow ways to search it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from jumok.checkpoint import Loaded
+from jumok.config import (
+    DataConfig,
+    DecodingConfig,
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    RunConfig,
+    TextConfig,
+    TransformerConfig,
+)
+from jumok.decoding.scores import Answer
+from jumok.decoding.translator import Translator
+from jumok.models.build import build_model
+from jumok.models.interface import Memory, Record, Seq2Seq
+from jumok.text.tokenizer import BOS, EOS, Tokenizers, train_tokenizer
+
+MOODS = 5
+
+
+@dataclass(frozen=True)
+class Mood:
+    mood: Tensor  # (B,)
+
+    def select(self, rows: Tensor) -> "Mood":
+        return Mood(self.mood[rows])
+
+
+class Toy(Seq2Seq):
+    """Logits by mood and last token; the mood starts with the source and moves with each token."""
+
+    def __init__(self, table: Tensor) -> None:
+        super().__init__()
+        self.table = nn.Parameter(table, requires_grad=False)  # (MOODS, V, V)
+
+    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
+        mood = (source * source_mask).sum(dim=1) % MOODS
+        return Memory(mood[:, None, None].expand(*source.shape, 1).float(), source_mask)
+
+    def start(self, memory: Memory) -> Mood:
+        return Mood(memory.states[:, 0, 0].long())
+
+    def step(self, token: Tensor, state: Mood) -> tuple[Tensor, Mood]:
+        return self.table[state.mood, token], Mood((state.mood * 2 + token + 1) % MOODS)
+
+    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
+        state, logits = self.start(memory), []
+        for token in target_in.unbind(dim=1):
+            now, state = self.step(token, state)
+            logits.append(now)
+        return torch.stack(logits, dim=1)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the tests of search share."""
+
+    def toy(self, seed: int, vocabulary: int = 7, *, spread: float = 1.5, whole: bool = False) -> Toy:
+        """A random model; whole logits make many scores equal."""
+        generator = torch.Generator().manual_seed(seed)
+        table = torch.randn(MOODS, vocabulary, vocabulary, generator=generator) * spread
+        return Toy(table.round() if whole else table)
+
+    def memory(self, model: Seq2Seq, sources: list[list[int]], extra: int = 0) -> Memory:
+        """Sources with an end each, padded, with some more padding than needed."""
+        S = max(map(len, sources)) + 1 + extra
+        ids = torch.tensor([[*s, EOS, *[1] * (S - 1 - len(s))] for s in sources])
+        mask = torch.arange(S) < torch.tensor([len(s) + 1 for s in sources])[:, None]
+        with torch.inference_mode():
+            return model.encode(ids, mask)
+
+    def own_log_probs(self, model: Seq2Seq, memory: Memory, row: int, answer: Answer) -> list[float]:
+        """The teacher-forced log-probabilities of an answer."""
+        out = [*answer.ids, *([EOS] if answer.finished else [])]
+        with torch.inference_mode():
+            logits = model.decode(torch.tensor([[BOS, *out[:-1]]]), memory.select(torch.tensor([row])))
+            return logits.log_softmax(-1)[0].gather(1, torch.tensor(out)[:, None]).squeeze(1).tolist()
+
+    def every_answer(self, model: Toy, memory: Memory, row: int, limit: int) -> Iterator[Answer]:
+        """All answers of at most `limit` tokens, over the pieces 4 and up."""
+        pieces = range(4, model.table.shape[1])
+        for length in range(limit + 1):
+            for ids in product(pieces, repeat=length):
+                bare = Answer(ids, (), finished=length < limit)
+                log_probs = self.own_log_probs(model, memory, row, bare)
+                yield Answer(ids, tuple(log_probs), bare.finished)
+
+
+@pytest.fixture(scope="session")
+def bench() -> Bench:
+    return Bench()
+
+
+LINES = ["a man rides a horse.", "the dog sees a man!", "나는 어제 영화를 봤다.", "one two three four"] * 3
+TINY = {
+    "rnn": RnnConfig(width=16),
+    "luong": LuongConfig(width=16, input_feeding=True),
+    "transformer": TransformerConfig(width=16, heads=2, feedforward=32, encoder_layers=1, decoder_layers=2),
+}
+
+
+def untrained(model: ModelConfig, **settings: object) -> Loaded:
+    """A model with random weights that are large enough to have opinions, also about when to end."""
+    text = TextConfig(vocabulary=330)
+    tokenizer = train_tokenizer(LINES, text)
+    torch.manual_seed(1)
+    network = build_model(model, tokenizer.size, tokenizer.size, shared=True)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.mul_(2)
+        network.target_embedding.weight[EOS] *= 2
+    data = DataConfig(max_length=12, source_language="en", target_language="ko")
+    config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(max_len=16, **settings))
+    return Loaded(
+        network.eval(), Tokenizers(tokenizer, tokenizer), config, Path("tiny"), {"parameters": 7, "step": 3}
+    )
+
+
+@pytest.fixture(scope="session", params=TINY)
+def translator(request: pytest.FixtureRequest) -> Translator:
+    """One small translator for each architecture."""
+    return Translator(untrained(TINY[request.param]))
+
+
+@pytest.fixture(scope="session")
+def luong() -> Translator:
+    return Translator(untrained(TINY["luong"]))

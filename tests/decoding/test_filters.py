@@ -1,0 +1,168 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.decoding.beam import beam_search
+from jumok.decoding.filters import (
+    NEVER,
+    Phrase,
+    Rows,
+    allow,
+    at_least,
+    ban,
+    forbid,
+    force_prefix,
+    no_repeat,
+    require,
+    written,
+)
+from jumok.decoding.greedy import greedy
+from jumok.text.tokenizer import EOS
+
+PIECES = [b"", b"", b"", b"", b"a", b"b", b"ab", b"bc"]
+V = len(PIECES)
+SEEDS = st.integers(0, 9999)
+IDS = st.lists(st.integers(4, V - 1), min_size=1, max_size=3)
+
+
+def rows_of(*tokens: list[int], room: int = 9) -> Rows:
+    rows = Rows.start([room] * len(tokens), torch.device("cpu"))
+    for column in zip(*tokens, strict=True):
+        rows = rows.facing(torch.zeros(len(tokens), V)).grow(torch.tensor(column), torch.zeros(len(tokens)))
+    return rows
+
+
+def left(filter_, rows: Rows, log_probs: torch.Tensor | None = None) -> list[list[int]]:
+    """The ids that a filter leaves in each row."""
+    log_probs = torch.zeros(len(rows.room), V) if log_probs is None else log_probs
+    kept = filter_(log_probs, rows.facing(log_probs))
+    return [[i for i, value in enumerate(row) if value > -torch.inf] for row in kept.tolist()]
+
+
+def search(bench, seed: int, filters, beam: int, limit: int = 8):
+    """All answers of both searches, for two sentences."""
+    model = bench.toy(seed, V)
+    memory, filters = bench.memory(model, [[4], [5]]), [forbid(NEVER), *filters]
+    wide = beam_search(model, memory, [limit] * 2, filters, beam=beam, n_best=beam)
+    both = [*wide, *([answer] for answer in greedy(model, memory, [limit] * 2, filters))]
+    return [(place % 2, answer) for place, answers in enumerate(both) for answer in answers]
+
+
+def test_forbid_leaves_the_others_as_they_are() -> None:
+    log_probs = torch.randn(2, V)
+    kept = forbid([0, 5])(log_probs, rows_of([], []))
+    assert kept[:, [0, 5]].tolist() == [[-torch.inf] * 2] * 2
+    assert torch.equal(kept[:, [1, 2, 3, 4, 6, 7]], log_probs[:, [1, 2, 3, 4, 6, 7]])
+
+
+def test_at_least_holds_back_the_end() -> None:
+    assert EOS not in left(at_least(2), rows_of([4]))[0]
+    assert EOS in left(at_least(2), rows_of([4, 5]))[0]
+
+
+def test_no_repeat_of_pairs() -> None:
+    assert left(no_repeat(2), rows_of([4, 5, 4], [4, 5, 6])) == [[0, 1, 2, 3, 4, 6, 7], list(range(V))]
+
+
+def test_no_repeat_of_single_pieces() -> None:
+    assert left(no_repeat(1), rows_of([4, 6])) == [[0, 1, 2, 3, 5, 7]]
+
+
+def test_force_prefix_is_for_each_sentence() -> None:
+    keep = force_prefix([[4, 5], [], [6]])
+    assert left(keep, rows_of([], [], [])) == [[4], list(range(V)), [6]]
+    assert left(keep, rows_of([4], [4], [6])) == [[5], list(range(V)), list(range(V))]
+
+
+def test_ban_sees_text_across_pieces() -> None:
+    assert left(ban(["abc"], PIECES), rows_of([4], [5], [6])) == [
+        [0, 1, 2, 3, 4, 5, 6],  # a + bc
+        list(range(V)),
+        list(range(V)),  # ab + bc is abbc
+    ]
+    assert left(ban(["ab"], PIECES), rows_of([4], [5])) == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 7]]
+
+
+def test_an_earlier_filter_goes_before_a_later_one() -> None:
+    rows = rows_of([])
+    assert left(lambda x, r: allow(x, r, [force_prefix([[6]]), ban(["ab"], PIECES)]), rows) == [[6]]
+    assert left(lambda x, r: allow(x, r, [ban(["ab"], PIECES), force_prefix([[6]])]), rows) == [
+        [0, 1, 2, 3, 4, 5, 7]
+    ]
+
+
+def test_require_waits_until_the_model_wants_to_end() -> None:
+    keep = require([[Phrase("abb", (6, 5))]], PIECES)
+    ending = torch.zeros(1, V)
+    ending[0, EOS] = 1.0
+    free = [0, 1, 3, 4, 5, 6, 7]
+    elsewhere = ending.roll(2)
+    assert left(keep, rows_of([4]), elsewhere) == [free]
+    assert left(keep, rows_of([4]), ending) == [[6]]
+    forced = rows_of([4]).facing(ending).grow(torch.tensor([6]), torch.zeros(1))
+    assert left(keep, forced, elsewhere) == [[5]]  # what was begun on purpose is written to its end
+    by_chance = rows_of([4]).facing(elsewhere).grow(torch.tensor([6]), torch.zeros(1))
+    assert left(keep, by_chance, elsewhere) == [free]
+
+
+def test_require_is_content_with_any_spelling() -> None:
+    keep = require([[Phrase("abb", (6, 5))]], PIECES)
+    assert EOS in left(keep, rows_of([4, 5, 5]))[0]
+
+
+def test_require_writes_while_there_is_room() -> None:
+    keep = require([[Phrase("abb", (6, 5)), Phrase("bc", (7,))]], PIECES)
+    elsewhere = torch.zeros(1, V)
+    elsewhere[0, 4] = 1.0
+    assert left(keep, rows_of([], room=5), elsewhere) == [[0, 1, 3, 4, 5, 6, 7]]
+    assert left(keep, rows_of([], room=4), elsewhere) == [[6]]  # 2 + 1 pieces and the end
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, beam=st.integers(1, 4), least=st.integers(0, 5))
+def test_no_answer_is_shorter_than_the_minimum(bench, seed, beam, least) -> None:
+    for _, answer in search(bench, seed, [at_least(least)], beam):
+        assert least <= len(answer.ids) <= 8
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, beam=st.integers(1, 4), n=st.integers(1, 3))
+def test_no_run_of_pieces_comes_twice(bench, seed, beam, n) -> None:
+    for _, answer in search(bench, seed, [no_repeat(n)], beam):
+        grams = [answer.ids[i : i + n] for i in range(len(answer.ids) - n + 1)]
+        assert len(set(grams)) == len(grams)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, beam=st.integers(1, 4), texts=st.lists(st.text("abc", min_size=1, max_size=4), max_size=2))
+def test_banned_text_never_appears(bench, seed, beam, texts) -> None:
+    for _, answer in search(bench, seed, [ban(texts, PIECES)], beam):
+        assert not any(text.encode() in written(answer.ids, PIECES) for text in texts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, beam=st.integers(1, 4), phrases=st.lists(IDS, min_size=1, max_size=2))
+def test_required_text_always_appears(bench, seed, beam, phrases) -> None:
+    wanted = [Phrase(written(ids, PIECES).decode(), tuple(ids)) for ids in phrases]
+    for _, answer in search(bench, seed, [require([wanted, wanted], PIECES)], beam, limit=9):
+        for phrase in wanted:
+            assert phrase.text.encode() in written(answer.ids, PIECES)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, beam=st.integers(1, 4), prefixes=st.tuples(IDS, IDS))
+def test_a_prefix_is_kept_for_each_sentence(bench, seed, beam, prefixes) -> None:
+    filters = [force_prefix(prefixes), no_repeat(1)]
+    for sentence, answer in search(bench, seed, filters, beam):
+        assert list(answer.ids[: len(prefixes[sentence])]) == prefixes[sentence]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS)
+def test_filters_change_no_score(bench, seed) -> None:
+    model = bench.toy(seed, V)
+    memory = bench.memory(model, [[4]])
+    filters = [forbid(NEVER), force_prefix([[7, 7]]), no_repeat(2), at_least(3)]
+    [answer] = greedy(model, memory, [7], filters)
+    assert answer.log_probs == pytest.approx(bench.own_log_probs(model, memory, 0, answer), abs=1e-6)

@@ -1,0 +1,69 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.decoding.filters import NEVER, forbid
+from jumok.decoding.greedy import greedy
+from jumok.decoding.scores import NotFiniteError
+from jumok.text.tokenizer import BOS, EOS
+
+SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)
+
+
+def one_by_one(bench, model, source, limit):
+    """The obvious search: run the whole prefix again for every token."""
+    memory, ids = bench.memory(model, [source]), []
+    while len(ids) < limit:
+        log_probs = model.decode(torch.tensor([[BOS, *ids]]), memory)[0, -1].log_softmax(-1)
+        log_probs[list(NEVER)] = -math.inf
+        token = int(log_probs.argmax())
+        if token == EOS:
+            return tuple(ids), True
+        ids.append(token)
+    return tuple(ids), False
+
+
+@settings(max_examples=40, deadline=None)
+@given(sources=SOURCES, seed=st.integers(0, 999), extra=st.integers(0, 3))
+def test_greedy_takes_the_best_token_at_every_step(bench, sources, seed, extra) -> None:
+    model = bench.toy(seed)
+    limits = [len(source) + 3 for source in sources]
+    answers = greedy(model, bench.memory(model, sources, extra), limits, [forbid(NEVER)])
+    for source, limit, answer in zip(sources, limits, answers, strict=True):
+        assert (answer.ids, answer.finished) == one_by_one(bench, model, source, limit)
+
+
+@settings(max_examples=40, deadline=None)
+@given(sources=SOURCES, seed=st.integers(0, 999))
+def test_the_score_is_the_models_own(bench, sources, seed) -> None:
+    model = bench.toy(seed)
+    memory = bench.memory(model, sources)
+    for row, answer in enumerate(greedy(model, memory, [6] * len(sources), [forbid(NEVER)])):
+        assert answer.log_probs == pytest.approx(bench.own_log_probs(model, memory, row, answer), abs=1e-6)
+
+
+def test_the_limit_counts_the_end_and_marks_what_it_cuts(bench) -> None:
+    model = bench.toy(0)
+    model.table[:, :, EOS] = -9.0
+    [answer] = greedy(model, bench.memory(model, [[4]]), [5], [forbid(NEVER)])
+    assert (len(answer.ids), len(answer.log_probs), answer.finished) == (5, 5, False)
+    model.table[:, :, EOS] = 9.0
+    [answer] = greedy(model, bench.memory(model, [[4]]), [1], [forbid(NEVER)])
+    assert (answer.ids, len(answer.log_probs), answer.finished) == ((), 1, True)
+
+
+def test_no_sentences_give_no_answers(bench) -> None:
+    model = bench.toy(0)
+    memory = bench.memory(model, [[4]]).select(torch.tensor([], dtype=torch.long))
+    assert greedy(model, memory, []) == []
+
+
+def test_a_model_that_gives_nan_is_refused(bench) -> None:
+    model = bench.toy(0)
+    model.table[(4 + 4 + EOS) % 5] = math.nan  # the mood of the second source
+    with pytest.raises(NotFiniteError) as caught:
+        greedy(model, bench.memory(model, [[4], [4, 4], [5]]), [9] * 3)
+    assert caught.value.sentence == 1

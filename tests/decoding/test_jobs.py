@@ -1,0 +1,79 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.config import DecodingConfig
+from jumok.decoding.filters import Phrase, written
+from jumok.decoding.jobs import CONTROL, Job, batches, pad_sources, piece_bytes, score_targets, search
+from jumok.decoding.scores import NotFiniteError
+from jumok.errors import ConfigError
+from jumok.text.tokenizer import EOS, PAD
+
+
+def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
+    config = DecodingConfig(max_len=100)
+    assert Job((4,) * 10).limit(config) == 60  # 3 * 10 + 30
+    assert Job((4,) * 90).limit(config) == 100
+    assert Job((4,), (5,) * 6, (Phrase("x", (7, 8)),)).limit(config) == 41
+    assert Job((4,)).limit(DecodingConfig(max_len=100, min_len=50)) == 51
+
+
+def test_a_prefix_needs_room() -> None:
+    with pytest.raises(
+        ConfigError, match="have 8 pieces, and max_len=8 leaves no room\n  set max_len above 8"
+    ):
+        Job((4,), (5,) * 8).limit(DecodingConfig(max_len=8))
+
+
+@given(st.lists(st.integers(1, 9), max_size=20), st.integers(1, 40))
+def test_batches_hold_every_job_once_within_the_budget(lengths: list[int], budget: int) -> None:
+    jobs = [Job((4,) * length, (n,)) for n, length in enumerate(lengths)]
+    found = list(batches(jobs, budget, lambda job: 2 * len(job.source)))
+    assert sorted(job.prefix for batch in found for job in batch) == sorted(job.prefix for job in jobs)
+    for batch in found:
+        assert len(batch) == 1 or len(batch) * max(2 * len(job.source) for job in batch) <= budget
+    sizes = [len(job.source) for batch in found for job in batch]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_sources_get_an_end_and_padding() -> None:
+    ids, mask = pad_sources([[7], [8, 9]], torch.device("cpu"))
+    assert ids.tolist() == [[7, EOS, PAD], [8, 9, EOS]]
+    assert mask.tolist() == [[True, True, False], [True, True, True]]
+
+
+def test_piece_bytes_write_what_the_tokenizer_decodes(luong) -> None:
+    tokenizer = luong.tokenizers.target
+    pieces = piece_bytes(tokenizer)
+    assert len(pieces) == tokenizer.size
+    for text in ("the dog", "나는 봤다 …", "\U0001f600"):
+        assert written(tokenizer.encode(text), pieces).decode().removeprefix(" ") == text
+    assert {pieces[i] for i in CONTROL} == {bytes([b]) for b in (*range(32), 127)}
+
+
+def test_search_is_greedy_beam_or_sampling(luong) -> None:
+    model, pieces = luong.model, piece_bytes(luong.tokenizers.target)
+    jobs = [Job((300, 301)), Job((302,))]
+    one = search(model, jobs, DecodingConfig(beam=1, max_len=9), pieces)
+    assert [len(answers) for answers in one] == [1, 1]
+    five = search(model, jobs, DecodingConfig(beam=5, n_best=5, max_len=9), pieces)
+    assert all(1 < len(answers) <= 5 for answers in five)
+    draws = search(model, jobs, DecodingConfig(sample=True, n_best=6, max_len=9), pieces)
+    assert [len(answers) for answers in draws] == [6, 6]
+    assert len({answer.ids for answer in draws[0]}) > 1
+
+
+def test_scores_of_targets_do_not_depend_on_neighbours(translator) -> None:
+    sources, targets = [[300], [301, 302, 303]], [[304, 305, 306], [307]]
+    both = score_targets(translator.model, sources, targets)
+    assert [len(one) for one in both] == [4, 2]
+    for source, target, together in zip(sources, targets, both, strict=True):
+        assert score_targets(translator.model, [source], [target])[0] == pytest.approx(together, abs=1e-5)
+
+
+def test_scores_that_are_not_finite_are_refused(bench) -> None:
+    model = bench.toy(0)
+    model.table[:] = torch.nan
+    with pytest.raises(NotFiniteError):
+        score_targets(model, [[4]], [[5]])

@@ -1,0 +1,41 @@
+import json
+
+import pytest
+
+from jumok.decoding.results import Hypothesis, Score, Token, Translation
+
+TOKENS = (Token(" 안녕", 300, -0.5), Token("</s>", 2, -0.25))
+
+
+def test_a_translation_is_frozen_and_short_to_look_at() -> None:
+    one = Translation("안녕" * 50, -0.75, -0.375, TOKENS, finished=True, source="hello")
+    assert repr(one) == f"Translation('{('안녕' * 50)[:59]}…', score=-0.75)"
+    with pytest.raises(AttributeError):
+        one.text = "other"  # type: ignore[misc]
+
+
+def test_json_holds_everything() -> None:
+    other = Hypothesis("안녕하세요", -1.0, -1.0, (), finished=False)
+    one = Translation("안녕", -0.75, -0.375, TOKENS, finished=True, source="hello", alternatives=(other,))
+    assert one.hypotheses == (one, other)
+    assert json.loads(one.to_json()) == {
+        "text": "안녕",
+        "score": -0.75,
+        "score_per_token": -0.375,
+        "tokens": [
+            {"text": " 안녕", "id": 300, "logprob": -0.5},
+            {"text": "</s>", "id": 2, "logprob": -0.25},
+        ],
+        "finished": True,
+        "source": "hello",
+        "alternatives": [
+            {"text": "안녕하세요", "score": -1.0, "score_per_token": -1.0, "tokens": [], "finished": False}
+        ],
+    }
+    assert "안녕" in one.to_json()
+
+
+def test_a_score_knows_its_pair() -> None:
+    score = Score("hello", "안녕", -0.75, -0.375, TOKENS)
+    assert repr(score) == "Score('안녕', score=-0.75)"
+    assert json.loads(score.to_json())["tokens"][0]["logprob"] == -0.5

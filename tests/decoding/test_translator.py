@@ -1,0 +1,279 @@
+import math
+import threading
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.decoding.translator import Translator, check_device, load
+from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError
+from jumok.text.tokenizer import EOS
+
+TEXTS = ["a man", "", "the dog sees a man!", "나는 영화를", "  ", "one two three", "a", "a man"]
+WORDS = st.sampled_from(["a", "man", "dog", "나는", "two", ".", "\t", "😀"])
+LINES = st.lists(st.lists(WORDS, max_size=5).map(" ".join), max_size=6)
+MODES = [{"beam": 1}, {"beam": 4, "n_best": 3}, {"sample": True, "n_best": 2, "seed": 5}]
+
+
+def same(one, other) -> bool:
+    """Equal to the token; scores as near as arithmetic in batches of another size allows."""
+    return [[t.id for t in h.tokens] for h in one.hypotheses] == [
+        [t.id for t in h.tokens] for h in other.hypotheses
+    ] and one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def test_shape_follows_input(luong) -> None:
+    assert luong.translate("a man").source == "a man"
+    assert [t.source for t in luong.translate(TEXTS)] == TEXTS
+    assert luong.translate([]) == []
+    assert [t.source for t in luong.translate_iter(iter(TEXTS), block=3)] == TEXTS
+
+
+@pytest.mark.parametrize("options", MODES)
+def test_a_text_gets_the_same_answer_alone_and_in_any_batch_and_order(translator, options) -> None:
+    together = translator.translate(TEXTS, **options)
+    small = translator.translate(TEXTS, batch_tokens=1, **options)
+    backwards = translator.translate(TEXTS[::-1], **options)[::-1]
+    for text, a, b, c in zip(TEXTS, together, small, backwards, strict=True):
+        alone = translator.translate(text, **options)
+        assert same(a, alone)
+        assert same(b, alone)
+        assert same(c, alone)
+
+
+@pytest.mark.parametrize("options", MODES)
+def test_every_score_is_the_models_own(translator, options) -> None:
+    """Against the teacher-forced pass, which shares no code with the search."""
+    for result in translator.translate(["a man", "the dog sees"], no_repeat_ngram=2, min_len=3, **options):
+        source = torch.tensor([[*translator.tokenizers.source.encode(result.source), EOS]])
+        with torch.inference_mode():
+            memory = translator.model.encode(source, torch.ones_like(source, dtype=torch.bool))
+        for hypothesis in result.hypotheses:
+            ids = [token.id for token in hypothesis.tokens]
+            with torch.inference_mode():
+                logits = translator.model.decode(torch.tensor([[0, *ids[:-1]]]), memory)[0]
+            own = logits.log_softmax(-1)[range(len(ids)), ids].tolist()
+            assert [token.logprob for token in hypothesis.tokens] == pytest.approx(own, abs=1e-4)
+            assert hypothesis.score == pytest.approx(sum(own), abs=1e-3)
+            assert hypothesis.score_per_token == pytest.approx(sum(own) / len(own), abs=1e-4)
+            assert hypothesis.finished == (ids[-1] == EOS)
+
+
+def test_beam_one_and_top_one_are_greedy(translator) -> None:
+    plain = translator.translate(TEXTS, beam=1)
+    drawn = translator.translate(TEXTS, sample=True, top_k=1, temperature=2.0)
+    assert all(same(a, b) for a, b in zip(plain, drawn, strict=True))
+
+
+def test_answers_end_and_do_not_end(luong) -> None:
+    found = luong.translate([f"{a} {b}" for a in ("a", "man", "dog", "two") for b in ("one", "나는", "sees")])
+    assert {result.finished for result in found} == {True, False}
+
+
+@settings(max_examples=25, deadline=None)
+@given(lines=LINES, budget=st.integers(1, 300), block=st.integers(1, 7))
+def test_one_line_in_one_line_out(luong, lines, budget, block) -> None:
+    found = list(luong.translate_iter(lines, block=block, batch_tokens=budget, beam=2))
+    assert [result.source for result in found] == lines
+    for line, result in zip(lines, found, strict=True):
+        assert "\n" not in result.text
+        assert "\r" not in result.text
+        if not line.strip():
+            assert (result.text, result.score, result.tokens) == ("", 0.0, ())
+
+
+def test_n_best_is_sorted_and_distinct(translator) -> None:
+    for result in translator.translate(["a man", "the dog"], beam=6, n_best=6, length_penalty=0.0):
+        texts = [one.text for one in result.hypotheses]
+        scores = [(one.finished, one.score) for one in result.hypotheses]
+        assert len(set(texts)) == len(texts) > 1
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_lengths_are_kept(translator) -> None:
+    for result in translator.translate(["a man", "the dog", "a"], min_len=4, max_len=6, beam=3, n_best=3):
+        for one in result.hypotheses:
+            assert 4 <= sum(token.id != EOS for token in one.tokens) <= 6
+
+
+@pytest.mark.parametrize("options", MODES)
+def test_prefix_ban_and_require(translator, options) -> None:
+    free = translator.translate("a man", **options)
+    banned = [c for c in free.text if c.isalpha() and c.isascii()][:2] or ["e"]
+    for result in (
+        translator.translate(
+            ["a man", "나는"],
+            prefix=["The dog", "봤다 😀"],
+            ban=banned,
+            require=["12", "하늘"],
+            max_len=40,
+            **options,
+        )
+        if not any(c in "The dog" for c in banned)
+        else translator.translate(
+            ["a man", "나는"],
+            prefix=["12", "봤다 😀"],
+            ban=banned,
+            require=["12", "하늘"],
+            max_len=40,
+            **options,
+        )
+    ):
+        for one in result.hypotheses:
+            assert one.text.startswith(("The dog", "12") if result.source == "a man" else "봤다 😀")
+            assert "12" in one.text
+            assert "하늘" in one.text
+            assert not any(text in one.text for text in banned)
+
+
+def test_sampling_is_a_matter_of_the_seed(luong) -> None:
+    once = luong.translate(TEXTS, sample=True, seed=1)
+    assert luong.translate(TEXTS, sample=True, seed=1) == once
+    assert luong.translate(TEXTS, sample=True, seed=2) != once
+
+
+def test_long_text(luong) -> None:
+    text = "a man rides a horse. the dog sees a man! one two three four. a dog."
+    split = luong.translate(text)
+    first, second = luong.translate(
+        ["a man rides a horse. the dog sees a man!", "one two three four. a dog."]
+    )
+    assert split.text == f"{first.text} {second.text}".strip()
+    assert split.score == pytest.approx(first.score + second.score, abs=1e-4)
+    assert len(luong.translate(text, long="cut").tokens) <= 16
+    with pytest.raises(LimitError) as caught:
+        luong.translate(["a", text], long="error")
+    pieces = len(luong.tokenizers.source.encode(text))
+    assert f"text 2 has {pieces} pieces, and this model takes 12" in str(caught.value)
+    assert 'long="split" translates it in parts' in str(caught.value)
+
+
+def test_required_text_and_prefix_appear_once_in_a_split_text(luong) -> None:
+    text = "a man rides a horse. " * 9
+    result = luong.translate(text, prefix="봤다", require="12")
+    assert result.text.startswith("봤다")
+    assert "12" in result.text
+
+
+def test_alternatives_of_a_split_text(luong) -> None:
+    result = luong.translate("a man rides a horse. the dog sees a man! one two three four.", n_best=3)
+    assert len(result.hypotheses) == 3
+    assert all(math.isfinite(one.score) for one in result.hypotheses)
+
+
+def test_score_gives_every_token(translator) -> None:
+    one, two = translator.score(["a man", "the dog"], ["나는", "one two three"])
+    assert one == translator.score("a man", "나는") or one.score == pytest.approx(
+        translator.score("a man", "나는").score, abs=1e-4
+    )
+    assert "".join(token.text for token in two.tokens) == " one two three</s>"
+    assert two.score == pytest.approx(sum(token.logprob for token in two.tokens))
+    assert two.score_per_token == pytest.approx(two.score / len(two.tokens))
+
+
+def test_a_translation_scores_as_it_was_reported(translator) -> None:
+    tokenizer = translator.tokenizers.target
+    for result in translator.translate(["a man", "the dog", "one two"], beam=3, ban=[]):
+        ids = [token.id for token in result.tokens if token.id != EOS]
+        if result.finished and tokenizer.encode(result.text) == ids:
+            assert translator.score(result.source, result.text).score == pytest.approx(result.score, abs=1e-4)
+
+
+def test_unequal_sides_cannot_be_scored(luong) -> None:
+    with pytest.raises(DataError, match="there are 2 sources and 1 targets"):
+        luong.score(["a", "b"], ["c"])
+
+
+def test_a_text_that_is_no_text(luong) -> None:
+    with pytest.raises(TypeError, match="text 2 is of type int, not str"):
+        luong.translate(["a", 3])
+
+
+def test_unknown_options_are_refused_before_any_work(luong) -> None:
+    with pytest.raises(TypeError, match="did you mean 'n_best'"):
+        luong.translate_iter([], nbest=3)
+    with pytest.raises(ConfigError, match="a stream takes one prefix for all texts"):
+        luong.translate_iter(["a"], prefix=["b"])
+
+
+def test_progress_counts_lines(luong) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    luong.translate(TEXTS, batch_tokens=20, beam=1, progress=lambda *report: seen.append(report))
+    assert seen[-1] == ("translating", len(TEXTS), len(TEXTS))
+    assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
+    seen.clear()
+    list(luong.translate_iter(TEXTS, block=5, progress=lambda *report: seen.append(report)))
+    assert seen[-1] == ("translating", len(TEXTS), None)
+
+
+def test_numbers_that_are_not_finite_name_the_text(luong) -> None:
+    broken = Translator.__new__(Translator)
+    broken.__dict__.update(luong.__dict__)
+    broken.model = Broken(luong.model)
+    for call in (lambda: broken.translate(["a man"], beam=2), lambda: broken.score("a man", "b")):
+        with pytest.raises(RunError, match="numbers that are not finite\n  for the text 'a man'") as caught:
+            call()
+        assert caught.value.code == "model_numeric_error"
+
+
+class Broken(torch.nn.Module):
+    """A model whose logits are no numbers."""
+
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def encode(self, *args):
+        return self.inner.encode(*args)
+
+    def start(self, memory):
+        return self.inner.start(memory)
+
+    def step(self, token, state):
+        logits, state = self.inner.step(token, state)
+        return logits * torch.nan, state
+
+    def decode(self, *args):
+        return self.inner.decode(*args) * torch.nan
+
+
+def test_threads_may_share_a_translator(luong) -> None:
+    expected, found = luong.translate(TEXTS, beam=3), {}
+
+    def work(n: int) -> None:
+        found[n] = luong.translate(TEXTS, beam=3)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(found[n] == expected for n in range(4))
+
+
+def test_info_says_what_the_model_is(translator) -> None:
+    info = translator.info
+    assert info["arch"] == translator.config.model.arch
+    assert info["model"]["width"] == 16
+    assert (info["source_language"], info["target_language"]) == ("en", "ko")
+    assert info["target_vocabulary"] == translator.tokenizers.target.size
+    assert (info["parameters"], info["step"], info["name"]) == (7, 3, "tiny")
+    assert repr(translator) == f"Translator('tiny', {info['arch']})"
+
+
+def test_a_translator_is_a_context_manager(luong) -> None:
+    with luong as same_one:
+        assert same_one.translate("a").source == "a"
+
+
+def test_load_says_what_is_missing(tmp_path) -> None:
+    with pytest.raises(ModelError):
+        load(tmp_path / "nowhere")
+
+
+def test_devices() -> None:
+    assert check_device("cpu") == "cpu"
+    assert check_device(None) in ("cpu", "cuda")
+    with pytest.raises(ConfigError, match="device 'abacus' is not available"):
+        check_device("abacus")

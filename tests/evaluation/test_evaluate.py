@@ -1,0 +1,196 @@
+"""Evaluation from end to end with a translator that is a dictionary."""
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jumok.config import DataConfig, DecodingConfig, RunConfig
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation import metrics
+from jumok.evaluation.evaluate import evaluate, score_texts
+from jumok.progress import Progress
+
+SOURCES = ["eins zwei", "drei", "", "vier fünf sechs"]
+REFERENCES = ["one two", "three", "", "four five six"]
+
+
+@dataclass(frozen=True)
+class Result:
+    text: str
+    tokens: tuple[str, ...]
+    score: float = 0.0
+
+
+@dataclass
+class Dictionary:
+    """Translates word by word; remembers what it was asked."""
+
+    words: dict[str, str]
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    config: RunConfig = field(default_factory=RunConfig)
+    info: dict[str, Any] = field(default_factory=lambda: {"name": "words"})
+    tokenizers: Any = field(
+        default_factory=lambda: SimpleNamespace(target=SimpleNamespace(fingerprint="0123456789abcdef"))
+    )
+
+    def translate(self, sources: Sequence[str], *, progress: Progress, **options: Any) -> list[Result]:
+        self.calls.append({"sources": list(sources), **options})
+        progress("translating", len(sources), len(sources))
+        answers = [" ".join(self.words.get(word, "?") for word in text.split()) for text in sources]
+        return [Result(text, tuple(text.split())) for text in answers]
+
+    def score(self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress) -> list[Result]:
+        return [Result(text, (*text.split(), "</s>"), math.log(0.5) * len(text.split())) for text in targets]
+
+
+@pytest.fixture
+def dictionary() -> Dictionary:
+    words = {"eins": "one", "zwei": "two", "drei": "tree", "vier": "four", "fünf": "five", "sechs": "six"}
+    return Dictionary(words)
+
+
+def test_translations_come_back_in_order_with_their_scores(dictionary: Dictionary) -> None:
+    report = evaluate(dictionary, SOURCES, REFERENCES, metrics=["exact", "wer"], name="dictionary", beam=3)
+    assert report.hypotheses == ("one two", "tree", "", "four five six")
+    assert report.metrics["exact"].value == 75
+    assert report.metrics["wer"].value == pytest.approx(100 / 6)
+    assert report.model == "dictionary"
+    assert dictionary.calls == [{"sources": SOURCES, "beam": 3}]
+
+
+def test_the_report_names_the_model_and_every_setting_of_decoding(dictionary: Dictionary) -> None:
+    report = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0, beam=3)
+    assert report.model == "words"
+    assert report.decode == asdict(DecodingConfig(beam=3))
+
+
+def test_the_speed_is_that_of_the_translation(dictionary: Dictionary) -> None:
+    speed = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0).speed
+    assert speed is not None
+    assert speed.sentences_per_s * speed.wall_s == pytest.approx(4)
+    assert speed.target_tokens_per_s * speed.wall_s == pytest.approx(6)
+
+
+def test_scoring_finished_lines_gives_the_same_numbers(dictionary: Dictionary) -> None:
+    whole = evaluate(dictionary, SOURCES, REFERENCES)
+    texts = score_texts(whole.hypotheses, REFERENCES, SOURCES)
+    assert (texts.metrics, texts.bins, texts.sha256) == (whole.metrics, whole.bins, whole.sha256)
+    assert texts.speed is None
+
+
+def test_perplexity_asks_the_model_for_the_references(dictionary: Dictionary) -> None:
+    report = evaluate(dictionary, SOURCES, REFERENCES, metrics=["ppl", "bleu"], bootstrap=0)
+    assert report.metrics["ppl"].value == pytest.approx(2 ** (6 / 10))  # six words and four ends
+    assert list(report.metrics) == ["ppl", "bleu"]
+    assert report.metrics["ppl"].signature == "nrefs:1|unit:piece|vocabulary:01234567"
+
+
+def test_progress_is_told_as_the_work_goes_on(dictionary: Dictionary) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    evaluate(
+        dictionary,
+        SOURCES,
+        REFERENCES,
+        bootstrap=0,
+        progress=lambda what, done, total: told.append((what, done, total)),
+    )
+    ends = [("translating", 4, 4), ("metrics", 2, 2), ("intervals by length", 3, 3)]
+    assert [step for step in told if step[1] == step[2]] == ends
+
+
+def test_each_bin_scores_its_own_sentences() -> None:
+    sources = ["w " * 3] * 40 + ["w " * 15] * 10
+    hypotheses = ["a b c d"] * 40 + ["x"] * 10
+    report = score_texts(hypotheses, ["a b c d"] * 50, sources, metrics=["exact"], bootstrap=100)
+    short, long = report.bins
+    assert (short.metrics["exact"].value, long.metrics["exact"].value) == (100, 0)
+    assert (short.metrics["exact"].ci95, long.metrics["exact"].ci95) == ((100, 100), (0, 0))
+    assert (short.length_ratio, long.length_ratio) == (1, 1 / 7)
+    assert (short.group.thin, long.group.thin) == (False, True)
+    assert short.examples == (0, 20, 39)
+    assert report.metrics["exact"].value == 80
+
+
+def test_thirds_by_characters() -> None:
+    sources = [str(10**i) for i in range(9)]
+    report = score_texts(sources, sources, sources, bins="thirds", metrics=["exact"], bootstrap=0)
+    assert report.length_unit == "source_characters"
+    assert [one.group.label for one in report.bins] == ["1–3", "4–6", "7–9"]
+
+
+def test_without_sources_or_without_the_wish_there_are_no_bins() -> None:
+    assert score_texts(["a"], ["a"], bootstrap=0).bins == ()
+    report = score_texts(["a"], ["a"], ["b"], by_length=False, bootstrap=0)
+    assert report.to_dict()["by_length"] is None
+
+
+def test_decomposed_references_are_composed_and_it_is_said() -> None:
+    decomposed = unicodedata.normalize("NFD", "나는 어제 영화를 봤다")
+    report = score_texts(["나는 어제 영화를 봤다"], [decomposed], bootstrap=0)
+    assert report.metrics["chrf"].value == pytest.approx(100)
+    assert report.notes == ("some texts were not in Unicode NFC and were brought to it before scoring",)
+
+
+def test_the_target_language_chooses_the_tokenizer_of_bleu() -> None:
+    report = score_texts(["我看了电影"], ["我看过电影"], language="zh", bootstrap=0)
+    assert "|tok:zh|" in report.metrics["bleu"].signature
+
+
+def test_the_language_is_the_models_own_unless_given(dictionary: Dictionary) -> None:
+    dictionary.config = RunConfig(data=DataConfig(target_language="zh"))
+    own = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0)
+    given = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0, language="en")
+    assert "|tok:zh|" in own.metrics["bleu"].signature
+    assert "|tok:13a|" in given.metrics["bleu"].signature
+
+
+def test_a_missing_tokenizer_becomes_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ko_mecab.MeCab", None)
+    report = score_texts(["나는"], ["나는"], language="ko", bootstrap=0)
+    assert "ko-mecab is not installed" in report.notes[0]
+    assert score_texts(["나는"], ["나는"], language="ko", metrics=["exact"], bootstrap=0).notes == ()
+
+
+def test_results_repeat_exactly() -> None:
+    lines = [f"a b {i} d" for i in range(30)]
+    reports = [score_texts(lines[::-1], lines, lines, bootstrap=50) for _ in range(2)]
+    assert reports[0] == reports[1]
+    assert reports[0].metrics["bleu"] == reports[1].metrics["bleu"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "references", "message"),
+    [
+        (["a", "b"], ["a"], "there are 2 sources and 1 references\n  line n of one must answer line n"),
+        ([], [], "there are no sentences to evaluate"),
+    ],
+)
+def test_bad_pairs_are_refused_before_any_work(
+    dictionary: Dictionary, sources: list[str], references: list[str], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        evaluate(dictionary, sources, references)
+    assert dictionary.calls == []
+
+
+def test_bad_options_are_refused(dictionary: Dictionary) -> None:
+    with pytest.raises(ConfigError, match="unknown metric 'bluu'"):
+        evaluate(dictionary, SOURCES, REFERENCES, metrics=["bluu"])
+    with pytest.raises(ConfigError, match="-1 resamples cannot work\n  choose 0 for no intervals"):
+        score_texts(["a"], ["a"], bootstrap=-1)
+    with pytest.raises(DataError, match="there are 2 hypotheses and 1 references"):
+        score_texts(["a", "b"], ["a"])
+    with pytest.raises(ConfigError, match="perplexity needs a model"):
+        score_texts(["a"], ["a"], metrics=["ppl"])
+
+
+def test_every_metric_has_a_label_and_a_report() -> None:
+    names = [name for name in metrics.LABELS if name != "ppl"]
+    report = score_texts(["a b c d e"] * 3, ["a b c d f"] * 3, metrics=names, bootstrap=10)
+    assert list(report.metrics) == names
+    assert all(one.ci95 and one.ci95[0] <= one.value <= one.ci95[1] for one in report.metrics.values())

@@ -1,0 +1,109 @@
+"""Reports: schema eval/1, finite JSON, and comparisons on the same resamples."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from jumok.errors import DataError
+from jumok.evaluation.evaluate import score_texts
+from jumok.evaluation.metrics import Metric, bleu
+from jumok.evaluation.report import compare_evaluations
+from jumok.evaluation.significance import paired_test
+
+REFERENCES = [f"the cat number {i} sat on mat {i % 7} ." for i in range(40)]
+WORSE = [line.replace("cat", "dog") if i % 2 else line for i, line in enumerate(REFERENCES)]
+BETTER = [line.replace("cat", "dog") if i % 9 == 0 else line for i, line in enumerate(REFERENCES)]
+SOURCES = [f"고양이 {i} 번이 매트에 앉았다 " + "아주 " * (i % 20) for i in range(40)]
+
+
+def test_the_dictionary_is_schema_eval_1() -> None:
+    report = score_texts(BETTER, REFERENCES, SOURCES, name="mine", bootstrap=50)
+    found = report.to_dict()
+    assert list(found) == [
+        "schema",
+        "model",
+        "data",
+        "decode",
+        "metrics",
+        "length_ratio",
+        "by_length",
+        "speed",
+        "examples",
+        "notes",
+    ]
+    assert (found["schema"], found["model"], found["speed"]) == ("eval/1", "mine", None)
+    assert found["data"] == {"name": "test", "n": 40, "sha256": report.sha256}
+    assert set(found["metrics"]["bleu"]) == {"value", "ci95", "signature"}
+    assert "|bs:50|seed:12345|" in found["metrics"]["bleu"]["signature"]
+    first = found["by_length"]["bins"][0]
+    assert list(first) == [
+        "lo",
+        "hi",
+        "n",
+        "bleu",
+        "bleu_ci95",
+        "chrf",
+        "chrf_ci95",
+        "length_ratio",
+        "thin",
+        "examples",
+    ]
+    assert found["by_length"]["unit"] == "source_words"
+
+
+def test_examples_carry_their_three_texts() -> None:
+    report = score_texts(BETTER, REFERENCES, SOURCES, bootstrap=0).to_dict()
+    named = [line for one in report["by_length"]["bins"] for line in one["examples"]]
+    assert [example["line"] for example in report["examples"]] == named
+    line = named[0]
+    assert report["examples"][0] == {
+        "line": line,
+        "source": SOURCES[line],
+        "reference": REFERENCES[line],
+        "hypothesis": BETTER[line],
+    }
+
+
+def test_json_is_readable_and_never_holds_an_infinity() -> None:
+    report = score_texts(["나는"], ["나는"], bootstrap=0)
+    report = replace(report, metrics={"ppl": Metric("ppl", float("inf"), "s", (1.0, float("inf")))})
+    text = report.to_json()
+    assert json.loads(text)["metrics"]["ppl"] == {"value": None, "ci95": [1.0, None], "signature": "s"}
+    assert "Infinity" not in text
+
+
+def test_neighbours_are_compared_on_the_same_resamples() -> None:
+    reports = [
+        score_texts(texts, REFERENCES, name=name, bootstrap=200)
+        for name, texts in (("worse", WORSE), ("better", BETTER), ("perfect", REFERENCES))
+    ]
+    found = compare_evaluations(reports)
+    assert [(one.baseline, one.system, one.metric) for one in found] == [
+        ("worse", "better", "bleu"),
+        ("worse", "better", "chrf"),
+        ("better", "perfect", "bleu"),
+        ("better", "perfect", "chrf"),
+    ]
+    delta, p = paired_test(bleu(WORSE, REFERENCES), bleu(BETTER, REFERENCES), 200)
+    assert (found[0].delta, found[0].p, found[0].resamples) == (delta, p, 200)
+    assert delta > 0
+    assert p < 0.05
+
+
+def test_only_metrics_measured_in_the_same_way_are_compared() -> None:
+    plain = score_texts(WORSE, REFERENCES, metrics=["bleu", "wer"], bootstrap=20)
+    chinese = score_texts(BETTER, REFERENCES, metrics=["bleu", "wer", "chrf"], language="zh", bootstrap=20)
+    assert [one.metric for one in compare_evaluations([plain, chinese])] == ["wer"]
+
+
+def test_without_resamples_there_is_no_verdict() -> None:
+    report = score_texts(WORSE, REFERENCES, bootstrap=0)
+    assert compare_evaluations([report, report]) == []
+
+
+def test_different_test_sets_are_not_compared() -> None:
+    one = score_texts(WORSE, REFERENCES, name="a", bootstrap=0)
+    other = score_texts(WORSE[1:], REFERENCES[1:], name="b", bootstrap=0)
+    with pytest.raises(DataError, match="b and a were evaluated on different test sets\n  sha256 "):
+        compare_evaluations([one, other])

@@ -1,0 +1,152 @@
+"""Attention with its labels: exact numbers, whole words, nothing hidden."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
+from jumok.explain.attention import Attention, attention_of, label, text_of, word_groups
+from jumok.models.build import build_model
+from jumok.models.interface import Kind, Seq2Seq
+from jumok.text.tokenizer import BYTES, EOS, Tokenizers, train_tokenizer
+
+TEXT = "2024년 5월 3일, 금요일"
+
+
+@pytest.fixture(scope="module")
+def tokenizers() -> Tokenizers:
+    both = train_tokenizer([TEXT, "2024-05-03"], TextConfig(kind="char", vocabulary=400))
+    return Tokenizers(both, both)
+
+
+@pytest.fixture(scope="module")
+def model(tokenizers: Tokenizers) -> Seq2Seq:
+    torch.manual_seed(0)
+    config = TransformerConfig(width=12, heads=3, feedforward=20, encoder_layers=2, decoder_layers=2)
+    return build_model(config, tokenizers.source.size, tokenizers.source.size, shared=True).eval()
+
+
+def attention(model: Seq2Seq, tokenizers: Tokenizers, kind: Kind = "cross") -> Attention:
+    found = attention_of(model, tokenizers, TEXT, "2024-05-03", kind)
+    assert found is not None
+    return found
+
+
+def test_cross_attention_is_what_explain_gives(model: Seq2Seq, tokenizers: Tokenizers) -> None:
+    found = attention(model, tokenizers)
+    source = torch.tensor([[*tokenizers.source.encode(TEXT), EOS]])
+    target_in = torch.tensor([[0, *tokenizers.target.encode("2024-05-03")]])
+    with torch.no_grad():
+        memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
+        maps = model.explain(target_in, memory)
+    np.testing.assert_allclose(found.weights, torch.cat(maps).numpy(), atol=1e-6)
+    assert found.source == (*TEXT, "</s>")
+    assert found.target == (*"2024-05-03", "</s>")
+    assert found.weights.shape == (2, 3, 11, len(TEXT) + 1)
+
+
+@pytest.mark.parametrize("kind", ["cross", "enc_self", "dec_self"])
+def test_rows_sum_to_one_in_pieces_and_in_words(kind: Kind, model: Seq2Seq, tokenizers: Tokenizers) -> None:
+    found = attention(model, tokenizers, kind)
+    np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
+    np.testing.assert_allclose(found.words().weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_self_attention_of_the_decoder_looks_at_what_was_written(
+    model: Seq2Seq, tokenizers: Tokenizers
+) -> None:
+    found = attention(model, tokenizers, "dec_self")
+    assert found.source == ("<s>", *"2024-05-03")
+    assert found.target == (*"2024-05-03", "</s>")
+    assert not np.triu(found.pick(), k=1).any()
+
+
+def test_pick_takes_one_or_the_mean(model: Seq2Seq, tokenizers: Tokenizers) -> None:
+    found = attention(model, tokenizers)
+    np.testing.assert_array_equal(found.pick(0, 2), found.weights[0, 2])
+    np.testing.assert_allclose(found.pick(), found.weights[-1].mean(axis=0))
+    np.testing.assert_allclose(found.pick(None, None), found.weights.mean(axis=(0, 1)))
+
+
+def test_models_without_attention_give_none(tokenizers: Tokenizers) -> None:
+    V = tokenizers.source.size
+    rnn = build_model(RnnConfig(width=8), V, V, shared=True).eval()
+    luong = build_model(LuongConfig(width=8), V, V, shared=True).eval()
+    assert attention_of(rnn, tokenizers, TEXT, "2024") is None
+    assert attention_of(luong, tokenizers, TEXT, "2024", "enc_self") is None
+    found = attention_of(luong, tokenizers, TEXT, "2024")
+    assert found is not None
+    assert found.weights.shape[:2] == (1, 1)
+    assert found.name(-1, None) == ("layer 1", "one head")
+
+
+def test_ids_and_texts_are_the_same(model: Seq2Seq, tokenizers: Tokenizers) -> None:
+    by_ids = attention_of(
+        model, tokenizers, tokenizers.source.encode(TEXT), tokenizers.target.encode("2024-05-03")
+    )
+    assert by_ids is not None
+    np.testing.assert_array_equal(by_ids.weights, attention(model, tokenizers).weights)
+
+
+def test_show_folds_special_pieces_and_says_so() -> None:
+    weights = np.array([[0.7, 0.1, 0.2], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])[None, None]
+    found = Attention("cross", (" 나는", ".", "</s>"), ("I", ".", "</s>"), weights)
+    assert found.words().show().splitlines()[:4] == [
+        "cross · layer 1 · one head · words      specials folded: </s> 0.15",
+        "   나는  .",
+        "I   ██   ░░",
+        ".   ░░   ██",
+    ]
+    assert found.show(layer=None, head=0).startswith("cross · mean of 1 layers · head 1 · pieces")
+
+
+def test_show_without_a_single_piece_is_only_a_title() -> None:
+    assert Attention("cross", ("</s>",), ("</s>",), np.ones((1, 1, 1, 1))).show() == (
+        "cross · layer 1 · one head · pieces"
+    )
+
+
+def words(pieces: list[str]) -> list[str]:
+    return [text_of([pieces[i] for i in group]) for group in word_groups(pieces)]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([" 나", "는", " 영화", "를", " 봤", "다", ".", "</s>"], ["나는", "영화를", "봤다", ".", "</s>"]),
+        (list("3 May 2024"), ["3", "May", "2024"]),
+        (list("2024-05-03"), ["2024", "-", "05", "-", "03"]),
+        (list("2024年5月"), ["2024", "年", "5", "月"]),
+        (list("मई २०२४"), ["मई", "२०२४"]),
+        (list("कि की"), ["कि", "की"]),
+        ([" a", BYTES[0xED], BYTES[0x95], BYTES[0x9C], "b", "!"], ["a한b", "!"]),
+        (["(", "a", ")", " b"], ["(", "a", ")", "b"]),
+    ],
+)
+def test_words_of_many_scripts(pieces: list[str], expected: list[str]) -> None:
+    assert words(pieces) == expected
+
+
+@given(st.lists(st.text(min_size=1, max_size=3) | st.sampled_from([*BYTES, "</s>", " "])))
+def test_every_piece_is_in_exactly_one_word(pieces: list[str]) -> None:
+    assert [i for group in word_groups(pieces) for i in group] == list(range(len(pieces)))
+
+
+def test_labels_are_never_blank() -> None:
+    assert [label(piece) for piece in (" 나", " ", "</s>", BYTES[0xEA], "\u0301", "\x1b[31m")] == [
+        "나",
+        "␣",
+        "</s>",
+        "EA",
+        "◌\u0301",
+        "\ufffd[31m",
+    ]
+
+
+def test_to_dict_has_every_number(model: Seq2Seq, tokenizers: Tokenizers) -> None:
+    found = attention(model, tokenizers)
+    plain = found.to_dict()
+    assert (plain["layers"], plain["heads"], plain["kind"], plain["unit"]) == (2, 3, "cross", "pieces")
+    np.testing.assert_array_equal(np.array(plain["weights"]), found.weights)

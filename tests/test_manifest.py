@@ -1,0 +1,221 @@
+"""A folder is whole or every fault is named; nothing outside of it is ever read."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.errors import ModelError
+from jumok.folder import write_folder
+from jumok.manifest import (
+    JSON_LIMIT,
+    MANIFEST,
+    checkpoint_folders,
+    content_fingerprint,
+    model_folders,
+    parse_json,
+    read_file,
+    read_json,
+    read_manifest,
+    verify_folder,
+)
+
+FILES = {"config.json": b'{"a": 1}', "model.safetensors": bytes(range(256)), "README.md": b"# card\n"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_folder(tmp_path / "m", FILES)
+    return tmp_path / "m"
+
+
+def rewrite_manifest(folder: Path, files: object, version: object = 1) -> None:
+    (folder / MANIFEST).write_text(json.dumps({"format_version": version, "files": files}))
+
+
+def test_whole_folder_has_no_faults(folder: Path) -> None:
+    assert verify_folder(folder) == []
+    assert {name: read_file(folder, name) for name in FILES} == FILES
+    assert read_json(folder, "config.json") == {"a": 1}
+
+
+def test_each_kind_of_damage_is_named(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b'{"a": 2}')
+    (folder / "model.safetensors").write_bytes(bytes(100))
+    (folder / "README.md").unlink()
+    (folder / "notes.txt").write_text("mine")
+    changed, short, missing, extra = verify_folder(folder)
+    saved, found = (hashlib.sha256(data).hexdigest()[:12] for data in (b'{"a": 1}', b'{"a": 2}'))
+    assert changed == f"config.json was changed: SHA-256 {found}…, saved as {saved}…"
+    assert short == "model.safetensors was cut short: 100 of 256 bytes"
+    assert missing == "README.md is missing"
+    assert extra == "notes.txt does not belong to this folder"
+    assert verify_folder(folder, skip=set(FILES), extras=False) == []
+
+
+def test_longer_file_is_named(folder: Path) -> None:
+    (folder / "README.md").write_bytes(b"# card\n\n")
+    assert verify_folder(folder) == ["README.md is longer than the 7 bytes that were saved"]
+
+
+def test_reading_a_damaged_file_says_what_to_do(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(bytes(100))
+    with pytest.raises(ModelError) as caught:
+        read_file(folder, "model.safetensors")
+    assert str(caught.value) == (
+        "model.safetensors was cut short: 100 of 256 bytes\n"
+        f"  {folder / 'model.safetensors'}\n"
+        "  copy the folder again from where it was whole, or use an older checkpoint"
+    )
+    assert caught.value.code == "damaged"
+    with pytest.raises(ModelError, match="optimizer.safetensors is missing"):
+        read_file(folder, "optimizer.safetensors")
+
+
+def test_links_pipes_and_folders_are_not_read(folder: Path) -> None:
+    outside = folder.parent / "secret"
+    outside.write_bytes(FILES["README.md"])
+    (folder / "README.md").unlink()
+    (folder / "README.md").symlink_to(outside)
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")  # reading it would wait for ever
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").mkdir()
+    assert verify_folder(folder) == [
+        "config.json is not a plain file",
+        "model.safetensors is not a plain file",
+        "README.md is a link, not a file",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "a\\b", "a\0b", MANIFEST, "\ud800", "n" * 200]
+)
+def test_names_stay_inside_the_folder(folder: Path, name: str) -> None:
+    rewrite_manifest(folder, {name: {"size": 1, "sha256": "0" * 64}})
+    with pytest.raises(ModelError, match="MANIFEST.json is damaged: its entry .* cannot be right"):
+        read_manifest(folder)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        7,
+        [],
+        {},
+        {"size": "1", "sha256": "0" * 64},
+        {"size": -1, "sha256": "0" * 64},
+        {"size": 1.5, "sha256": "0" * 64},
+        {"size": 1},
+        {"size": 1, "sha256": "zz"},
+        {"size": 1, "sha256": None},
+    ],
+)
+def test_wrong_types_in_the_manifest_are_damage(folder: Path, entry: object) -> None:
+    rewrite_manifest(folder, {"config.json": entry})
+    assert verify_folder(folder) == ["MANIFEST.json is damaged: its entry 'config.json' cannot be right"]
+
+
+def test_manifest_that_is_missing_newer_or_empty(folder: Path) -> None:
+    rewrite_manifest(folder, {}, version=2)
+    with pytest.raises(ModelError, match="has format 2; this jumok reads formats up to 1") as caught:
+        read_manifest(folder)
+    assert (caught.value.code, caught.value.hint) == ("newer_format", "upgrade jumok")
+    rewrite_manifest(folder, {}, version="1")
+    assert verify_folder(folder) == ["MANIFEST.json is damaged: it has no format_version"]
+    rewrite_manifest(folder, [])
+    assert verify_folder(folder) == ["MANIFEST.json is damaged: it lists no files"]
+    (folder / MANIFEST).unlink()
+    assert verify_folder(folder) == ["MANIFEST.json is missing"]
+    assert verify_folder(folder / "nowhere") == ["MANIFEST.json is missing"]
+    assert verify_folder(folder / "config.json") == ["MANIFEST.json is missing"]
+
+
+def test_a_claimed_size_takes_no_memory(folder: Path) -> None:
+    rewrite_manifest(folder, {"config.json": {"size": 10**17, "sha256": "0" * 64}})
+    with pytest.raises(ModelError, match="cut short: 8 of 100,000,000,000,000,000 bytes"):
+        read_file(folder, "config.json")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "Expecting value"),
+        (b"\xff\xfe", "can't decode"),
+        (b"[1]", "it is not a JSON object"),
+        (b'{"a": NaN}', "NaN is not a finite number"),
+        (b'{"a": -Infinity}', "-Infinity is not a finite number"),
+        (b'{"a": 1, "a": 2}', "a key occurs twice"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
+        (b'{"a": ' + b"[" * 100_000, "recursion"),
+        (b'{"a": 1', "delimiter"),
+    ],
+)
+def test_odd_json_is_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        parse_json(data, Path("state.json"))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_parse_or_are_refused(data: bytes) -> None:
+    try:
+        result: object = parse_json(data, Path("x.json"))
+    except ModelError as error:
+        result = error.message
+    assert isinstance(result, dict) or str(result).startswith("x.json is damaged: ")
+
+
+def test_json_has_a_largest_size(tmp_path: Path) -> None:
+    write_folder(tmp_path / "m", {"config.json": b" " * (JSON_LIMIT + 1)})
+    with pytest.raises(ModelError, match="config.json is larger than 16,777,216 bytes"):
+        read_json(tmp_path / "m", "config.json")
+    with (tmp_path / "m" / MANIFEST).open("wb") as file:
+        file.truncate(JSON_LIMIT + 1)
+    with pytest.raises(ModelError, match="MANIFEST.json is larger than 16,777,216 bytes"):
+        read_manifest(tmp_path / "m")
+
+
+def test_fingerprint_follows_the_content(tmp_path: Path) -> None:
+    write_folder(tmp_path / "a", FILES)
+    write_folder(tmp_path / "b", FILES)
+    write_folder(tmp_path / "c", {**FILES, "README.md": b"# other\n"})
+    assert content_fingerprint(tmp_path / "a") == content_fingerprint(tmp_path / "b")
+    assert content_fingerprint(tmp_path / "a") != content_fingerprint(tmp_path / "c")
+
+
+def test_checkpoints_are_listed_newest_first(tmp_path: Path) -> None:
+    assert checkpoint_folders(tmp_path) == {}
+    for name in ("step-00000009", "step-100000000", "step-00000010", "step-1", "step-00000011.tmp-ab"):
+        (tmp_path / "checkpoints" / name).mkdir(parents=True)
+    assert list(checkpoint_folders(tmp_path)) == [100_000_000, 10, 9]
+    assert [path.name for path in model_folders(tmp_path)][0] == "step-100000000"
+
+
+def test_a_path_without_a_model_says_what_is_there(tmp_path: Path, folder: Path) -> None:
+    def message(path: Path) -> str:
+        with pytest.raises(ModelError) as caught:
+            model_folders(path)
+        return str(caught.value).replace(str(tmp_path), "…")
+
+    (tmp_path / "runs" / "en-de").mkdir(parents=True)
+    typo = message(tmp_path / "runs" / "en-dee")
+    assert typo == "there is no model folder …/runs/en-dee\n  did you mean 'en-de'?"
+    assert message(tmp_path / "no" / "way") == "there is no model folder …/no/way\n  check the path"
+    assert message(Path("a\0b")).startswith("there is no model folder a\0b")
+    assert "is a file, not a model folder\n  give the folder that holds it" in message(folder / "README.md")
+    assert message(tmp_path / "runs" / "en-de") == (
+        "there is no model in …/runs/en-de\n"
+        "  a model folder has a MANIFEST.json, a run folder has checkpoints/"
+    )
+    (tmp_path / "runs" / "en-de" / "config.toml").touch()
+    assert message(tmp_path / "runs" / "en-de") == (
+        "the run …/runs/en-de has no checkpoint yet\n"
+        "  wait until training saves its first one, or run jumok train again"
+    )
+    assert model_folders(folder) == [folder]
