@@ -169,6 +169,7 @@ def test_if_all_are_damaged_the_loss_is_told(tmp_path: Path) -> None:
         f"none of the run's 1 checkpoints is whole\n  {tmp_path / 'checkpoints'}\n"
         "  copy the run folder again from where it was whole, or start over with --fresh"
     )
+    (tmp_path / "trash-checkpoints-00ff").mkdir()  # an earlier start over was broken off
     checkpoints.clear()
     assert checkpoints.newest() is None
     assert [entry.name for entry in tmp_path.iterdir()] == [".lock"]

@@ -5,6 +5,7 @@ is no state of a random generator to keep: randomness in training is keyed by (s
 """
 
 import logging
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -183,11 +184,14 @@ class Checkpoints:
 
     def _tidy(self) -> None:
         """Clear leftovers, unless another trainer holds the run: then they may be its work in progress."""
-        if not self.folder.is_dir():
+        if not self.run.is_dir():
             return
         try:
             with nullcontext() if self._locked else self.lock():
-                settle(self.folder)
+                if self.folder.is_dir():
+                    settle(self.folder)
+                for trash in self.run.glob(f"trash-{CHECKPOINTS}-*"):  # `clear` was broken off
+                    shutil.rmtree(trash, ignore_errors=True)
         except (Error, OSError) as error:
             log.info("leftovers stay in %s: %s", self.folder, error)
 

@@ -11,7 +11,6 @@ Error
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import ClassVar
 
 
@@ -81,6 +80,8 @@ class RunError(Error):
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """A hint that offers the closest known name, or lists them all when none is close."""
+    from difflib import get_close_matches  # only an error needs it, and `jumok --help` must not wait
+
     known = sorted(names)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

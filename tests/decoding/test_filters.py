@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from jumok.decoding.beam import beam_search
 from jumok.decoding.filters import (
+    FIRST_BYTE,
     NEVER,
     Phrase,
     Rows,
@@ -15,6 +16,7 @@ from jumok.decoding.filters import (
     force_prefix,
     no_repeat,
     require,
+    whole_characters,
     written,
 )
 from jumok.decoding.greedy import greedy
@@ -98,12 +100,51 @@ def test_require_waits_until_the_model_wants_to_end() -> None:
     ending[0, EOS] = 1.0
     free = [0, 1, 3, 4, 5, 6, 7]
     elsewhere = ending.roll(2)
-    assert left(keep, rows_of([4]), elsewhere) == [free]
+    assert left(keep, rows_of([4]), elsewhere) == [free]  # room for 8 more
     assert left(keep, rows_of([4]), ending) == [[6]]
     forced = rows_of([4]).facing(ending).grow(torch.tensor([6]), torch.zeros(1))
     assert left(keep, forced, elsewhere) == [[5]]  # what was begun on purpose is written to its end
     by_chance = rows_of([4]).facing(elsewhere).grow(torch.tensor([6]), torch.zeros(1))
     assert left(keep, by_chance, elsewhere) == [free]
+
+
+def bytes_left(*written_so_far: bytes, room: int = 9) -> list[set[int]]:
+    """The bytes that may come next."""
+    R, size = len(written_so_far), FIRST_BYTE + 256 + 1
+    rows = Rows.start([room] * R, torch.device("cpu"))
+    for column in zip(*written_so_far, strict=True):
+        rows = rows.grow(torch.tensor(column) + FIRST_BYTE, torch.zeros(R))
+    kept = whole_characters(torch.zeros(R, size), rows)[:, FIRST_BYTE : FIRST_BYTE + 256]
+    return [set((row > -torch.inf).nonzero().squeeze(1).tolist()) for row in kept]
+
+
+def test_bytes_come_together_as_characters() -> None:
+    firsts = {*range(0x80), *range(0xC2, 0xF5)}
+    assert bytes_left(b"ab", "é".encode(), b"x\xed") == [firsts, firsts, set(range(0x80, 0xA0))]
+    assert bytes_left(b"\xe0", b"\xf0", b"\xf4", b"\xc3") == [
+        set(range(0xA0, 0xC0)),
+        set(range(0x90, 0xC0)),
+        set(range(0x80, 0x90)),
+        set(range(0x80, 0xC0)),
+    ]
+    assert bytes_left(b"\xea\xb0", b"\xf0\x9f") == [set(range(0x80, 0xC0))] * 2
+
+
+def test_no_character_is_begun_that_cannot_be_finished() -> None:
+    assert bytes_left(b"a", room=2) == [set(range(0x80))]
+    assert bytes_left(b"a", room=4) == [{*range(0x80), *range(0xC2, 0xF0)}]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS, length=st.integers(1, 9))
+def test_random_bytes_are_always_text(seed, length) -> None:
+    torch.manual_seed(seed)
+    rows, limits = Rows.start([length] * 8, torch.device("cpu")), range(length)
+    for _ in limits:
+        kept = whole_characters(torch.randn(8, FIRST_BYTE + 256) + torch.arange(260) / 100, rows)
+        rows = rows.grow(kept[:, FIRST_BYTE:].argmax(dim=1) + FIRST_BYTE, torch.zeros(8))
+    for tokens in rows.tokens.tolist():
+        bytes(token - FIRST_BYTE for token in tokens).decode("utf-8", errors="strict")
 
 
 def test_require_is_content_with_any_spelling() -> None:
@@ -115,8 +156,8 @@ def test_require_writes_while_there_is_room() -> None:
     keep = require([[Phrase("abb", (6, 5)), Phrase("bc", (7,))]], PIECES)
     elsewhere = torch.zeros(1, V)
     elsewhere[0, 4] = 1.0
-    assert left(keep, rows_of([], room=5), elsewhere) == [[0, 1, 3, 4, 5, 6, 7]]
-    assert left(keep, rows_of([], room=4), elsewhere) == [[6]]  # 2 + 1 pieces and the end
+    assert left(keep, rows_of([], room=8), elsewhere) == [[0, 1, 3, 4, 5, 6, 7]]
+    assert left(keep, rows_of([], room=7), elsewhere) == [[6]]  # 2 + 1 pieces, and a few to spare
 
 
 @settings(max_examples=40, deadline=None)

@@ -21,7 +21,7 @@ def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
 
 def test_a_prefix_needs_room() -> None:
     with pytest.raises(
-        ConfigError, match="have 8 pieces, and max_len=8 leaves no room\n  set max_len above 8"
+        ConfigError, match="have 8 pieces, and max_len=8 leaves no room\n  set max_len to 12 or more"
     ):
         Job((4,), (5,) * 8).limit(DecodingConfig(max_len=8))
 

@@ -25,7 +25,7 @@ def test_sentences_without_spaces_between() -> None:
 
 
 def test_then_spaces_and_then_anywhere() -> None:
-    assert split_text("one two three", lambda part: len(part) <= 7) == ["one two", "three"]
+    assert split_text("one two three four", lambda part: len(part) <= 10) == ["one two", "three four"]
     assert split_text("abcdef", lambda part: len(part) <= 2) == ["a", "bc", "d", "ef"]
 
 

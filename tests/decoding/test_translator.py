@@ -99,32 +99,28 @@ def test_lengths_are_kept(translator) -> None:
 
 @pytest.mark.parametrize("options", MODES)
 def test_prefix_ban_and_require(translator, options) -> None:
-    free = translator.translate("a man", **options)
-    banned = [c for c in free.text if c.isalpha() and c.isascii()][:2] or ["e"]
-    for result in (
-        translator.translate(
-            ["a man", "나는"],
-            prefix=["The dog", "봤다 😀"],
-            ban=banned,
-            require=["12", "하늘"],
-            max_len=40,
-            **options,
-        )
-        if not any(c in "The dog" for c in banned)
-        else translator.translate(
-            ["a man", "나는"],
-            prefix=["12", "봤다 😀"],
-            ban=banned,
-            require=["12", "하늘"],
-            max_len=40,
-            **options,
-        )
-    ):
+    free = translator.translate(["a man", "나는"], **options)
+    banned = sorted({char for result in free for char in result.text} - set("The dog 12 봤다 😀 하늘"))[:3]
+    found = translator.translate(
+        ["a man", "나는"],
+        prefix=["The dog", "봤다 😀"],
+        ban=banned,
+        require=["12", "하늘"],
+        max_len=40,
+        **options,
+    )
+    for result, prefix in zip(found, ["The dog", "봤다 😀"], strict=True):
         for one in result.hypotheses:
-            assert one.text.startswith(("The dog", "12") if result.source == "a man" else "봤다 😀")
+            assert one.text.startswith(prefix)
             assert "12" in one.text
             assert "하늘" in one.text
             assert not any(text in one.text for text in banned)
+
+
+@pytest.mark.parametrize("options", MODES)
+def test_answers_are_always_whole_characters(translator, options) -> None:
+    for result in translator.translate(TEXTS, max_len=9, **options):
+        assert not any("\N{REPLACEMENT CHARACTER}" in one.text for one in result.hypotheses)
 
 
 def test_sampling_is_a_matter_of_the_seed(luong) -> None:

@@ -15,6 +15,10 @@ from jumok.text.tokenizer import BOS, EOS, PAD, UNK
 
 NEVER = (BOS, PAD, UNK)
 """No answer contains these."""
+FIRST_BYTE = 4
+"""The id of byte 0; the other 255 follow."""
+CHARACTER = 4
+"""Most bytes of one character in UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,37 @@ def forbid(ids: Sequence[int]) -> Filter:
         return log_probs.index_fill(1, torch.tensor(ids, device=log_probs.device), -torch.inf)
 
     return keep
+
+
+def whole_characters(log_probs: Tensor, rows: Rows) -> Tensor:
+    """Bytes come together as characters of UTF-8 (RFC 3629), and none is begun that would not be finished."""
+    strays = [FIRST_BYTE + byte for byte in (*range(0x80, 0xC2), *range(0xF5, 0x100))]
+    kept = forbid(strays)(log_probs, rows)
+    for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
+        too_late = (rows.room < length).nonzero().squeeze(1)
+        if len(too_late):
+            kept[too_late, FIRST_BYTE + first : FIRST_BYTE + last + 1] = -torch.inf
+    recent = rows.tokens[:, -(CHARACTER - 1) :] - FIRST_BYTE
+    for row in ((recent >= 0x80) & (recent < 0x100)).any(dim=1).nonzero().squeeze(1).tolist():
+        if (following := _next_bytes(recent[row].tolist())) is not None:
+            places = slice(FIRST_BYTE + following.start, FIRST_BYTE + following.stop)
+            kept[row] = -torch.inf
+            kept[row, places] = log_probs[row, places]
+    return kept
+
+
+def _next_bytes(recent: Sequence[int]) -> range | None:
+    """The bytes that may follow if the last ones leave a character unfinished, else None."""
+    for k, byte in enumerate(reversed(recent), start=1):
+        if 0xC2 <= byte <= 0xF4:  # the first byte of a character, k places from the end
+            if k >= 2 + (byte >= 0xE0) + (byte >= 0xF0):
+                return None
+            seconds = {0xE0: range(0xA0, 0xC0), 0xED: range(0x80, 0xA0), 0xF0: range(0x90, 0xC0)}
+            seconds[0xF4] = range(0x80, 0x90)
+            return seconds.get(byte, range(0x80, 0xC0)) if k == 1 else range(0x80, 0xC0)
+        if not 0x80 <= byte < 0xC0:
+            return None
+    return None
 
 
 def at_least(length: int) -> Filter:
@@ -180,7 +215,8 @@ def require(phrases: Sequence[Sequence[Phrase]], pieces: Sequence[bytes]) -> Fil
                 continue
             kept[row, EOS] = -torch.inf
             k = _begun(tokens, missing[0])
-            if any(ends[len(tokens) - k :]) or room <= sum(map(len, missing)) + 1:
+            needed = sum(map(len, missing)) + CHARACTER  # a character that is begun is finished first
+            if any(ends[len(tokens) - k :]) or room <= needed:
                 forced[row] = missing[0][k]
         return _force(kept, forced)
 

@@ -8,7 +8,19 @@ from torch import Tensor
 
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import beam_search
-from jumok.decoding.filters import NEVER, Filter, Phrase, at_least, forbid, force_prefix, no_repeat, require
+from jumok.decoding.filters import (
+    CHARACTER,
+    FIRST_BYTE,
+    NEVER,
+    Filter,
+    Phrase,
+    at_least,
+    forbid,
+    force_prefix,
+    no_repeat,
+    require,
+    whole_characters,
+)
 from jumok.decoding.greedy import greedy
 from jumok.decoding.sample import sampler, uniforms
 from jumok.decoding.scores import Answer, check_finite, log_softmax, ranked
@@ -16,8 +28,6 @@ from jumok.errors import ConfigError
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizer
 
-FIRST_BYTE = 4
-"""The id of byte 0; the other 255 follow."""
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
 
@@ -37,10 +47,10 @@ class Job:
         is there to stop answers that never end.
         """
         given = len(self.prefix) + sum(len(phrase.ids) for phrase in self.phrases)
-        if given >= config.max_len:
+        if given and given + CHARACTER > config.max_len:
             raise ConfigError(
                 f"prefix and required texts have {given} pieces, and max_len={config.max_len} leaves no room",
-                hint=f"set max_len above {given}, or shorten them",
+                hint=f"set max_len to {given + CHARACTER} or more, or shorten them",
             )
         return min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))
 
@@ -121,7 +131,7 @@ def make_filters(
     jobs: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes], banned: Sequence[Filter]
 ) -> list[Filter]:
     """The filters of one batch; where two cannot both be kept the earlier one is."""
-    filters = [forbid(NEVER + CONTROL)]
+    filters = [forbid(NEVER + CONTROL), whole_characters]
     if any(job.prefix for job in jobs):
         filters.append(force_prefix([job.prefix for job in jobs]))
     if any(job.phrases for job in jobs):

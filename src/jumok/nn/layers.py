@@ -22,7 +22,7 @@ def dropout(x: Tensor, share: float, *, training: bool) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, share)
-    threshold = max(1, round(share * 256))
+    threshold = min(max(round(share * 256), 1), 255)
     draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
     draws.random_(-(2**63), None)  # all 64 bits
     keep = draws.view(torch.uint8)[: x.numel()].view(x.shape) >= threshold

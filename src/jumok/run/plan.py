@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from jumok.config import Arch, LuongConfig, ModelConfig, RnnConfig, RunConfig, TransformerConfig
+from jumok.data.builtin import builtin_info
 from jumok.errors import ConfigError
 from jumok.presets import preset
 from jumok.run.machine import Machine
@@ -57,6 +59,7 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
     draft = Draft(given)
     arch: Arch = draft.choose("model.arch", "transformer", "the strongest of the three in most cases")
+    choose_languages(draft)
     choose_text(draft, found)
     budget = time_budget(given)
     size = choose_size(draft, arch, found, machine, budget)
@@ -72,6 +75,22 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
 
 def time_budget(given: Flat) -> float:
     return float(given.get("training.time_limit", 0))
+
+
+def choose_languages(draft: Draft) -> None:
+    """Languages by the set's description, or by file names such as train.en and train.de.gz."""
+    if name := draft.given.get("data.name"):
+        info = builtin_info(name)
+        codes = {"source": info.source_language, "target": info.target_language}
+        reason = "what the built-in set holds"
+    else:
+        names = {side: Path(str(draft.given.get(f"data.{side}", ""))) for side in ("source", "target")}
+        codes = {side: path.name.removesuffix(".gz").rpartition(".")[2] for side, path in names.items()}
+        codes = {side: code for side, code in codes.items() if code.isalpha() and len(code) in (2, 3)}
+        reason = "by the file names"
+    if len(codes) == 2:
+        for side, code in codes.items():
+            draft.choose(f"data.{side}_language", code, reason)
 
 
 def choose_text(draft: Draft, found: Survey) -> None:

@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 
 from jumok.card import model_files
-from jumok.checkpoint import Checkpoints, Loaded
+from jumok.checkpoint import Checkpoints, Loaded, save_model
 from jumok.config import RunConfig
 from jumok.data.batch import Padded, pad_pairs
 from jumok.data.sampler import Cursor, epoch_batches, stream
 from jumok.data.store import Store
 from jumok.decoding.translator import Translator
-from jumok.evaluation.metrics import measure
+from jumok.evaluation.metrics import bleu_tokenizer, measure
 from jumok.run.prepare import Prepared
 from jumok.training.log import JsonLines, Log
 from jumok.training.loop import Event, Validation, notice
@@ -26,6 +26,7 @@ from jumok.training.loss import token_loss
 from jumok.training.state import Learner, LoopState
 from jumok.training.step import StepResult, step_in_memory, train_step
 
+AVERAGED = "averaged"  # the folder of a run's averaged model
 SAMPLES = 3  # validation sentences shown each time
 
 
@@ -98,8 +99,10 @@ class RunWork:
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
         answers = self.translator().translate(sources, beam=1, n_best=1)
         hypotheses = [answer.text for answer in answers]
+        tokenize, _ = bleu_tokenizer(self.config.data.target_language)
         for name in ("bleu", "chrf", "exact"):
-            figures[name] = measure(name, hypotheses, references).value
+            found = measure(name, hypotheses, references, tokenize=tokenize)
+            figures |= {name: found.value, f"{name}_signature": found.signature}
         figures["samples"] = [
             {"src": source, "ref": reference, "hyp": answer.text, "score": answer.score}
             for source, reference, answer in list(zip(sources, references, answers, strict=True))[:SAMPLES]
@@ -147,7 +150,7 @@ class RunWork:
         info = self.info(state, best=True) | {"averaged_checkpoints": count}
         folder = self.checkpoints.run / AVERAGED
         save_model(folder, weights, self.config, self.prepared.tokenizers, info)
-        path, score = str(AVERAGED), state.best_score
+        path, score = AVERAGED, state.best_score
         self.log({"type": "checkpoint", "step": state.step, "path": path, "best": True, "metric": score})
 
     def info(self, state: LoopState, *, best: bool) -> dict[str, Any]:

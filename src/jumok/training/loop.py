@@ -62,15 +62,15 @@ def fit(
     """Train from `state` until the steps, the time or the patience run out, or someone interrupts."""
     began = clock() - state.elapsed
     window = Window(clock(), state.step)
-    failed_saves, first = 0, state.step
+    failed_saves, first, saved = 0, state.step, state
 
     def share_done() -> float:
         by_time = state.elapsed / config.time_limit if config.time_limit else 0.0
         return max(by_time, state.step / config.max_steps)
 
-    def save(state: LoopState, *, best: bool) -> int:
+    def save(state: LoopState) -> int:
         try:
-            work.save(state, best=best)
+            work.save(state, best=state.is_best)
         except RunError as error:
             if error.code not in ("disk_full", "io_error") or failed_saves + 1 >= SAVES_IN_A_ROW:
                 raise
@@ -96,13 +96,13 @@ def fit(
             state = replace(state, elapsed=clock() - began)
             window = Window(clock(), state.step)
         if better or saved_due:
-            failed_saves = save(state, best=better)
+            failed_saves = save(state)
+            saved = saved if failed_saves else state
     assert reason is not None  # the batches never end
-    if state.step > first:
-        better = False
-        if reason != "signal" and state.step % config.validate_every:
-            state, better = validated(work, state)
-        save(state, best=better)
+    if state.step > first and reason != "signal" and state.step % config.validate_every:
+        state, _ = validated(work, state)
+    if state != saved:
+        work.save(state, best=state.is_best)  # there is no next time: a failure ends the run
     return Outcome(state, reason)
 
 

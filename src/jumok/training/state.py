@@ -31,6 +31,11 @@ class LoopState:
     def cursor(self) -> Cursor:
         return Cursor(self.epoch, self.position)
 
+    @property
+    def is_best(self) -> bool:
+        """Whether the last validation was at this step and is the best so far."""
+        return self.best_score is not None and self.best_step == self.step
+
     def at(self, cursor: Cursor) -> "LoopState":
         return replace(self, epoch=cursor.epoch, position=cursor.position)
 

@@ -1,0 +1,5 @@
+"""`python -m jumok` is `jumok`."""
+
+from jumok.cli.main import main
+
+main()

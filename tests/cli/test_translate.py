@@ -1,0 +1,189 @@
+import gzip
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jumok.checkpoint import save_model
+from jumok.cli.translate import translate
+from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
+from jumok.decoding.translator import Translator, load
+from jumok.errors import ConfigError, DataError
+from jumok.models.build import build_model
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+TEXT = "a man\n\nthe dog sees\r\n나는 영화를\u2028봤다\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained model: its answers are nonsense, but always the same nonsense."""
+    text = TextConfig(vocabulary=320)
+    tokenizer = train_tokenizer(["a man rides a horse.", "the dog sees a man", "나는 영화를 봤다"] * 3, text)
+    torch.manual_seed(1)
+    config = LuongConfig(width=16)
+    model = build_model(config, tokenizer.size, tokenizer.size, shared=True)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3)
+    run = RunConfig(
+        model=config,
+        text=text,
+        data=DataConfig(max_length=20),
+        decoding=DecodingConfig(beam=2, max_len=8),
+    )
+    place = tmp_path_factory.mktemp("model") / "tiny"
+    return save_model(place, model.state_dict(), run, Tokenizers(tokenizer, tokenizer), {"step": 1})
+
+
+@pytest.fixture(scope="module")
+def translator(folder: Path) -> Translator:
+    return load(folder, "cpu")
+
+
+def run(folder: Path, *args: str, stdin: bytes | str | None = None) -> Result:
+    result = CliRunner().invoke(translate, ["-m", str(folder), "--device", "cpu", *args], input=stdin)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_arguments_are_lines(folder: Path, translator: Translator) -> None:
+    result = run(folder, "a man", "", "the dog")
+    expected = [one.text for one in translator.translate(["a man", "", "the dog"])]
+    assert result.stdout.split("\n")[:-1] == expected
+    assert result.stderr == ""
+
+
+def test_standard_input(folder: Path, translator: Translator) -> None:
+    lines = ["a man", "", "the dog sees", "나는 영화를\u2028봤다"]
+    result = run(folder, stdin="\ufeff" + TEXT)
+    assert result.stdout.split("\n")[:-1] == [one.text for one in translator.translate(lines)]
+
+
+def test_files_and_a_summary(folder: Path, translator: Translator, tmp_path: Path) -> None:
+    (tmp_path / "in.gz").write_bytes(gzip.compress(TEXT.encode()))
+    result = run(
+        folder, "-i", str(tmp_path / "in.gz"), "-o", str(tmp_path / "out.gz"), "--beam", "1", "--scores"
+    )
+    lines = gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().split("\n")
+    assert len(lines) == 5
+    best = translator.translate("a man", beam=1)
+    assert lines[0] == f"{best.text}\t{best.score:.4f}"
+    assert lines[1] == "\t0.0000"
+    assert result.stdout == ""
+    assert result.stderr.startswith("4 lines · ")
+    assert result.stderr.endswith(" pieces/s\n")
+    assert run(folder, "-i", str(tmp_path / "in.gz"), "-o", str(tmp_path / "out"), "-q").stderr == ""
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\n"), max_size=9))
+)
+def test_one_line_in_one_line_out(folder: Path, lines: list[str]) -> None:
+    result = run(
+        folder, "--beam", "1", "--batch-tokens", "40", stdin="".join(f"{x}\n" for x in lines).encode()
+    )
+    assert result.stdout_bytes.count(b"\n") == len(lines)
+
+
+def test_n_best_in_moses_form(folder: Path, translator: Translator) -> None:
+    result = run(folder, "--n-best", "2", "--beam", "4", "a man", "")
+    best = translator.translate("a man", n_best=2, beam=4).hypotheses
+    assert result.stdout.split("\n") == [
+        *(f"0 ||| {one.text} ||| {one.score:.4f}" for one in best),
+        "1 |||  ||| 0.0000",
+        "",
+    ]
+    assert len(run(folder, "--n-best", "2", "--format", "text", "a man", "").stdout.split("\n")) == 3
+
+
+def test_json_lines(folder: Path, translator: Translator) -> None:
+    result = run(folder, "--json", "--n-best", "2", "a man", "")
+    first, blank = map(json.loads, result.stdout.splitlines())
+    best = translator.translate("a man", n_best=2)
+    assert (first["line"], first["src"], first["text"]) == (1, "a man", best.text)
+    assert first["score"] == pytest.approx(best.score, abs=1e-5)
+    assert first["score_per_token"] == pytest.approx(best.score_per_token, abs=1e-5)
+    assert "".join(first["tokens"]).removeprefix(" ") == best.text or "<0x" in "".join(first["tokens"])
+    assert first["alternatives"][0]["text"] == best.alternatives[0].text
+    assert blank == {
+        "line": 2,
+        "src": "",
+        "text": "",
+        "score": 0.0,
+        "score_per_token": 0.0,
+        "tokens": [],
+        "finished": True,
+    }
+
+
+def test_search_options_reach_the_search(folder: Path, translator: Translator) -> None:
+    options = {"prefix": "the dog", "ban": ["x"], "require": ["man"], "max_len": 20, "min_len": 0}
+    args = ("--prefix", "the dog", "--ban", "x", "--require", "man", "--max-len", "20", "--min-len", "0")
+    assert run(folder, *args, "a man").stdout == translator.translate("a man", **options).text + "\n"
+    drawn = ("--sample", "--seed", "0", "--temperature", "1.5", "--top-k", "9", "--top-p", "0.9")
+    expected = translator.translate("a", sample=True, seed=0, temperature=1.5, top_k=9, top_p=0.9)
+    assert run(folder, *drawn, "a").stdout == expected.text + "\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-i", "x", "text"], "both TEXT and -i FILE are given"),
+        (["--json", "--format", "moses", "text"], "both --json and --format moses are given"),
+        (["--top-k", "0", "text"], "--top-k changes nothing in a search\n  add --sample to draw answers"),
+        (["--n-best", "9", "text"], "decoding.n_best=9 cannot work"),
+        (["-o", "/nowhere/out", "text"], "cannot write /nowhere/out: No such file or directory"),
+        (["--device", "abacus", "text"], "device 'abacus' is not available"),
+    ],
+)
+def test_wrong_usage(folder: Path, args: list[str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        run(folder, *args)
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_bad_bytes_are_found_before_the_work_begins(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"good\nb\xffd\n")
+    (tmp_path / "out.txt").write_bytes(b"old")
+    args = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
+    with pytest.raises(DataError) as caught:
+        run(folder, *args)
+    assert "in.txt:2" in str(caught.value)
+    assert (tmp_path / "out.txt").read_bytes() == b"old"
+    run(folder, *args, "--errors", "replace")
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 2
+
+
+def command(*args: str) -> "subprocess.Popen[bytes]":
+    code = "import sys; from jumok.cli.main import main; main(sys.argv[1:])"
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-c", code, "translate", *args], env=env, **streams)
+
+
+def test_a_pipe_is_answered_line_by_line_and_may_be_closed(folder: Path) -> None:
+    with command("-m", str(folder), "--line-buffered", "--beam", "1") as process:
+        process.stdin.write(b"a man\n")
+        process.stdin.flush()
+        answered, _, _ = select.select([process.stdout], [], [], 60)
+        if not answered:
+            process.kill()
+        assert answered, "it waits for the end of the input"
+        assert process.stdout.readline().endswith(b"\n")
+        process.stdout.close()
+        process.stdin.write(b"the dog\n" * 3)
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == b""

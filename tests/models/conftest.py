@@ -1,0 +1,115 @@
+"""Small models of every kind, and batches to feed them."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.data.batch import Padded, pad_pairs
+from jumok.models.build import build_model
+from jumok.models.interface import Memory, Seq2Seq
+
+VOCAB = 13
+SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 2, "decoder_layers": 2}
+
+RECURRENT = {
+    "rnn-tanh": RnnConfig(width=8, cell="rnn", dropout=0),
+    "rnn-gru-two-layers": RnnConfig(width=8, layers=2, dropout=0, tied=False),
+    "rnn-lstm-both-ways": RnnConfig(width=8, cell="lstm", bidirectional=True, dropout=0),
+    "luong-dot": LuongConfig(width=8, score="dot", dropout=0),
+    "luong-general-tanh": LuongConfig(width=8, cell="rnn", bidirectional=False, dropout=0),
+    "luong-concat-lstm": LuongConfig(width=8, score="concat", cell="lstm", layers=2, dropout=0, tied=False),
+    "luong-input-feeding": LuongConfig(width=8, input_feeding=True, dropout=0),
+}
+TRANSFORMERS = {
+    "transformer": TransformerConfig(**SMALL, dropout=0),
+    "transformer-pre-norm": TransformerConfig(**SMALL, dropout=0, norm="pre", tied=False),
+    "transformer-learned": TransformerConfig(**SMALL, dropout=0, positions="learned", max_positions=64),
+    "transformer-rotary": TransformerConfig(**SMALL, dropout=0, positions="rotary", projection="split"),
+    "transformer-none": TransformerConfig(**SMALL, dropout=0, positions="none"),
+}
+CONFIGS: dict[str, ModelConfig] = RECURRENT | TRANSFORMERS
+
+cells = st.sampled_from(["rnn", "gru", "lstm"])
+even = st.integers(1, 5).map(lambda half: 2 * half)
+recurrent = {"cell": cells, "width": even, "layers": st.integers(1, 2), "bidirectional": st.booleans()}
+tied = st.booleans()
+
+
+@st.composite
+def transformers(draw: st.DrawFn) -> TransformerConfig:
+    heads = draw(st.integers(1, 3))
+    return TransformerConfig(
+        heads=heads,
+        width=heads * draw(even),
+        feedforward=draw(st.integers(1, 9)),
+        encoder_layers=draw(st.integers(1, 2)),
+        decoder_layers=draw(st.integers(1, 2)),
+        norm=draw(st.sampled_from(["post", "pre"])),
+        positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "none"])),
+        projection=draw(st.sampled_from(["merged", "split"])),
+        max_positions=64,
+        tied=draw(tied),
+    )
+
+
+any_config = st.one_of(
+    st.builds(RnnConfig, **recurrent, tied=tied),
+    st.builds(
+        LuongConfig,
+        **recurrent,
+        tied=tied,
+        score=st.sampled_from(["dot", "general", "concat"]),
+        input_feeding=st.booleans(),
+    ),
+    transformers(),
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the tests of the models share."""
+
+    any_config: st.SearchStrategy[ModelConfig] = any_config
+    vocab: int = VOCAB
+
+    def model(self, config: ModelConfig, seed: int = 0, *, shared: bool = False) -> Seq2Seq:
+        """A model in eval mode whose source and target vocabularies differ unless shared."""
+        torch.manual_seed(seed)
+        return build_model(config, VOCAB if shared else VOCAB + 2, VOCAB, shared=shared).eval()
+
+    def batch(self, lengths: list[int], target_length: int, seed: int = 0) -> Padded:
+        """Sources of these lengths (their end included) and targets of one length."""
+        generator = torch.Generator().manual_seed(seed)
+
+        def ids(length: int) -> list[int]:
+            return torch.randint(4, VOCAB, (length,), generator=generator).tolist()
+
+        return pad_pairs([ids(n - 1) for n in lengths], [ids(target_length - 1) for _ in lengths])
+
+    def step_by_step(self, model: Seq2Seq, target_in: Tensor, memory: Memory) -> Tensor:
+        """Logits (B, T, V) from single steps."""
+        state, steps = model.start(memory), []
+        for token in target_in.unbind(dim=1):
+            logits, state = model.step(token, state)
+            steps.append(logits)
+        return torch.stack(steps, dim=1)
+
+
+@pytest.fixture(scope="session")
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture(params=CONFIGS)
+def config(request: pytest.FixtureRequest) -> ModelConfig:
+    """One of every architecture and option, without dropout."""
+    return CONFIGS[request.param]
+
+
+@pytest.fixture(params=TRANSFORMERS)
+def transformer_config(request: pytest.FixtureRequest) -> TransformerConfig:
+    return TRANSFORMERS[request.param]

@@ -1,0 +1,94 @@
+"""The cache behaves as a value, whatever shares its buffer."""
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jumok.models.cache import ROOM, KeyValues
+
+
+def fresh(batch: int = 2) -> KeyValues:
+    return KeyValues.empty(batch, 1, 1, torch.zeros(()))
+
+
+def entry(number: float, batch: int = 2) -> tuple[Tensor, Tensor]:
+    """Keys of this number and values of its negative."""
+    keys = torch.full((batch, 1, 1, 1), number)
+    return keys, -keys
+
+
+def append(cache: KeyValues, *numbers: float) -> KeyValues:
+    for number in numbers:
+        cache = cache.append(*entry(number, cache.keys.shape[0]))
+    return cache
+
+
+def held(cache: KeyValues, row: int = 0) -> list[float]:
+    keys = cache.keys[row].flatten().tolist()
+    assert cache.values[row].flatten().tolist() == [-key for key in keys]
+    assert len(keys) == cache.length
+    return keys
+
+
+def test_an_empty_cache_holds_nothing() -> None:
+    assert held(fresh()) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_tree_of_caches_equals_a_tree_of_lists(data: st.DataObject) -> None:
+    """Any cache may be extended or selected at any time; no other one notices."""
+    caches: list[KeyValues] = [fresh()]
+    lists: list[list[list[float]]] = [[[], []]]  # cache -> row -> numbers
+    for number in range(1, data.draw(st.integers(1, 40)) + 1):
+        # Mostly the newest, as in decoding; sometimes any other.
+        newest = data.draw(st.booleans())
+        parent = len(caches) - 1 if newest else data.draw(st.integers(0, len(caches) - 1))
+        if data.draw(st.integers(0, 5)) == 0:
+            rows = data.draw(st.lists(st.integers(0, 1), min_size=2, max_size=2))
+            caches.append(caches[parent].select(torch.tensor(rows)))
+            lists.append([list(lists[parent][row]) for row in rows])
+        else:
+            caches.append(append(caches[parent], number))
+            lists.append([[*row, number] for row in lists[parent]])
+    for cache, expected in zip(caches, lists, strict=True):
+        assert [held(cache, row) for row in range(2)] == expected
+
+
+def test_the_buffer_doubles_when_it_is_full_and_keeps_everything() -> None:
+    cache, rooms = fresh(), []
+    for number in range(5 * ROOM):
+        cache = append(cache, number)
+        rooms.append(cache.buffer.keys.shape[2])
+    assert held(cache) == list(range(5 * ROOM))
+    assert sorted(set(rooms)) == [ROOM, 2 * ROOM, 4 * ROOM, 8 * ROOM]
+
+
+def test_one_line_of_descent_writes_into_one_buffer() -> None:
+    first = append(fresh(), 1)
+    second = append(first, 2)
+    assert second.buffer is first.buffer
+
+
+def test_a_second_line_of_descent_moves_to_a_buffer_of_its_own() -> None:
+    parent = append(fresh(), 1)
+    one, other = append(parent, 2), append(parent, 3)
+    assert one.buffer is parent.buffer
+    assert other.buffer is not parent.buffer
+    assert (held(parent), held(one), held(other)) == ([1], [1, 2], [1, 3])
+
+
+def test_a_full_cache_can_be_selected_and_extended() -> None:
+    full = append(fresh(), *range(ROOM))
+    picked = append(full.select(torch.tensor([1])), 99)
+    assert held(picked) == [*range(ROOM), 99]
+    assert held(full) == list(range(ROOM))
+
+
+def test_selecting_copies_rows_in_order() -> None:
+    cache = KeyValues.empty(3, 1, 1, torch.zeros(()))
+    keys = torch.arange(3.0).reshape(3, 1, 1, 1)
+    picked = cache.append(keys, -keys).select(torch.tensor([2, 0]))
+    assert picked.keys.flatten().tolist() == [2, 0]
+    assert picked.buffer is not cache.buffer

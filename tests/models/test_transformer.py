@@ -1,0 +1,261 @@
+"""The Transformer against the paper: size, causality, cache, positions."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from jumok.config import TransformerConfig
+from jumok.models.build import build_model
+from jumok.models.cache import ROOM
+from jumok.models.transformer import TransformerSeq2Seq
+from jumok.nn.attention import MergedProjection, SplitProjection
+from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+
+TINY = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0}
+
+
+def count(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def formula(config: TransformerConfig, vocab: int) -> int:
+    """Parameters of a tied, post-norm Transformer with one shared vocabulary."""
+    D, F = config.width, config.feedforward
+    attention = 4 * (D * D + D)  # W_Q, W_K, W_V, W_O and a bias each
+    feedforward = D * F + F + F * D + D
+    norm = 2 * D
+    encoder_layer = attention + feedforward + 2 * norm
+    decoder_layer = 2 * attention + feedforward + 3 * norm
+    return vocab * D + config.encoder_layers * encoder_layer + config.decoder_layers * decoder_layer
+
+
+def test_the_defaults_are_the_papers_base_model_and_its_size_the_formula() -> None:
+    """Row 8: 6 + 6 layers, 512, 8 heads, 2048; 63 million parameters with the paper's 37,000 pieces."""
+    base = TransformerConfig()
+    sizes = (base.encoder_layers, base.decoder_layers, base.width, base.heads, base.feedforward)
+    assert sizes == (6, 6, 512, 8, 2048)
+    assert (base.norm, base.positions, base.tied) == ("post", "sinusoidal", True)
+    with torch.device("meta"):
+        model = build_model(base, 37_000, 37_000, shared=True)
+    assert count(model) == formula(base, 37_000) == 63_082_496
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    heads=st.integers(1, 4),
+    head_width=st.integers(1, 4),
+    feedforward=st.integers(1, 9),
+    layers=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    projection=st.sampled_from(["merged", "split"]),
+)
+def test_any_size_has_as_many_parameters_as_the_formula(
+    heads: int, head_width: int, feedforward: int, layers: tuple[int, int], projection: str
+) -> None:
+    config = TransformerConfig(
+        heads=heads,
+        width=2 * heads * head_width,
+        feedforward=feedforward,
+        encoder_layers=layers[0],
+        decoder_layers=layers[1],
+        projection=projection,
+    )
+    assert count(build_model(config, 11, 11, shared=True)) == formula(config, 11)
+
+
+def test_cross_attention_sees_all_of_the_source(bench: Any, transformer_config: TransformerConfig) -> None:
+    """Row 9: every source state reaches the first target position."""
+    model, batch = bench.model(transformer_config), bench.batch([6], 1)
+    memory = model.encode(batch.source, batch.source_mask)
+    states = memory.states.detach().requires_grad_()
+    logits = model.decode(batch.target_in, type(memory)(states, memory.mask))
+    (gradient,) = torch.autograd.grad(logits.square().sum(), states)
+    assert (gradient.abs().amax(dim=-1) > 0).all()
+
+
+def test_masked_self_attention_never_looks_ahead(bench: Any, transformer_config: TransformerConfig) -> None:
+    model, batch = bench.model(transformer_config), bench.batch([4], 5)
+    kept: list[tuple[str, int, Any]] = []
+    memory = model.encode(batch.source, batch.source_mask)
+    model.decode(batch.target_in, memory, lambda *one: kept.append(one))
+    kinds = [(kind, layer) for kind, layer, _ in kept]
+    assert kinds == [("dec_self", 0), ("cross", 0), ("dec_self", 1), ("cross", 1)]
+    for kind, _, stages in kept:
+        if kind == "dec_self":
+            assert not stages.weights.triu(1).any()
+            assert (stages.weights[..., 0] > 0).all()
+
+
+def test_the_encoder_records_its_own_attention(bench: Any, transformer_config: TransformerConfig) -> None:
+    model, batch = bench.model(transformer_config), bench.batch([4, 2], 1)
+    kept: list[tuple[str, int, Any]] = []
+    model.encode(batch.source, batch.source_mask, lambda *one: kept.append(one))
+    assert [(kind, layer) for kind, layer, _ in kept] == [("enc_self", 0), ("enc_self", 1)]
+    assert not kept[0][2].weights[1, :, :, 2:].any()
+
+
+def test_cached_steps_equal_the_uncached_pass_past_the_first_buffer(
+    bench: Any, transformer_config: TransformerConfig
+) -> None:
+    """Row 10: within 1e-5, also after the cache has grown more than once."""
+    model, batch = bench.model(transformer_config), bench.batch([3, 6], 2 * ROOM + 5)
+    with torch.inference_mode():
+        memory = model.encode(batch.source, batch.source_mask)
+        uncached = model.decode(batch.target_in, memory)
+        cached = bench.step_by_step(model, batch.target_in, memory)
+    torch.testing.assert_close(cached, uncached, atol=1e-5, rtol=1e-5)
+
+
+def test_a_step_projects_one_position_and_never_the_source_again(
+    bench: Any, transformer_config: TransformerConfig
+) -> None:
+    """Row 10: nothing is computed twice."""
+    model, batch = bench.model(transformer_config), bench.batch([6], 12)
+    seen: dict[str, list[int]] = {}
+    for name, module in model.decoder.named_modules():
+        if isinstance(module, MergedProjection | SplitProjection | nn.LayerNorm):
+            module.register_forward_pre_hook(
+                lambda _, args, name=name: seen.setdefault(name, []).append(args[0].shape[1])
+            )
+    with torch.inference_mode():
+        state = model.start(model.encode(batch.source, batch.source_mask))
+        at_start = {name for name in seen if "project_memory" in name}
+        assert len(at_start) == transformer_config.decoder_layers
+        assert all(seen[name] == [6] for name in at_start)
+        seen.clear()
+        for token in batch.target_in.unbind(dim=1):
+            _, state = model.step(token, state)
+    assert not any("project_memory" in name for name in seen)
+    assert all(lengths == [1] * 12 for lengths in seen.values())
+    assert len(seen) == 5 * transformer_config.decoder_layers  # two projections and three norms a layer
+
+
+def test_the_cost_of_a_step_grows_by_one_more_key_only(bench: Any) -> None:
+    """Row 10: all that grows with the position is the product with one more key and one more value."""
+    D, layers = TINY["width"], TINY["decoder_layers"]
+    model, batch = bench.model(TransformerConfig(**TINY)), bench.batch([6], 40)
+    costs = []
+    with torch.inference_mode():
+        state = model.start(model.encode(batch.source, batch.source_mask))
+        for token in batch.target_in.unbind(dim=1):
+            with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+                _, state = model.step(token, state)
+            costs.append(counter.get_total_flops())
+    growth = {later - earlier for earlier, later in zip(costs, costs[1:], strict=False)}
+    assert growth == {layers * 2 * 2 * D}  # q·k and weight·v, a multiply and an add each
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_merged_and_split_models_with_the_same_weights_are_equal(bench: Any, norm: str) -> None:
+    """Row 6, for the whole model: outputs and gradients."""
+    merged = bench.model(TransformerConfig(**TINY, norm=norm))
+    split = bench.model(TransformerConfig(**TINY, norm=norm, projection="split"), seed=1)
+    others = {
+        name: value for name, value in merged.state_dict().items() if name in dict(split.named_parameters())
+    }
+    split.load_state_dict(others, strict=False)
+    pairs = []
+    for name, module in split.named_modules():
+        if isinstance(module, SplitProjection):
+            module.load_merged(merged.get_submodule(name))
+            pairs.append((merged.get_submodule(name), module))
+    assert len(pairs) == 2 + 2 * 3
+    batch = bench.batch([4, 2], 3)
+    logits = [model(batch.source, batch.source_mask, batch.target_in) for model in (merged, split)]
+    torch.testing.assert_close(logits[0], logits[1])
+    for one in logits:
+        one.square().sum().backward()
+    for whole, parts in pairs:
+        shape = (*parts.weight.shape[:2], parts.weight.shape[3], parts.weight.shape[2])
+        torch.testing.assert_close(
+            whole.linear.weight.grad.view(shape).mT, parts.weight.grad, atol=1e-4, rtol=1e-4
+        )
+
+
+def permuted_difference(bench: Any, positions: str) -> float:
+    """How far encoding a permuted source is from the permuted encoding of the source."""
+    model, batch = bench.model(TransformerConfig(**TINY, positions=positions)), bench.batch([7], 1)
+    order = torch.tensor([3, 6, 0, 5, 1, 4, 2])
+    with torch.inference_mode():
+        straight = model.encode(batch.source, batch.source_mask).states[:, order]
+        permuted = model.encode(batch.source[:, order], batch.source_mask).states
+    return (straight - permuted).abs().max().item()
+
+
+def test_without_positions_the_encoder_is_permutation_equivariant(bench: Any) -> None:
+    """Row 11: attention alone sees a bag of tokens."""
+    assert permuted_difference(bench, "none") < 1e-5
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_with_positions_the_encoder_knows_the_order(bench: Any, positions: str) -> None:
+    assert permuted_difference(bench, positions) > 1e-2
+
+
+def test_learned_positions_refuse_a_longer_source_target_or_step(bench: Any) -> None:
+    model = bench.model(TransformerConfig(**TINY, positions="learned", max_positions=4))
+    fits, long = bench.batch([4], 4), bench.batch([5], 5)
+    message = "position 4 has no learned row: the table ends at 4"
+    memory = model.encode(fits.source, fits.source_mask)
+    model.decode(fits.target_in, memory)
+    with pytest.raises(LookupError, match=message):
+        model.encode(long.source, long.source_mask)
+    with pytest.raises(LookupError, match=message):
+        model.decode(long.target_in, memory)
+    with pytest.raises(LookupError, match=message):
+        bench.step_by_step(model, long.target_in, memory)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "none"])
+def test_other_positions_work_past_any_length(bench: Any, positions: str) -> None:
+    model, batch = (
+        bench.model(TransformerConfig(**TINY, positions=positions, max_positions=4)),
+        bench.batch([90], 90),
+    )
+    assert model(batch.source, batch.source_mask, batch.target_in).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("positions", "kind"),
+    [
+        ("sinusoidal", SinusoidalPositions),
+        ("learned", LearnedPositions),
+        ("rotary", NoPositions),
+        ("none", NoPositions),
+    ],
+)
+def test_each_kind_of_positions_has_its_module(positions: str, kind: type[nn.Module]) -> None:
+    model = TransformerSeq2Seq(TransformerConfig(**TINY, positions=positions), 9, 9, shared=True)
+    assert isinstance(model.source_positions, kind)
+    assert isinstance(model.target_positions, kind)
+
+
+def test_a_bias_of_the_keys_changes_nothing_and_so_gets_no_gradient(bench: Any) -> None:
+    """It adds the same number to all scores of a query, which the softmax ignores."""
+    model, batch = bench.model(TransformerConfig(**TINY)).train(), bench.batch([5], 4)
+    model(batch.source, batch.source_mask, batch.target_in).square().sum().backward()
+    query, key, value = model.encoder[0].attention.project.linear.bias.grad.chunk(3)
+    assert key.abs().max() < 1e-5 < min(query.abs().max(), value.abs().max())
+
+
+def test_pre_norm_ends_with_a_norm_of_its_own() -> None:
+    pre, post = (
+        TransformerSeq2Seq(TransformerConfig(**TINY, norm=norm), 9, 9, shared=True)
+        for norm in ("pre", "post")
+    )
+    assert isinstance(pre.decoder_norm, nn.LayerNorm)
+    assert isinstance(pre.encoder_norm, nn.LayerNorm)
+    assert count(pre) - count(post) == 2 * 2 * TINY["width"]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_encoder_ends_normalised(bench: Any, norm: str) -> None:
+    model, batch = bench.model(TransformerConfig(**TINY, norm=norm)), bench.batch([6], 1)
+    states = model.encode(batch.source, batch.source_mask).states
+    torch.testing.assert_close(states.mean(dim=-1), torch.zeros(1, 6), atol=1e-5, rtol=0)
+    torch.testing.assert_close(states.var(dim=-1, correction=0), torch.ones(1, 6), atol=1e-3, rtol=0)

@@ -1,0 +1,126 @@
+"""Stopping anywhere and going on equals never having stopped, bit for bit."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.conftest import tiny_settings
+
+from jumok.config import ARCHS
+from jumok.manifest import checkpoint_folders
+
+KILLS = 12  # for each architecture
+
+
+def train_in_child(given: dict[str, Any], out: str, stop_at: int | None) -> None:
+    """Runs in a process of its own, so that it can be killed; may be asked to stop after a step."""
+    import torch
+
+    from jumok.run.train import Request, Watch, run
+
+    torch.set_num_threads(1)
+    steps = [0]
+    watch = Watch(
+        on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
+        interrupted=lambda: steps[-1] == stop_at,
+    )
+    run(Request(given=given, out=Path(out), device="cpu"), watch)
+
+
+def start(given: dict[str, Any], out: Path, stop_at: int | None = None) -> Any:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["jumok.run.train"])
+    child = context.Process(target=train_in_child, args=(given, str(out), stop_at))
+    child.start()
+    return child
+
+
+def finish(given: dict[str, Any], out: Path, stop_at: int | None = None) -> None:
+    child = start(given, out, stop_at)
+    child.join(120)
+    assert child.exitcode == 0
+
+
+def losses(out: Path) -> dict[int, tuple[str, str]]:
+    """Loss and gradient norm of each step in full digits; the newest entry of a step counts."""
+    found = {}
+    for line in (out / "metrics.jsonl").read_bytes().split(b"\n"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # cut short by a kill
+        if event["type"] == "train":
+            found[event["step"]] = (repr(event["loss"]), repr(event["grad_norm"]))
+    return found
+
+
+def last_weights(out: Path) -> dict[str, str]:
+    """Hashes of the newest checkpoint's weights and optimiser."""
+    folder = next(iter(checkpoint_folders(out).values()))
+    return {
+        name: sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("model.safetensors", "optimizer.safetensors")
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_run_killed_at_random_moments_ends_with_the_weights_of_an_unbroken_one(
+    arch: str, corpus: Path, tmp_path: Path
+) -> None:
+    given = tiny_settings(arch, corpus) | {"training.max_steps": 400, "training.patience": 0}
+    finish(given, tmp_path / "whole")
+
+    draw, kills, began = random.Random(arch), 0, time.monotonic()
+    while kills < KILLS and time.monotonic() - began < 300:
+        child = start(given, tmp_path / "broken")
+        seen = progress_of(tmp_path / "broken")
+        while child.is_alive() and progress_of(tmp_path / "broken") <= seen:
+            time.sleep(0.002)  # at least one event more than before, so that the run gets somewhere
+        time.sleep(draw.uniform(0, 0.12))
+        if child.is_alive():
+            os.kill(child.pid, signal.SIGKILL)
+            kills += 1
+        child.join(60)
+        if child.exitcode == 0:
+            break
+    assert kills == KILLS, "the run ended before it was killed often enough: raise training.max_steps"
+    finish(given, tmp_path / "broken")
+
+    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    assert last_weights(tmp_path / "broken") == last_weights(tmp_path / "whole")
+    assert not [one.name for one in (tmp_path / "broken" / "checkpoints").iterdir() if "tmp" in one.name]
+
+
+def progress_of(out: Path) -> int:
+    metrics = out / "metrics.jsonl"
+    return metrics.stat().st_size if metrics.exists() else 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"training.ema": 0.9},
+        {"training.optimizer": "muon"},
+        {"training.optimizer": "sgd"},
+        {"training.accumulate": 3},
+        {"training.teacher_forcing": 0.5},
+    ],
+    ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
+)
+def test_every_kind_of_training_resumes_exactly(change: dict[str, Any], corpus: Path, tmp_path: Path) -> None:
+    given = tiny_settings("transformer", corpus) | change
+    finish(given, tmp_path / "whole")
+    finish(given, tmp_path / "broken", stop_at=23)
+    finish(given, tmp_path / "broken")
+    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    assert last_weights(tmp_path / "broken") == last_weights(tmp_path / "whole")
