@@ -180,6 +180,7 @@ class Checkpoints:
                 log.warning("%s is damaged (%s); an older checkpoint is used", folder, "; ".join(faults))
                 self._damaged.add(step)
             else:
+                self._damaged.discard(step)  # someone may have repaired it
                 yield Checkpoint(folder, step)
 
     def _tidy(self) -> None:

@@ -114,7 +114,7 @@ def bytes_left(*written_so_far: bytes, room: int = 9) -> list[set[int]]:
     rows = Rows.start([room] * R, torch.device("cpu"))
     for column in zip(*written_so_far, strict=True):
         rows = rows.grow(torch.tensor(column) + FIRST_BYTE, torch.zeros(R))
-    kept = whole_characters(torch.zeros(R, size), rows)[:, FIRST_BYTE : FIRST_BYTE + 256]
+    kept = whole_characters()(torch.zeros(R, size), rows)[:, FIRST_BYTE : FIRST_BYTE + 256]
     return [set((row > -torch.inf).nonzero().squeeze(1).tolist()) for row in kept]
 
 
@@ -141,7 +141,7 @@ def test_random_bytes_are_always_text(seed, length) -> None:
     torch.manual_seed(seed)
     rows, limits = Rows.start([length] * 8, torch.device("cpu")), range(length)
     for _ in limits:
-        kept = whole_characters(torch.randn(8, FIRST_BYTE + 256) + torch.arange(260) / 100, rows)
+        kept = whole_characters()(torch.randn(8, FIRST_BYTE + 256) + torch.arange(260) / 100, rows)
         rows = rows.grow(kept[:, FIRST_BYTE:].argmax(dim=1) + FIRST_BYTE, torch.zeros(8))
     for tokens in rows.tokens.tolist():
         bytes(token - FIRST_BYTE for token in tokens).decode("utf-8", errors="strict")

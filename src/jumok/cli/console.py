@@ -61,11 +61,12 @@ def progress_display(*, quiet: bool = False) -> Iterator[Progress]:
 
 @contextmanager
 def live_bars() -> Iterator[Progress]:
-    """One bar per kind of work, with rate and remaining time."""
+    """One bar per kind of work while it lasts, with elapsed and remaining time."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
+        TaskID,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -75,17 +76,25 @@ def live_bars() -> Iterator[Progress]:
     )
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Bars(
+    bars = Bars(
         *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
-    ) as bars:
-        tasks: dict[str, object] = {}
+    )
+    tasks: dict[str, TaskID] = {}
 
-        def report(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+    def report(what: str, done: int, total: int | None) -> None:
+        if what not in tasks:
+            bars.start()
+            tasks[what] = bars.add_task(what, total=total)
+        bars.update(tasks[what], completed=done, total=total)
+        if total is not None and done >= total:
+            bars.remove_task(tasks.pop(what))
+        if not tasks:
+            bars.stop()  # the terminal belongs to others, such as the training panel
 
+    try:
         yield report
+    finally:
+        bars.stop()
 
 
 class PlainLines:

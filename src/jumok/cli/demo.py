@@ -29,7 +29,7 @@ NAMES = {
 @click.option("--time-limit", default="", metavar="20s", help="Train each model this long.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the table.")
-def demo(out: str, time_limit: str, as_json: bool, quiet: bool) -> None:
+def demo(out: str, time_limit: str, *, as_json: bool, quiet: bool) -> None:
     """Train the three generations on written dates in 20 languages, and see what attention changes.
 
     Takes about four minutes on two CPU cores. Run again to see the result at once.

@@ -22,8 +22,18 @@ COMMANDS = {
 }
 
 
+class ClosedPipe(Exception):  # noqa: N818
+    """Whoever read our output has gone away. Not an OSError: click would take that for a failure."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in `jumok.cli.<name>` under the same name."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ClosedPipe from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -64,7 +74,8 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command; turn our errors into a few lines and an exit code."""
-    # A user's mistake gets a sentence, never a traceback; --debug in the environment brings it back.
+    # A user's mistake gets a sentence, never a traceback; JUMOK_DEBUG in the environment brings it back.
+    open_closed_streams()
     try:
         code = cli.main(args=args, standalone_mode=False)
         flush(sys.stdout)
@@ -79,9 +90,8 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(128 + signal.SIGINT)
-    except BrokenPipeError:
-        # The reader went away (`| head`): nothing is wrong, and Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ClosedPipe, BrokenPipeError):
+        drop_output()  # the reader went away (`| head`): nothing is wrong
         sys.exit(0)
     except Exception as error:
         sys.exit(report(error))
@@ -97,7 +107,30 @@ def report(error: Exception) -> int:
         for line in rest:
             click.echo(line, err=True)
         return error.exit_code
+    if isinstance(error, OSError) and not os.environ.get("JUMOK_DEBUG"):
+        drop_output()
+        click.echo(f"error: {error.strerror or error}", err=True)
+        if error.filename:
+            click.echo(f"  {error.filename}", err=True)
+        return 1
     raise error
+
+
+def open_closed_streams() -> None:
+    """Started with a stream closed (`>&-`), Python has None in its place: it reads and writes nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def drop_output() -> None:
+    """Send what is still in the buffers to nowhere, so that Python does not complain at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
 
 
 def flush(stream: Any) -> None:

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
+import click
+
 from jumok.errors import ConfigError, RunError
 
 
@@ -21,8 +23,13 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
     there before stays. Devices and pipes are written as they are.
     """
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # The reader went away (`| head`): nothing is wrong, and Python must not complain at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(0) from None
         return
     place = Path(path).resolve()
     if place.is_dir():

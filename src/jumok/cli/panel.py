@@ -1,6 +1,7 @@
 """A training run as people watch it: one live panel on a terminal, plain lines in a log."""
 
 import time
+from math import isfinite
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -62,7 +63,8 @@ class Panel:
         match event["type"]:
             case "train":
                 self.train = dict(event)
-                self.losses.append(event["loss"])
+                if isfinite(event["loss"]):
+                    self.losses.append(event["loss"])
             case "valid":
                 self.valid = dict(event)
         if self.quiet:
@@ -72,11 +74,13 @@ class Panel:
                 say(line)
         elif event["type"] == "notice":
             self.live.console.print(f"note  {event['message']}")
-        elif time.monotonic() - self.drawn > REFRESH or event["type"] == "valid":
+        elif time.monotonic() - self.drawn > REFRESH or event["type"] in ("valid", "end"):
             from rich.text import Text
 
             self.drawn = time.monotonic()
             self.live.update(Text("\n".join(self.lines())), refresh=True)
+        if event["type"] == "end":
+            self.close()
 
     def lines(self) -> list[str]:
         """The panel: progress, the last figures, the last look at the validation set."""
@@ -147,9 +151,8 @@ def figures_line(event: Any, losses: list[float]) -> str:
 def valid_lines(event: Any) -> list[str]:
     names = (("bleu", "BLEU"), ("chrf", "chrF"), ("exact", "exact"))
     scores = "   ".join(f"{label} {event[key]:.1f}" for key, label in names if event.get(key) is not None)
-    rows = [
-        f"valid @{event['step']:,}   loss {event['loss']:.3f}   {scores}{'   best ✓' if event.get('best') else ''}"
-    ]
+    best = "   best ✓" if event.get("best") else ""
+    rows = [f"valid @{event['step']:,}   loss {event['loss']:.3f}   {scores}{best}"]
     for sample in (event.get("samples") or [])[:2]:
         rows += [
             f"  src  {sample['src'][:100]}",
@@ -163,7 +166,7 @@ def spark(values: list[float], width: int = 16) -> str:
     """The last values as small bars."""
     if len(values) > width:  # spread over the whole run
         values = [values[round(i * (len(values) - 1) / (width - 1))] for i in range(width)]
-    low, high = min(values), max(values)
+    low, high = min(values, default=0.0), max(values, default=0.0)
     return "".join(BARS[round((value - low) / (high - low or 1) * 7)] for value in values)
 
 

@@ -12,7 +12,7 @@ from jumok.cli.console import duration, progress_display, say, stderr_is_live
 
 if TYPE_CHECKING:
     from jumok.run.plan import Plan
-    from jumok.run.train import Started, TrainedRun
+    from jumok.run.train import TrainedRun
 
 EXAMPLES = """\b
 Examples:
@@ -56,6 +56,7 @@ def train(
     out: str,
     time_limit: str,
     max_steps: int | None,
+    *,
     fresh: bool,
     allow_data_change: bool,
     device: str | None,
@@ -78,12 +79,12 @@ def train(
         "data.valid_target": valid_target,
         "model.arch": arch,
         "training.time_limit": seconds(time_limit) if time_limit else "",
-        "training.max_steps": max_steps or "",
+        "training.max_steps": "" if max_steps is None else max_steps,
     }
     layers = gather(options, size, files, words)
     given = {key: value for key, (value, _) in layers.items()}
     if print_config:
-        click.echo(printed_config(layers))
+        click.echo(printed_config(layers, device))
         return
     from jumok.cli.panel import Panel
     from jumok.run.train import Request, Watch, default_folder, run
@@ -131,7 +132,7 @@ def gather(
     from_files = [(path, read_toml(path)) for path in files]
     environment = read_environment()
     arch = chosen.get("model.arch") or options["model.arch"] or environment.get("model.arch")
-    for _, flat in from_files:
+    for _, flat in reversed(from_files):
         arch = arch or flat.get("model.arch")
     if size:
         layers |= {
@@ -145,30 +146,33 @@ def gather(
     return layers
 
 
-def printed_config(layers: dict[str, tuple[Any, str]]) -> str:
-    """Every setting, its value and where it comes from; open ones are left to the plan."""
+def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> str:
+    """Every setting, its value and where it comes from, as TOML; without data there is no plan yet."""
     import json
 
     from jumok.settings import config_to_dict, flatten, nest, parse_config
 
     given = {key: value for key, (value, _) in layers.items()}
-    config = parse_config(nest(given), "your settings")
+    origins = {key: origin for key, (_, origin) in layers.items()}
+    if given.keys() & {"data.source", "data.name"}:
+        plan = dry_plan(given, device)
+        config = plan.config
+        origins |= {choice.key: f"plan: {choice.reason}" for choice in plan.choices}
+    else:
+        config = parse_config(nest(given), "your settings")
     rows = []
     for key, value in flatten(config_to_dict(config)).items():
-        origin = layers[key][1] if key in layers else "default; the plan may choose"
-        rows.append(f"{key} = {json.dumps(value, ensure_ascii=False)}  # {origin}")
+        rows.append(f"{key} = {json.dumps(value, ensure_ascii=False)}  # {origins.get(key, 'default')}")
     return "\n".join(rows)
 
 
 def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
     from jumok.run.machine import look_at_machine
-    from jumok.run.plan import make_plan
+    from jumok.run.plan import check_given, make_plan
     from jumok.run.prepare import open_corpora
     from jumok.run.survey import check_enough, survey
-    from jumok.settings import nest, parse_config
 
-    data = {key: value for key, value in given.items() if key.startswith("data.")}
-    corpora = open_corpora(parse_config(nest(data), "your settings"))
+    corpora = open_corpora(check_given(given))
     found = survey(corpora.train)
     check_enough(found, corpora.train.name)
     return make_plan(given, found, look_at_machine(device))
@@ -192,7 +196,7 @@ def show_end(done: "TrainedRun") -> None:
         "time_limit": "the time is up",
         "no_better": "it no longer improves",
     }
-    score = "" if done.score is None else f" · best {done.config.training.metric} {done.score:.2f}"
+    score = "" if done.score is None else f" · best {done.config.training.metric} {abs(done.score):.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     say(f'next: jumok translate -m {done.folder} "…"')
 

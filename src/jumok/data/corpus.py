@@ -16,9 +16,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class Corpus:
         digest = hashlib.sha256()
         for path in filter(None, (self.source, self.target)):
             digest.update(b"\0")  # a line moved from one file to the other is a change
-            with _open_bytes(path) as file:
+            with open_bytes(path) as file:
                 for block in iter(lambda: file.read(BLOCK), b""):  # noqa: B023
                     digest.update(block)
         return digest.hexdigest()
@@ -80,7 +81,7 @@ class Corpus:
         return _read_file((self.source, self.target)[side], self._shown()[side], self.encoding_errors)
 
     def _together(self) -> Iterator[Pair]:
-        split = _split_json if _kind(self.source) == ".jsonl" else _split_tsv
+        split = split_json if kind_of(self.source) == ".jsonl" else split_tsv
         for number, line in enumerate(self._lines(0), start=1):
             yield split(line, f"{self._shown()[0]}:{number}")
 
@@ -128,7 +129,7 @@ def open_corpus(source: str, target: str = "", *, encoding_errors: Errors = "str
         )
     source_path, source_name = _settle(source, both_sides=not target)
     target_path, target_name = _settle(target, both_sides=False) if target else ("", "")
-    if not target and not _kind(source_path):
+    if not target and not kind_of(source_path):
         raise ConfigError(
             f"{source} is one file, and its name does not say how it holds both sides",
             hint="give the target file too, or a file that ends in .tsv or .jsonl (or .tsv.gz, .jsonl.gz)",
@@ -142,7 +143,7 @@ def read_lines(path: str | Path, *, encoding_errors: Errors = "strict") -> Itera
     return _read_file(str(path), STDIN if str(path) == "-" else str(path), encoding_errors)
 
 
-def _kind(path: str) -> str:
+def kind_of(path: str) -> str:
     """How a file with both sides is written, by its name: ".tsv", ".jsonl" or "" for neither."""
     suffix = Path(path.removesuffix(".gz")).suffix.lower()
     return {".tsv": ".tsv", ".jsonl": ".jsonl", ".ndjson": ".jsonl"}.get(suffix, "")
@@ -150,11 +151,11 @@ def _kind(path: str) -> str:
 
 def _settle(path: str, *, both_sides: bool) -> Pair:
     """A path that can be read again, and what to call it if it is only a copy of what came through a pipe."""
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         if path != "-" and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return path, ""
         head = file.read(1)
-        kind = _kind(path) or (".jsonl" if head == b"{" else ".tsv") if both_sides else ""
+        kind = kind_of(path) or (".jsonl" if head == b"{" else ".tsv") if both_sides else ""
         ending = kind + (".gz" if path.endswith(".gz") else "")
         handle, copy = tempfile.mkstemp(prefix="jumok-", suffix=ending)
         atexit.register(_forget, copy)
@@ -169,7 +170,7 @@ def _forget(path: str) -> None:
         os.unlink(path)
 
 
-def _split_tsv(line: str, where: str) -> Pair:
+def split_tsv(line: str, where: str) -> Pair:
     columns = line.split("\t")
     if len(columns) != 2:
         raise DataError(
@@ -181,7 +182,7 @@ def _split_tsv(line: str, where: str) -> Pair:
     return columns[0], columns[1]
 
 
-def _split_json(line: str, where: str) -> Pair:
+def split_json(line: str, where: str) -> Pair:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -221,13 +222,17 @@ def _nul(where: str) -> DataError:
 
 
 def _read_file(path: str, name: str, errors: Errors) -> Iterator[str]:
-    with _open_bytes(path) as file:
-        blocks = _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read(BLOCK), b"")
-        yield from _decoded(blocks, name, errors)
+    with open_bytes(path) as file:
+        yield from _decoded(blocks_of(file, path, name), name, errors)
+
+
+def blocks_of(file: BufferedReader, path: str, name: str) -> Iterator[bytes]:
+    """The file's bytes, unpacked by name; from a pipe what there is, without waiting for a full block."""
+    return _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read1(BLOCK), b"")
 
 
 @contextmanager
-def _open_bytes(path: str) -> Iterator[BinaryIO]:
+def open_bytes(path: str) -> Iterator[BufferedReader]:
     """The bytes of a file or of standard input, or an error that says what stands at that path."""
     if path == "-":
         yield sys.stdin.buffer
@@ -267,7 +272,7 @@ def _neighbour(path: str) -> str:
     return hint if hint.startswith("did you mean") else "check the path"
 
 
-def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
+def _unpacked(file: name: str) -> Iterator[bytes]:
     """Blocks of the unpacked bytes; refuses a file that is damaged, cut short, or grows without measure."""
     size, unpacked = 0, gzip.GzipFile(fileobj=file)
     limit = max(GZIP_FREE, GZIP_RATIO * os.fstat(file.fileno()).st_size)
@@ -294,15 +299,15 @@ def _decoded(blocks: Iterator[bytes], name: str, errors: Errors) -> Iterator[str
     number, rest, start = 0, b"", True
     for block in blocks:
         if start:
-            _check_head(block, name)
+            check_head(block, name)
             block, start = block.removeprefix(b"\xef\xbb\xbf"), False
         whole, newline, tail = block.rpartition(b"\n")
         if not newline:
             rest += block
-            _check_line(len(rest), name, number)
+            check_line(len(rest), name, number)
             continue
         whole = rest + whole
-        _check_line(whole.find(b"\n") if b"\n" in whole else len(whole), name, number)
+        check_line(whole.find(b"\n") if b"\n" in whole else len(whole), name, number)
         lines = _decode(whole, name, number, errors)
         yield from lines
         number, rest = number + len(lines), tail
@@ -323,14 +328,15 @@ def _decode(data: bytes, name: str, number: int, errors: Errors) -> list[str]:
         raise DataError(
             f"byte 0x{data[error.start]:02X} is not UTF-8",
             where=f"{name}:{line}:{byte}",
-            hint="convert the file to UTF-8, or read on with --encoding-errors replace",
+            hint="convert the file to UTF-8; or read on past such bytes: --errors replace, and in training "
+            "--set data.encoding_errors=replace",
             code="bad_utf8",
         ) from None
     lines = text.split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-def _check_line(length: int, name: str, number: int) -> None:
+def check_line(length: int, name: str, number: int) -> None:
     if length > MAX_LINE:
         raise DataError(
             f"the line has more than {MAX_LINE:,} bytes",
@@ -340,7 +346,7 @@ def _check_line(length: int, name: str, number: int) -> None:
         )
 
 
-def _check_head(block: bytes, name: str) -> None:
+def check_head(block: bytes, name: str) -> None:
     """Name the usual reasons why a file is not UTF-8 from its first line on."""
     if block.startswith((b"\xff\xfe", b"\xfe\xff")):
         hint = "convert it: iconv -f UTF-16 -t UTF-8"

@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.corpus import (
-    BLOCK,
     Corpus,
-    _check_head,
-    _check_line,
-    _kind,
-    _open_bytes,
-    _split_json,
-    _split_tsv,
-    _unpacked,
+    blocks_of,
+    check_head,
+    check_line,
+    kind_of,
+    open_bytes,
+    split_json,
+    split_tsv,
 )
 from jumok.errors import DataError
 
@@ -54,7 +53,7 @@ def form_of(corpus: Corpus) -> Form:
     """How the corpus is written down."""
     if corpus.target:
         return "lines"
-    return "jsonl" if _kind(corpus.source) == ".jsonl" else "tsv"
+    return "jsonl" if kind_of(corpus.source) == ".jsonl" else "tsv"
 
 
 def names_of(corpus: Corpus) -> tuple[str, str]:
@@ -71,16 +70,16 @@ def line_lengths(corpus: Corpus, side: int) -> NDArray[np.int32]:
 def raw_lines(path: str, name: str) -> Iterator[bytes]:
     """The lines of a file before decoding, split at newlines only, without the marks of other systems."""
     number, rest, start = 0, b"", True
-    with _open_bytes(path) as file:
-        blocks = _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read(BLOCK), b"")
+    with open_bytes(path) as file:
+        blocks = blocks_of(file, path, name)
         for block in blocks:
             if start:
-                _check_head(block, name)
+                check_head(block, name)
                 block, start = block.removeprefix(b"\xef\xbb\xbf"), False
             *lines, rest = (rest + block).split(b"\n")
             yield from (line.removesuffix(b"\r") for line in lines)
             number += len(lines)
-            _check_line(len(rest), name, number)
+            check_line(len(rest), name, number)
         if rest:
             yield rest.removesuffix(b"\r")
 
@@ -109,7 +108,7 @@ def _parallel_rows(corpus: Corpus) -> Iterator[Row]:
 
 def _joint_rows(corpus: Corpus) -> Iterator[Row]:
     name = names_of(corpus)[0]
-    split = _split_json if form_of(corpus) == "jsonl" else _split_tsv
+    split = split_json if form_of(corpus) == "jsonl" else split_tsv
     for number, raw in enumerate(raw_lines(corpus.source, name), start=1):
         text, fault = _decoded(raw)
         if fault:

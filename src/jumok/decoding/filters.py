@@ -19,6 +19,13 @@ FIRST_BYTE = 4
 """The id of byte 0; the other 255 follow."""
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
+SECOND_BYTES = {
+    0xE0: range(0xA0, 0xC0),
+    0xED: range(0x80, 0xA0),
+    0xF0: range(0x90, 0xC0),
+    0xF4: range(0x80, 0x90),
+}
+"""First bytes after which not every continuation byte may follow."""
 
 
 @dataclass(frozen=True)
@@ -101,21 +108,28 @@ def forbid(ids: Sequence[int]) -> Filter:
     return keep
 
 
-def whole_characters(log_probs: Tensor, rows: Rows) -> Tensor:
-    """Bytes come together as characters of UTF-8 (RFC 3629), and none is begun that would not be finished."""
+def whole_characters(never: Sequence[int] = ()) -> Filter:
+    """Bytes come together as characters of UTF-8 (RFC 3629), and none is begun that would not be finished.
+
+    The ids in `never` are not produced either.
+    """
     strays = [FIRST_BYTE + byte for byte in (*range(0x80, 0xC2), *range(0xF5, 0x100))]
-    kept = forbid(strays)(log_probs, rows)
-    for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
-        too_late = (rows.room < length).nonzero().squeeze(1)
-        if len(too_late):
-            kept[too_late, FIRST_BYTE + first : FIRST_BYTE + last + 1] = -torch.inf
-    recent = rows.tokens[:, -(CHARACTER - 1) :] - FIRST_BYTE
-    for row in ((recent >= 0x80) & (recent < 0x100)).any(dim=1).nonzero().squeeze(1).tolist():
-        if (following := _next_bytes(recent[row].tolist())) is not None:
-            places = slice(FIRST_BYTE + following.start, FIRST_BYTE + following.stop)
-            kept[row] = -torch.inf
-            kept[row, places] = log_probs[row, places]
-    return kept
+    between = forbid([*never, *strays])
+
+    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+        kept = between(log_probs, rows)
+        if rows.room.min() < CHARACTER:
+            for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
+                kept[rows.room < length, FIRST_BYTE + first : FIRST_BYTE + last + 1] = -torch.inf
+        recent = rows.tokens[:, -(CHARACTER - 1) :] - FIRST_BYTE  # (R, 3)
+        for row in ((recent >= 0x80) & (recent < 0x100)).any(dim=1).nonzero().squeeze(1).tolist():
+            if (following := _next_bytes(recent[row].tolist())) is not None:
+                places = slice(FIRST_BYTE + following.start, FIRST_BYTE + following.stop)
+                kept[row] = -torch.inf
+                kept[row, places] = log_probs[row, places]
+        return kept
+
+    return keep
 
 
 def _next_bytes(recent: Sequence[int]) -> range | None:
@@ -124,9 +138,7 @@ def _next_bytes(recent: Sequence[int]) -> range | None:
         if 0xC2 <= byte <= 0xF4:  # the first byte of a character, k places from the end
             if k >= 2 + (byte >= 0xE0) + (byte >= 0xF0):
                 return None
-            seconds = {0xE0: range(0xA0, 0xC0), 0xED: range(0x80, 0xA0), 0xF0: range(0x90, 0xC0)}
-            seconds[0xF4] = range(0x80, 0x90)
-            return seconds.get(byte, range(0x80, 0xC0)) if k == 1 else range(0x80, 0xC0)
+            return SECOND_BYTES.get(byte, range(0x80, 0xC0)) if k == 1 else range(0x80, 0xC0)
         if not 0x80 <= byte < 0xC0:
             return None
     return None

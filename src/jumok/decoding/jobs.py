@@ -15,7 +15,6 @@ from jumok.decoding.filters import (
     Filter,
     Phrase,
     at_least,
-    forbid,
     force_prefix,
     no_repeat,
     require,
@@ -131,7 +130,7 @@ def make_filters(
     jobs: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes], banned: Sequence[Filter]
 ) -> list[Filter]:
     """The filters of one batch; where two cannot both be kept the earlier one is."""
-    filters = [forbid(NEVER + CONTROL), whole_characters]
+    filters = [whole_characters(never=NEVER + CONTROL)]
     if any(job.prefix for job in jobs):
         filters.append(force_prefix([job.prefix for job in jobs]))
     if any(job.phrases for job in jobs):

@@ -32,13 +32,15 @@ class TransformerState:
     past: tuple[KeyValues, ...]  # N of (B, H, L, K)
     source: tuple[tuple[Tensor, Tensor], ...]  # N pairs (B, H, S, K)
     mask: Tensor  # (B, 1, 1, S)
+    sentence: Tensor  # (B,), rows with equal numbers read the same source
 
     def select(self, rows: Tensor) -> "TransformerState":
-        return TransformerState(
-            tuple(one.select(rows) for one in self.past),
-            tuple((keys[rows], values[rows]) for keys, values in self.source),
-            self.mask[rows],
-        )
+        past = tuple(one.select(rows) for one in self.past)
+        sentence = self.sentence[rows]
+        if torch.equal(sentence, self.sentence):  # a beam reordered itself: the sources stay where they are
+            return TransformerState(past, self.source, self.mask, sentence)
+        source = tuple((keys[rows], values[rows]) for keys, values in self.source)
+        return TransformerState(past, source, self.mask[rows], sentence)
 
 
 class SelfAttention(nn.Module):
@@ -183,7 +185,8 @@ class TransformerSeq2Seq(Seq2Seq):
         B, _, D = memory.states.shape
         empty = (KeyValues.empty(B, self.heads, D // self.heads, memory.states) for _ in self.decoder)
         source = (layer.cross.keys_values(memory.states) for layer in self.decoder)  # type: ignore[union-attr, operator]
-        return TransformerState(tuple(empty), tuple(source), memory.mask[:, None, None, :])
+        rows = torch.arange(B, device=memory.mask.device)
+        return TransformerState(tuple(empty), tuple(source), memory.mask[:, None, None, :], rows)
 
     def step(self, token: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         x = self.target_embedding(token[:, None])  # (B, 1, D)
@@ -192,7 +195,8 @@ class TransformerSeq2Seq(Seq2Seq):
         for layer, one, source in zip(self.decoder, state.past, state.source, strict=True):
             x, grown = layer.step(x, one, source, state.mask)  # type: ignore[operator]
             past.append(grown)
-        return self.logits(x[:, 0]), TransformerState(tuple(past), state.source, state.mask)  # (B, V)
+        after = TransformerState(tuple(past), state.source, state.mask, state.sentence)
+        return self.logits(x[:, 0]), after  # (B, V)
 
     def logits(self, x: Tensor) -> Tensor:
         x = self.decoder_norm(x)

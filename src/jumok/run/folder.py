@@ -15,6 +15,7 @@ from typing import Any
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.folder import replace_file
+from jumok.lock import run_lock
 from jumok.run.plan import Choice
 from jumok.settings import Flat, config_to_dict, config_to_toml, flatten, nest, parse_config, read_toml
 
@@ -49,7 +50,7 @@ class RunFolder:
         """Refuse a folder that holds something else."""
         if self.path.exists() and not self.path.is_dir():
             raise ConfigError(f"{self.path} is a file", hint="give a folder for the run with --out")
-        if self.path.is_dir() and not self.exists and any(one.name != ".lock" for one in self.path.iterdir()):
+        if self.path.is_dir() and not self.exists and any(map(strange, self.path.iterdir())):
             raise ConfigError(
                 f"{self.path} is not empty and holds no run",
                 hint="choose another folder with --out, or empty this one",
@@ -57,13 +58,18 @@ class RunFolder:
             )
 
     def set_aside(self) -> Path | None:
-        """Make room for a fresh run; the earlier one is renamed, never deleted."""
-        if not self.path.exists():
+        """Make room for a fresh run; the earlier one is renamed, never deleted, nor taken from a trainer."""
+        if not self.exists:
             return None
+        if self.path.resolve() == Path.cwd():
+            raise ConfigError(
+                "--fresh cannot rename the folder that you are in", hint="go to another folder first"
+            )
         number = 1
         while (other := self.path.with_name(f"{self.path.name}.before-{number}")).exists():
             number += 1
-        self.path.rename(other)
+        with run_lock(self.path):
+            self.path.rename(other)
         return other
 
     def write(self, config: RunConfig, fingerprint: str, choices: tuple[Choice, ...]) -> None:
@@ -83,7 +89,7 @@ class RunFolder:
             if key not in FREE and not key.startswith("decoding."):
                 raise ConfigError(
                     f"the run in {self.path} was started with {key}={stored.get(key)!r}, not {value!r}",
-                    hint="repeat the first command to go on, choose another --out, or start over with --fresh",
+                    hint="repeat the first command to go on, choose another --out or start over with --fresh",
                     code="other_settings",
                 )
         merged: Flat = stored | changes
@@ -100,6 +106,11 @@ class RunFolder:
                 hint="restore the files, choose another --out, or pass --allow-data-change",
                 code="data_changed",
             )
+
+
+def strange(entry: Path) -> bool:
+    """Whether a file is none of those that a run has before it is complete, however it was broken off."""
+    return entry.name not in (".lock", "run.json") and ".tmp-" not in entry.name
 
 
 def same_settings(config: RunConfig) -> Flat:

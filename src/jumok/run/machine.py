@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+from jumok.decoding.translator import check_device
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -22,7 +24,7 @@ class Machine:
 
 def look_at_machine(device: str | None = None) -> Machine:
     """The best device here unless told, with a short measurement of its speed."""
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    chosen = check_device(device)
     if chosen.startswith("cuda"):
         properties = torch.cuda.get_device_properties(chosen)
         bf16 = torch.cuda.is_bf16_supported(including_emulation=False)

@@ -10,7 +10,7 @@ from jumok.data.builtin import builtin_info
 from jumok.errors import ConfigError
 from jumok.presets import preset
 from jumok.run.machine import Machine
-from jumok.run.survey import Survey
+from jumok.run.survey import Survey, usual_hold_out
 from jumok.settings import Flat, nest, parse_config
 
 VOCABULARIES = ((40_000, 1000), (150_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
@@ -55,6 +55,14 @@ class Draft:
         return {choice.key: choice.value for choice in self.choices} | dict(self.given)
 
 
+def check_given(given: Flat) -> RunConfig:
+    """Refuse wrong values before any time is spent; sizes wait until the plan has chosen the others."""
+    settled = {key: value for key, value in given.items() if not key.startswith("model.")}
+    if arch := given.get("model.arch"):
+        settled["model.arch"] = arch
+    return parse_config(nest({"training.warmup": 0} | settled), "your settings")
+
+
 def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
     draft = Draft(given)
@@ -96,12 +104,13 @@ def choose_languages(draft: Draft) -> None:
 def choose_text(draft: Draft, found: Survey) -> None:
     words = found.source_words + found.target_words
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
+    vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
     draft.choose("text.vocabulary", vocabulary, f"{words:,} words: each piece is then seen often enough")
     per_piece = 3.2 if vocabulary <= 2000 else 3.8 if vocabulary <= 8000 else 4.4
     longest = int(found.longest / per_piece * 1.5) + 8
     limit = min(512, max(32, -(-longest // 16) * 16))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
-    count = min(1000, max(10, found.usable // 25))
+    count = usual_hold_out(found)
     draft.choose("data.hold_out", count, "pairs to validate on, when no validation files are given")
 
 
@@ -142,7 +151,7 @@ def choose_training(draft: Draft, found: Survey, machine: Machine, size: str, bu
     steps = choose(
         "training.max_steps", max(400, epochs * per_epoch), f"about {epochs} times through the data"
     )
-    warmup = max(1, min(2000, steps // 10))
+    warmup = min(steps - 1, max(1, min(2000, steps // 10)))
     choose("training.warmup", warmup, "a tenth of the run, at most 2,000 steps")
     interval = max(25, min(per_epoch, steps // 10))
     choose("training.validate_every", interval, "about once an epoch, ten times a run at least")

@@ -16,7 +16,7 @@ from jumok.data.store import Store, build_store, open_store
 from jumok.errors import ConfigError, DataError
 from jumok.folder import replace_file
 from jumok.progress import Progress, silent
-from jumok.run.survey import Survey, hold_out
+from jumok.run.survey import Survey, hold_out, usual_hold_out
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 
@@ -46,14 +46,18 @@ def open_corpora(config: RunConfig) -> Corpora:
     """The files or the built-in set that the settings name."""
     data = config.data
     if data.name:
-        if data.source:
-            raise ConfigError("--data and --source exclude each other", hint="give one of them")
+        files = {name: getattr(data, name) for name in ("source", "target", "valid_source", "valid_target")}
+        for name in (name for name, value in files.items() if value):
+            option = name.replace("_", "-")
+            raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
         return Corpora(builtin_corpus(data.name, "train"), builtin_corpus(data.name, "valid"))
     if not data.source:
         raise ConfigError(
             "there is no data to learn from",
             hint="give --source FILE --target FILE, one TSV or JSONL file as --source, or --data dates",
         )
+    if data.valid_target and not data.valid_source:
+        raise ConfigError("--valid-target is given without --valid-source", hint="give both, or none")
     valid = None
     if data.valid_source:
         valid = open_corpus(data.valid_source, data.valid_target, encoding_errors=data.encoding_errors)
@@ -102,7 +106,7 @@ def build(
     train = tidy_pairs(corpora.train)
     rows = np.empty(0, dtype=np.int64)
     if corpora.valid is None:
-        rows = hold_out(found, config.data.hold_out, config.seed)
+        rows = hold_out(found, config.data.hold_out or usual_hold_out(found), config.seed)
         valid = list(pick_rows(corpora.train, rows))
         banned = set(found.source_hashes[rows].tolist())
         train = keep_apart(corpora.train, rows, found, banned)

@@ -65,6 +65,7 @@ def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None
         count += 1
         if count % 20_000 == 0:
             progress("reading", count, total)
+    progress("reading", count, count)
     if count == 0:
         raise DataError(f"{corpus.name} is empty", hint="give files with one sentence per line", code="empty")
     return Survey(
@@ -91,6 +92,11 @@ def check_enough(found: Survey, name: str) -> None:
         )
 
 
+def usual_hold_out(found: Survey) -> int:
+    """Pairs to validate on when nobody says how many."""
+    return min(1000, max(10, found.usable // 25))
+
+
 def hold_out(found: Survey, count: int, seed: int) -> NDArray[np.int64]:
     """Rows to validate on, chosen so that neither side of any of them occurs again in the rest.
 
@@ -98,7 +104,7 @@ def hold_out(found: Survey, count: int, seed: int) -> NDArray[np.int64]:
     are unique, so that at least no source is shared. The choice follows from texts and seed, not from order.
     """
     once = _occurs_once(found.source_hashes)
-    for candidates in (once & _occurs_once(found.target_hashes), once):
+    for candidates in (once & _occurs_once(found.target_hashes), once & (found.target_hashes != 0)):
         rows = np.flatnonzero(candidates)
         if len(rows) >= count:
             keys = found.source_hashes[rows] ^ np.uint64(_mix(seed))

@@ -4,7 +4,7 @@ import logging
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -22,11 +22,11 @@ from jumok.presets import preset
 from jumok.progress import Progress, silent
 from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
-from jumok.run.plan import Plan, make_plan
+from jumok.run.plan import Plan, check_given, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare
 from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.work import RunWork, samples_log
-from jumok.settings import Flat, config_to_toml, nest, parse_config, read_toml
+from jumok.settings import Flat, check_names, config_to_toml, read_toml
 from jumok.training.log import JsonLines, Log, TensorBoard, has_tensorboard
 from jumok.training.loop import Event, Outcome, fit
 from jumok.training.optimizer import Optimizers
@@ -106,8 +106,9 @@ def train(  # noqa: PLR0913  each has a default
     """
     plain = {"data.source": str(source), "data.target": str(target), "data.name": data, "model.arch": arch}
     given: Flat = {key: value for key, value in plain.items() if value}
+    given = (read_toml(config) if config else {}) | given | dict(overrides or {})
     sizes = preset(size, given.get("model.arch", "transformer")) if size else {}
-    given = sizes | (read_toml(config) if config else {}) | given | dict(overrides or {})
+    given = sizes | given
     folder = Path(out) if out else default_folder(given)
     request = Request(given=given, out=folder, fresh=fresh, device=device)
     return run(request, watch or Watch())
@@ -123,33 +124,34 @@ def run(request: Request, watch: Watch) -> TrainedRun:
     """Carry a request out. Runs again, it goes on where it stopped."""
     folder = RunFolder(request.out)
     folder.check_usable()
+    check_names(request.given, "your settings")
+    begins = request.fresh or not folder.exists
+    # Mistakes are found before anything is made or moved.
+    corpora, found = open_corpora(check_given(request.given)) if begins else None, None
     if request.fresh and (aside := folder.set_aside()):
-        logger.info("the earlier run is now in %s", aside)
+        logger.warning("the earlier run is now in %s", aside)
     with Checkpoints(request.out).lock():
         machine = look_at_machine(request.device)
-        corpora, found = None, None
-        if folder.exists:
+        if corpora is None or folder.exists:
             config = folder.read(request.given)
             corpora = open_corpora(config)
             if not request.allow_data_change:
                 folder.check_data(corpora.fingerprint())
         else:
-            config, corpora, found = planned(request, machine, folder, watch)
+            config, found = planned(request, corpora, machine, folder, watch)
         return carry_on(config, corpora, found, folder, machine, watch)
 
 
 def planned(
-    request: Request, machine: Machine, folder: RunFolder, watch: Watch
-) -> tuple[RunConfig, Corpora, Survey]:
+    request: Request, corpora: Corpora, machine: Machine, folder: RunFolder, watch: Watch
+) -> tuple[RunConfig, Survey]:
     """Look at the data, plan, and write down what was decided."""
-    given = {key: value for key, value in request.given.items() if key.startswith("data.")}
-    corpora = open_corpora(parse_config(nest(given), "your settings"))
     found = survey(corpora.train, watch.progress)
     check_enough(found, corpora.train.name)
     plan = make_plan(request.given, found, machine)
     watch.on_plan(plan)
     folder.write(plan.config, corpora.fingerprint(), plan.choices)
-    return plan.config, corpora, found
+    return plan.config, found
 
 
 def carry_on(
@@ -236,14 +238,24 @@ def logs(folder: Path, on_event: Log) -> Iterator[list[Log]]:
     """Where this sitting's events go, closed at the end."""
     with ExitStack() as stack:
         lines, samples = JsonLines(folder / "metrics.jsonl"), JsonLines(folder / "samples.jsonl")
-        stack.callback(lines.close)
-        stack.callback(samples.close)
-        log_to: list[Log] = [lines, samples_log(samples), on_event]
+        stack.callback(forgiving(lines.close))
+        stack.callback(forgiving(samples.close))
+        log_to: list[Log] = [forgiving(lines), forgiving(samples_log(samples)), on_event]
         if has_tensorboard():
             board = TensorBoard(folder / "tensorboard")
-            stack.callback(board.close)
-            log_to.append(board)
+            stack.callback(forgiving(board.close))
+            log_to.append(forgiving(board))
         yield log_to
+
+
+def forgiving(call: Callable[..., None]) -> Callable[..., None]:
+    """The same, but a full disk does not end a run over a line of its log: saving has its own rules."""
+
+    def attempt(*args: Any) -> None:
+        with suppress(OSError):
+            call(*args)
+
+    return attempt
 
 
 def start_event(

@@ -5,6 +5,7 @@ It opens no file and knows no model, so its test needs neither; whoever wants an
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
@@ -161,9 +162,8 @@ class Window:
 
     def __init__(self, began: float, first: int) -> None:
         self.began, self.first = began, first
-        self.loss = self.nll = 0.0
+        self.loss = self.nll = self.grad_norm = nan  # until a step was not skipped
         self.tokens = self.sentences = self.steps = self.skipped = 0
-        self.grad_norm = 0.0
 
     def add(self, result: StepResult) -> None:
         self.skipped += result.skipped

@@ -22,7 +22,7 @@ class _SmoothedCrossEntropy(Function):
         ctx.save_for_backward(logits, target, log_z)
         ctx.smoothing = smoothing
         ctx.mark_non_differentiable(nll)
-        return (1 - smoothing) * nll + smoothing * smooth, nll.detach()
+        return (1 - smoothing) * nll + smoothing * smooth, nll
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:

@@ -1,0 +1,365 @@
+"""One update: teacher forcing, accumulation, clipping, bad numbers, and memory that runs out."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, TransformerConfig
+from jumok.data.batch import Padded, pad_pairs
+from jumok.errors import RunError
+from jumok.models.build import build_model
+from jumok.models.interface import Memory, Seq2Seq
+from jumok.text.tokenizer import BOS
+from jumok.training.optimizer import Optimizers
+from jumok.training.step import StepResult, forward, is_out_of_memory, step_in_memory, step_seed, train_step
+
+VOCAB = 12
+SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
+MODELS: dict[str, ModelConfig] = {
+    "rnn": RnnConfig(width=8, dropout=0),
+    "luong": LuongConfig(width=8, dropout=0),
+    "transformer": TransformerConfig(**SMALL, dropout=0),
+}
+SGD = TrainingConfig(optimizer="sgd", momentum=0.0, clip=0.0, lr=0.1)
+
+
+def make(arch: str, **changes: Any) -> Seq2Seq:
+    torch.manual_seed(0)
+    return build_model(type(MODELS[arch])(**vars_of(MODELS[arch]) | changes), VOCAB, VOCAB, shared=True)
+
+
+def vars_of(config: ModelConfig) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in config.__dataclass_fields__}
+
+
+def pairs(rows: int, seed: int = 0) -> tuple[list[list[int]], list[list[int]]]:
+    generator = np.random.default_rng(seed)
+
+    def sentences() -> list[list[int]]:
+        return [generator.integers(4, VOCAB, generator.integers(1, 6)).tolist() for _ in range(rows)]
+
+    return sentences(), sentences()
+
+
+def cut(sources: list[list[int]], targets: list[list[int]], parts: int) -> list[Padded]:
+    rows = np.array_split(np.arange(len(sources)), parts)
+    return [pad_pairs([sources[i] for i in piece], [targets[i] for i in piece]) for piece in rows]
+
+
+def weights(model: Seq2Seq) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in model.named_parameters()}
+
+
+def update(
+    model: Seq2Seq, batches: list[Padded], config: TrainingConfig = SGD, *, seed: int = 1, step: int = 1
+) -> StepResult:
+    return train_step(model, Optimizers(model, config), batches, config, lr=config.lr, step=step, seed=seed)
+
+
+def assert_same(one: dict[str, Tensor], other: dict[str, Tensor]) -> None:
+    for name, value in one.items():
+        assert torch.equal(value, other[name]), name
+
+
+class Listening(Seq2Seq):
+    """Remembers what the decoder was fed, and always predicts the token after the one it was fed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fed: list[Tensor] = []
+
+    def encode(self, source: Tensor, source_mask: Tensor, record: Any = None) -> Memory:
+        return Memory(source[..., None].float(), source_mask)
+
+    def decode(self, target_in: Tensor, memory: Memory, record: Any = None) -> Tensor:
+        self.fed.append(target_in)
+        return torch.nn.functional.one_hot((target_in + 1) % VOCAB, VOCAB).float()
+
+
+def test_teacher_forcing_of_1_feeds_the_reference_in_one_pass() -> None:
+    model, (batch,) = Listening(), cut(*pairs(4), parts=1)
+    forward(model, batch, 1.0)
+    (fed,) = model.fed
+    assert fed is batch.target_in
+
+
+@pytest.mark.parametrize("arch", MODELS)
+def test_teacher_forcing_of_1_is_bit_identical_to_the_plain_pass(arch: str) -> None:
+    """Row 3: dropout included, as no number is drawn for the choice."""
+    model, (batch,) = make(arch, dropout=0.3).train(), cut(*pairs(4), parts=1)
+    torch.manual_seed(7)
+    forced = forward(model, batch, 1.0)
+    torch.manual_seed(7)
+    assert torch.equal(forced, model(batch.source, batch.source_mask, batch.target_in))
+
+
+def test_teacher_forcing_of_0_feeds_only_predictions() -> None:
+    """Row 3: after BOS, each input is what the model said one step before."""
+    model, (batch,) = Listening(), cut(*pairs(4), parts=1)
+    forward(model, batch, 0.0)
+    reference, own = model.fed
+    assert reference is batch.target_in
+    assert (own[:, 0] == BOS).all()
+    assert torch.equal(own[:, 1:], (batch.target_in[:, :-1] + 1) % VOCAB)
+
+
+def test_teacher_forcing_in_between_feeds_the_share_it_names() -> None:
+    sources = targets = [[5] * 50] * 40
+    model, batch = Listening(), pad_pairs(sources, targets)
+    torch.manual_seed(0)
+    forward(model, batch, 0.3)
+    _, mixed = model.fed
+    own = (batch.target_in[:, 1:-1] + 1) % VOCAB  # 6 where the reference says 5
+    from_reference = (mixed[:, 2:] == 5).float().mean().item()
+    assert from_reference == pytest.approx(0.3, abs=0.05)
+    assert ((mixed[:, 2:] == 5) | (mixed[:, 2:] == own)).all()
+    assert (mixed[:, 0] == BOS).all()
+
+
+@pytest.mark.parametrize("arch", MODELS)
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_every_architecture_learns_from_its_own_predictions(arch: str, share: float) -> None:
+    model = make(arch)
+    before = weights(model)
+    result = update(model, cut(*pairs(4), parts=1), TrainingConfig(teacher_forcing=share))
+    assert not result.skipped
+    assert any(not torch.equal(value, before[name]) for name, value in model.named_parameters())
+
+
+@pytest.mark.parametrize("arch", MODELS)
+def test_1_2_or_4_micro_batches_give_the_same_update(arch: str) -> None:
+    """Gradient accumulation divides by the tokens of all micro-batches, not of each."""
+    sources, targets = pairs(8)
+    results, after = [], []
+    for parts in (1, 2, 4):
+        model = make(arch)
+        results.append(update(model, cut(sources, targets, parts)))
+        after.append(weights(model))
+    for result, one in zip(results[1:], after[1:], strict=True):
+        assert result.tokens == results[0].tokens
+        assert result.sentences == results[0].sentences == 8
+        assert result.loss == pytest.approx(results[0].loss, rel=1e-5)
+        assert result.nll == pytest.approx(results[0].nll, rel=1e-5)
+        assert result.grad_norm == pytest.approx(results[0].grad_norm, rel=1e-4)
+        torch.testing.assert_close(one, after[0], atol=1e-6, rtol=1e-5)
+
+
+def test_a_result_counts_source_and_target_tokens_without_padding() -> None:
+    result = update(make("rnn"), [pad_pairs([[5, 6], [5]], [[7], [7, 8, 9]])])
+    assert result.tokens == (3 + 2) + (2 + 4)  # each with its end
+    assert result.sentences == 2
+
+
+def test_the_gradient_of_a_step_is_clipped_and_its_norm_told_before() -> None:
+    sources, targets = pairs(4)
+    free, clipped = make("luong"), make("luong")
+    before = weights(free)
+    norm = update(free, cut(sources, targets, 1)).grad_norm
+    told = update(
+        clipped,
+        cut(sources, targets, 1),
+        TrainingConfig(optimizer="sgd", momentum=0.0, lr=0.1, clip=norm / 4),
+    )
+    assert told.grad_norm == pytest.approx(norm, rel=1e-5)
+    for name, value in clipped.named_parameters():
+        change, free_change = value - before[name], free.get_parameter(name) - before[name]
+        torch.testing.assert_close(change, free_change / 4, atol=1e-6, rtol=1e-3)
+
+
+def test_no_gradient_is_left_behind() -> None:
+    model = make("luong")
+    update(model, cut(*pairs(4), parts=2))
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw", "muon"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_finite_leaves_every_weight_untouched(optimizer: str, bad: float) -> None:
+    model, config = make("luong"), TrainingConfig(optimizer=optimizer, weight_decay=0.1)
+    optimizers = Optimizers(model, config)
+    with torch.no_grad():
+        model.attention.w_c.weight[0, 0] = bad
+    before = weights(model)
+    result = train_step(model, optimizers, cut(*pairs(4), parts=2), config, lr=0.1, step=1, seed=1)
+    assert result.skipped
+    assert not np.isfinite(result.loss)
+    assert optimizers.tensors() == {}
+    for name, value in model.named_parameters():
+        assert torch.equal(value.nan_to_num(7.0), before[name].nan_to_num(7.0)), name
+
+
+@pytest.mark.parametrize("clip", [0.0, 1.0])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_gradient_that_is_not_finite_leaves_every_weight_untouched(clip: float, bad: float) -> None:
+    model, config = make("transformer"), TrainingConfig(clip=clip)
+    optimizers = Optimizers(model, config)
+    batches = cut(*pairs(4), parts=1)
+    train_step(model, optimizers, batches, config, lr=0.1, step=1, seed=1)
+    before = weights(model)
+    memory = copy.deepcopy(optimizers.tensors())
+    handle = model.encoder[0].feedforward.inner.weight.register_hook(lambda gradient: gradient * bad)
+    result = train_step(model, optimizers, batches, config, lr=0.1, step=2, seed=1)
+    assert result.skipped
+    assert np.isfinite(result.loss)
+    assert not np.isfinite(result.grad_norm)
+    assert_same(weights(model), before)
+    assert_same(optimizers.tensors(), memory)
+    handle.remove()
+    assert not train_step(model, optimizers, batches, config, lr=0.1, step=3, seed=1).skipped
+
+
+@pytest.mark.parametrize("arch", MODELS)
+def test_a_step_depends_on_seed_and_number_and_on_nothing_before(arch: str) -> None:
+    """So resuming needs no state of a random generator."""
+    batches = cut(*pairs(4), parts=2)
+
+    def stepped(seed: int, step: int) -> dict[str, Tensor]:
+        model = make(arch, dropout=0.3)
+        torch.rand(np.random.default_rng().integers(1, 50))  # whatever was drawn before
+        update(model, batches, seed=seed, step=step)
+        return weights(model)
+
+    first = stepped(1, 5)
+    assert_same(first, stepped(1, 5))
+    for other in (stepped(2, 5), stepped(1, 6)):
+        assert any(not torch.equal(value, other[name]) for name, value in first.items())
+
+
+@given(st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 64))
+def test_step_seeds_are_valid_and_the_same_everywhere(seed: int, step: int, micro: int) -> None:
+    made = step_seed(seed, step, micro)
+    assert made == step_seed(seed, step, micro)
+    assert 0 <= made < 2**63
+
+
+def test_step_seeds_differ_by_each_of_their_parts() -> None:
+    seeds = {step_seed(a, b, c) for a in range(10) for b in range(10) for c in range(10)}
+    assert len(seeds) == 1000
+
+
+def test_training_in_bfloat16_keeps_weights_in_full_precision() -> None:
+    model = make("transformer")
+    batches = cut(*pairs(4), parts=1)
+    config = TrainingConfig()
+    half = train_step(
+        model, Optimizers(model, config), batches, config, lr=1e-3, step=1, seed=1, autocast=torch.bfloat16
+    )
+    full = update(make("transformer"), batches, config)
+    assert half.loss == pytest.approx(full.loss, rel=0.05)
+    assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
+
+
+def small_memory(model: Seq2Seq, rows: int, error: Exception) -> None:
+    """From now on the encoder can only hold so many rows."""
+
+    def check(_: object, args: tuple[Tensor, ...]) -> None:
+        if args[0].shape[0] > rows:
+            raise error
+
+    module = model.encoder[0] if isinstance(model.encoder, torch.nn.ModuleList) else model.encoder
+    module.register_forward_pre_hook(check)
+
+
+GPU = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+CPU = RuntimeError("[enforce fail at alloc_cpu.cpp:124] . DefaultCPUAllocator: not enough memory: you tried")
+
+
+def in_memory(
+    model: Seq2Seq, rows: int, parts: int = 1, on_halved: Callable[[int], None] = lambda _: None
+) -> tuple[StepResult, int]:
+    optimizers = Optimizers(model, SGD)
+    sources, targets = pairs(rows)
+
+    def attempt(parts: int) -> StepResult:
+        model.zero_grad(set_to_none=True)
+        return train_step(model, optimizers, cut(sources, targets, parts), SGD, lr=0.1, step=1, seed=1)
+
+    return step_in_memory(attempt, parts, rows, on_halved)
+
+
+@pytest.mark.parametrize("error", [GPU, CPU], ids=["gpu", "cpu"])
+@pytest.mark.parametrize("arch", MODELS)
+def test_out_of_memory_halves_the_micro_batch_and_keeps_the_update(arch: str, error: Exception) -> None:
+    roomy, tight = make(arch), make(arch)
+    small_memory(tight, 2, error)
+    halved: list[int] = []
+    whole, parts = in_memory(roomy, 8)
+    assert parts == 1
+    result, parts = in_memory(tight, 8, on_halved=halved.append)
+    assert (parts, halved) == (4, [2, 4])
+    assert result.loss == pytest.approx(whole.loss, rel=1e-5)
+    assert result.tokens == whole.tokens
+    torch.testing.assert_close(weights(tight), weights(roomy), atol=1e-6, rtol=1e-5)
+
+
+def test_out_of_memory_in_the_middle_of_an_update_counts_nothing_twice() -> None:
+    roomy, tight = make("rnn"), make("rnn")
+    calls = []
+
+    def second_fails(_: object, args: tuple[Tensor, ...]) -> None:
+        calls.append(args[0].shape[0])
+        if len(calls) == 2:
+            raise GPU
+
+    tight.encoder.register_forward_pre_hook(second_fails)
+    in_memory(roomy, 8)
+    _, parts = in_memory(tight, 8, parts=2)
+    assert calls == [4, 4, 2, 2, 2, 2]
+    assert parts == 4
+    torch.testing.assert_close(weights(tight), weights(roomy), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("error", [GPU, CPU], ids=["gpu", "cpu"])
+def test_out_of_memory_with_one_row_says_what_to_do(error: Exception) -> None:
+    model, halved = make("rnn"), []
+    before = weights(model)
+    small_memory(model, 0, error)
+    with pytest.raises(RunError) as caught:
+        in_memory(model, 5, on_halved=halved.append)
+    assert halved == [2, 4, 5]
+    assert str(caught.value) == (
+        "out of memory with a single sentence in the micro-batch\n"
+        "  choose a smaller model (--preset tiny), a smaller text.vocabulary, or shorter "
+        "sentences (data.max_length)"
+    )
+    assert caught.value.code == "out_of_memory"
+    assert caught.value.__cause__ is error
+    assert_same(weights(model), before)
+
+
+def test_other_runtime_errors_are_no_lack_of_memory() -> None:
+    def attempt(parts: int) -> StepResult:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        step_in_memory(attempt, 1, 8, lambda parts: pytest.fail("tried again"))
+
+
+@settings(max_examples=30)
+@given(rows=st.integers(1, 100), fits=st.integers(1, 100), parts=st.integers(1, 8))
+def test_parts_double_until_they_fit_and_never_exceed_the_rows(rows: int, fits: int, parts: int) -> None:
+    done = StepResult(0.0, 0.0, 1, 1, 0.0)
+
+    def attempt(now: int) -> StepResult:
+        if -(-rows // now) > fits:
+            raise GPU
+        return done
+
+    result, used = step_in_memory(attempt, min(parts, rows), rows, lambda parts: None)
+    assert result is done
+    assert used <= rows
+    assert -(-rows // used) <= fits
+
+
+def test_out_of_memory_is_known_by_its_class_or_its_words() -> None:
+    assert is_out_of_memory(GPU)
+    assert is_out_of_memory(CPU)
+    assert not is_out_of_memory(RuntimeError("shapes"))
+    assert not is_out_of_memory(ValueError("not enough memory"))
