@@ -272,7 +272,7 @@ def _neighbour(path: str) -> str:
     return hint if hint.startswith("did you mean") else "check the path"
 
 
-def _unpacked(file: name: str) -> Iterator[bytes]:
+def _unpacked(file: BufferedReader, name: str) -> Iterator[bytes]:
     """Blocks of the unpacked bytes; refuses a file that is damaged, cut short, or grows without measure."""
     size, unpacked = 0, gzip.GzipFile(fileobj=file)
     limit = max(GZIP_FREE, GZIP_RATIO * os.fstat(file.fileno()).st_size)
