@@ -33,8 +33,8 @@ HEAD = """\
 
 <!-- Made by scripts/make_configuration.py from src/jumok/config.py; change it there. -->
 
-You need none of this to begin: `jumok train --source a.en --target a.de` chooses what the data and the machine
-suggest, and says why. This page lists everything that can be set.
+You need none of this to begin: `jumok train --source a.en --target a.de` chooses what suits the data and the
+machine, and says why. This page lists everything that can be set.
 
 The same setting can be given in five places. A later one wins over an earlier one:
 
@@ -47,9 +47,9 @@ The same setting can be given in five places. A later one wins over an earlier o
 | `--set`; may be repeated | `--set training.lr=5e-4` |
 
 What you leave open, the plan chooses; what the plan does not choose has the default below.
-`jumok train --print-config` shows every setting with its value and where that comes from. A name that does not
-exist is an error that offers the nearest one. The complete result is kept in the run folder as `config.toml`,
-which `--config` reads back.
+`jumok train --print-config` shows every setting with its value and where that comes from. A name that does
+not exist is an error that offers the nearest one. The complete result is kept in the run folder as
+`config.toml`, which `--config` reads back.
 
 The `decoding` settings are the defaults of the trained model. `jumok translate` and `jumok evaluate` can
 override them for one call (`--beam 1`), and so can `translate(..., beam=1)` in Python.
@@ -124,8 +124,9 @@ def _strings_under_fields(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def main(target: Path) -> None:
-    target.write_text(page(), encoding="utf-8")
-    print(f"{target.name}: {page().count('| `')} rows")
+    text = page()
+    target.write_text(text, encoding="utf-8")
+    print(f"{target.name}: {text.count(chr(10)):,} lines")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Every setting of a run, as frozen dataclasses. An object that exists is valid. No torch, no files."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import ClassVar, Literal
 
 from jumok.errors import ConfigError
@@ -23,7 +24,7 @@ def _check_share(key: str, value: float) -> None:
 
 def _check_positive(**values: float) -> None:
     for key, value in values.items():
-        require(value > 0, key.replace("__", "."), value, "choose a number above 0")
+        require(0 < value < inf, key.replace("__", "."), value, "choose a number above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +250,7 @@ class TrainingConfig:
         )
         for name in ("time_limit", "warmup", "weight_decay", "clip", "average", "patience", "threads"):
             value = getattr(self, name)
-            require(value >= 0, f"training.{name}", value, "choose 0 or more")
+            require(0 <= value < inf, f"training.{name}", value, "choose 0 or more")
         for name in ("momentum", "beta2", "label_smoothing", "ema"):
             _check_share(f"training.{name}", getattr(self, name))
         for name in ("teacher_forcing", "cooldown"):
@@ -301,7 +302,7 @@ class DecodingConfig:
         )
         for name in ("length_penalty", "min_len", "no_repeat_ngram", "top_k"):
             value = getattr(self, name)
-            require(value >= 0, f"decoding.{name}", value, "choose 0 or more")
+            require(0 <= value < inf, f"decoding.{name}", value, "choose 0 or more")
         require(0 < self.top_p <= 1, "decoding.top_p", self.top_p, "choose a share above 0, up to 1")
         require(
             self.min_len <= self.max_len,

@@ -128,10 +128,20 @@ def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tenso
         raise _wrong_weights(where, [f"config.json needs more than the {found:,} numbers in the file"])
     with torch.random.fork_rng(devices=[]):  # fresh weights must not draw from the caller's numbers
         model = build_model(config, *sizes, shared=tokenizers.shared)
+    tensors = _under_every_name(model, tensors)
     if faults := _differences(model.state_dict(), tensors):
         raise _wrong_weights(where, faults)
     model.load_state_dict(tensors)
     return model
+
+
+def _under_every_name(model: Seq2Seq, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights that are tied may be stored once; here each of their names has them."""
+    names = dict(model.named_parameters(remove_duplicate=False))
+    stored = {id(parameter): tensors[name] for name, parameter in names.items() if name in tensors}
+    return {
+        name: stored[id(parameter)] for name, parameter in names.items() if id(parameter) in stored
+    } | tensors
 
 
 def _least_numbers(config: ModelConfig, vocabulary: int) -> int:

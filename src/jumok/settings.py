@@ -55,8 +55,13 @@ def config_to_toml(config: RunConfig) -> str:
     for section, values in asdict(config).items():
         if isinstance(values, dict):
             lines += ["", f"[{section}]"]
-            lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+            lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
     return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """A number, truth value or text as TOML: as in JSON, but for one character that TOML wants escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def read_toml(path: str | Path) -> Flat:
@@ -190,4 +195,5 @@ def _sections() -> set[str]:
 
 
 def _plain(message: str) -> str:
-    return message[0].lower() + message[1:].replace("Input should be", "should be") if message else message
+    message = message.removeprefix("Input ")
+    return message[:1].lower() + message[1:]

@@ -259,3 +259,17 @@ def test_the_encoder_ends_normalised(bench: Any, norm: str) -> None:
     states = model.encode(batch.source, batch.source_mask).states
     torch.testing.assert_close(states.mean(dim=-1), torch.zeros(1, 6), atol=1e-5, rtol=0)
     torch.testing.assert_close(states.var(dim=-1, correction=0), torch.ones(1, 6), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("layers", [1, 4])
+def test_what_the_sub_layers_add_starts_smaller_the_deeper_the_stack(layers: int) -> None:
+    """1/sqrt(2N) of Glorot-uniform, so that N layers of two sub-layers add up to one."""
+    torch.manual_seed(0)
+    sizes = {"width": 64, "heads": 2, "feedforward": 64, "encoder_layers": layers, "decoder_layers": layers}
+    model = TransformerSeq2Seq(TransformerConfig(**sizes), 9, 9, shared=True)
+    glorot = (6 / (64 + 64)) ** 0.5 / 3**0.5
+    for layer in (*model.encoder, *model.decoder):
+        assert layer.feedforward.inner.weight.std().item() == pytest.approx(glorot, rel=0.1)
+        for adds in (layer.feedforward.outer, layer.attention.output.linear):
+            assert adds.weight.std().item() == pytest.approx(glorot / (2 * layers) ** 0.5, rel=0.1)
+            assert not adds.bias.any()

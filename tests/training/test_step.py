@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,7 @@ SGD = TrainingConfig(optimizer="sgd", momentum=0.0, clip=0.0, lr=0.1)
 
 def make(arch: str, **changes: Any) -> Seq2Seq:
     torch.manual_seed(0)
-    return build_model(type(MODELS[arch])(**vars_of(MODELS[arch]) | changes), VOCAB, VOCAB, shared=True)
-
-
-def vars_of(config: ModelConfig) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in config.__dataclass_fields__}
+    return build_model(replace(MODELS[arch], **changes), VOCAB, VOCAB, shared=True)
 
 
 def pairs(rows: int, seed: int = 0) -> tuple[list[list[int]], list[list[int]]]:
@@ -185,7 +182,7 @@ def test_a_loss_that_is_not_finite_leaves_every_weight_untouched(optimizer: str,
     model, config = make("luong"), TrainingConfig(optimizer=optimizer, weight_decay=0.1)
     optimizers = Optimizers(model, config)
     with torch.no_grad():
-        model.attention.w_c.weight[0, 0] = bad
+        model.target_embedding.weight[5, 0] = bad
     before = weights(model)
     result = train_step(model, optimizers, cut(*pairs(4), parts=2), config, lr=0.1, step=1, seed=1)
     assert result.skipped

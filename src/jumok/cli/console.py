@@ -110,10 +110,13 @@ class PlainLines:
         then, share_then = self.last.setdefault(what, (now, 0.0))
         share = done / total if total else 0.0
         finished = total is not None and done >= total
-        if finished and now - began < 2:
-            return  # too quick to be worth a line
+        if finished:
+            del self.began[what], self.last[what]  # the same kind of work may come again
+            if now - began < 2:
+                return  # too quick to be worth a line
         if finished or (now - then >= PLAIN_SECONDS and (total is None or share - share_then >= 0.01)):
-            self.last[what] = (now, share)
+            if not finished:
+                self.last[what] = (now, share)
             rate = done / max(now - began, 1e-9)
             left = f" left={duration((total - done) / rate)}" if total and rate and not finished else ""
             of = f"/{total}" if total else ""

@@ -1,5 +1,6 @@
 """`jumok demo`: trains the three models on dates and shows the difference in the terminal."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,30 +76,25 @@ def demo(out: str, time_limit: str, *, as_json: bool, quiet: bool) -> None:
 
 
 def row(one: "Contestant") -> dict[str, Any]:
-    exact, speed = one.evaluation.metrics["exact"], one.evaluation.speed
-    assert exact.ci95 is not None
-    assert speed is not None
+    exact, groups = one.evaluation["metrics"]["exact"], one.evaluation["by_length"]["bins"]
     return {
         "arch": one.arch,
-        "exact": exact.value,
-        "exact_ci95": list(exact.ci95),
-        "by_length": [
-            {"characters": [part.group.lo, part.group.hi], "exact": part.metrics["exact"].value}
-            for part in one.evaluation.bins
-        ],
+        "exact": exact["value"],
+        "exact_ci95": exact["ci95"],
+        "by_length": [{"characters": [part["lo"], part["hi"]], "exact": part["exact"]} for part in groups],
         "parameters": one.parameters,
         "training_s": one.run.seconds,
-        "sentences_per_s": speed.sentences_per_s,
+        "sentences_per_s": one.evaluation["speed"]["sentences_per_s"],
     }
 
 
 def table(contestants: "list[Contestant]") -> str:
     """Exact match on unseen dates: overall, and by thirds of the source length."""
-    groups = [part.group for part in contestants[0].evaluation.bins]
-    labels = [f"{group.lo}–{group.hi}" for group in groups]
+    data, groups = contestants[0].evaluation["data"], contestants[0].evaluation["by_length"]["bins"]
+    labels = [f"{group['lo']}–{group['hi']}" for group in groups]
     head = f"{'':<22}  {'exact':>6}  " + "  ".join(f"{label:>7}" for label in labels)
     lines = [
-        "exact match in % on 2,000 unseen dates: all, and by characters of the source",
+        f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source",
         f"{head}  parameters  training  sentences/s",
     ]
     for one in contestants:
@@ -117,7 +113,7 @@ def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:
     click.echo(f"\n{SENTENCE}")
     for one, answer, _ in looks:
         click.echo(f"  {NAMES[one.arch]:<22}  {answer}")
-    colour = wants_colour(click.get_text_stream("stdout").isatty())
+    colour = wants_colour(sys.stdout.isatty())
     for one, _, attention in looks:
         if attention is not None:
             click.echo(f"\nwhere {NAMES[one.arch]} looked, for each piece it wrote")

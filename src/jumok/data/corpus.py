@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,7 +235,7 @@ def blocks_of(file: BufferedReader, path: str, name: str) -> Iterator[bytes]:
 def open_bytes(path: str) -> Iterator[BufferedReader]:
     """The bytes of a file or of standard input, or an error that says what stands at that path."""
     if path == "-":
-        yield sys.stdin.buffer
+        yield cast(BufferedReader, sys.stdin.buffer)
         return
     try:
         mode = os.stat(path).st_mode

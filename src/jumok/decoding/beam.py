@@ -90,7 +90,7 @@ def expand(allowed: Tensor, totals: Tensor, rows: Rows, beam: int) -> Candidates
     total = (totals.view(-1, 1) + log_probs).view(B, -1)  # (B, W * C)
     parent = torch.arange(B * W, device=total.device)[:, None].expand_as(token).reshape(B, -1)
     places = total.sort(dim=1, descending=True, stable=True).indices[:, : 2 * beam]
-    return Candidates(parent, token.view(B, -1), total).pick(places)  # (B, 2W)
+    return Candidates(parent, token.reshape(B, -1), total).pick(places)  # (B, 2W)
 
 
 def survivors(candidates: Candidates, beam: int) -> Candidates:

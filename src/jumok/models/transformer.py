@@ -21,7 +21,7 @@ from jumok.models.cache import KeyValues
 from jumok.models.interface import Kind, Memory, Record, Seq2Seq
 from jumok.nn.attention import AttentionOutput, RecordStages, make_projection
 from jumok.nn.functional import causal_mask
-from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale, init_linear
+from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate
 
 
@@ -91,7 +91,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
-        self.feedforward = FeedForward(config.width, config.feedforward, config.dropout)
+        self.feedforward = FeedForward(config.width, config.feedforward)
         self.add_attention = Residual(config.width, config.dropout, config.norm)
         self.add_feedforward = Residual(config.width, config.dropout, config.norm)
 
@@ -107,7 +107,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.attention = SelfAttention(config)
         self.cross = CrossAttention(config)
-        self.feedforward = FeedForward(config.width, config.feedforward, config.dropout)
+        self.feedforward = FeedForward(config.width, config.feedforward)
         self.add_attention = Residual(config.width, config.dropout, config.norm)
         self.add_cross = Residual(config.width, config.dropout, config.norm)
         self.add_feedforward = Residual(config.width, config.dropout, config.norm)
@@ -162,10 +162,8 @@ class TransformerSeq2Seq(Seq2Seq):
         self.encoder_norm, self.decoder_norm = last_norm(D), last_norm(D)
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
         self.dropout = Dropout(config.dropout)
-        for module in self.modules():
-            if isinstance(module, FeedForward):
-                init_linear(module.inner)
-                init_linear(module.outer)
+        shrink_branches(self.encoder, config.encoder_layers)
+        shrink_branches(self.decoder, config.decoder_layers)
 
     def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
         x = self.dropout(self.source_positions(self.source_embedding(source)))  # (B, S, D)
@@ -201,6 +199,18 @@ class TransformerSeq2Seq(Seq2Seq):
     def logits(self, x: Tensor) -> Tensor:
         x = self.decoder_norm(x)
         return self.target_embedding.logits(x) if self.output is None else self.output(x)
+
+
+def shrink_branches(stack: nn.Module, layers: int) -> None:
+    """Start what each sub-layer adds at 1/sqrt(2N) of its size, so that N layers add up to one.
+
+    Post-norm then trains with the learning rates of pre-norm.
+    """
+    for module in stack.modules():
+        if isinstance(module, AttentionOutput):
+            module.linear.weight.data *= (2 * layers) ** -0.5
+        elif isinstance(module, FeedForward):
+            module.outer.weight.data *= (2 * layers) ** -0.5
 
 
 def make_positions(config: TransformerConfig) -> nn.Module:

@@ -60,15 +60,16 @@ class Embedding(nn.Module):
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Vaswani et al. 2017, eq. 2); each position on its own."""
 
-    def __init__(self, width: int, inner: int, share: float) -> None:
+    def __init__(self, width: int, inner: int) -> None:
         super().__init__()
         self.inner = nn.Linear(width, inner)
         self.outer = nn.Linear(inner, width)
-        self.dropout = Dropout(share)
+        init_linear(self.inner)
+        init_linear(self.outer)
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.inner(x).relu()  # (B, L, F)
-        return self.outer(self.dropout(hidden))  # type: ignore[no-any-return]  # (B, L, D)
+        return self.outer(hidden)  # type: ignore[no-any-return]  # (B, L, D)
 
 
 class Residual(nn.Module):

@@ -1,6 +1,7 @@
 """The demo: the three generations on the same dates, one after the other, and what each can and cannot do."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ from jumok.config import ARCHS, Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.evaluation.evaluate import evaluate
-from jumok.evaluation.report import Evaluation
 from jumok.explain.attention import Attention, attention_of
+from jumok.folder import replace_file
 from jumok.progress import Progress, silent
 from jumok.run.train import Request, TrainedRun, Watch, run
 
@@ -57,7 +58,7 @@ class Contestant:
     arch: Arch
     run: TrainedRun
     model: Translator
-    evaluation: Evaluation
+    evaluation: Mapping[str, Any]  # schema eval/1
 
     @property
     def parameters(self) -> int:
@@ -87,18 +88,34 @@ def train_three(
         if done.reason == "signal":
             return contestants
         model = load(done.folder)
-        found = evaluate(
-            model,
-            [source for source, _ in pairs],
-            [target for _, target in pairs],
-            metrics=("exact",),
-            bins="thirds",
-            name=arch,
-            data="dates test",
-            progress=progress,
-        )
-        contestants.append(Contestant(arch, done, model, found))
+        contestants.append(Contestant(arch, done, model, tested(model, done.folder, pairs, progress)))
     return contestants
+
+
+def tested(
+    model: Translator, folder: Path, pairs: Sequence[tuple[str, str]], progress: Progress
+) -> Mapping[str, Any]:
+    """How a run's model does on the test dates; kept in its folder, so that the same model is tested once."""
+    file = folder / "eval" / "dates-test.json"
+    fingerprint = model.info["fingerprint"]
+    if file.is_file():
+        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if kept["fingerprint"] == fingerprint:
+            return kept
+    found = evaluate(
+        model,
+        [source for source, _ in pairs],
+        [target for _, target in pairs],
+        metrics=("exact",),
+        bins="thirds",
+        name=folder.name,
+        data="dates test",
+        progress=progress,
+    )
+    record = {**found.to_dict(), "fingerprint": fingerprint}
+    file.parent.mkdir(exist_ok=True)
+    replace_file(file, json.dumps(record, ensure_ascii=False).encode())
+    return record
 
 
 def look_inside(contestant: Contestant, sentence: str = SENTENCE) -> tuple[str, Attention | None]:

@@ -14,6 +14,7 @@ from jumok.run.survey import Survey, usual_hold_out
 from jumok.settings import Flat, nest, parse_config
 
 VOCABULARIES = ((40_000, 1000), (150_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
+NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
 SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
 EFFICIENCY = {"cpu": 0.5, "cuda": 0.25}  # share of the measured matrix speed that training reaches
 
@@ -94,11 +95,15 @@ def choose_languages(draft: Draft) -> None:
     else:
         names = {side: Path(str(draft.given.get(f"data.{side}", ""))) for side in ("source", "target")}
         codes = {side: path.name.removesuffix(".gz").rpartition(".")[2] for side, path in names.items()}
-        codes = {side: code for side, code in codes.items() if code.isalpha() and len(code) in (2, 3)}
+        codes = {side: code for side, code in codes.items() if is_language(code)}
         reason = "by the file names"
     if len(codes) == 2:
         for side, code in codes.items():
             draft.choose(f"data.{side}_language", code, reason)
+
+
+def is_language(ending: str) -> bool:
+    return ending.isalpha() and len(ending) in (2, 3) and ending not in NO_LANGUAGES
 
 
 def choose_text(draft: Draft, found: Survey) -> None:

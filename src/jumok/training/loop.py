@@ -162,14 +162,12 @@ class Window:
 
     def __init__(self, began: float, first: int) -> None:
         self.began, self.first = began, first
-        self.loss = self.nll = self.grad_norm = nan  # until a step was not skipped
-        self.tokens = self.sentences = self.steps = self.skipped = 0
+        self.loss = self.nll = self.grad_norm = nan
+        self.tokens = self.sentences = self.skipped = 0
 
     def add(self, result: StepResult) -> None:
         self.skipped += result.skipped
-        if not result.skipped:
-            self.steps += 1
-            self.loss, self.nll, self.grad_norm = result.loss, result.nll, result.grad_norm
+        self.loss, self.nll, self.grad_norm = result.loss, result.nll, result.grad_norm
         self.tokens += result.tokens
         self.sentences += result.sentences
 

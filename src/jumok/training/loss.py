@@ -1,6 +1,6 @@
 """Cross-entropy with label smoothing, summed over real tokens.
 
-Axis letters: R real tokens of a batch, V vocabulary.
+Axis letters: R all places of a batch, V vocabulary.
 """
 
 from typing import Any
@@ -14,26 +14,27 @@ class _SmoothedCrossEntropy(Function):
     """One pass over the logits forward and one backward; autograd's own version makes several."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, logits: Tensor, target: Tensor, real: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
         log_z = logits.logsumexp(dim=-1)  # (R,)
         right = logits.gather(-1, target[:, None])[:, 0]  # (R,)
-        nll = (log_z - right).sum()
-        smooth = (log_z - logits.mean(dim=-1)).sum() if smoothing else nll
-        ctx.save_for_backward(logits, target, log_z)
+        nll = (log_z - right) @ real
+        smooth = (log_z - logits.mean(dim=-1)) @ real if smoothing else nll
+        ctx.save_for_backward(logits, target, real, log_z)
         ctx.smoothing = smoothing
         ctx.mark_non_differentiable(nll)
         return (1 - smoothing) * nll + smoothing * smooth, nll
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        logits, target, log_z = ctx.saved_tensors
-        V = logits.shape[-1]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        logits, target, real, log_z = ctx.saved_tensors
         d_logits = (logits - log_z[:, None]).exp_()  # (R, V), the predicted distribution
         if ctx.smoothing:
-            d_logits -= ctx.smoothing / V
+            d_logits -= ctx.smoothing / logits.shape[-1]
         right = torch.full_like(target[:, None], ctx.smoothing - 1, dtype=logits.dtype)
         d_logits.scatter_add_(1, target[:, None], right)
-        return d_logits.mul_(grads[0]), None, None
+        return d_logits.mul_((grads[0] * real)[:, None]), None, None, None
 
 
 def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
@@ -41,9 +42,10 @@ def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: floa
 
         L = -sum_t [ (1 - eps) log p(y_t) + eps / V  sum_v log p(v) ]
 
-    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient. A
-    sum, not a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
+    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient. A sum, not
+    a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
     """
-    real = logits[mask].float()  # (R, V)
-    loss, nll = _SmoothedCrossEntropy.apply(real, target_out[mask], smoothing)  # type: ignore[no-untyped-call]
+    flat = logits.flatten(0, 1).float()  # (R, V)
+    real = mask.flatten().to(flat.dtype)  # (R,), padding has weight 0
+    loss, nll = _SmoothedCrossEntropy.apply(flat, target_out.flatten(), real, smoothing)  # type: ignore[no-untyped-call]
     return loss, nll

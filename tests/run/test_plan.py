@@ -1,0 +1,181 @@
+"""The plan: complete, reasoned, never against the user's word, and never against itself."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.config import ARCHS
+from jumok.errors import ConfigError
+from jumok.run.machine import Machine
+from jumok.run.plan import Plan, active_weights, check_given, is_language, make_plan
+from jumok.run.survey import Survey
+from jumok.settings import config_to_dict, flatten, known_names
+
+CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
+GPU = Machine("cuda", "GPU", 8, 80 * 2**30, bf16=True, gflops=50_000.0)
+
+
+def found(pairs: int = 20_000, words: int = 10, characters: int = 60, longest: int = 80) -> Survey:
+    """A survey of `pairs` sentences of so many words and characters a side."""
+    hashes = np.arange(1, pairs + 1, dtype=np.uint64)
+    sizes = (characters * pairs, characters * pairs, words * pairs, words * pairs)
+    return Survey(pairs, *sizes, longest, hashes, hashes)
+
+
+def reasons(plan: Plan) -> dict[str, str]:
+    return {choice.key: choice.reason for choice in plan.choices}
+
+
+surveys = st.builds(
+    found,
+    pairs=st.sampled_from([20, 100, 1000, 4999, 30_000, 250_000]),
+    words=st.integers(1, 60),
+    characters=st.integers(1, 400),
+    longest=st.integers(1, 10_000),
+)
+machines = st.sampled_from([CPU, GPU])
+
+
+@given(surveys, machines, st.sampled_from(ARCHS), st.sampled_from([None, 1, 2, 9, 5000, 10**6]))
+def test_the_plan_accepts_its_own_choices(
+    survey: Survey, machine: Machine, arch: str, steps: int | None
+) -> None:
+    asked: dict[str, Any] = {"model.arch": arch} | ({"training.max_steps": steps} if steps else {})
+    plan = make_plan(asked, survey, machine)
+    assert 0 < plan.seconds < float("inf")
+    assert plan.tokens_per_second > 0
+    assert plan.config.training.warmup < plan.config.training.max_steps
+    assert plan.config.data.hold_out * 2 <= survey.usable
+    assert set(reasons(plan)) <= known_names()
+    assert all(reasons(plan).values())
+
+
+GIVEN = {
+    "training.lr": 3e-4,
+    "training.max_steps": 777,
+    "training.warmup": 5,
+    "training.batch_tokens": 512,
+    "training.time_limit": 30.0,
+    "training.validate_every": 11,
+    "text.vocabulary": 300,
+    "data.max_length": 40,
+    "data.hold_out": 12,
+    "data.source_language": "xx",
+    "model.dropout": 0.05,
+    "model.width": 96,
+    "decoding.beam": 2,
+    "seed": 9,
+}
+
+
+@given(st.sets(st.sampled_from(sorted(GIVEN))), machines, st.sampled_from(ARCHS))
+def test_what_the_user_said_is_never_chosen_again(names: set[str], machine: Machine, arch: str) -> None:
+    asked = {name: GIVEN[name] for name in names} | {"model.arch": arch}
+    plan = make_plan(asked, found(), machine)
+    settings = flatten(config_to_dict(plan.config))
+    assert {name: settings[name] for name in asked} == asked
+    assert not reasons(plan).keys() & asked.keys()
+    for choice in plan.choices:
+        assert settings[choice.key] == choice.value
+
+
+@given(st.integers(20, 10**5), st.integers(20, 10**5))
+def test_more_text_never_means_a_smaller_vocabulary(one: int, other: int) -> None:
+    few, many = sorted((one, other))
+    plans = [make_plan({}, found(pairs), CPU).config.text.vocabulary for pairs in (few, many)]
+    assert plans == sorted(plans)
+
+
+def test_a_time_limit_bounds_the_forecast() -> None:
+    assert make_plan({"training.time_limit": 60.0}, found(250_000), CPU).seconds <= 60
+
+
+def test_a_bigger_machine_gets_no_smaller_model() -> None:
+    sizes = [
+        active_weights(make_plan({}, found(250_000), machine).config.model, 8000) for machine in (CPU, GPU)
+    ]
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("corpus/train.en", "corpus/train.de.gz", ("en", "de")),
+        ("train.kor", "train.eng", ("kor", "eng")),
+        ("train.src", "train.tgt", ("", "")),
+        ("english.txt", "german.txt", ("", "")),
+        ("pairs.tsv", "", ("", "")),
+        ("train.en", "train.translated", ("", "")),
+    ],
+)
+def test_languages_by_file_names(source: str, target: str, languages: tuple[str, str]) -> None:
+    plan = make_plan({"data.source": source, "data.target": target}, found(), CPU)
+    assert (plan.config.data.source_language, plan.config.data.target_language) == languages
+
+
+def test_languages_of_a_built_in_set() -> None:
+    plan = make_plan({"data.name": "homeassistant-ko-en"}, found(), CPU)
+    assert (plan.config.data.source_language, plan.config.data.target_language) == ("ko", "en")
+    assert reasons(plan)["data.source_language"] == "what the built-in set holds"
+    assert not is_language("txt")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"text.vocabulary": 32_000},
+            "text.vocabulary=32000 is more than this data supports: 2,000 words would show each piece 0.1 "
+            "times on average\n  choose at most 666, or leave it to the plan",
+        ),
+        (
+            {"model.positions": "learned", "model.max_positions": 64, "data.max_length": 64},
+            "model.max_positions=64 cannot hold data.max_length=64 and an end\n"
+            "  set model.max_positions to 65 or more",
+        ),
+        ({"training.lr": 0.5}, "training.lr=0.5 diverges with adamw\n  choose 1e-4 to 1e-2"),
+    ],
+)
+def test_what_cannot_learn_is_refused_with_the_reason(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_plan(asked, found(100), CPU)
+    assert str(caught.value) == message
+    assert caught.value.code == "cannot_learn"
+
+
+def test_a_warm_up_longer_than_the_run_is_refused() -> None:
+    with pytest.raises(ConfigError, match="training.warmup=600 cannot work\n.*\n.*the run ends after 500"):
+        make_plan({"training.warmup": 600, "training.max_steps": 500}, found(), CPU)
+    assert (
+        make_plan({"training.lr": 0.5, "training.optimizer": "sgd"}, found(), CPU).config.training.lr == 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"training.max_steps": "many"}, "training.max_steps='many': "),
+        ({"training.time_limit": "soon"}, "training.time_limit='soon': "),
+        ({"training.batch_tokens": 0}, "training.batch_tokens=0 cannot work"),
+        ({"model.arch": "transfomer"}, "unknown architecture 'transfomer'\n  your settings\n  did you mean"),
+        ({"model.arch": 5}, "unknown architecture 5"),
+        ({"data.hold_out": -1}, "data.hold_out=-1 cannot work"),
+        ({"trainin.lr": 1.0}, "unknown setting 'trainin.lr'\n  your settings\n  did you mean 'training.lr'?"),
+    ],
+)
+def test_wrong_values_are_found_before_the_data_is_read(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_given(asked)
+    assert message in str(caught.value)
+
+
+def test_good_values_pass_even_where_only_the_plan_makes_them_fit() -> None:
+    checked = check_given(
+        {"training.max_steps": 5, "model.width": 100, "data.source": "a", "data.target": "b"}
+    )
+    assert checked.data.source == "a"
+    plan = make_plan({"training.max_steps": 5, "model.width": 100}, found(), CPU)
+    assert plan.config.training.max_steps == 5

@@ -1,0 +1,194 @@
+"""Files to tokenizer and stores: without leakage, made once, and again when something changed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jumok.config import RunConfig
+from jumok.errors import ConfigError, DataError
+from jumok.run.prepare import Prepared, open_corpora, prepare
+from jumok.run.survey import survey
+from jumok.settings import nest, parse_config
+
+
+def write(path: Path, lines: list[str]) -> str:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def config_for(folder: Path, sources: list[str], targets: list[str], **more: Any) -> RunConfig:
+    flat = {
+        "data.source": write(folder / "a.src", sources),
+        "data.target": write(folder / "a.tgt", targets),
+        "data.hold_out": 3,
+        "text.vocabulary": 300,
+        **{name.replace("__", "."): value for name, value in more.items()},
+    }
+    return parse_config(nest(flat))
+
+
+def prepare_in(folder: Path, config: RunConfig, on_survey: Callable[[], None] = lambda: None) -> Prepared:
+    corpora = open_corpora(config)
+
+    def found() -> Any:
+        on_survey()
+        return survey(corpora.train)
+
+    return prepare(folder, corpora, config, found, fingerprint=corpora.fingerprint(), processes=1)
+
+
+def texts(prepared: Prepared) -> list[tuple[str, str]]:
+    """What the training store holds, as text again."""
+    store, both = prepared.train, prepared.tokenizers
+    return [
+        (both.source.decode(store.source(row).tolist()), both.target.decode(store.target(row).tolist()))
+        for row in range(len(store))
+    ]
+
+
+SOURCES = [f"the number {i}" for i in range(30)]
+TARGETS = [f"die Zahl {i}" for i in range(30)]
+
+
+def test_all_pairs_are_in_training_or_in_validation(tmp_path: Path) -> None:
+    prepared = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
+    assert sorted([*texts(prepared), *prepared.valid_pairs]) == sorted(zip(SOURCES, TARGETS, strict=True))
+    assert len(prepared.valid) == len(prepared.valid_pairs) == 3
+    assert prepared.tokenizers.shared
+
+
+line = st.text("ab ", max_size=3)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(repeated=st.lists(st.tuples(line, line), max_size=12), unique=st.integers(4, 6))
+def test_no_validation_text_is_trained_on(
+    repeated: list[tuple[str, str]], unique: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("data")
+    pairs = repeated + [(f"c {i}", f"d {i}") for i in range(unique)] + repeated
+    config = config_for(folder, [source for source, _ in pairs], [target for _, target in pairs])
+    prepared = prepare_in(folder / "data", config)
+    assert len(prepared.valid_pairs) == 3
+    trained = texts(prepared)
+    assert not {source for source, _ in prepared.valid_pairs} & {source for source, _ in trained}
+    assert not {target for _, target in prepared.valid_pairs} & {target for _, target in trained}
+
+
+def files_in(folder: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_second_call_reads_back_what_the_first_made(tmp_path: Path) -> None:
+    config, surveys = config_for(tmp_path, SOURCES, TARGETS), []
+    first = prepare_in(tmp_path / "data", config, lambda: surveys.append(1))
+    before = files_in(tmp_path / "data")
+    second = prepare_in(tmp_path / "data", config, lambda: surveys.append(1))
+    assert files_in(tmp_path / "data") == before
+    assert surveys == [1]
+    assert second.train.fingerprint == first.train.fingerprint
+    assert second.valid_pairs == first.valid_pairs
+    assert second.tokenizers.fingerprint == first.tokenizers.fingerprint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text__kind": "char"},
+        {"text__vocabulary": 310},
+        {"text__shared": False},
+        {"data__max_length": 64},
+        {"data__hold_out": 4},
+        {"seed": 7},
+    ],
+    ids=str,
+)
+def test_changed_settings_make_everything_again(change: dict[str, Any], tmp_path: Path) -> None:
+    prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
+    surveys: list[int] = []
+    again = prepare_in(
+        tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, **change), lambda: surveys.append(1)
+    )
+    fresh = prepare_in(tmp_path / "fresh", config_for(tmp_path, SOURCES, TARGETS, **change))
+    assert surveys == [1]
+    assert again.train.fingerprint == fresh.train.fingerprint
+    assert again.valid_pairs == fresh.valid_pairs
+
+
+def test_changed_text_and_broken_off_work_are_made_again(tmp_path: Path) -> None:
+    prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
+    other = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, [f"{text}!" for text in TARGETS]))
+    assert all(target.endswith("!") for _, target in [*texts(other), *other.valid_pairs])
+    (tmp_path / "data" / "prepared.json").unlink()
+    (tmp_path / "data" / "tokenizer.json").write_text("half of it")
+    again = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
+    assert len(again.train) == 27
+
+
+def test_separate_vocabularies(tmp_path: Path) -> None:
+    prepared = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, text__shared=False))
+    assert not prepared.tokenizers.shared
+    assert (tmp_path / "data" / "target_tokenizer.json").exists()
+    assert sorted([*texts(prepared), *prepared.valid_pairs]) == sorted(zip(SOURCES, TARGETS, strict=True))
+
+
+def test_zero_pairs_to_hold_out_means_the_usual_number(tmp_path: Path) -> None:
+    prepared = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, data__hold_out=0))
+    assert len(prepared.valid_pairs) == 10
+
+
+def test_validation_files_are_used_as_they_are(tmp_path: Path) -> None:
+    config = config_for(
+        tmp_path,
+        SOURCES,
+        TARGETS,
+        data__valid_source=write(tmp_path / "v.src", ["one  more", "", "the last"]),
+        data__valid_target=write(tmp_path / "v.tgt", ["noch eine", "x", "die letzte"]),
+    )
+    prepared = prepare_in(tmp_path / "data", config)
+    assert prepared.valid_pairs == (("one more", "noch eine"), ("the last", "die letzte"))
+    assert len(prepared.train) == 30
+
+
+def test_validation_files_without_text(tmp_path: Path) -> None:
+    config = config_for(
+        tmp_path,
+        SOURCES,
+        TARGETS,
+        data__valid_source=write(tmp_path / "v.src", ["", " "]),
+        data__valid_target=write(tmp_path / "v.tgt", ["x", "y"]),
+    )
+    with pytest.raises(DataError, match="v.src \\+ v.tgt has no pair with text on both sides"):
+        prepare_in(tmp_path / "data", config)
+
+
+def test_a_length_that_leaves_no_pair(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no pair is left of 27: .*\n  raise data.max_length"):
+        prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, data__max_length=1))
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "message"),
+    [
+        ({}, "there is no data to learn from\n  give --source FILE --target FILE"),
+        ({"data.name": "dates", "data.source": "x"}, "--data and --source exclude each other"),
+        ({"data.name": "dates", "data.valid_source": "x"}, "--data and --valid-source exclude each other"),
+        ({"data.name": "date"}, "no built-in data set is called 'date'\n  did you mean 'dates'?"),
+        ({"data.source": "a.tsv", "data.valid_target": "x"}, "--valid-target is given without"),
+    ],
+)
+def test_settings_that_name_no_data(given_settings: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_corpora(parse_config(nest(given_settings)))
+    assert message in str(caught.value)
+
+
+def test_a_built_in_set_has_its_own_validation() -> None:
+    corpora = open_corpora(parse_config({"data": {"name": "dates"}}))
+    assert corpora.valid is not None
+    one, other = corpora.fingerprint().split("+")
+    assert (one, other) == (corpora.train.fingerprint(), corpora.valid.fingerprint())

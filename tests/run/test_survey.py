@@ -1,0 +1,129 @@
+"""A corpus in figures, and validation pairs that the rest of it does not give away."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from jumok.errors import DataError
+from jumok.run.survey import Survey, check_enough, hold_out, survey, text_hash, usual_hold_out
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass
+class Lines:
+    """A corpus without files."""
+
+    lines: Pairs
+    name: str = "train.src + train.tgt"
+
+    def pairs(self) -> Pairs:
+        return self.lines
+
+
+def look(pairs: Pairs) -> Survey:
+    return survey(Lines(pairs))  # type: ignore[arg-type]
+
+
+def test_figures_are_of_the_tidied_text() -> None:
+    found = look([("a  man ", "ein Mann"), ("", "nichts"), ("the dog", " \t"), ("a man", "ein Mann")])
+    assert (found.pairs, found.usable) == (4, 2)
+    assert (found.source_characters, found.target_characters) == (17, 22)
+    assert (found.source_words, found.target_words) == (6, 5)
+    assert found.characters_per_word == pytest.approx(39 / 11)
+    assert found.source_hashes[0] == found.source_hashes[3] != found.source_hashes[2]
+    assert found.source_hashes[1] == 0 == found.target_hashes[2]
+    assert found.distinct_targets == 3
+
+
+def test_the_length_leaves_out_one_pair_in_a_hundred() -> None:
+    pairs = [("x" * (10 + i % 5), "y") for i in range(995)] + [("x", "y" * 5000)] * 5
+    assert look(pairs).longest == 14
+
+
+def test_reading_reports_its_end() -> None:
+    seen = []
+    survey(Lines([("a", "b")] * 3), lambda *report: seen.append(report))  # type: ignore[arg-type]
+    assert seen == [("reading", 3, 3)]
+
+
+def test_an_empty_corpus_is_refused() -> None:
+    with pytest.raises(DataError, match="train.src \\+ train.tgt is empty\n  give files with one sentence"):
+        look([])
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 pairs"), (1, "1 pair"), (19, "19 pairs")])
+def test_too_few_pairs_are_refused(count: int, words: str) -> None:
+    found = look([("", "blank")] * 30 + [("a", "b")] * count)
+    with pytest.raises(DataError) as caught:
+        check_enough(found, "x.en + x.de")
+    assert str(caught.value).startswith(f"x.en + x.de has {words} with text on both sides\n  a model needs")
+    assert caught.value.code == "too_small"
+    check_enough(look([("a", "b")] * 20), "enough")
+
+
+def test_the_usual_number_of_validation_pairs() -> None:
+    assert [usual_hold_out(look([("a", "b")] * count)) for count in (20, 1000, 50_000)] == [10, 40, 1000]
+
+
+@given(st.text())
+def test_only_a_blank_text_has_the_hash_of_a_blank_text(text: str) -> None:
+    assume(not any("\ud800" <= letter <= "\udfff" for letter in text))
+    assert (text_hash(text) == 0) == (text == "")
+    assert 0 <= text_hash(text) < 2**64
+
+
+texts = st.text("ab ", max_size=4)
+corpora = st.lists(st.tuples(texts, texts), min_size=1, max_size=40)
+
+
+@given(corpora, st.integers(1, 8), st.integers(0, 5))
+def test_validation_shares_no_text_with_training(pairs: Pairs, count: int, seed: int) -> None:
+    found = look(pairs)
+    tidied = [(" ".join(source.split()), " ".join(target.split())) for source, target in pairs]
+    sources, targets = (Counter(pair[side] for pair in tidied) for side in (0, 1))
+    filled = [pair for pair in tidied if all(pair)]
+    clean = [pair for pair in filled if sources[pair[0]] == targets[pair[1]] == 1]
+    candidates = [pair for pair in filled if sources[pair[0]] == 1]
+    if len(candidates) < count:
+        with pytest.raises(DataError, match=f"cannot hold out {count} pairs for validation: only "):
+            hold_out(found, count, seed)
+        return
+    rows = hold_out(found, count, seed).tolist()
+    held = [tidied[row] for row in rows]
+    rest = [pair for row, pair in enumerate(tidied) if row not in rows]
+    assert len(set(rows)) == count
+    assert rows == sorted(rows)
+    assert all(source and target for source, target in held)
+    assert not {source for source, _ in held} & {source for source, _ in rest}
+    if len(clean) >= count:
+        assert not {target for _, target in held} & {target for _, target in rest}
+
+
+@given(st.integers(0, 1000), st.randoms(use_true_random=False))
+def test_the_choice_follows_from_texts_and_seed_not_from_order(seed: int, random: "st.random.Random") -> None:
+    pairs = [(f"source {i}", f"target {i}") for i in range(30)]
+    shuffled = random.sample(pairs, len(pairs))
+    chosen = {pairs[row] for row in hold_out(look(pairs), 7, seed)}
+    assert {shuffled[row] for row in hold_out(look(shuffled), 7, seed)} == chosen
+
+
+def test_seeds_choose_differently_and_evenly() -> None:
+    found = look([(f"source {i}", f"target {i}") for i in range(200)])
+    drawn = np.concatenate([hold_out(found, 20, seed) for seed in range(200)])
+    counts = np.bincount(drawn, minlength=200)  # each row about 20 times
+    assert counts.min() > 2
+    assert counts.max() < 50
+
+
+def test_too_few_unique_sources_name_the_way_out() -> None:
+    with pytest.raises(DataError) as caught:
+        hold_out(look([("same", "a"), ("same", "b"), ("one", "c"), ("other", "d"), ("blank", "")]), 3, 0)
+    assert str(caught.value) == (
+        "cannot hold out 3 pairs for validation: only 2 sources occur just once\n"
+        "  give validation files with --valid-source and --valid-target, or lower data.hold_out"
+    )

@@ -1,0 +1,425 @@
+"""One run from two files to a model folder, as a Python user meets it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import jumok
+from jumok.checkpoint import Checkpoints
+from jumok.errors import ConfigError, DataError, RunError
+from jumok.lock import run_lock
+from jumok.manifest import checkpoint_folders, verify_folder
+from jumok.run.folder import RunFolder
+from jumok.run.train import Plan, Request, Started, TrainedRun, Watch, default_folder, run, train
+from jumok.settings import parse_config, read_toml
+from jumok.training.loss import token_loss
+from tests.run.conftest import quick_settings
+
+Events = list[dict[str, Any]]
+
+
+def events_of(folder: Path, kind: str = "") -> Events:
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return [event for event in lines if not kind or event["type"] == kind]
+
+
+def go(given: dict[str, Any], out: Path, **more: Any) -> TrainedRun:
+    watch = more.pop("watch", Watch())
+    return run(Request(given=given, out=out, device="cpu", **more), watch)
+
+
+# What a finished run leaves.
+
+
+def test_the_events_have_their_fields(trained: TrainedRun) -> None:
+    events = events_of(trained.folder)
+    assert [event["type"] for event in events[:2]] == ["start", "train"]
+    assert events[-1]["type"] == "end"
+    fields = {
+        "start": "time run config_sha256 params device dtype data versions seed resumed_from",
+        "train": "step epoch loss nll ppl lr grad_norm tokens_per_s sentences_per_s skipped_steps mem_bytes "
+        "elapsed_s",
+        "valid": "step loss ppl bleu bleu_signature chrf samples best",
+        "checkpoint": "step path best metric",
+        "end": "status reason best",
+    }
+    for event in events:
+        assert set(fields[event["type"]].split()) <= event.keys(), event["type"]
+        assert event["time"].endswith("Z")
+    assert [event["step"] for event in events_of(trained.folder, "train")] == list(range(1, 7))
+    assert [event["step"] for event in events_of(trained.folder, "valid")] == [3, 6]
+    assert events[0]["data"] == {"train": 280, "valid": 20, "left_out": {"blank": 0, "too_long": 0}}
+    assert (events[-1]["status"], events[-1]["reason"]) == ("completed", "max_steps")
+    for event in events_of(trained.folder, "checkpoint"):
+        assert event["path"].startswith("checkpoints/step-0000000")
+
+
+def test_losses_are_logged_in_full_digits(corpus: Path, tmp_path: Path) -> None:
+    seen: Events = []
+    done = go(quick_settings(corpus), tmp_path / "run", watch=Watch(on_event=seen.append))  # type: ignore[arg-type]
+    logged = [event["loss"] for event in events_of(done.folder, "train")]
+    assert logged == [event["loss"] for event in seen if event["type"] == "train"]
+    assert any(len(repr(loss)) > 14 for loss in logged)
+
+
+def test_samples_and_curves_are_files(trained: TrainedRun) -> None:
+    samples = [json.loads(line) for line in (trained.folder / "samples.jsonl").read_text().splitlines()]
+    assert [one["step"] for one in samples] == [3, 6]
+    assert set(samples[0]["samples"][0]) == {"src", "ref", "hyp", "score"}
+    assert list((trained.folder / "tensorboard").glob("events.out.tfevents.*"))
+
+
+def test_the_configuration_is_complete_and_reads_back(trained: TrainedRun) -> None:
+    assert parse_config(nested := read_nested(trained.folder / "config.toml")) == trained.config
+    assert {"model", "text", "data", "training", "decoding", "seed"} == nested.keys()
+    start = events_of(trained.folder, "start")[0]
+    assert start["seed"] == trained.config.seed
+
+
+def read_nested(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_run_folder_is_a_model(trained: TrainedRun) -> None:
+    one, other = trained.model, jumok.load(trained.folder)
+    assert one.translate("123456").text == other.translate("123456").text
+    for folder in checkpoint_folders(trained.folder).values():
+        assert verify_folder(folder) == []
+        assert jumok.load(folder).info["parameters"] == one.info["parameters"]
+
+
+def test_a_finished_run_is_not_trained_again(trained: TrainedRun, tmp_path: Path) -> None:
+    shutil.copytree(trained.folder, tmp_path / "copy")
+    again = go(quick_settings(trained.folder.parent), tmp_path / "copy")
+    assert (again.steps, again.reason, again.score) == (trained.steps, "max_steps", trained.score)
+    new = events_of(tmp_path / "copy")[len(events_of(trained.folder)) :]
+    assert [event["type"] for event in new] == ["start", "end"]
+    assert new[0]["resumed_from"] == 6
+
+
+def test_a_finished_run_may_go_on_with_more_steps(trained: TrainedRun, tmp_path: Path) -> None:
+    shutil.copytree(trained.folder, tmp_path / "copy")
+    more = go(quick_settings(trained.folder.parent, training__max_steps=8), tmp_path / "copy")
+    assert more.steps == 8
+    assert [event["step"] for event in events_of(more.folder, "train")][-2:] == [7, 8]
+
+
+# The Python interface.
+
+
+def test_train_takes_files_or_a_set_and_a_configuration_file(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(
+        '[model]\narch = "rnn"\nwidth = 16\n[training]\nmax_steps = 2\nvalidate_every = 2\n'
+        "[decoding]\nmax_len = 4\n[text]\nvocabulary = 300\n"
+    )
+    done = jumok.train(
+        tmp_path / "small.toml",
+        source=corpus / "train.src",
+        target=corpus / "train.tgt",
+        out=tmp_path / "run",
+        size="tiny",
+        overrides={"training.lr": 2e-3},
+        device="cpu",
+    )
+    assert isinstance(done, jumok.TrainedRun)
+    assert (done.config.model.arch, done.config.model.width) == ("rnn", 16)  # the file beats the preset
+    assert (done.config.training.lr, done.steps) == (2e-3, 2)
+    assert done.model.translate("12").source == "12"
+
+
+def test_defaults_need_two_files_and_nothing_else(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plans: list[Plan] = []
+    starts: list[Started] = []
+    done = train(
+        source="train.src",
+        target="train.tgt",
+        overrides={"training.max_steps": 2, "decoding.max_len": 4},
+        watch=Watch(on_plan=plans.append, on_start=starts.append),
+    )
+    assert done.folder == Path("runs/train-transformer")
+    assert plans[0].config == done.config
+    assert starts[0].parameters == done.model.info["parameters"]
+    assert starts[0].state.step == 0
+    stored = read_toml(done.folder / "config.toml")
+    for choice in plans[0].choices:
+        assert stored[choice.key] == choice.value
+
+
+def test_the_default_folder_says_what_was_trained() -> None:
+    assert default_folder({"data.name": "dates", "model.arch": "rnn"}) == Path("runs/dates-rnn")
+    assert default_folder({"data.source": "a/multi.en.gz"}) == Path("runs/multi-transformer")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"trainin.lr": 1}, "unknown setting 'trainin.lr'\n  your settings\n  did you mean 'training.lr'?"),
+        ({"training.lr": "fast"}, "training.lr='fast': "),
+        ({"model.arch": "gpt"}, "unknown architecture 'gpt'"),
+        ({"model.width": -10}, "model.width=-10 cannot work"),
+    ],
+)
+def test_mistakes_leave_nothing_behind(
+    overrides: dict[str, Any], message: str, corpus: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        go(quick_settings(corpus) | overrides, tmp_path / "run")
+    assert message in str(caught.value)
+    assert not RunFolder(tmp_path / "run").exists
+
+
+# How a run ends.
+
+
+def test_an_interrupted_run_goes_on_with_identical_losses(corpus: Path, tmp_path: Path) -> None:
+    given = quick_settings(corpus)
+    whole = go(given, tmp_path / "whole")
+    steps: list[int] = []
+    watch = Watch(
+        on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
+        interrupted=lambda: len(steps) == 4,
+    )
+    stopped = go(given, tmp_path / "broken", watch=watch)
+    assert (stopped.reason, stopped.steps) == ("signal", 4)
+    assert events_of(stopped.folder)[-1]["status"] == "stopped"
+    go(given, tmp_path / "broken")
+    losses = [
+        [(event["step"], event["loss"]) for event in events_of(folder, "train")]
+        for folder in (whole.folder, stopped.folder)
+    ]
+    assert losses[0] == losses[1]
+    best = [[event["loss"] for event in events_of(tmp_path / name, "valid")] for name in ("whole", "broken")]
+    assert best[0] == best[1]
+
+
+def test_the_time_limit_ends_the_run(corpus: Path, tmp_path: Path) -> None:
+    given = quick_settings(corpus, training__time_limit=0.2, training__max_steps=10**6)
+    done = go(given | {"training.warmup": 5}, tmp_path / "run")
+    assert done.reason == "time_limit"
+    assert 0 < done.steps < 10**5
+    assert done.seconds >= 0.2
+    assert events_of(done.folder)[-1]["reason"] == "time_limit"
+    assert done.score is not None
+
+
+def test_patience_ends_the_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self: 3.0)
+    given = quick_settings(
+        corpus,
+        training__max_steps=50,
+        training__validate_every=1,
+        training__patience=2,
+        training__metric="loss",
+    )
+    done = go(given, tmp_path / "run")
+    assert (done.reason, done.steps) == ("no_better", 3)
+
+
+def test_the_best_checkpoint_is_the_one_of_least_loss(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = iter([5.0, 2.0, 4.0, 6.0])
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self: next(losses))
+    given = quick_settings(
+        corpus,
+        training__max_steps=4,
+        training__validate_every=1,
+        training__save_every=1,
+        training__metric="loss",
+    )
+    done = go(given, tmp_path / "run")
+    assert done.score == -2.0
+    assert done.model.info["step"] == 2
+    assert sorted(checkpoint_folders(done.folder)) == [2, 3, 4]  # the best, and the newest two
+
+
+def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("something else broke")
+
+    monkeypatch.setattr("jumok.run.work.train_step", fail)
+    with pytest.raises(RuntimeError, match="something else broke"):
+        go(quick_settings(corpus), tmp_path / "run")
+    end = events_of(tmp_path / "run")[-1]
+    assert (end["type"], end["status"], end["reason"]) == ("end", "failed", "RuntimeError")
+
+
+# Trouble on the way.
+
+
+def poisoned(when: Callable[[int], bool]) -> Callable[..., Any]:
+    calls = [0]
+
+    def loss(logits: torch.Tensor, *rest: Any) -> Any:
+        calls[0] += 1
+        total, nll = token_loss(logits, *rest)
+        return (total * float("nan"), nll) if when(calls[0]) else (total, nll)
+
+    return loss
+
+
+def test_a_step_that_is_not_finite_is_skipped(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jumok.training.step.token_loss", poisoned(lambda call: call == 3))
+    done = go(quick_settings(corpus), tmp_path / "run")
+    (notice,) = events_of(done.folder, "notice")
+    assert (notice["code"], notice["step"], notice["level"]) == ("nan_skipped", 3, "warning")
+    assert "no weight was changed" in notice["message"]
+    assert [event["skipped_steps"] for event in events_of(done.folder, "train")] == [0, 0, 1, 0, 0, 0]
+    assert done.model.translate("12").text is not None
+    for folder in checkpoint_folders(done.folder).values():
+        assert verify_folder(folder) == []
+
+
+def test_too_many_such_steps_end_the_run_and_keep_the_checkpoint(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jumok.training.step.token_loss", poisoned(lambda call: call > 3))
+    with pytest.raises(RunError, match="the numbers stopped being finite: 3 steps skipped up to step 6"):
+        go(quick_settings(corpus), tmp_path / "run")
+    newest = Checkpoints(tmp_path / "run").newest()
+    assert newest is not None
+    assert newest.step == 3
+
+
+def test_out_of_memory_is_a_notice_and_the_run_goes_on(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jumok.training.step import train_step
+
+    def small_memory(model: Any, optimizers: Any, batches: Any, *rest: Any, **options: Any) -> Any:
+        if len(batches) < 2:
+            raise torch.OutOfMemoryError("no room")
+        return train_step(model, optimizers, batches, *rest, **options)
+
+    monkeypatch.setattr("jumok.run.work.train_step", small_memory)
+    done = go(quick_settings(corpus), tmp_path / "run")
+    (notice,) = events_of(done.folder, "notice")
+    assert notice["message"] == "out of memory: each update now runs in 2 parts"
+    assert done.steps == 6
+
+
+def test_a_full_disk_does_not_end_a_run_over_a_log_line(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jumok.training.log import JsonLines
+
+    def full(self: JsonLines, event: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(JsonLines, "__call__", full)
+    assert go(quick_settings(corpus), tmp_path / "run").steps == 6
+
+
+# Averages, other data, fresh starts, two trainers.
+
+
+@pytest.mark.parametrize("better", [True, False])
+def test_averaged_checkpoints_become_the_model_if_they_are_better(
+    better: bool,  # noqa: FBT001
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    losses = iter([5.0, 4.0, 3.0, 2.0 if better else 9.0])
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self: next(losses))
+    given = quick_settings(
+        corpus,
+        training__max_steps=6,
+        training__validate_every=2,
+        training__save_every=2,
+        training__metric="loss",
+        training__average=3,
+    )
+    done = go(given, tmp_path / "run")
+    last = events_of(done.folder, "valid")[-1]
+    assert last["averaged"] == 3
+    assert (done.folder / "averaged").exists() is better
+    assert done.score == (-2.0 if better else -3.0)
+    if better:
+        model = jumok.load(done.folder / "averaged")
+        assert model.info["averaged_checkpoints"] == 3
+        mean = torch.stack(
+            [
+                dict(jumok.load(folder).model.named_parameters())["target_embedding.weight"]
+                for folder in checkpoint_folders(done.folder).values()
+            ]
+        ).mean(0)
+        found = dict(model.model.named_parameters())["target_embedding.weight"]
+        assert torch.allclose(found, mean, atol=1e-6)
+
+
+def test_averages_leave_the_last_checkpoint_to_go_on_from(corpus: Path, tmp_path: Path) -> None:
+    given = quick_settings(corpus, training__average=2)
+    plain = go(quick_settings(corpus), tmp_path / "plain")
+    go(given, tmp_path / "averaged")
+    more = {"training.max_steps": 8}
+    go(quick_settings(corpus) | more, tmp_path / "plain")
+    go(given | more, tmp_path / "averaged")
+    losses = [
+        [event["loss"] for event in events_of(tmp_path / name, "train")] for name in ("plain", "averaged")
+    ]
+    assert losses[0] == losses[1]
+    assert plain.steps == 6
+
+
+def test_changed_data_is_refused_unless_allowed(trained: TrainedRun, tmp_path: Path) -> None:
+    shutil.copytree(trained.folder, tmp_path / "run")
+    for side in ("train.src", "train.tgt"):
+        text = (trained.folder.parent / side).read_text()
+        (tmp_path / side).write_text(text + "1234\n")
+    given = quick_settings(tmp_path)
+    with pytest.raises(DataError) as caught:
+        go(given, tmp_path / "run")
+    then, now = (line.split()[-1] for line in str(caught.value).split("\n")[1:3])
+    assert len(then) == len(now) == 64
+    assert then != now
+    done = go(given | {"training.max_steps": 7}, tmp_path / "run", allow_data_change=True)
+    assert done.steps == 7
+    assert events_of(tmp_path / "run", "start")[-1]["data"]["train"] == 281
+
+
+def test_fresh_keeps_the_earlier_run(
+    trained: TrainedRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.copytree(trained.folder, tmp_path / "run")
+    given = quick_settings(trained.folder.parent, training__max_steps=2, model__width=8)
+    with pytest.raises(ConfigError, match="was started with model.width=16, not 8"):
+        go(given, tmp_path / "run")
+    done = go(given, tmp_path / "run", fresh=True)
+    assert (done.steps, done.config.model.width) == (2, 8)
+    assert "the earlier run is now in" in caplog.text
+    earlier = tmp_path / "run.before-1"
+    assert jumok.load(earlier).info["fingerprint"] == trained.model.info["fingerprint"]
+
+
+def test_fresh_with_a_mistake_moves_nothing(trained: TrainedRun, tmp_path: Path) -> None:
+    shutil.copytree(trained.folder, tmp_path / "run")
+    with pytest.raises(DataError, match="no such file"):
+        go(quick_settings(tmp_path / "nowhere"), tmp_path / "run", fresh=True)
+    assert RunFolder(tmp_path / "run").exists
+    assert not (tmp_path / "run.before-1").exists()
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_second_trainer_is_refused(
+    fresh: bool,  # noqa: FBT001
+    trained: TrainedRun,
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(trained.folder, tmp_path / "run")
+    with run_lock(tmp_path / "run"), pytest.raises(RunError, match="another process is training") as caught:
+        go(quick_settings(trained.folder.parent), tmp_path / "run", fresh=fresh)
+    assert caught.value.code == "locked"
+    assert events_of(tmp_path / "run") == events_of(trained.folder)

@@ -1,0 +1,155 @@
+"""How a run carries the loop's decisions out: batches, steps within memory, looks at the validation set."""
+
+import json
+from dataclasses import replace
+from math import exp, inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from jumok.checkpoint import Checkpoints
+from jumok.data.batch import Padded
+from jumok.data.sampler import Cursor
+from jumok.run.prepare import Prepared, reopen
+from jumok.run.train import TrainedRun, make_learner
+from jumok.run.work import RunWork, batch_of, memory_used, safe_exp, samples_log
+from jumok.training.log import JsonLines
+from jumok.training.state import LoopState
+from jumok.training.step import train_step
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def prepared(trained: TrainedRun) -> Prepared:
+    return reopen(trained.folder / "data")
+
+
+def work_of(trained: TrainedRun, prepared: Prepared, events: list[Any], **training: Any) -> RunWork:
+    config = replace(trained.config, training=replace(trained.config.training, **training))
+    checkpoints = Checkpoints(trained.folder)
+    learner, _ = make_learner(config, prepared, CPU, checkpoints)
+    return RunWork(learner, prepared, config, checkpoints, CPU, None, [events.append])
+
+
+def test_the_validation_loss_is_the_mean_over_all_target_tokens(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    work = work_of(trained, prepared, [])
+    work.learner.model.eval()
+    total, count = 0.0, 0
+    for row in range(len(prepared.valid)):  # one by one, without padding
+        batch = batch_of(prepared.valid, [row])  # type: ignore[arg-type]
+        with torch.inference_mode():
+            logits = work.learner.model(batch.source, batch.source_mask, batch.target_in)
+        log_probs = logits.log_softmax(-1).gather(-1, batch.target_out[..., None])
+        total, count = total - log_probs.sum().item(), count + log_probs.numel()
+    assert work.valid_loss() == pytest.approx(total / count, rel=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "exact"])
+def test_a_metric_decides_and_the_loss_breaks_ties(
+    metric: str, trained: TrainedRun, prepared: Prepared
+) -> None:
+    look = work_of(trained, prepared, [], metric=metric).look()
+    assert look.score == pytest.approx(look.event[metric], abs=0.02)
+    assert look.score < look.event[metric]
+    assert {"loss", "ppl", "bleu", "bleu_signature", "chrf", "exact", "samples"} <= look.event.keys()
+    assert look.event["ppl"] == exp(look.event["loss"])
+    assert len(look.event["samples"]) == 3
+    first = look.event["samples"][0]
+    assert (first["src"], first["ref"]) == prepared.valid_pairs[0]
+    assert first["hyp"] == trained.model.translate(first["src"], beam=1).text
+    assert first["score"] < 0
+
+
+def test_the_loss_alone_needs_no_translation(
+    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunWork, "translator", lambda self: pytest.fail("translated"))
+    look = work_of(trained, prepared, [], metric="loss").look()
+    assert look.event == {"loss": -look.score, "ppl": exp(-look.score)}
+
+
+def test_validation_uses_the_moving_average_and_gives_the_weights_back(
+    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoints, "newest", lambda self: None)
+    work = work_of(trained, prepared, [], ema=0.9, metric="loss")
+    assert work.learner.average is not None
+    plain = work.look().score
+    live = {name: parameter.clone() for name, parameter in work.learner.model.named_parameters()}
+    for tensor in work.learner.average.shadow.values():
+        tensor.mul_(0.5)
+    assert work.validate(LoopState()).score != plain
+    for name, parameter in work.learner.model.named_parameters():
+        assert torch.equal(parameter, live[name])
+
+
+def test_batches_follow_the_cursor(trained: TrainedRun, prepared: Prepared) -> None:
+    work = work_of(trained, prepared, [])
+    stream = work.batches(Cursor())
+    (_, after_first), (second, _) = next(stream), next(stream)
+    again, _ = next(work.batches(after_first))
+    assert again.tolist() == second.tolist()
+
+
+def test_out_of_memory_halves_the_micro_batch_and_keeps_the_update(
+    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def small_memory(model: Any, optimizers: Any, batches: list[Padded], *rest: Any, **options: Any) -> Any:
+        sizes.append(max(len(batch.source) for batch in batches))
+        if sizes[-1] > 10:
+            raise torch.OutOfMemoryError("no room")
+        return train_step(model, optimizers, batches, *rest, **options)
+
+    events: list[Any] = []
+    work = work_of(trained, prepared, events)
+    monkeypatch.setattr("jumok.run.work.train_step", small_memory)
+    rows, _ = next(work.batches(Cursor()))
+    result, parts = work.step(rows, LoopState(step=7), 1e-3)
+    assert parts > 1
+    assert sizes[-1] <= 10 < sizes[-2]
+    assert result.sentences == len(rows)
+    assert [event["code"] for event in events] == ["out_of_memory"] * (len(sizes) - 1)
+    assert events[-1] == {
+        "type": "notice",
+        "step": 8,
+        "level": "warning",
+        "code": "out_of_memory",
+        "message": f"out of memory: each update now runs in {parts} parts",
+    }
+    before = len(sizes)
+    work.step(rows, LoopState(step=8, parts=parts), 1e-3)
+    assert len(sizes) == before + 1  # remembered: no second attempt
+
+
+def test_train_events_get_perplexity_and_memory(trained: TrainedRun, prepared: Prepared) -> None:
+    events: list[Any] = []
+    work = work_of(trained, prepared, events)
+    work.log({"type": "train", "nll": 2.0})
+    work.log({"type": "valid", "loss": 2.0})
+    assert events[0]["ppl"] == exp(2.0)
+    assert events[0]["mem_bytes"] == memory_used(CPU) > 10**6
+    assert events[1] == {"type": "valid", "loss": 2.0}
+
+
+def test_perplexity_has_no_overflow() -> None:
+    assert safe_exp(10_000.0) == safe_exp(inf) == exp(700.0)
+    assert safe_exp(nan) != safe_exp(nan)
+
+
+def test_samples_go_to_a_file_of_their_own(tmp_path: Path) -> None:
+    lines = JsonLines(tmp_path / "samples.jsonl")
+    log = samples_log(lines)
+    log({"type": "train", "step": 1})
+    log({"type": "valid", "step": 2, "loss": 1.0})
+    log({"type": "valid", "step": 3, "samples": [{"src": "a", "hyp": "b"}]})
+    lines.close()
+    (only,) = map(json.loads, (tmp_path / "samples.jsonl").read_text().splitlines())
+    assert (only["type"], only["step"]) == ("samples", 3)
+    assert only["samples"] == [{"src": "a", "hyp": "b"}]

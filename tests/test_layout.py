@@ -1,0 +1,240 @@
+"""The layout defends itself: who may import whom, how long things may be, and what never appears."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+SRC = TESTS.parent / "src" / "jumok"
+
+# One layer, whether it lies in one module, in several or in a folder.
+CHECKPOINT = {"checkpoint", "folder", "manifest", "lock", "tensors", "card", "model_folder"}
+EVERYWHERE = {"errors", "progress"}
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "progress": set(),
+    "config": set(),
+    "presets": {"config"},
+    "settings": {"config"},
+    "text": {"config"},
+    "data": {"config", "text"},
+    "nn": set(),
+    "models": {"config", "nn"},
+    "training": {"config", "data", "models"},
+    "checkpoint": {"config", "text", "models", "settings"},
+    "decoding": {"config", "text", "models", "checkpoint"},
+    "explain": {"config", "text", "models", "decoding"},
+    "evaluation": {"config", "data", "decoding", "explain"},
+    "export": {"config", "text", "models", "checkpoint", "decoding"},
+    "server": {"config", "decoding", "explain", "evaluation"},
+}
+ALLOWED["run"] = set(ALLOWED)  # one run wired together
+ALLOWED["cli"] = set(ALLOWED)
+NO_TORCH = {"errors", "progress", "config", "presets", "settings", "text"}
+
+LINES_OF_A_FILE, LINES_OF_A_FUNCTION = 400, 60
+FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
+FORBIDDEN_ATTRIBUTES = {"torch.load", "torch.save", "yaml.load", "pandas.read_pickle"}
+DRAWERS = {"utils.py", "util.py", "helpers.py", "common.py", "misc.py"}
+
+
+def modules(src: Path) -> Iterator[Path]:
+    return iter(sorted(src.rglob("*.py")))
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def layer_of(name: str) -> str:
+    return "checkpoint" if name in CHECKPOINT else name
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """Every dotted name a file imports, at any depth."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def import_faults(src: Path) -> list[str]:
+    """Imports that climb up a layer, and torch where the layer must load without it."""
+    faults = []
+    for path in modules(src):
+        inside = path.relative_to(src)
+        if inside.parts[0] in ("__init__.py", "__main__.py"):
+            continue
+        here = layer_of(inside.parts[0].removesuffix(".py"))
+        if here not in ALLOWED:
+            faults.append(f"{inside} is in no layer; give {here} a row in the table")
+            continue
+        names = imports(tree_of(path))
+        theirs = {layer_of(name.split(".")[1]) for name in names if name.startswith("jumok.")}
+        known = {there for there in theirs if there in ALLOWED}
+        for there in sorted(known - ALLOWED[here] - EVERYWHERE - {here}):
+            faults.append(f"{inside} imports {there}; {here} may import {sorted(ALLOWED[here] | EVERYWHERE)}")
+        if here in NO_TORCH and any(name.split(".")[0] == "torch" for name in names):
+            faults.append(f"{inside} imports torch; {here} must load without it")
+    return faults
+
+
+def size_faults(src: Path) -> list[str]:
+    faults = []
+    for path in modules(src):
+        inside, tree = path.relative_to(src), tree_of(path)
+        if (length := len(path.read_text(encoding="utf-8").splitlines())) > LINES_OF_A_FILE:
+            faults.append(f"{inside} has {length} lines; split it by idea, {LINES_OF_A_FILE} is the ceiling")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                if lines > LINES_OF_A_FUNCTION:
+                    faults.append(f"{inside}:{node.lineno} {node.name} has {lines} lines")
+    return faults
+
+
+def mirror_faults(src: Path, tests: Path) -> list[str]:
+    """Modules without a test file of their own in the same place."""
+    faults = []
+    for path in modules(src):
+        mirrored = path.relative_to(src).with_name(f"test_{path.name}")
+        if not path.name.startswith("__") and not (tests / mirrored).exists():
+            faults.append(f"{path.relative_to(src)} has no test; add tests/{mirrored.as_posix()}")
+    return faults
+
+
+def danger_faults(src: Path) -> list[str]:
+    """Code from files: pickle and what hides it, eval and exec."""
+    faults = []
+    for path in modules(src):
+        inside, tree = path.relative_to(src), tree_of(path)
+        faults += [
+            f"{inside} imports {name}" for name in imports(tree) if name.split(".")[0] in FORBIDDEN_MODULES
+        ]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in FORBIDDEN_CALLS:
+                faults.append(f"{inside}:{node.lineno} uses {node.id}")
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in FORBIDDEN_ATTRIBUTES:
+                faults.append(f"{inside}:{node.lineno} uses {ast.unparse(node)}")
+            if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+                faults.append(f"{inside}:{node.value.lineno} names allow_pickle")
+    return faults
+
+
+def style_faults(src: Path) -> list[str]:
+    """Relative imports, drawers that everything falls into, files that do not say what they are for."""
+    faults = []
+    for path in modules(src):
+        inside, tree = path.relative_to(src), tree_of(path)
+        if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+            faults.append(f"{inside} has a relative import")
+        if path.name in DRAWERS:
+            faults.append(f"{inside} is a drawer; name the file after its idea")
+        if not ast.get_docstring(tree):
+            faults.append(f"{inside} does not say what it is for in its first line")
+    return faults
+
+
+def test_no_layer_imports_what_it_may_not() -> None:
+    assert import_faults(SRC) == []
+
+
+def test_files_and_functions_fit_in_the_head() -> None:
+    assert size_faults(SRC) == []
+
+
+def test_every_module_has_its_test_file() -> None:
+    assert mirror_faults(SRC, TESTS) == []
+
+
+def test_no_code_comes_from_files() -> None:
+    assert danger_faults(SRC) == []
+
+
+def test_every_file_says_what_it_is_for_and_imports_by_full_name() -> None:
+    assert style_faults(SRC) == []
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "jumok.config, jumok.settings, jumok.presets, jumok.errors, jumok.progress",
+        "jumok.text.normalize, jumok.text.tokenizer",
+    ],
+)
+def test_settings_and_text_load_without_torch(names: str) -> None:
+    code = f"import {names}, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_table_has_no_circle() -> None:
+    """Each layer stands on layers that do not stand on it."""
+
+    def below(layer: str) -> set[str]:
+        return {layer}.union(*(below(one) for one in ALLOWED[layer] - {layer}))
+
+    for layer, allowed in ALLOWED.items():
+        for one in allowed - {layer}:
+            assert layer not in below(one), f"{layer} and {one}"
+
+
+FAULTS = {
+    "nn/maths.py": ("from jumok.models.rnn import RnnSeq2Seq\n", import_faults, "nn/maths.py imports models"),
+    "manifest.py": ("import jumok.decoding.beam\n", import_faults, "manifest.py imports decoding"),
+    "decoding/a.py": ("def f():\n    from jumok.cli import main\n", import_faults, "imports cli"),
+    "text/fast.py": ("import torch.nn\n", import_faults, "text/fast.py imports torch"),
+    "new/thing.py": ("", import_faults, "new/thing.py is in no layer"),
+    "data/long.py": ("x = 1\n" * 401, size_faults, "data/long.py has 401 lines"),
+    "data/deep.py": ("def f():\n" + "    x = 1\n" * 60, size_faults, "data/deep.py:1 f has 61 lines"),
+    "data/load.py": ("import pickle\n", danger_faults, "data/load.py imports pickle"),
+    "data/run.py": ("eval('1')\n", danger_faults, "data/run.py:1 uses eval"),
+    "data/weights.py": (
+        "import torch\ntorch.load('x')\n",
+        danger_faults,
+        "data/weights.py:2 uses torch.load",
+    ),
+    "data/array.py": ("import numpy\nnumpy.load('x', allow_pickle=True)\n", danger_faults, "allow_pickle"),
+    "data/near.py": ('"""Near."""\nfrom . import far\n', style_faults, "data/near.py has a relative import"),
+    "data/utils.py": ('"""All."""\n', style_faults, "data/utils.py is a drawer"),
+    "data/bare.py": ("x = 1\n", style_faults, "data/bare.py does not say what it is for"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_layout_test_finds_a_fault(tmp_path: Path, name: str) -> None:
+    content, find, message = FAULTS[name]
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    (fault,) = find(tmp_path)
+    assert message in fault
+
+
+def test_the_layout_test_accepts_what_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "new.py").write_text(
+        '"""New."""\nfrom jumok import __version__\nfrom jumok.errors import Error\n'
+        "from jumok.nn.layers import residual\n"
+        "def f(model):\n    return model.eval()\n",
+        encoding="utf-8",
+    )
+    for find in (import_faults, size_faults, danger_faults, style_faults):
+        assert find(tmp_path) == []
+
+
+def test_the_layout_test_misses_no_test_file(tmp_path: Path) -> None:
+    src, tests = tmp_path / "src", tmp_path / "tests"
+    for folder in (src / "data", tests / "data"):
+        folder.mkdir(parents=True)
+    for name in ("__init__.py", "one.py", "two.py"):
+        (src / "data" / name).touch()
+    (tests / "data" / "test_one.py").touch()
+    assert mirror_faults(src, tests) == ["data/two.py has no test; add tests/data/test_two.py"]
