@@ -6,7 +6,7 @@ from jumok.config import ARCHS, Arch
 from jumok.errors import ConfigError, nearest
 
 TRANSFORMERS: dict[str, dict[str, Any]] = {
-    "tiny": {"encoder_layers": 2, "decoder_layers": 2, "width": 128, "heads": 4, "feedforward": 512},
+    "tiny": {"encoder_layers": 3, "decoder_layers": 3, "width": 128, "heads": 4, "feedforward": 512},
     "small": {"encoder_layers": 3, "decoder_layers": 3, "width": 256, "heads": 4, "feedforward": 1024},
     "base": {"encoder_layers": 6, "decoder_layers": 6, "width": 512, "heads": 8, "feedforward": 2048},
     "big": {"encoder_layers": 6, "decoder_layers": 6, "width": 1024, "heads": 16, "feedforward": 4096},

@@ -180,17 +180,16 @@ def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
     """What was chosen and why: one line per reason, or per setting with its full name."""
-    groups: dict[str, list[str]] = {}
-    for choice in plan.choices:
-        name = choice.key if verbose else choice.key.split(".", 1)[1]
-        groups.setdefault(choice.reason, []).append(f"{name} {choice.value}")
-    joined = "\n  " if verbose else " · "
-    rows = [(joined.join(values), reason) for reason, values in groups.items()]
-    width = min(60, max((len(values.rpartition("\n")[2]) for values, _ in rows), default=0))
+    rows = [(f"{choice.key} = {choice.value}", choice.reason) for choice in plan.choices]
+    if not verbose:
+        groups: dict[str, list[str]] = {}
+        for choice in plan.choices:
+            groups.setdefault(choice.reason, []).append(f"{choice.key.split('.', 1)[1]} {choice.value}")
+        rows = [(" · ".join(values), reason) for reason, values in groups.items()]
     say("plan")
+    width = min(60, max((len(values) for values, _ in rows), default=0))
     for values, reason in rows:
-        before, newline, last = values.rpartition("\n")
-        say(f"  {before}{newline}{last:<{width}}  {reason}")
+        say(f"  {values:<{width}}  {reason}")
     say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} pieces/s (a forecast)")
 
 

@@ -15,35 +15,38 @@ from jumok.folder import replace_file
 from jumok.progress import Progress, silent
 from jumok.run.train import Request, TrainedRun, Watch, run
 
-# What two CPU cores can teach in about a minute each.
+# What two CPU cores teach in about a minute each. Steps, not seconds: the result is the same everywhere.
 COMMON: dict[str, Any] = {
     "data.name": "dates",
     "text.vocabulary": 1200,
-    "training.batch_tokens": 2000,
+    "model.dropout": 0.0,
+    "training.batch_tokens": 1000,
     "training.label_smoothing": 0.0,
-    "training.schedule": "cosine",
+    "training.schedule": "constant",
+    "training.cooldown": 1.0,
     "training.warmup": 100,
     "training.metric": "exact",
     "training.valid_sentences": 200,
-    "training.validate_every": 250,
-    "training.save_every": 250,
-    "training.log_every": 25,
+    "training.validate_every": 400,
+    "training.save_every": 400,
+    "training.log_every": 50,
     "training.patience": 0,
-    "model.dropout": 0.0,
     "decoding.beam": 1,
 }
 
 SETTINGS: Mapping[Arch, dict[str, Any]] = {
-    "rnn": {"model.width": 256, "training.lr": 3e-3, "training.time_limit": 70.0},
-    "luong": {"model.width": 128, "training.lr": 5e-3, "training.time_limit": 70.0},
+    "rnn": {"model.width": 256, "training.lr": 2e-3, "training.max_steps": 1200},
+    "luong": {"model.width": 96, "training.lr": 4e-3, "training.max_steps": 2800},
     "transformer": {
         "model.encoder_layers": 2,
         "model.decoder_layers": 2,
-        "model.width": 128,
+        "model.width": 64,
         "model.heads": 4,
-        "model.feedforward": 512,
+        "model.feedforward": 256,
+        # Rotary positions learn to copy digits about twice as fast as sinusoidal ones do.
+        "model.positions": "rotary",
         "training.lr": 3e-3,
-        "training.time_limit": 85.0,
+        "training.max_steps": 2800,
     },
 }
 

@@ -13,10 +13,13 @@ from jumok.run.machine import Machine
 from jumok.run.survey import Survey, usual_hold_out
 from jumok.settings import Flat, nest, parse_config
 
-VOCABULARIES = ((40_000, 1000), (150_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
+# Words of the corpus, and the vocabulary for up to that many.
+VOCABULARIES = ((30_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
+CHARACTERS_PER_PIECE = 4
+HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
 SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
-EFFICIENCY = {"cpu": 0.5, "cuda": 0.25}  # share of the measured matrix speed that training reaches
+EFFICIENCY = {"cpu": 0.4, "cuda": 0.25}  # share of the measured matrix speed that training reaches
 
 
 @dataclass(frozen=True)
@@ -67,23 +70,27 @@ def check_given(given: Flat) -> RunConfig:
 def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
     draft = Draft(given)
-    arch: Arch = draft.choose("model.arch", "transformer", "the strongest of the three in most cases")
+    arch: Arch = draft.choose("model.arch", *fitting_arch(given, machine))
     choose_languages(draft)
     choose_text(draft, found)
-    budget = time_budget(given)
-    size = choose_size(draft, arch, found, machine, budget)
-    choose_regularisation(draft, found, size)
-    choose_training(draft, found, machine, size, budget)
+    choose_size(draft, arch, found, machine)
+    choose_training(draft, arch, found, machine)
     config = parse_config(nest(draft.settings()), "the plan and your settings")
     refuse_hopeless(config, given, found)
     rate = tokens_per_second(config, machine)
-    tokens = config.training.max_steps * config.training.batch_tokens * 0.9
-    seconds = min(config.training.time_limit or float("inf"), tokens / rate)
-    return Plan(config, tuple(draft.choices), rate, seconds)
+    seconds = config.training.max_steps * config.training.batch_tokens / rate
+    return Plan(config, tuple(draft.choices), rate, min(seconds, config.training.time_limit or seconds))
 
 
-def time_budget(given: Flat) -> float:
+def time_limit(given: Mapping[str, Any]) -> float:
     return float(given.get("training.time_limit", 0))
+
+
+def fitting_arch(given: Mapping[str, Any], machine: Machine) -> tuple[Arch, str]:
+    """What learns most here. Measured: see benchmarks/README.md."""
+    if machine.device == "cpu" and 0 < time_limit(given) <= HURRY:
+        return "luong", "learns most from a few minutes of CPU; --arch transformer for the other"
+    return "transformer", "the strongest of the three, given time"
 
 
 def choose_languages(draft: Draft) -> None:
@@ -111,56 +118,84 @@ def choose_text(draft: Draft, found: Survey) -> None:
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
     draft.choose("text.vocabulary", vocabulary, f"{words:,} words: each piece is then seen often enough")
-    per_piece = 3.2 if vocabulary <= 2000 else 3.8 if vocabulary <= 8000 else 4.4
-    longest = int(found.longest / per_piece * 1.5) + 8
+    longest = int(found.longest / CHARACTERS_PER_PIECE * 1.5) + 8
     limit = min(512, max(32, -(-longest // 16) * 16))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
     count = usual_hold_out(found)
     draft.choose("data.hold_out", count, "pairs to validate on, when no validation files are given")
 
 
-def choose_size(draft: Draft, arch: Arch, found: Survey, machine: Machine, budget: float) -> str:
-    """A preset's sizes, unless the user has chosen one."""
-    name, reason = fitting_size(found, machine, budget)
+def choose_size(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:
+    """The sizes of a preset, unless the user has chosen."""
+    name, reason = fitting_size(arch, found, machine, time_limit(draft.given))
     for key, value in preset(name, arch).items():
         if key != "model.arch":
             draft.choose(key, value, reason)
-    return name
 
 
-def fitting_size(found: Survey, machine: Machine, budget: float) -> tuple[str, str]:
+def fitting_size(arch: Arch, found: Survey, machine: Machine, limit: float) -> tuple[str, str]:
     """The largest preset that the data can fill and the time can teach."""
+    pairs = f"{found.usable:,} pairs"
+    if arch != "transformer":
+        return (
+            ("small", f"{pairs}: one layer learns fastest") if found.usable < 1_000_000 else ("base", pairs)
+        )
     if machine.device == "cpu":
-        if found.usable < 5_000 or (budget and budget < 300):
-            return "tiny", "little data or little time on a CPU"
-        return "small", "what a CPU can teach in reasonable time"
-    if found.usable < 5_000:
-        return "tiny", "little data"
-    if found.usable < 200_000:
-        return "small", f"{found.usable:,} pairs"
-    return "base", f"{found.usable:,} pairs on a GPU"
+        few = found.usable < 10_000 or 0 < limit <= HURRY
+        return ("tiny", "little data, or little time on a CPU") if few else ("small", "what a CPU can teach")
+    if found.usable < 10_000:
+        return "tiny", pairs
+    return ("small", pairs) if found.usable < 500_000 else ("base", f"{pairs} on a GPU")
 
 
-def choose_regularisation(draft: Draft, found: Survey, size: str) -> None:
-    share = 0.3 if found.usable < 10_000 else 0.2 if found.usable < 100_000 else 0.1
-    draft.choose("model.dropout", share, f"{found.usable:,} pairs")
+def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:
+    """Batch, length of the run, rate, dropout, and how often to look."""
+    choose, limit = draft.choose, time_limit(draft.given)
+    usual = 2000 if machine.device == "cpu" else 8192 if found.usable < 500_000 else 25_000
+    batch = choose("training.batch_tokens", usual, f"pieces in one update, for a {machine.device.upper()}")
+    pieces = (found.source_characters + found.target_characters) / CHARACTERS_PER_PIECE
+    per_epoch = max(1, round(pieces / batch))
+    if limit:
+        steps = max(100, round(forecast(draft, machine) * limit / batch))
+        choose("training.max_steps", 1_000_000, "the time limit ends the run")
+        choose("training.patience", 0, "the time limit ends the run")
+    else:
+        epochs = 60 if found.usable < 20_000 else 30 if found.usable < 200_000 else 10
+        steps = max(400, epochs * per_epoch)
+        choose("training.max_steps", steps, f"about {epochs} times through the data at most")
+    steps = min(steps, draft.settings()["training.max_steps"])
+    choose("training.warmup", max(1, min(400, steps // 25)), "a short rise of the rate")
+    choose("training.schedule", "constant", "after the rise,")
+    choose("training.cooldown", 1.0, "the rate falls in a line to zero at the end of the run")
+    choose("training.lr", *fitting_rate(arch, draft.settings()))
+    choose("model.dropout", *fitting_dropout(arch, found, steps / per_epoch))
+    interval = max(25, steps // 12 if limit else min(per_epoch, steps // 10))
+    choose("training.validate_every", interval, "ten looks or more at the validation set")
+    choose("training.save_every", interval, "with each look")
 
 
-def choose_training(draft: Draft, found: Survey, machine: Machine, size: str, budget: float) -> None:
-    choose = draft.choose
-    batch = 2000 if machine.device == "cpu" else 8192 if found.usable < 200_000 else 25_000
-    batch = choose("training.batch_tokens", batch, "small batches learn more per sentence on a CPU")
-    pieces = (found.source_characters + found.target_characters) / 3.8
-    per_epoch = max(1, round(pieces / (0.9 * batch)))
-    epochs = 60 if found.usable < 20_000 else 30 if found.usable < 200_000 else 12
-    steps = choose(
-        "training.max_steps", max(400, epochs * per_epoch), f"about {epochs} times through the data"
-    )
-    warmup = min(steps - 1, max(1, min(2000, steps // 10)))
-    choose("training.warmup", warmup, "a tenth of the run, at most 2,000 steps")
-    interval = max(25, min(per_epoch, steps // 10))
-    choose("training.validate_every", interval, "about once an epoch, ten times a run at least")
-    choose("training.save_every", interval, "with each validation")
+def fitting_rate(arch: Arch, settings: Flat) -> tuple[float, str]:
+    """Peak rates that held for the widths and batches measured, carried over by square roots."""
+    width, batch = settings["model.width"], settings["training.batch_tokens"]
+    if arch == "transformer":
+        return round(1.5e-3 * (128 / width) ** 0.5, 6), f"for a width of {width}"
+    rate = 2e-3 * min(1.5, (batch / 1000) ** 0.5) * (256 / width) ** 0.5
+    return round(rate, 6), f"for a width of {width} and updates of {batch:,} pieces"
+
+
+def fitting_dropout(arch: Arch, found: Survey, epochs: float) -> tuple[float, str]:
+    """More where the same sentences come back more often, or are few."""
+    if arch == "transformer":
+        share = 0.1 if epochs < 20 else 0.2 if epochs < 50 else 0.3
+        return share, f"each sentence is seen about {max(1, round(epochs))} times"
+    limits = ((10_000, 0.4), (100_000, 0.3), (500_000, 0.2))
+    return next((share for limit, share in limits if found.usable < limit), 0.1), f"{found.usable:,} pairs"
+
+
+def forecast(draft: Draft, machine: Machine) -> float:
+    """Pieces a second with what has been chosen so far."""
+    settings = {"training.warmup": 0} | draft.settings()
+    return tokens_per_second(parse_config(nest(settings), "the plan and your settings"), machine)
 
 
 def tokens_per_second(config: RunConfig, machine: Machine) -> float:
