@@ -41,6 +41,7 @@ class RnnConfig:
     bidirectional: bool = False
     """The encoder also reads from right to left; each direction has half the width."""
     dropout: float = 0.1
+    """Share of the numbers that training sets to zero, against learning by heart."""
     tied: bool = True
     """The output projection is the transposed target embedding."""
     __pydantic_config__: ClassVar = STRICT
@@ -63,6 +64,7 @@ class LuongConfig:
     bidirectional: bool = True
     """The encoder also reads from right to left; each direction has half the width."""
     dropout: float = 0.1
+    """Share of the numbers that training sets to zero, against learning by heart."""
     tied: bool = True
     """The output projection is the transposed target embedding."""
     score: Literal["dot", "general", "concat"] = "general"
@@ -81,16 +83,21 @@ class TransformerConfig:
 
     arch: Literal["transformer"] = "transformer"
     encoder_layers: int = 6
+    """Layers that read the source."""
     decoder_layers: int = 6
+    """Layers that write the target; each step of a translation runs them all."""
     width: int = 512
     """Model width D; must be a multiple of `heads`."""
     heads: int = 8
+    """Attention heads, each of width `width / heads`."""
     feedforward: int = 2048
     """Inner width of the position-wise feed-forward network."""
     dropout: float = 0.1
+    """Share of the numbers that training sets to zero, against learning by heart."""
     norm: Literal["post", "pre"] = "post"
     """Layer norm after each residual sum (the paper) or before each sub-layer."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys."""
     max_positions: int = 1024
     """Rows of the table of learned positions; the other kinds have no limit."""
     projection: Literal["merged", "split"] = "merged"
@@ -173,16 +180,21 @@ class DataConfig:
     source: str = ""
     """Source lines; or one TSV or JSONL file with both sides and no `target`."""
     target: str = ""
+    """Target lines: line n translates line n of the source."""
     valid_source: str = ""
     """Validation files; when not given, pairs are held out from the training files."""
     valid_target: str = ""
+    """Target side of the validation files."""
     hold_out: int = 0
     """Pairs to hold out for validation when no files are given; 0 lets the plan choose."""
     source_language: str = ""
+    """Code such as `ko`; for the model card."""
     target_language: str = ""
+    """Code such as `en`; also decides how BLEU splits words."""
     max_length: int = 128
     """Pairs with more pieces than this on a side are left out of training."""
     encoding_errors: Literal["strict", "replace"] = "strict"
+    """What to do with bytes that are not UTF-8: refuse the file, or put U+FFFD in their place."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
@@ -199,12 +211,15 @@ class TrainingConfig:
     accumulate: int = 1
     """Micro-batches per update; each has `batch_tokens / accumulate` pieces."""
     max_steps: int = 100_000
+    """Updates after which the run ends."""
     time_limit: float = 0.0
     """Seconds of training; 0 means no limit. The schedule then ends with the time."""
     optimizer: Literal["sgd", "adam", "adamw", "muon"] = "adamw"
+    """muon takes the hidden matrices and leaves the rest to adamw."""
     lr: float = 1e-3
     """Peak learning rate."""
     schedule: Literal["noam", "inverse_sqrt", "cosine", "constant"] = "inverse_sqrt"
+    """The rate's course between the rise and the cooldown."""
     warmup: int = 1000
     """Steps of linear rise to the peak."""
     cooldown: float = 0.2
@@ -212,10 +227,13 @@ class TrainingConfig:
     momentum: float = 0.9
     """Momentum of sgd; the first moment's decay of adam, adamw and muon."""
     beta2: float = 0.98
+    """The second moment's decay of adam and adamw."""
     weight_decay: float = 0.0
+    """Share of each weight, times the rate, taken off at every step."""
     clip: float = 1.0
     """Largest gradient norm; 0 switches clipping off."""
     label_smoothing: float = 0.1
+    """Share of the target probability that is spread over all pieces."""
     teacher_forcing: float = 1.0
     """Share of decoder inputs taken from the reference; the rest are the model's own predictions."""
     ema: float = 0.0
@@ -225,8 +243,11 @@ class TrainingConfig:
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """bf16 where the machine computes it natively, or as told."""
     log_every: int = 50
+    """Steps between two lines of the log."""
     validate_every: int = 500
+    """Steps between two looks at the validation set."""
     save_every: int = 500
+    """Steps between two checkpoints; a new best one is always saved."""
     patience: int = 8
     """Stop after this many validations without a better score; 0 never stops early."""
     metric: Literal["bleu", "chrf", "exact", "loss"] = "bleu"
@@ -278,16 +299,19 @@ class DecodingConfig:
     max_len: int = 256
     """Most pieces of an answer; shorter sources get a smaller bound of their own."""
     min_len: int = 0
+    """Fewest pieces of an answer."""
     no_repeat_ngram: int = 0
     """Never produce the same run of this many pieces twice; 0 allows it."""
     sample: bool = False
     """Draw pieces at random instead of searching for the best."""
     temperature: float = 1.0
+    """Below 1 draws the likely pieces more often, above 1 less."""
     top_k: int = 0
     """Draw only from this many best pieces; 0 for all."""
     top_p: float = 1.0
     """Draw only from the best pieces that together have this probability."""
     seed: int = 42
+    """Drives sampling; the same seed and text give the same draw."""
     batch_tokens: int = 4096
     """Padded source pieces, times the beam, in one batch."""
     __pydantic_config__: ClassVar = STRICT

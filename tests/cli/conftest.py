@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from tests.run.conftest import corpus, trained
 
 from jumok.cli.main import main
-from tests.run.conftest import corpus, trained
 
 __all__ = ["call", "corpus", "trained"]
 

@@ -112,9 +112,9 @@ def run(model: Seq2Seq, S: int, T: int) -> None:
 
 
 def numbers(value: object) -> int:
-    """Numbers a decoding state holds, memory masks left out."""
+    """Numbers a decoding state holds; masks and row numbers left out."""
     if isinstance(value, torch.Tensor):
-        return 0 if value.dtype == torch.bool else value.numel()
+        return value.numel() if value.is_floating_point() else 0
     if isinstance(value, tuple):
         return sum(map(numbers, value))
     if hasattr(value, "keys"):

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.conftest import tiny_settings
 
 from jumok.config import ARCHS
 from jumok.manifest import checkpoint_folders
+from tests.run.conftest import tiny_settings
 
 KILLS = 12  # for each architecture
 

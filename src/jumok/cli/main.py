@@ -75,6 +75,9 @@ def cli() -> None:
 def main(args: list[str] | None = None) -> None:
     """Run a command; turn our errors into a few lines and an exit code."""
     # A user's mistake gets a sentence, never a traceback; JUMOK_DEBUG in the environment brings it back.
+    # Threads that wait must not spin: beside another busy program that is many times slower. torch reads
+    # this when it is loaded, which no command has done yet. Measured in benchmarks/README.md.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     open_closed_streams()
     try:
         code = cli.main(args=args, standalone_mode=False)

@@ -12,7 +12,7 @@ from jumok.cli.console import duration, progress_display, say, stderr_is_live
 
 if TYPE_CHECKING:
     from jumok.run.plan import Plan
-    from jumok.run.train import TrainedRun
+    from jumok.run.train import Request, TrainedRun
 
 EXAMPLES = """\b
 Examples:
@@ -22,19 +22,20 @@ Examples:
 """
 
 
+# Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
 @click.command(epilog=EXAMPLES)
-@click.option("--source", default="", help="Source lines; or one TSV or JSONL file with both sides.")
-@click.option("--target", default="", help="Target lines: line n translates line n of the source.")
-@click.option("--data", "name", default="", help="A data set that comes with jumok, such as dates.")
-@click.option("--valid-source", default="", help="Validation source; else some pairs are held out.")
-@click.option("--valid-target", default="", help="Validation target.")
-@click.option("--arch", default="", help="rnn, luong or transformer.")
+@click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
+@click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
+@click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
+@click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
+@click.option("--valid-target", "data__valid_target", help="Validation target.")
+@click.option("--arch", "model__arch", help="rnn, luong or transformer.")
 @click.option("--preset", "size", default="", help="tiny, small, base, big or fast; else the plan chooses.")
 @click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
 @click.option("--set", "words", multiple=True, metavar="A.B=V", help="One setting; may be repeated.")
 @click.option("--out", default="", help="Folder of the run; default runs/<data>-<arch>.")
-@click.option("--time-limit", default="", metavar="10m", help="Train this long: 90s, 10m, 2h.")
-@click.option("--max-steps", type=int, default=None, help="Stop after this many updates.")
+@click.option("--time-limit", "limit", default="", metavar="10m", help="Train this long: 90s, 10m, 2h.")
+@click.option("--max-steps", "training__max_steps", type=int, help="Stop after this many updates.")
 @click.option("--fresh", is_flag=True, help="Start over; the earlier run is kept under another name.")
 @click.option("--allow-data-change", is_flag=True, help="Go on although the files differ from before.")
 @click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
@@ -44,65 +45,57 @@ Examples:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Say more: every choice of the plan.")
 def train(
-    source: str,
-    target: str,
-    name: str,
-    valid_source: str,
-    valid_target: str,
-    arch: str,
     size: str,
     files: tuple[str, ...],
     words: tuple[str, ...],
     out: str,
-    time_limit: str,
-    max_steps: int | None,
+    limit: str,
+    device: str | None,
     *,
     fresh: bool,
     allow_data_change: bool,
-    device: str | None,
     print_config: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
     verbose: bool,
+    **settings: Any,
 ) -> None:
     """Train a model; run the same command again to go on where it stopped.
 
     Two text files are enough: jumok looks at them and at the machine, chooses everything else, and says what
     it chose and why.
     """
-    options = {
-        "data.source": source,
-        "data.target": target,
-        "data.name": name,
-        "data.valid_source": valid_source,
-        "data.valid_target": valid_target,
-        "model.arch": arch,
-        "training.time_limit": seconds(time_limit) if time_limit else "",
-        "training.max_steps": "" if max_steps is None else max_steps,
-    }
+    options = {key.replace("__", "."): value for key, value in settings.items() if value not in (None, "")}
+    if limit:
+        options["training.time_limit"] = seconds(limit)
     layers = gather(options, size, files, words)
     given = {key: value for key, (value, _) in layers.items()}
     if print_config:
         click.echo(printed_config(layers, device))
-        return
-    from jumok.cli.panel import Panel
-    from jumok.run.train import Request, Watch, default_folder, run
-
-    folder = Path(out) if out else default_folder(given)
-    if dry_run:
+    elif dry_run:
         show_plan(dry_plan(given, device), verbose=True)
-        return
-    request = Request(
-        given=given, out=folder, fresh=fresh, allow_data_change=allow_data_change, device=device
-    )
+    else:
+        from jumok.run.train import Request, default_folder
+
+        folder = Path(out) if out else default_folder(given)
+        request = Request(
+            given=given, out=folder, fresh=fresh, allow_data_change=allow_data_change, device=device
+        )
+        carry_out(request, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
+    """Run the request under the eyes of a person or a program."""
+    from jumok.cli.panel import Panel
+    from jumok.run.train import Watch, run
+    from jumok.training.log import to_json
+
     with interruptible() as flag, progress_display(quiet=quiet) as progress, Panel(quiet=quiet) as panel:
 
         def on_event(event: Any) -> None:
             panel.event(event)
             if as_json:
-                from jumok.training.log import to_json
-
                 click.echo(to_json(event))
 
         watch = Watch(
@@ -131,7 +124,7 @@ def gather(
     chosen = read_words(words)
     from_files = [(path, read_toml(path)) for path in files]
     environment = read_environment()
-    arch = chosen.get("model.arch") or options["model.arch"] or environment.get("model.arch")
+    arch = chosen.get("model.arch") or options.get("model.arch") or environment.get("model.arch")
     for _, flat in reversed(from_files):
         arch = arch or flat.get("model.arch")
     if size:
@@ -141,7 +134,7 @@ def gather(
     for path, flat in from_files:
         layers |= {key: (value, str(path)) for key, value in flat.items()}
     layers |= {key: (value, "environment") for key, value in environment.items()}
-    layers |= {key: (value, "option") for key, value in options.items() if value != ""}
+    layers |= {key: (value, "option") for key, value in options.items()}
     layers |= {key: (value, "--set") for key, value in chosen.items()}
     return layers
 

@@ -150,7 +150,7 @@ class Translator:
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
         for batch in batches(todo, self.config.decoding.batch_tokens, pair_size):
-            with self._finite(batch):
+            with self._explained(batch):
                 found = score_targets(
                     self.model, [job.source for job in batch], [job.prefix for job in batch]
                 )
@@ -172,7 +172,7 @@ class Translator:
         banned = [ban(request.ban, self._pieces)] if request.ban else []
         width = config.n_best if config.sample else config.beam
         for batch in batches(todo, config.batch_tokens, lambda job: width * (len(job.source) + 1)):
-            with self._finite(batch):
+            with self._explained(batch):
                 answers = search(self.model, batch, config, self._pieces, banned)
             for job, best_first in zip(batch, answers, strict=True):
                 found[job] = self._hypotheses(best_first, config.n_best)
@@ -235,10 +235,12 @@ class Translator:
         return piece_bytes(self.tokenizers.target)
 
     @contextmanager
-    def _finite(self, batch: Sequence[Job]) -> Iterator[None]:
-        """Names the text for which the model gave numbers that are not finite."""
+    def _explained(self, batch: Sequence[Job]) -> Iterator[None]:
+        """The model's own troubles as errors that say what to do, with the text where it is known."""
         try:
             yield
+        except LookupError as error:  # a position that has no learned row
+            raise LimitError(str(error), code="too_long") from None
         except NotFiniteError as error:
             text = self.tokenizers.source.decode(batch[error.sentence].source)
             raise RunError(
