@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
+from jumok import __version__
 from jumok.config import RunConfig
 from jumok.folder import dump_json
 from jumok.manifest import FORMAT_VERSION
@@ -33,7 +33,7 @@ def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
         "model_type": "jumok",
         "architectures": [_ARCHITECTURES[config.model.arch]],
         "format_version": FORMAT_VERSION,
-        "library_version": version("jumok"),
+        "library_version": __version__,
         "is_encoder_decoder": True,
         "vocab_size": tokenizers.target.size,
         "source_vocab_size": tokenizers.source.size,

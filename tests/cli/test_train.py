@@ -130,7 +130,7 @@ def test_later_layers_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "two.toml").write_text('[model]\narch = "luong"\nwidth = 2\n[training]\nlr = 2.0\n')
     monkeypatch.setenv("JUMOK_TRAINING__LR", "3.0")
     monkeypatch.setenv("JUMOK_DECODING__BEAM", "3")
-    options = {"model.arch": "", "training.max_steps": 4}
+    options = {"training.max_steps": 4}
     files = (str(tmp_path / "one.toml"), str(tmp_path / "two.toml"))
     layers = gather(options, "base", files, ("decoding.beam=5", "data.name=dates"))
     assert layers == {
@@ -195,7 +195,7 @@ def test_what_is_no_time(text: str) -> None:
 
 
 def test_settings_given_twice_have_one_meaning() -> None:
-    layers = gather({"model.arch": "", "seed": ""}, "", (), ("seed=1", "seed=2"))
+    layers = gather({"seed": 0}, "", (), ("seed=1", "seed=2"))
     assert layers == {"seed": (2, "--set")}
     assert nest({"a.b": 1}) == {"a": {"b": 1}}
 

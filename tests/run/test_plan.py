@@ -47,7 +47,7 @@ def test_the_plan_accepts_its_own_choices(
     plan = make_plan(asked, survey, machine)
     assert 0 < plan.seconds < float("inf")
     assert plan.tokens_per_second > 0
-    assert plan.config.training.warmup < plan.config.training.max_steps
+    assert plan.config.training.warmup <= max(1, plan.config.training.max_steps // 2)
     assert plan.config.data.hold_out * 2 <= survey.usable
     assert set(reasons(plan)) <= known_names()
     assert all(reasons(plan).values())
@@ -146,9 +146,15 @@ def test_what_cannot_learn_is_refused_with_the_reason(asked: dict[str, Any], mes
     assert caught.value.code == "cannot_learn"
 
 
-def test_a_warm_up_longer_than_the_run_is_refused() -> None:
-    with pytest.raises(ConfigError, match="training.warmup=600 cannot work\n.*\n.*the run ends after 500"):
-        make_plan({"training.warmup": 600, "training.max_steps": 500}, found(), CPU)
+@pytest.mark.parametrize("schedule", ["constant", "inverse_sqrt", "noam", "cosine"])
+def test_a_warm_up_longer_than_the_run_is_refused(schedule: str) -> None:
+    asked = {"training.warmup": 600, "training.max_steps": 500, "training.schedule": schedule}
+    with pytest.raises(ConfigError, match="training.warmup=600 ") as caught:
+        make_plan(asked, found(), CPU)
+    assert "500 steps" in caught.value.hint
+
+
+def test_sgd_may_have_a_high_rate() -> None:
     assert (
         make_plan({"training.lr": 0.5, "training.optimizer": "sgd"}, found(), CPU).config.training.lr == 0.5
     )
@@ -169,6 +175,24 @@ def test_a_warm_up_longer_than_the_run_is_refused() -> None:
 def test_wrong_values_are_found_before_the_data_is_read(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check_given(asked)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"model.width": -10}, "model.width=-10 cannot work"),
+        ({"model.width": "wide"}, "model.width='wide': "),
+        ({"model.width": 100, "model.heads": 3}, "model.width=100 does not split into model.heads=3"),
+        ({"model.arch": "rnn", "model.heads": 3}, "this architecture has no setting 'model.heads'"),
+    ],
+)
+@pytest.mark.parametrize("limit", [{}, {"training.time_limit": 60.0}], ids=["free", "limited"])
+def test_wrong_sizes_are_found_by_the_plan(
+    limit: dict[str, Any], asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_plan({"model.arch": "transformer"} | asked | limit, found(), CPU)
     assert message in str(caught.value)
 
 

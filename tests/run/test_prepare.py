@@ -129,6 +129,22 @@ def test_changed_text_and_broken_off_work_are_made_again(tmp_path: Path) -> None
     assert len(again.train) == 27
 
 
+def test_a_trained_model_keeps_its_tokenizers(tmp_path: Path) -> None:
+    first = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
+    config = config_for(tmp_path, [f"{text} ✓" for text in SOURCES], TARGETS)
+    corpora = open_corpora(config)
+    again = prepare(
+        tmp_path / "data",
+        corpora,
+        config,
+        lambda: survey(corpora.train),
+        fingerprint=corpora.fingerprint(),
+        tokenizers=first.tokenizers,
+    )
+    assert again.tokenizers.fingerprint == first.tokenizers.fingerprint
+    assert all(source.endswith(" ✓") for source, _ in texts(again))
+
+
 def test_separate_vocabularies(tmp_path: Path) -> None:
     prepared = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, text__shared=False))
     assert not prepared.tokenizers.shared

@@ -378,7 +378,7 @@ def test_changed_data_is_refused_unless_allowed(trained: TrainedRun, tmp_path: P
     shutil.copytree(trained.folder, tmp_path / "run")
     for side in ("train.src", "train.tgt"):
         text = (trained.folder.parent / side).read_text()
-        (tmp_path / side).write_text(text + "1234\n")
+        (tmp_path / side).write_text(text + "a word\n" * 20)  # a tokenizer of its own would differ
     given = quick_settings(tmp_path)
     with pytest.raises(DataError) as caught:
         go(given, tmp_path / "run")
@@ -387,7 +387,8 @@ def test_changed_data_is_refused_unless_allowed(trained: TrainedRun, tmp_path: P
     assert then != now
     done = go(given | {"training.max_steps": 7}, tmp_path / "run", allow_data_change=True)
     assert done.steps == 7
-    assert events_of(tmp_path / "run", "start")[-1]["data"]["train"] == 281
+    assert events_of(tmp_path / "run", "start")[-1]["data"]["train"] == 300
+    assert done.model.tokenizers.fingerprint == trained.model.tokenizers.fingerprint
 
 
 def test_fresh_keeps_the_earlier_run(

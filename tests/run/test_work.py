@@ -30,7 +30,7 @@ def prepared(trained: TrainedRun) -> Prepared:
 def work_of(trained: TrainedRun, prepared: Prepared, events: list[Any], **training: Any) -> RunWork:
     config = replace(trained.config, training=replace(trained.config.training, **training))
     checkpoints = Checkpoints(trained.folder)
-    learner, _ = make_learner(config, prepared, CPU, checkpoints)
+    learner, _ = make_learner(config, prepared, CPU, None if training.get("ema") else checkpoints.newest())
     return RunWork(learner, prepared, config, checkpoints, CPU, None, [events.append])
 
 
@@ -74,9 +74,8 @@ def test_the_loss_alone_needs_no_translation(
 
 
 def test_validation_uses_the_moving_average_and_gives_the_weights_back(
-    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+    trained: TrainedRun, prepared: Prepared
 ) -> None:
-    monkeypatch.setattr(Checkpoints, "newest", lambda self: None)
     work = work_of(trained, prepared, [], ema=0.9, metric="loss")
     assert work.learner.average is not None
     plain = work.look().score

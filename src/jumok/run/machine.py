@@ -52,7 +52,7 @@ def cpu_has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 def measure_gflops(device: str, seconds: float = 0.15) -> float:
     """Billions of operations per second in a matrix product of a typical layer."""
-    n = 512
+    n = 512 if device == "cpu" else 4096
     a, b = torch.randn(n, n, device=device), torch.randn(n, n, device=device)
     (a @ b).sum().item()  # wakes threads and libraries
     began, rounds = time.perf_counter(), 0

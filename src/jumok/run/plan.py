@@ -16,6 +16,7 @@ from jumok.settings import Flat, nest, parse_config
 # Words of the corpus, and the vocabulary for up to that many.
 VOCABULARIES = ((30_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
 CHARACTERS_PER_PIECE = 4
+LAUNCHES = 0.03  # seconds that a GPU needs to be told one step, however small the model
 HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
 SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
@@ -74,6 +75,7 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     choose_languages(draft)
     choose_text(draft, found)
     choose_size(draft, arch, found, machine)
+    parse_config(nest({"training.warmup": 0} | draft.settings()), "the plan and your settings")
     choose_training(draft, arch, found, machine)
     config = parse_config(nest(draft.settings()), "the plan and your settings")
     refuse_hopeless(config, given, found)
@@ -200,8 +202,9 @@ def forecast(draft: Draft, machine: Machine) -> float:
 
 def tokens_per_second(config: RunConfig, machine: Machine) -> float:
     """A rough forecast: six operations per weight and token, at a share of the measured matrix speed."""
-    weights = active_weights(config.model, config.text.vocabulary)
-    return EFFICIENCY[machine.device.split(":")[0]] * machine.gflops * 1e9 / (6 * weights)
+    kind, weights = machine.device.split(":")[0], active_weights(config.model, config.text.vocabulary)
+    rate = EFFICIENCY[kind] * machine.gflops * 1e9 / (6 * weights)
+    return rate if kind == "cpu" else min(rate, config.training.batch_tokens / LAUNCHES)
 
 
 def active_weights(model: ModelConfig, vocabulary: int) -> float:
@@ -225,6 +228,12 @@ def refuse_hopeless(config: RunConfig, given: Flat, found: Survey) -> None:
             f"text.vocabulary={config.text.vocabulary} is more than this data supports: "
             f"{words:,} words would show each piece {words / config.text.vocabulary:.1f} times on average",
             hint=f"choose at most {max(300, words // SEEN_TOO_RARELY)}, or leave it to the plan",
+            code="cannot_learn",
+        )
+    if "training.warmup" in given and config.training.warmup >= config.training.max_steps:
+        raise ConfigError(
+            f"training.warmup={config.training.warmup} is as long as the run or longer",
+            hint=f"choose well below the {config.training.max_steps} steps of the run",
             code="cannot_learn",
         )
     model, length = config.model, config.data.max_length

@@ -71,10 +71,14 @@ def prepare(
     found: Callable[[], Survey],
     *,
     fingerprint: str,
+    tokenizers: Tokenizers | None = None,
     processes: int = 0,
     progress: Progress = silent,
 ) -> Prepared:
-    """Tokenizer and stores under `folder`; a second call with the same text and settings reads them back."""
+    """Tokenizer and stores under `folder`; a second call with the same text and settings reads them back.
+
+    A model that is trained already keeps its `tokenizers`, whatever became of the text.
+    """
     key = {
         "data": fingerprint,
         "text": asdict(config.text),
@@ -86,7 +90,7 @@ def prepare(
     if not (note.exists() and json.loads(note.read_text(encoding="utf-8")) == key):
         rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        build(folder, corpora, config, found(), processes=processes, progress=progress)
+        build(folder, corpora, config, found(), tokenizers, processes=processes, progress=progress)
         replace_file(note, json.dumps(key).encode())
     return reopen(folder)
 
@@ -101,7 +105,14 @@ def reopen(folder: Path) -> Prepared:
 
 
 def build(
-    folder: Path, corpora: Corpora, config: RunConfig, found: Survey, *, processes: int, progress: Progress
+    folder: Path,
+    corpora: Corpora,
+    config: RunConfig,
+    found: Survey,
+    tokenizers: Tokenizers | None,
+    *,
+    processes: int,
+    progress: Progress,
 ) -> None:
     train = tidy_pairs(corpora.train)
     rows = np.empty(0, dtype=np.int64)
@@ -114,7 +125,7 @@ def build(
         valid = [(source, target) for source, target in tidy_pairs(corpora.valid) if source and target]
         if not valid:
             raise DataError(f"{corpora.valid.name} has no pair with text on both sides", code="empty")
-    tokenizers = learn_tokenizers(corpora.train, config.text, progress)
+    tokenizers = tokenizers or learn_tokenizers(corpora.train, config.text, progress)
     for name, data in tokenizers.files().items():
         (folder / name).write_bytes(data)
     length = config.data.max_length

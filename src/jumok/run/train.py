@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from jumok import __version__
-from jumok.checkpoint import Checkpoints, average
+from jumok.checkpoint import Checkpoint, Checkpoints, average
 from jumok.config import RunConfig
 from jumok.decoding.translator import Translator, load
 from jumok.models.build import build_model
@@ -27,6 +27,7 @@ from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare
 from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.work import RunWork, samples_log
 from jumok.settings import Flat, check_names, config_to_toml, read_toml
+from jumok.text.tokenizer import load_tokenizers
 from jumok.training.log import JsonLines, Log, TensorBoard, has_tensorboard
 from jumok.training.loop import Event, Outcome, fit
 from jumok.training.optimizer import Optimizers
@@ -163,19 +164,21 @@ def carry_on(
     watch: Watch,
 ) -> TrainedRun:
     """Prepare, train from the newest checkpoint or from nothing, and finish."""
-    set_threads(config, machine)
+    tune_torch(config)
+    checkpoints = Checkpoints(folder.path, keep=max(2, config.training.average))
+    newest = checkpoints.newest()
     prepared = prepare(
         folder.path / "data",
         corpora,
         config,
         lambda: found or survey(corpora.train, watch.progress),
         fingerprint=corpora.fingerprint(),
+        tokenizers=load_tokenizers(newest.folder) if newest else None,
         processes=machine.cores,
         progress=watch.progress,
     )
     device = torch.device(machine.device)
-    checkpoints = Checkpoints(folder.path, keep=max(2, config.training.average))
-    learner, state = make_learner(config, prepared, device, checkpoints)
+    learner, state = make_learner(config, prepared, device, newest)
     with logs(folder.path, watch.on_event) as log_to:
         work = RunWork(learner, prepared, config, checkpoints, device, precision(config, machine), log_to)
         parameters = sum(parameter.numel() for parameter in learner.model.parameters())
@@ -197,7 +200,7 @@ def carry_on(
 
 
 def make_learner(
-    config: RunConfig, prepared: Prepared, device: torch.device, checkpoints: Checkpoints
+    config: RunConfig, prepared: Prepared, device: torch.device, newest: Checkpoint | None
 ) -> tuple[Learner, LoopState]:
     """Fresh weights from the seed, or everything as the newest checkpoint has it."""
     torch.manual_seed(config.seed)
@@ -207,7 +210,6 @@ def make_learner(
     ).to(device)
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
-    newest = checkpoints.newest()
     if newest is None:
         return learner, LoopState()
     learner.load(newest.tensors(), newest.optimizer())
@@ -242,9 +244,10 @@ def logs(folder: Path, on_event: Log) -> Iterator[list[Log]]:
         stack.callback(forgiving(samples.close))
         log_to: list[Log] = [forgiving(lines), forgiving(samples_log(samples)), on_event]
         if has_tensorboard():
-            board = TensorBoard(folder / "tensorboard")
-            stack.callback(forgiving(board.close))
-            log_to.append(forgiving(board))
+            with suppress(OSError):  # curves are a comfort; a full disk shows when a checkpoint is due
+                board = TensorBoard(folder / "tensorboard")
+                stack.callback(forgiving(board.close))
+                log_to.append(forgiving(board))
         yield log_to
 
 
@@ -295,5 +298,7 @@ def _default_threads() -> int:
     return torch.get_num_threads()
 
 
-def set_threads(config: RunConfig, machine: Machine) -> None:
+def tune_torch(config: RunConfig) -> None:
     torch.set_num_threads(config.training.threads or _default_threads())
+    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and padded batches have many shapes.
+    torch.backends.cuda.enable_cudnn_sdp(False)

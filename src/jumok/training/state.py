@@ -74,8 +74,11 @@ class Average:
 
     @torch.no_grad()
     def _swap(self) -> None:
+        # By value: cuDNN wants a recurrent layer's weights to stay in their one block of memory.
         for name, parameter in self.live.items():
-            parameter.data, self.shadow[name] = self.shadow[name], parameter.data
+            kept = parameter.clone()
+            parameter.copy_(self.shadow[name])
+            self.shadow[name].copy_(kept)
 
 
 WEIGHTS = "weights"  # where the live weights go when the saved model is their average
