@@ -192,7 +192,9 @@ def show_end(done: "TrainedRun") -> None:
         "time_limit": "the time is up",
         "no_better": "it no longer improves",
     }
-    score = "" if done.score is None else f" · best {done.config.training.metric} {abs(done.score):.2f}"
+    metric = done.config.training.metric
+    value = 0.0 if done.score is None else -done.score if metric == "loss" else max(0.0, done.score)
+    score = "" if done.score is None else f" · best {metric} {value:.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     say(f'next: jumok translate -m {done.folder} "…"')
 

@@ -35,7 +35,7 @@ def load(path: str | Path, device: str | None = None) -> "Translator":
     Without a device the best there is: cuda, else cpu.
     """
     # cuDNN's attention makes a plan for each new shape, 0.4 s each, and every step has another.
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     return Translator(load_model(path, check_device(device)))
 
 

@@ -131,7 +131,8 @@ def run(request: Request, watch: Watch) -> TrainedRun:
     corpora, found = open_corpora(check_given(request.given)) if begins else None, None
     if request.fresh and (aside := folder.set_aside()):
         logger.warning("the earlier run is now in %s", aside)
-    with Checkpoints(request.out).lock():
+    checkpoints = Checkpoints(request.out)
+    with checkpoints.lock():
         machine = look_at_machine(request.device)
         if corpora is None or folder.exists:
             config = folder.read(request.given)
@@ -140,7 +141,7 @@ def run(request: Request, watch: Watch) -> TrainedRun:
                 folder.check_data(corpora.fingerprint())
         else:
             config, found = planned(request, corpora, machine, folder, watch)
-        return carry_on(config, corpora, found, folder, machine, watch)
+        return carry_on(config, corpora, found, checkpoints, machine, watch)
 
 
 def planned(
@@ -159,16 +160,17 @@ def carry_on(
     config: RunConfig,
     corpora: Corpora,
     found: Survey | None,
-    folder: RunFolder,
+    checkpoints: Checkpoints,
     machine: Machine,
     watch: Watch,
 ) -> TrainedRun:
     """Prepare, train from the newest checkpoint or from nothing, and finish."""
     tune_torch(config)
-    checkpoints = Checkpoints(folder.path, keep=max(2, config.training.average))
+    folder = checkpoints.run
+    checkpoints.keep = max(2, config.training.average)
     newest = checkpoints.newest()
     prepared = prepare(
-        folder.path / "data",
+        folder / "data",
         corpora,
         config,
         lambda: found or survey(corpora.train, watch.progress),
@@ -179,10 +181,10 @@ def carry_on(
     )
     device = torch.device(machine.device)
     learner, state = make_learner(config, prepared, device, newest)
-    with logs(folder.path, watch.on_event) as log_to:
+    with logs(folder, watch.on_event) as log_to:
         work = RunWork(learner, prepared, config, checkpoints, device, precision(config, machine), log_to)
         parameters = sum(parameter.numel() for parameter in learner.model.parameters())
-        watch.on_start(Started(config, folder.path, machine, parameters, prepared, state))
+        watch.on_start(Started(config, folder, machine, parameters, prepared, state))
         work.log(start_event(config, work, machine, parameters, state))
         try:
             outcome = fit(work, config.training, state, clock=time.monotonic, interrupted=watch.interrupted)
@@ -190,13 +192,13 @@ def carry_on(
             work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
             raise
         if outcome.reason != "signal":
-            outcome = averaged_if_better(work, outcome, folder.path)
+            outcome = averaged_if_better(work, outcome, folder)
         status = "stopped" if outcome.reason == "signal" else "completed"
         work.log(
             {"type": "end", "status": status, "reason": outcome.reason, "best": outcome.state.best_score}
         )
     ended = outcome.state
-    return TrainedRun(folder.path, config, outcome.reason, ended.step, ended.elapsed, ended.best_score)
+    return TrainedRun(folder, config, outcome.reason, ended.step, ended.elapsed, ended.best_score)
 
 
 def make_learner(
@@ -301,4 +303,4 @@ def _default_threads() -> int:
 def tune_torch(config: RunConfig) -> None:
     torch.set_num_threads(config.training.threads or _default_threads())
     # cuDNN's attention makes a plan for each new shape, 0.4 s each, and padded batches have many shapes.
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)

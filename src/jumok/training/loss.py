@@ -42,8 +42,8 @@ def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: floa
 
         L = -sum_t [ (1 - eps) log p(y_t) + eps / V  sum_v log p(v) ]
 
-    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient. A sum, not
-    a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
+    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient.
+    A sum, not a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
     """
     flat = logits.flatten(0, 1).float()  # (R, V)
     real = mask.flatten().to(flat.dtype)  # (R,), padding has weight 0
