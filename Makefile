@@ -2,8 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Waiting threads sleep instead of spinning: as fast on an idle machine, many times faster on a busy one.
-export OMP_WAIT_POLICY := passive
 
 .PHONY: demo test setup lint types unit clean
 

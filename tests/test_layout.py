@@ -11,8 +11,6 @@ import pytest
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "jumok"
 
-# One layer, whether it lies in one module, in several or in a folder.
-CHECKPOINT = {"checkpoint", "folder", "manifest", "lock", "tensors", "card", "model_folder"}
 EVERYWHERE = {"errors", "progress"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -51,10 +49,6 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def layer_of(name: str) -> str:
-    return "checkpoint" if name in CHECKPOINT else name
-
-
 def imports(tree: ast.Module) -> set[str]:
     """Every dotted name a file imports, at any depth."""
     names: set[str] = set()
@@ -73,12 +67,12 @@ def import_faults(src: Path) -> list[str]:
         inside = path.relative_to(src)
         if inside.parts[0] in ("__init__.py", "__main__.py"):
             continue
-        here = layer_of(inside.parts[0].removesuffix(".py"))
+        here = inside.parts[0].removesuffix(".py")
         if here not in ALLOWED:
             faults.append(f"{inside} is in no layer; give {here} a row in the table")
             continue
         names = imports(tree_of(path))
-        theirs = {layer_of(name.split(".")[1]) for name in names if name.startswith("jumok.")}
+        theirs = {(name.split(".")[1]) for name in names if name.startswith("jumok.")}
         known = {there for there in theirs if there in ALLOWED}
         for there in sorted(known - ALLOWED[here] - EVERYWHERE - {here}):
             faults.append(f"{inside} imports {there}; {here} may import {sorted(ALLOWED[here] | EVERYWHERE)}")

@@ -14,8 +14,8 @@ import pytest
 from tests.run.conftest import quick_settings
 
 import jumok
-from jumok.lock import run_lock
-from jumok.manifest import checkpoint_folders, verify_folder
+from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.run.train import TrainedRun
 
 Call = Callable[..., int]

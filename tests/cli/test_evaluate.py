@@ -8,11 +8,11 @@ import pytest
 import torch
 from sacrebleu.metrics.bleu import BLEU
 
+from jumok.checkpoint.model import save_model
 from jumok.cli.evaluate import EXAMPLES, _suffix, read_bins
 from jumok.cli.main import main
 from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError
-from jumok.model_folder import save_model
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 

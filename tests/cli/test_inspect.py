@@ -8,7 +8,7 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 
-from jumok.checkpoint import save_model
+from jumok.checkpoint.checkpoints import save_model
 from jumok.cli.inspect import EXAMPLES, inspect
 from jumok.cli.views import short, size_of
 from jumok.config import (

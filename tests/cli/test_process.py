@@ -15,7 +15,7 @@ import pytest
 from tests.run.conftest import quick_settings
 
 import jumok
-from jumok.manifest import checkpoint_folders
+from jumok.checkpoint.manifest import checkpoint_folders
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]

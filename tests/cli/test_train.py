@@ -14,10 +14,10 @@ import pytest
 from tests.run.conftest import quick_settings
 
 import jumok
+from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.cli.train import gather, interruptible, seconds, show_end
 from jumok.config import ARCHS
 from jumok.errors import ConfigError
-from jumok.manifest import checkpoint_folders
 from jumok.run.train import TrainedRun
 from jumok.settings import flatten, known_names, nest, parse_config
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumok.checkpoint import save_model
+from jumok.checkpoint.checkpoints import save_model
 from jumok.cli.translate import translate
 from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.decoding.translator import Translator, load

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from jumok.checkpoint.folder import write_folder
 from jumok.cli.verify import verify
 from jumok.errors import ModelError
-from jumok.folder import write_folder
 
 
 @pytest.fixture

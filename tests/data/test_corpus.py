@@ -76,9 +76,7 @@ def test_blocks_change_nothing(data: str, block: int) -> None:
 
 def test_bad_bytes_are_named_by_line_and_byte(write) -> None:  # type: ignore[no-untyped-def]
     path = write("a.de", b"gut\nsch\xf6n\n")
-    fails(
-        path, "byte 0xF6 is not UTF-8", where=f"{path}:2:4", hint="--errors replace", code="bad_utf8"
-    )
+    fails(path, "byte 0xF6 is not UTF-8", where=f"{path}:2:4", hint="--errors replace", code="bad_utf8")
     assert list(read_lines(path, encoding_errors="replace")) == ["gut", "sch\ufffdn"]
 
 

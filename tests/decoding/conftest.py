@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from jumok.checkpoint import Loaded
+from jumok.checkpoint.checkpoints import Loaded
 from jumok.config import (
     DataConfig,
     DecodingConfig,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from jumok.checkpoint.lock import run_lock
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError, RunError
-from jumok.lock import run_lock
 from jumok.run.folder import RunFolder, same_settings
 from jumok.run.plan import Choice
 from jumok.settings import parse_config, read_toml

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import ARCHS
-from jumok.manifest import checkpoint_folders
 from tests.run.conftest import tiny_settings
 
 KILLS = 12  # for each architecture

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import jumok
+from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.errors import ConfigError
-from jumok.manifest import checkpoint_folders, verify_folder
 from jumok.run.folder import RunFolder
 from jumok.run.train import Plan, Request, Started, TrainedRun, Watch, default_folder, run, train
 from jumok.settings import parse_config, read_toml

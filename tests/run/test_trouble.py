@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import jumok
-from jumok.checkpoint import Checkpoints
+from jumok.checkpoint.checkpoints import Checkpoints
+from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.errors import ConfigError, DataError, RunError
-from jumok.lock import run_lock
-from jumok.manifest import checkpoint_folders, verify_folder
 from jumok.run.folder import RunFolder
 from jumok.run.train import TrainedRun
 from jumok.training.loss import token_loss

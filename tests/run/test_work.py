@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from jumok.checkpoint import Checkpoints
+from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.data.batch import Padded
 from jumok.data.sampler import Cursor
 from jumok.run.prepare import Prepared, reopen

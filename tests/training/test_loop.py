@@ -58,7 +58,7 @@ class Notes:
         self.calls.append(("validate", state.step))
         self.now += self.slow_validation
         score = self.scores.get(state.step, float(state.step))
-        return Validation(score, {"loss": -score, "bleu": score})
+        return Validation(score, -score, {"loss": -score, "bleu": score})
 
     def save(self, state: LoopState, *, best: bool) -> None:
         self.calls.append(("save", state.step, best))

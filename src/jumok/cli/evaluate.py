@@ -247,7 +247,7 @@ def keep(run: Path, evaluation: "Evaluation") -> None:
 
 
 def write_json(path: Path, result: dict[str, Any]) -> None:
-    from jumok.folder import replace_file
+    from jumok.checkpoint.folder import replace_file
 
     replace_file(path, json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1).encode() + b"\n")
 

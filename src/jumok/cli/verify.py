@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from jumok.manifest import model_folders, verify_folder
+from jumok.checkpoint.manifest import model_folders, verify_folder
 
 EXAMPLES = """\b
 Examples:

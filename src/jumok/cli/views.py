@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from jumok.checkpoint import load_model
+from jumok.checkpoint.checkpoints import load_model
 from jumok.cli.console import wants_colour
 from jumok.config import LuongConfig, ModelConfig, TransformerConfig
 from jumok.decoding.translator import Translator, load

@@ -12,7 +12,7 @@ from typing import Any, Self, overload
 
 import torch
 
-from jumok.checkpoint import Loaded, load_model
+from jumok.checkpoint.checkpoints import Loaded, load_model
 from jumok.decoding.filters import Phrase, ban
 from jumok.decoding.jobs import Job, batches, piece_bytes, score_targets, search
 from jumok.decoding.parts import split_text

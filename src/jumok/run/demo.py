@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumok.checkpoint.folder import replace_file
 from jumok.config import ARCHS, Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.evaluation.evaluate import evaluate
 from jumok.explain.attention import Attention, attention_of
-from jumok.folder import replace_file
 from jumok.progress import Progress, silent
 from jumok.run.train import Request, TrainedRun, Watch, run
 
@@ -87,7 +87,7 @@ def train_three(
         if seconds is not None:
             given["training.time_limit"] = seconds
         watch = watch_for(arch)
-        done = run(Request(given=given, out=out / arch), watch)
+        done = run(Request(given=given, out=out / arch, data_folder=out / "data"), watch)
         if done.reason == "signal":
             return contestants
         model = load(done.folder)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumok.checkpoint.folder import replace_file
+from jumok.checkpoint.lock import run_lock
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
-from jumok.folder import replace_file
-from jumok.lock import run_lock
 from jumok.run.plan import Choice
 from jumok.settings import Flat, config_to_dict, config_to_toml, flatten, nest, parse_config, read_toml
 

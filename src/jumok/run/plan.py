@@ -116,15 +116,16 @@ def is_language(ending: str) -> bool:
 
 
 def choose_text(draft: Draft, found: Survey) -> None:
-    words = found.source_words + found.target_words
+    words = found.words
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
     draft.choose("text.vocabulary", vocabulary, f"{words:,} words: each piece is then seen often enough")
     longest = int(found.longest / CHARACTERS_PER_PIECE * 1.5) + 8
     limit = min(512, max(32, -(-longest // 16) * 16))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
-    count = usual_hold_out(found)
-    draft.choose("data.hold_out", count, "pairs to validate on, when no validation files are given")
+    if not draft.given.keys() & {"data.name", "data.valid_source"}:
+        count = usual_hold_out(found)
+        draft.choose("data.hold_out", count, "pairs kept apart to validate on; no validation files are given")
 
 
 def choose_size(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:
@@ -222,7 +223,7 @@ def active_weights(model: ModelConfig, vocabulary: int) -> float:
 
 def refuse_hopeless(config: RunConfig, given: Flat, found: Survey) -> None:
     """Settings that would run and never learn, with the reason."""
-    words = found.source_words + found.target_words
+    words = found.words
     if config.text.kind == "bpe" and config.text.vocabulary * SEEN_TOO_RARELY > max(words, 900):
         raise ConfigError(
             f"text.vocabulary={config.text.vocabulary} is more than this data supports: "

@@ -9,12 +9,12 @@ from shutil import rmtree
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.checkpoint.folder import replace_file
 from jumok.config import RunConfig, TextConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.store import Store, build_store, open_store
 from jumok.errors import ConfigError, DataError
-from jumok.folder import replace_file
 from jumok.progress import Progress, silent
 from jumok.run.survey import Survey, hold_out, usual_hold_out
 from jumok.text.normalize import tidy
@@ -114,24 +114,25 @@ def build(
     processes: int,
     progress: Progress,
 ) -> None:
-    train = tidy_pairs(corpora.train)
     rows = np.empty(0, dtype=np.int64)
     if corpora.valid is None:
         rows = hold_out(found, config.data.hold_out or usual_hold_out(found), config.seed)
         valid = list(pick_rows(corpora.train, rows))
-        banned = set(found.source_hashes[rows].tolist())
-        train = keep_apart(corpora.train, rows, found, banned)
     else:
         valid = [(source, target) for source, target in tidy_pairs(corpora.valid) if source and target]
         if not valid:
             raise DataError(f"{corpora.valid.name} has no pair with text on both sides", code="empty")
-    tokenizers = tokenizers or learn_tokenizers(corpora.train, config.text, progress)
+
+    def train() -> Iterator[tuple[str, str]]:
+        return keep_apart(corpora.train, rows, found)
+
+    tokenizers = tokenizers or learn_tokenizers(train, config.text, progress)
     for name, data in tokenizers.files().items():
         (folder / name).write_bytes(data)
     length = config.data.max_length
     total = found.pairs - len(rows)
     build_store(
-        train,
+        train(),
         tokenizers,
         folder / "train",
         max_length=length,
@@ -153,24 +154,21 @@ def pick_rows(corpus: Corpus, rows: NDArray[np.int64]) -> Iterator[tuple[str, st
     return (pair for row, pair in enumerate(tidy_pairs(corpus)) if row in wanted)
 
 
-def keep_apart(
-    corpus: Corpus, rows: NDArray[np.int64], found: Survey, banned: set[int]
-) -> Iterator[tuple[str, str]]:
+def keep_apart(corpus: Corpus, rows: NDArray[np.int64], found: Survey) -> Iterator[tuple[str, str]]:
     """All pairs but the held-out ones; hashes make sure that no held-out source stays behind."""
-    out = set(rows.tolist())
-    hashes = found.source_hashes
-    return (
-        pair
-        for row, pair in enumerate(tidy_pairs(corpus))
-        if row not in out and int(hashes[row]) not in banned
-    )
+    out, banned = set(rows.tolist()), set(found.source_hashes[rows].tolist())
+    for row, pair in enumerate(tidy_pairs(corpus)):
+        if row not in out and int(found.source_hashes[row]) not in banned:
+            yield pair
 
 
-def learn_tokenizers(corpus: Corpus, config: TextConfig, progress: Progress) -> Tokenizers:
-    """One tokenizer for both sides, or one each."""
+def learn_tokenizers(
+    pairs: Callable[[], Iterator[tuple[str, str]]], config: TextConfig, progress: Progress
+) -> Tokenizers:
+    """One tokenizer for both sides, or one each, from the training pairs alone."""
 
     def lines(*sides: int) -> Iterator[str]:
-        for pair in corpus.pairs():
+        for pair in pairs():
             yield from (pair[side] for side in sides)
 
     if config.shared:

@@ -34,15 +34,10 @@ class Survey:
         return int(((self.source_hashes != 0) & (self.target_hashes != 0)).sum())
 
     @property
-    def distinct_targets(self) -> int:
-        return len(np.unique(self.target_hashes))
-
-    @property
-    def characters_per_word(self) -> float:
-        """Long words (or no spaces at all) mean that a piece is better than a word."""
-        return (self.source_characters + self.target_characters) / max(
-            1, self.source_words + self.target_words
-        )
+    def words(self) -> int:
+        """Words of both sides; where a script writes no spaces, five characters count as one."""
+        characters = self.source_characters + self.target_characters
+        return max(self.source_words + self.target_words, characters // 8)
 
 
 def text_hash(text: str) -> int:

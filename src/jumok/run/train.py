@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from jumok import __version__
-from jumok.checkpoint import Checkpoint, Checkpoints, average
+from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
+from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import RunConfig
 from jumok.decoding.translator import Translator, load
 from jumok.models.build import build_model
@@ -22,7 +23,7 @@ from jumok.presets import preset
 from jumok.progress import Progress, silent
 from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
-from jumok.run.plan import Plan, check_given, make_plan
+from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare
 from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.work import RunWork, samples_log
@@ -45,6 +46,7 @@ class Request:
     fresh: bool = False
     allow_data_change: bool = False
     device: str | None = None
+    data_folder: Path | None = None  # where tokenizer and stores go; runs on the same text may share one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +118,14 @@ def train(  # noqa: PLR0913  each has a default
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
-    """`runs/<data>-<architecture>`."""
-    name = given.get("data.name") or Path(str(given.get("data.source", "run"))).name.split(".")[0]
-    return Path("runs") / f"{name}-{given.get('model.arch', 'transformer')}"
+    """`runs/<data>`: the built-in set's name, the languages or the source's name, and an arch if one is given."""
+    sides = [
+        Path(str(given.get(f"data.{side}", ""))).name.removesuffix(".gz") for side in ("source", "target")
+    ]
+    endings = [name.rpartition(".")[2] for name in sides]
+    languages = "-".join(endings) if all(map(is_language, endings)) else ""
+    name = given.get("data.name") or languages or sides[0].split(".")[0] or "run"
+    return Path("runs") / "-".join(part for part in (name, given.get("model.arch")) if part)
 
 
 def run(request: Request, watch: Watch) -> TrainedRun:
@@ -126,7 +133,8 @@ def run(request: Request, watch: Watch) -> TrainedRun:
     folder = RunFolder(request.out)
     folder.check_usable()
     check_names(request.given, "your settings")
-    begins = request.fresh or not folder.exists
+    # Before the first checkpoint nothing has been learned, so nothing binds the settings.
+    begins = request.fresh or not folder.exists or not checkpoint_folders(request.out)
     # Mistakes are found before anything is made or moved.
     corpora, found = open_corpora(check_given(request.given)) if begins else None, None
     if request.fresh and (aside := folder.set_aside()):
@@ -134,14 +142,15 @@ def run(request: Request, watch: Watch) -> TrainedRun:
     checkpoints = Checkpoints(request.out)
     with checkpoints.lock():
         machine = look_at_machine(request.device)
-        if corpora is None or folder.exists:
+        if corpora is None:
             config = folder.read(request.given)
             corpora = open_corpora(config)
             if not request.allow_data_change:
                 folder.check_data(corpora.fingerprint())
         else:
             config, found = planned(request, corpora, machine, folder, watch)
-        return carry_on(config, corpora, found, checkpoints, machine, watch)
+        data = request.data_folder or request.out / "data"
+        return carry_on(config, corpora, found, checkpoints, machine, watch, data)
 
 
 def planned(
@@ -163,6 +172,7 @@ def carry_on(
     checkpoints: Checkpoints,
     machine: Machine,
     watch: Watch,
+    data: Path,
 ) -> TrainedRun:
     """Prepare, train from the newest checkpoint or from nothing, and finish."""
     tune_torch(config)
@@ -170,7 +180,7 @@ def carry_on(
     checkpoints.keep = max(2, config.training.average)
     newest = checkpoints.newest()
     prepared = prepare(
-        folder / "data",
+        data,
         corpora,
         config,
         lambda: found or survey(corpora.train, watch.progress),

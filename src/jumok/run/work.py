@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from jumok.card import model_files
-from jumok.checkpoint import Checkpoints, Loaded, save_model
+from jumok.checkpoint.card import model_files
+from jumok.checkpoint.checkpoints import Checkpoints, Loaded, save_model
+from jumok.checkpoint.manifest import AVERAGED
 from jumok.config import RunConfig
 from jumok.data.batch import Padded, pad_pairs
 from jumok.data.sampler import Cursor, epoch_batches, stream
@@ -26,7 +27,6 @@ from jumok.training.loss import token_loss
 from jumok.training.state import Learner, LoopState
 from jumok.training.step import StepResult, step_in_memory, train_step
 
-AVERAGED = "averaged"  # the folder of a run's averaged model
 SAMPLES = 3  # validation sentences shown each time
 
 
@@ -94,7 +94,7 @@ class RunWork:
         loss = self.valid_loss()
         figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss)}
         if metric == "loss":
-            return Validation(-loss, figures)
+            return Validation(-loss, loss, figures)
         pairs = self.prepared.valid_pairs[: self.config.training.valid_sentences]
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
         answers = self.translator().translate(sources, beam=1, n_best=1)
@@ -107,8 +107,7 @@ class RunWork:
             {"src": source, "ref": reference, "hyp": answer.text, "score": answer.score}
             for source, reference, answer in list(zip(sources, references, answers, strict=True))[:SAMPLES]
         ]
-        # Early on every BLEU is 0: the loss then decides, so that slow starts are not taken for a standstill.
-        return Validation(figures[metric] - 1e-3 * loss, figures)
+        return Validation(figures[metric], loss, figures)
 
     def valid_loss(self) -> float:
         """Negative log-likelihood per target token over the whole validation set."""

@@ -25,9 +25,10 @@ SAVES_IN_A_ROW = 3
 
 @dataclass(frozen=True)
 class Validation:
-    """One look at the validation set: the score that decides (higher is better) and all figures."""
+    """One look at the validation set: the score that decides, the loss that breaks ties, all figures."""
 
-    score: float
+    score: float  # higher is better
+    loss: float
     event: Event
 
 
@@ -123,9 +124,11 @@ def stop_reason(state: LoopState, config: TrainingConfig, interrupted: Callable[
 def validated(work: Work, state: LoopState) -> tuple[LoopState, bool]:
     """The state after a look at the validation set, and whether it is the best so far."""
     look = work.validate(state)
-    better = state.best_score is None or look.score > state.best_score
+    # Early on every BLEU is 0: the loss then decides, so that a slow start is not taken for a standstill.
+    before = None if state.best_score is None else (state.best_score, -(state.best_loss or 0.0))
+    better = before is None or (look.score, -look.loss) > before
     if better:
-        state = replace(state, best_score=look.score, best_step=state.step, since_best=0)
+        state = replace(state, best_score=look.score, best_loss=look.loss, best_step=state.step, since_best=0)
     else:
         state = replace(state, since_best=state.since_best + 1)
     work.log({**look.event, "type": "valid", "step": state.step, "epoch": state.epoch, "best": better})

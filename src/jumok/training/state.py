@@ -22,6 +22,7 @@ class LoopState:
     position: int = 0  # batches of this epoch already used
     elapsed: float = 0.0  # seconds of training so far, over all sittings
     best_score: float | None = None
+    best_loss: float | None = None  # of the same look
     best_step: int = 0
     since_best: int = 0  # validations without a better score
     skipped: tuple[int, ...] = ()  # recent steps that were skipped for a number that was not finite

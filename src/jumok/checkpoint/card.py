@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumok import __version__
+from jumok.checkpoint.folder import dump_json
+from jumok.checkpoint.manifest import FORMAT_VERSION
 from jumok.config import RunConfig
-from jumok.folder import dump_json
-from jumok.manifest import FORMAT_VERSION
 from jumok.settings import config_to_dict
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizers
 

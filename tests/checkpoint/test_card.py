@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jumok.card import model_files
+from jumok.checkpoint.card import model_files
 from jumok.config import DataConfig, LuongConfig, RunConfig, TextConfig
 from jumok.settings import parse_config
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer

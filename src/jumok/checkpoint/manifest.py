@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 from jumok.errors import ModelError, nearest
 
 MANIFEST = "MANIFEST.json"
+AVERAGED = "averaged"  # a run's folder for the mean of its last checkpoints
 CHECKPOINTS = "checkpoints"
 FORMAT_VERSION = 1
 JSON_LIMIT = 16 * 2**20
@@ -130,12 +131,13 @@ def checkpoint_folders(run: Path) -> dict[int, Path]:
 
 
 def model_folders(path: Path) -> list[Path]:
-    """The folder itself if it holds a model, or the checkpoints of a run, newest first; never none."""
+    """The folder itself if it holds a model, or those of a run: newest first, its average last."""
     try:
         if any((path / name).exists() for name in (MANIFEST, "config.json", "model.safetensors")):
             return [path]
         if folders := checkpoint_folders(path):
-            return list(folders.values())
+            averaged = [path / AVERAGED] if (path / AVERAGED).is_dir() else []
+            return [*folders.values(), *averaged]
         raise _no_model(path)
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror}", code="unreadable") from None

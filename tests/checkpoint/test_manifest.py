@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.errors import ModelError
-from jumok.folder import write_folder
-from jumok.manifest import (
+from jumok.checkpoint.folder import write_folder
+from jumok.checkpoint.manifest import (
     JSON_LIMIT,
     MANIFEST,
     checkpoint_folders,
@@ -23,6 +22,7 @@ from jumok.manifest import (
     read_manifest,
     verify_folder,
 )
+from jumok.errors import ModelError
 
 FILES = {"config.json": b'{"a": 1}', "model.safetensors": bytes(range(256)), "README.md": b"# card\n"}
 

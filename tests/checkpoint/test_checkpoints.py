@@ -14,10 +14,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from torch import Tensor
 
-from jumok.checkpoint import Checkpoint, Checkpoints, average, content_fingerprint, load_model, model_files
+from jumok.checkpoint.checkpoints import (
+    Checkpoint,
+    Checkpoints,
+    average,
+    content_fingerprint,
+    load_model,
+    model_files,
+)
+from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.config import LuongConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError, ModelError, RunError
-from jumok.manifest import checkpoint_folders, verify_folder
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -183,7 +190,7 @@ def test_a_strange_file_in_a_checkpoint_does_no_harm(tmp_path: Path) -> None:
 
 
 def test_state_of_the_wrong_type_is_damage(tmp_path: Path) -> None:
-    from jumok.folder import write_folder
+    from jumok.checkpoint.folder import write_folder
 
     write_folder(tmp_path / "m", {"state.json": b'{"training": 7, "score": "x"}'})
     checkpoint = Checkpoint(tmp_path / "m", 1)
@@ -214,7 +221,7 @@ CRASH = """
 import os, shutil, sys
 from pathlib import Path
 import torch
-from jumok.checkpoint import Checkpoints
+from jumok.checkpoint.checkpoints import Checkpoints
 
 mode, work = sys.argv[1], Path(sys.argv[2])
 torch.set_num_threads(1)
@@ -299,7 +306,7 @@ KILL = """
 import os, random, signal, sys, time
 from pathlib import Path
 import torch
-from jumok.checkpoint import Checkpoints
+from jumok.checkpoint.checkpoints import Checkpoints
 
 run, rounds = Path(sys.argv[1]), int(sys.argv[2])
 torch.set_num_threads(1)
@@ -343,7 +350,7 @@ LIMIT = """
 import resource, sys
 from pathlib import Path
 import torch
-from jumok.checkpoint import Checkpoints
+from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.errors import RunError
 
 checkpoints = Checkpoints(Path(sys.argv[1]))

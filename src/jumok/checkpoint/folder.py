@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST, read_manifest, verify_folder
 from jumok.errors import ConfigError, ModelError, RunError
-from jumok.manifest import FORMAT_VERSION, MANIFEST, read_manifest, verify_folder
 
 _LEFTOVER = re.compile(r"trash-.+|.+\.tmp-[0-9a-f]+")
 _REPLACED = re.compile(r"(.+)\.old-[0-9a-f]+")

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from jumok.card import model_files
+from jumok.checkpoint.card import model_files
+from jumok.checkpoint.folder import write_folder
+from jumok.checkpoint.manifest import MANIFEST, content_fingerprint
+from jumok.checkpoint.model import read_model, save_model
+from jumok.checkpoint.tensors import pack
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.errors import ModelError, TokenizerFileError
-from jumok.folder import write_folder
-from jumok.manifest import MANIFEST, content_fingerprint
-from jumok.model_folder import read_model, save_model
 from jumok.models.build import build_model
-from jumok.tensors import pack
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
 MODELS: list[ModelConfig] = [

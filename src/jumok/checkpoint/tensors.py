@@ -7,8 +7,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from jumok.checkpoint.manifest import COPY_AGAIN
 from jumok.errors import ModelError, RunError
-from jumok.manifest import COPY_AGAIN
 
 
 def pack(tensors: Mapping[str, Tensor], name: str) -> bytes:

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.checkpoint.tensors import pack, unpack
 from jumok.errors import ModelError, RunError
-from jumok.tensors import pack, unpack
 
 DTYPES = [
     torch.float32,

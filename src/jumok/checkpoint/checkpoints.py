@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumok.card import model_files
-from jumok.errors import Error, ModelError, RunError
-from jumok.folder import discard, dump_json, replace_file, settle, write_folder
-from jumok.lock import run_lock
-from jumok.manifest import (
+from jumok.checkpoint.card import model_files
+from jumok.checkpoint.folder import discard, dump_json, replace_file, settle, write_folder
+from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.manifest import (
+    AVERAGED,
     CHECKPOINTS,
     checkpoint_folders,
     content_fingerprint,
@@ -29,8 +29,9 @@ from jumok.manifest import (
     read_json,
     verify_folder,
 )
-from jumok.model_folder import Loaded, read_model, save_model
-from jumok.tensors import pack, unpack
+from jumok.checkpoint.model import Loaded, read_model, save_model
+from jumok.checkpoint.tensors import pack, unpack
+from jumok.errors import Error, ModelError, RunError
 
 __all__ = [
     "Checkpoint",
@@ -261,10 +262,25 @@ def load_model(path: str | Path, device: str | torch.device = "cpu") -> Loaded:
 
 
 def _candidates(path: Path) -> list[Path]:
-    """The folders that may hold the wanted model: the best, then from new to old."""
+    """The folders that may hold the wanted model: the best, then from new to old.
+
+    An average of checkpoints stands first if it scored better than the best of them.
+    """
     folders = model_folders(path)
     best = next((folder for folder in folders if _was_best(folder)), None)
+    if folders[-1].name == AVERAGED and _score(folders[-1]) > _score(best):
+        best = folders[-1]
     return sorted(folders, key=lambda folder: folder != best)
+
+
+def _score(folder: Path | None) -> float:
+    """The validation score that a model folder was saved with."""
+    try:
+        info = read_json(folder, "config.json").get("info") if folder else None
+    except ModelError:
+        info = None
+    score = info.get("score") if isinstance(info, dict) else None
+    return float(score) if isinstance(score, int | float) else float("-inf")
 
 
 def _was_best(folder: Path) -> bool:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from jumok.checkpoint.lock import run_lock
 from jumok.errors import ConfigError, RunError
-from jumok.lock import run_lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from jumok.lock import run_lock
+from jumok.checkpoint.lock import run_lock
 with run_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

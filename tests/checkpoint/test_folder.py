@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok import folder as folder_module
+from jumok.checkpoint import folder as folder_module
+from jumok.checkpoint.folder import discard, dump_json, replace_file, settle, write_folder
+from jumok.checkpoint.manifest import MANIFEST, read_file, read_manifest, verify_folder
 from jumok.errors import ConfigError, RunError
-from jumok.folder import discard, dump_json, replace_file, settle, write_folder
-from jumok.manifest import MANIFEST, read_file, read_manifest, verify_folder
 
 OLD = {"a.json": b"{}", "b.bin": bytes(1000)}
 NEW = {"a.json": b'{"new": true}', "b.bin": bytes(range(250)) * 4}

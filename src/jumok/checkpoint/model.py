@@ -8,15 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumok.card import model_files
+from jumok.checkpoint.card import model_files
+from jumok.checkpoint.folder import write_folder
+from jumok.checkpoint.manifest import (
+    check_version,
+    content_fingerprint,
+    damaged,
+    read_file,
+    read_json,
+    verify_folder,
+)
+from jumok.checkpoint.tensors import pack, unpack
 from jumok.config import ModelConfig, RunConfig, TransformerConfig
 from jumok.errors import ConfigError, ModelError, TokenizerFileError
-from jumok.folder import write_folder
-from jumok.manifest import check_version, content_fingerprint, damaged, read_file, read_json, verify_folder
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.settings import parse_config
-from jumok.tensors import pack, unpack
 from jumok.text.tokenizer import Tokenizer, Tokenizers, parse_tokenizer
 
 WEIGHTS = "model.safetensors"

@@ -1,0 +1,1 @@
+"""One folder per model or saved step: safetensors, JSON and a manifest; atomic, versioned, verified."""
