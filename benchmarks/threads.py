@@ -53,7 +53,7 @@ def step_ms(setting: dict[str, str]) -> list[float]:
 
 def main() -> None:
     cores = len(os.sched_getaffinity(0))
-    print(f"{cores} cores; median ms of one training step of 2,000 pieces: luong (256) / transformer (3+3, 128)")
+    print(f"{cores} cores; median ms of a training step of 2,000 pieces: luong 256 / transformer 3+3, 128")
     print(f"{'':<24} {'idle':>13} {'1 core busy':>13} {'all busy':>13}")
     for name, setting in SETTINGS.items():
         row = []

@@ -8,8 +8,6 @@ from typing import Any
 
 import click
 
-from jumok.cli.threads import settle_threads
-
 COMMANDS = {
     "demo": "Train the three models on written dates and see the difference.",
     "train": "Train a model from two text files; run again to resume.",
@@ -22,10 +20,6 @@ COMMANDS = {
     "completion": "Print a shell completion script.",
     "version": "Versions and devices.",
 }
-
-
-COMPUTE = {"demo", "train", "translate", "score", "evaluate", "inspect"}  # the commands that load torch
-ASKS_HELP = {"-h", "--help"}
 
 
 class ClosedPipe(Exception):  # noqa: N818
@@ -47,8 +41,6 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        if name in COMPUTE and not ctx.resilient_parsing and not ASKS_HELP & set(sys.argv):
-            settle_threads()
         command: click.Command = getattr(import_module(f"jumok.cli.{name}"), name)
         return command
 
@@ -83,6 +75,9 @@ def cli() -> None:
 def main(args: list[str] | None = None) -> None:
     """Run a command; turn our errors into a few lines and an exit code."""
     # A user's mistake gets a sentence, never a traceback; JUMOK_DEBUG in the environment brings it back.
+    # Threads that wait had better sleep: spinning is somewhat faster on an idle machine and several times
+    # slower beside a busy program (benchmarks/README.md). torch reads this when a command loads it.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     open_closed_streams()
     try:
         code = cli.main(args=args, standalone_mode=False)

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from jumok.cli.console import duration, say, stamp, stderr_is_live
-from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.cli.views import describe
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -94,7 +94,7 @@ class Panel:
 
 def head(started: "Started") -> list[str]:
     config, prepared, machine = started.config, started.prepared, started.machine
-    sizes = describe(config.model)
+    sizes = " · ".join(describe(config.model))
     pieces = int(prepared.train.target_lengths.sum())
     tokenizers = prepared.tokenizers
     shared = f"{tokenizers.source.size:,} shared"
@@ -109,19 +109,6 @@ def head(started: "Started") -> list[str]:
         f"folder {started.folder}",
         *resumed,
     ]
-
-
-def describe(model: ModelConfig) -> str:
-    """A model's sizes in a few words."""
-    match model:
-        case TransformerConfig():
-            layers = f"{model.encoder_layers}+{model.decoder_layers} layers"
-            return f"transformer · {layers} · width {model.width} · {model.heads} heads"
-        case RnnConfig() | LuongConfig():
-            way = "both ways" if model.bidirectional else "one way"
-            score = f" · {model.score} score" if isinstance(model, LuongConfig) else ""
-            layers = f"{model.layers} layer{'s' if model.layers > 1 else ''}"
-            return f"{model.arch} · {model.cell} · {layers} · width {model.width} · {way}{score}"
 
 
 def share_done(event: Any, steps: int, limit: float) -> float:

@@ -35,7 +35,7 @@ class Survey:
 
     @property
     def words(self) -> int:
-        """Words of both sides; where a script writes no spaces, five characters count as one."""
+        """Words of both sides; where a script writes no spaces, eight characters count as one."""
         characters = self.source_characters + self.target_characters
         return max(self.source_words + self.target_words, characters // 8)
 

@@ -118,10 +118,9 @@ def train(  # noqa: PLR0913  each has a default
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
-    """`runs/<data>`: the built-in set's name, the languages or the source's name, and an arch if one is given."""
-    sides = [
-        Path(str(given.get(f"data.{side}", ""))).name.removesuffix(".gz") for side in ("source", "target")
-    ]
+    """`runs/` and the set's name, the languages or the source's name; and the architecture, if given."""
+    paths = [Path(str(given.get(f"data.{side}", ""))) for side in ("source", "target")]
+    sides = [path.name.removesuffix(".gz") for path in paths]
     endings = [name.rpartition(".")[2] for name in sides]
     languages = "-".join(endings) if all(map(is_language, endings)) else ""
     name = given.get("data.name") or languages or sides[0].split(".")[0] or "run"
