@@ -182,7 +182,7 @@ def test_the_table_has_no_circle() -> None:
 
 FAULTS = {
     "nn/maths.py": ("from jumok.models.rnn import RnnSeq2Seq\n", import_faults, "nn/maths.py imports models"),
-    "manifest.py": ("import jumok.decoding.beam\n", import_faults, "manifest.py imports decoding"),
+    "checkpoint/b.py": ("import jumok.decoding.beam\n", import_faults, "checkpoint/b.py imports decoding"),
     "decoding/a.py": ("def f():\n    from jumok.cli import main\n", import_faults, "imports cli"),
     "text/fast.py": ("import torch.nn\n", import_faults, "text/fast.py imports torch"),
     "new/thing.py": ("", import_faults, "new/thing.py is in no layer"),

@@ -141,7 +141,7 @@ def test_defaults_need_two_files_and_nothing_else(
         overrides={"training.max_steps": 2, "decoding.max_len": 4},
         watch=Watch(on_plan=plans.append, on_start=starts.append),
     )
-    assert done.folder == Path("runs/train-transformer")
+    assert done.folder == Path("runs/train")
     assert plans[0].config == done.config
     assert starts[0].parameters == done.model.info["parameters"]
     assert starts[0].state.step == 0
@@ -152,7 +152,10 @@ def test_defaults_need_two_files_and_nothing_else(
 
 def test_the_default_folder_says_what_was_trained() -> None:
     assert default_folder({"data.name": "dates", "model.arch": "rnn"}) == Path("runs/dates-rnn")
-    assert default_folder({"data.source": "a/multi.en.gz"}) == Path("runs/multi-transformer")
+    assert default_folder({"data.source": "a/multi.tsv.gz"}) == Path("runs/multi")
+    two_files = {"data.source": "a/train.en.gz", "data.target": "a/train.de"}
+    assert default_folder(two_files) == Path("runs/en-de")
+    assert default_folder(two_files | {"model.arch": "rnn"}) == Path("runs/en-de-rnn")
 
 
 @pytest.mark.parametrize(
