@@ -77,6 +77,7 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     choose_size(draft, arch, found, machine)
     parse_config(nest({"training.warmup": 0} | draft.settings()), "the plan and your settings")
     choose_training(draft, arch, found, machine)
+    choose_threads(draft, arch, machine)
     config = parse_config(nest(draft.settings()), "the plan and your settings")
     refuse_hopeless(config, given, found)
     rate = tokens_per_second(config, machine)
@@ -120,8 +121,8 @@ def choose_text(draft: Draft, found: Survey) -> None:
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
     draft.choose("text.vocabulary", vocabulary, f"{words:,} words: each piece is then seen often enough")
-    longest = int(found.longest / CHARACTERS_PER_PIECE * 1.5) + 8
-    limit = min(512, max(32, -(-longest // 16) * 16))
+    longest = int(found.longest / 1.5) + 16  # digits and rare words take a piece for each character
+    limit = min(512, max(64, -(-longest // 32) * 32))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
     if not draft.given.keys() & {"data.name", "data.valid_source"}:
         count = usual_hold_out(found)
@@ -177,6 +178,13 @@ def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -
     choose("training.save_every", interval, "with each look")
 
 
+def choose_threads(draft: Draft, arch: Arch, machine: Machine) -> None:
+    """One thread where the matrices are so small that threads would mostly wait for each other."""
+    small = draft.settings()["model.width"] < (128 if arch == "transformer" else 512)
+    if machine.device == "cpu" and small:
+        draft.choose("training.threads", 1, "small matrices: more threads would only wait for each other")
+
+
 def fitting_rate(arch: Arch, settings: Flat) -> tuple[float, str]:
     """Peak rates that held for the widths and batches measured, carried over by square roots."""
     width, batch = settings["model.width"], settings["training.batch_tokens"]
@@ -205,6 +213,8 @@ def tokens_per_second(config: RunConfig, machine: Machine) -> float:
     """A rough forecast: six operations per weight and token, at a share of the measured matrix speed."""
     kind, weights = machine.device.split(":")[0], active_weights(config.model, config.text.vocabulary)
     rate = EFFICIENCY[kind] * machine.gflops * 1e9 / (6 * weights)
+    if kind == "cpu" and config.training.threads:
+        rate *= min(1.0, config.training.threads / machine.cores)
     return rate if kind == "cpu" else min(rate, config.training.batch_tokens / LAUNCHES)
 
 
