@@ -37,8 +37,8 @@ COMMON: dict[str, Any] = {
 }
 
 SETTINGS: Mapping[Arch, dict[str, Any]] = {
-    "rnn": {"model.width": 128, "training.lr": 4e-3, "training.max_steps": 1000},
-    "luong": {"model.width": 128, "training.lr": 5e-3, "training.max_steps": 2400},
+    "rnn": {"model.width": 128, "training.lr": 4e-3, "training.max_steps": 1500},
+    "luong": {"model.width": 128, "training.lr": 5e-3, "training.max_steps": 2200},
     "transformer": {
         "model.encoder_layers": 2,
         "model.decoder_layers": 2,
@@ -48,7 +48,7 @@ SETTINGS: Mapping[Arch, dict[str, Any]] = {
         # Rotary positions learn to copy digits about twice as fast as sinusoidal ones do.
         "model.positions": "rotary",
         "training.lr": 3e-3,
-        "training.max_steps": 1700,
+        "training.max_steps": 2400,
     },
 }
 
