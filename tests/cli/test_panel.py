@@ -13,8 +13,7 @@ import pytest
 from tests.run.conftest import quick_settings
 
 from jumok.cli import panel as module
-from jumok.cli.panel import Panel, describe, figures_line, head, plain, progress_line, spark, valid_lines
-from jumok.config import LuongConfig, RnnConfig, TransformerConfig
+from jumok.cli.panel import Panel, figures_line, head, plain, progress_line, spark, valid_lines
 from jumok.run.machine import look_at_machine
 from jumok.run.prepare import reopen
 from jumok.run.train import Started, TrainedRun
@@ -107,18 +106,6 @@ def test_other_events_have_no_plain_line() -> None:
         assert plain({"type": kind, "step": 1}, 10, 0.0) is None
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (TransformerConfig(), "transformer · 6+6 layers · width 512 · 8 heads"),
-        (RnnConfig(layers=2), "rnn · gru · 2 layers · width 256 · one way"),
-        (LuongConfig(cell="lstm"), "luong · lstm · 1 layer · width 256 · both ways · general score"),
-    ],
-)
-def test_sizes_in_words(model: Any, words: str) -> None:
-    assert describe(model) == words
-
-
 def started(trained: TrainedRun, step: int = 0) -> Started:
     prepared = reopen(trained.folder / "data")
     machine = look_at_machine("cpu")
@@ -129,7 +116,8 @@ def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
     lines = head(started(trained))
     size = trained.model.tokenizers.source.size
     assert lines == [
-        "run  luong · gru · 1 layer · width 16 · both ways · general score · 0.0 M parameters · cpu",
+        "run  luong · gru cells · 1+1 layers · width 16 · encoder in both directions · general score"
+        " · tied output · 0.0 M parameters · cpu",
         f"data   train 280 pairs (0.00 M target pieces) · valid 20 · vocabulary {size} shared",
         f"folder {trained.folder}",
     ]

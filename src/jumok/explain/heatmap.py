@@ -121,10 +121,7 @@ class Across:
             marks = (centre(mark(w, style, 2), n) for w, n in zip(weights, self.widths, strict=True))
             return "  ".join(marks)
         # Colour fills the gap too, and there is room for the number itself.
-        numbers = (
-            centre(f"{w:.2f}"[1 if w < 0.995 else 0 :][:3] if w >= 0.005 else "·", n + 2)
-            for w, n in zip(weights, self.widths, strict=True)
-        )
+        numbers = (centre(hundredths(w), n + 2) for w, n in zip(weights, self.widths, strict=True))
         return "".join(paint(text, w, style) for text, w in zip(numbers, weights, strict=True))
 
 
@@ -155,7 +152,7 @@ def panels(labels: Sequence[str], room: int) -> list[tuple[Across | Down, slice]
     """
     across = Across(labels)
     characters = all(len(clusters(label)) == 1 for label in labels)
-    if not characters and sum(across.widths) + 2 * (len(labels) - 1) <= room:
+    if not characters and sum(across.widths) + 2 * len(labels) <= room:
         return [(across, slice(0, len(labels)))]
     wide = max(cells(part) for label in labels for part in clusters(label)) > 1
     cell = 2 if wide or 2 * len(labels) <= room else 1
