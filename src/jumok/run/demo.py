@@ -37,7 +37,7 @@ COMMON: dict[str, Any] = {
 }
 
 SETTINGS: Mapping[Arch, dict[str, Any]] = {
-    "rnn": {"model.width": 128, "training.lr": 4e-3, "training.max_steps": 1500},
+    "rnn": {"model.width": 128, "training.lr": 4e-3, "training.max_steps": 1000},
     "luong": {"model.width": 128, "training.lr": 5e-3, "training.max_steps": 2200},
     "transformer": {
         "model.encoder_layers": 2,
