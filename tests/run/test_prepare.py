@@ -38,7 +38,7 @@ def prepare_in(folder: Path, config: RunConfig, on_survey: Callable[[], None] = 
         on_survey()
         return survey(corpora.train)
 
-    return prepare(folder, corpora, config, found, fingerprint=corpora.fingerprint(), processes=1)
+    return prepare(folder, corpora, config, found, fingerprint=corpora.fingerprint, processes=1)
 
 
 def texts(prepared: Prepared) -> list[tuple[str, str]]:
@@ -138,7 +138,7 @@ def test_a_trained_model_keeps_its_tokenizers(tmp_path: Path) -> None:
         corpora,
         config,
         lambda: survey(corpora.train),
-        fingerprint=corpora.fingerprint(),
+        fingerprint=corpora.fingerprint,
         tokenizers=first.tokenizers,
     )
     assert again.tokenizers.fingerprint == first.tokenizers.fingerprint
@@ -206,5 +206,5 @@ def test_settings_that_name_no_data(given_settings: dict[str, str], message: str
 def test_a_built_in_set_has_its_own_validation() -> None:
     corpora = open_corpora(parse_config({"data": {"name": "dates"}}))
     assert corpora.valid is not None
-    one, other = corpora.fingerprint().split("+")
+    one, other = corpora.fingerprint.split("+")
     assert (one, other) == (corpora.train.fingerprint(), corpora.valid.fingerprint())

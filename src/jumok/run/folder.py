@@ -17,7 +17,7 @@ from jumok.checkpoint.lock import run_lock
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.run.plan import Choice
-from jumok.settings import Flat, config_to_dict, config_to_toml, flatten, nest, parse_config, read_toml
+from jumok.settings import Flat, config_to_toml, nest, parse_config, read_toml
 
 # Settings that may differ when a run goes on: they change when it looks, saves and ends, not what it learns.
 FREE = {
@@ -111,8 +111,3 @@ class RunFolder:
 def strange(entry: Path) -> bool:
     """Whether a file is none of those that a run has before it is complete, however it was broken off."""
     return entry.name not in (".lock", "run.json") and ".tmp-" not in entry.name
-
-
-def same_settings(config: RunConfig) -> Flat:
-    """A configuration by full names."""
-    return flatten(config_to_dict(config))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 
@@ -28,7 +29,9 @@ class Corpora:
     train: Corpus
     valid: Corpus | None
 
+    @cached_property
     def fingerprint(self) -> str:
+        """Hashes of the files' contents, read once: these objects live for one sitting."""
         return "+".join(corpus.fingerprint() for corpus in (self.train, self.valid) if corpus is not None)
 
 

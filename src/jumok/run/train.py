@@ -145,7 +145,7 @@ def run(request: Request, watch: Watch) -> TrainedRun:
             config = folder.read(request.given)
             corpora = open_corpora(config)
             if not request.allow_data_change:
-                folder.check_data(corpora.fingerprint())
+                folder.check_data(corpora.fingerprint)
         else:
             config, found = planned(request, corpora, machine, folder, watch)
         data = request.data_folder or request.out / "data"
@@ -160,7 +160,7 @@ def planned(
     check_enough(found, corpora.train.name)
     plan = make_plan(request.given, found, machine)
     watch.on_plan(plan)
-    folder.write(plan.config, corpora.fingerprint(), plan.choices)
+    folder.write(plan.config, corpora.fingerprint, plan.choices)
     return plan.config, found
 
 
@@ -183,7 +183,7 @@ def carry_on(
         corpora,
         config,
         lambda: found or survey(corpora.train, watch.progress),
-        fingerprint=corpora.fingerprint(),
+        fingerprint=corpora.fingerprint,
         tokenizers=load_tokenizers(newest.folder) if newest else None,
         processes=machine.cores,
         progress=watch.progress,

@@ -63,7 +63,7 @@ def fit(
 ) -> Outcome:
     """Train from `state` until the steps, the time or the patience run out, or someone interrupts."""
     began = clock() - state.elapsed
-    window = Window(clock(), state.step)
+    window = Window(clock())
     failed_saves, first, saved = 0, state.step, state
 
     def share_done() -> float:
@@ -91,12 +91,12 @@ def fit(
         window.add(result)
         if state.step % config.log_every == 0 and window.tokens:
             work.log(window.event(state, lr, clock()))
-            window = Window(clock(), state.step)
+            window = Window(clock())
         better, saved_due = False, state.step % config.save_every == 0
         if state.step % config.validate_every == 0:
             state, better = validated(work, state)
             state = replace(state, elapsed=clock() - began)
-            window = Window(clock(), state.step)
+            window = Window(clock())
         if better or saved_due:
             failed_saves = save(state)
             saved = saved if failed_saves else state
@@ -163,8 +163,8 @@ def notice(step: int, level: str, code: str, message: str) -> Event:
 class Window:
     """Sums over the steps since the last log line."""
 
-    def __init__(self, began: float, first: int) -> None:
-        self.began, self.first = began, first
+    def __init__(self, began: float) -> None:
+        self.began = began
         self.loss = self.nll = self.grad_norm = nan
         self.tokens = self.sentences = self.skipped = 0
 
