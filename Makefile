@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint types unit clean
+.PHONY: demo test setup lint types web chromium unit clean
 
 demo: setup
 	$(BIN)/jumok demo
 
-test: setup lint types unit
+test: setup lint types web chromium unit
 
 setup: $(VENV)/installed
 
@@ -24,9 +24,17 @@ lint:
 types:
 	$(BIN)/mypy
 
+# The page: types, unit tests, and that the committed files are what the sources build.
+web:
+	scripts/check_web.sh
+
+# The browser tests need a Chromium and fonts; installed where that is possible, else said what is skipped.
+chromium:
+	scripts/ensure_chromium.sh
+
 # One process per core; each keeps to one thread, so the cores are shared fairly.
 unit:
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
