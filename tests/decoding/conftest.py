@@ -1,6 +1,7 @@
 """A model small enough to search exhaustively, and the slow ways to search it."""
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -23,7 +24,7 @@ from jumok.config import (
 from jumok.decoding.scores import Answer
 from jumok.decoding.translator import Translator
 from jumok.models.build import build_model
-from jumok.models.interface import Memory, Record, Seq2Seq
+from jumok.models.interface import Memory, Probe, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, Tokenizers, train_tokenizer
 
 MOODS = 5
@@ -36,6 +37,9 @@ class Mood:
     def select(self, rows: Tensor) -> "Mood":
         return Mood(self.mood[rows])
 
+    def join(self, other: "Mood") -> "Mood":
+        return Mood(torch.cat((self.mood, other.mood)))
+
 
 class Toy(Seq2Seq):
     """Logits by mood and last token; the mood starts with the source and moves with each token."""
@@ -44,17 +48,17 @@ class Toy(Seq2Seq):
         super().__init__()
         self.table = nn.Parameter(table, requires_grad=False)  # (MOODS, V, V)
 
-    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
+    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
         mood = (source * source_mask).sum(dim=1) % MOODS
         return Memory(mood[:, None, None].expand(*source.shape, 1).float(), source_mask)
 
-    def start(self, memory: Memory) -> Mood:
+    def start(self, memory: Memory, probe: Probe | None = None) -> Mood:
         return Mood(memory.states[:, 0, 0].long())
 
     def step(self, token: Tensor, state: Mood) -> tuple[Tensor, Mood]:
         return self.table[state.mood, token], Mood((state.mood * 2 + token + 1) % MOODS)
 
-    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
+    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
         state, logits = self.start(memory), []
         for token in target_in.unbind(dim=1):
             now, state = self.step(token, state)
@@ -136,3 +140,36 @@ def translator(request: pytest.FixtureRequest) -> Translator:
 @pytest.fixture(scope="session")
 def luong() -> Translator:
     return Translator(untrained(TINY["luong"]))
+
+
+class Broken(torch.nn.Module):
+    """A model whose logits are no numbers."""
+
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def encode(self, *args):
+        return self.inner.encode(*args)
+
+    def start(self, memory):
+        return self.inner.start(memory)
+
+    def step(self, token, state):
+        logits, state = self.inner.step(token, state)
+        return logits * torch.nan, state
+
+    def decode(self, *args):
+        return self.inner.decode(*args) * torch.nan
+
+
+@pytest.fixture(scope="session")
+def broken() -> Callable[[Translator], Translator]:
+    """Makes a translator whose model's logits are no numbers."""
+
+    def make(translator: Translator) -> Translator:
+        other = copy.copy(translator)
+        other.model = Broken(translator.model)
+        return other
+
+    return make

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from jumok.config import DecodingConfig
 from jumok.decoding.filters import Phrase, written
-from jumok.decoding.jobs import CONTROL, Job, batches, pad_sources, piece_bytes, score_targets, search
+from jumok.decoding.jobs import CONTROL, Job, batches, cost, pad_sources, piece_bytes, score_targets, search
 from jumok.decoding.scores import NotFiniteError
 from jumok.errors import ConfigError
 from jumok.text.tokenizer import EOS, PAD
@@ -17,6 +17,12 @@ def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
     assert Job((4,) * 90).limit(config) == 100
     assert Job((4,), (5,) * 6, (Phrase("x", (7, 8)),)).limit(config) == 41
     assert Job((4,)).limit(DecodingConfig(max_len=100, min_len=50)) == 51
+
+
+def test_the_cost_counts_rows_times_places() -> None:
+    job = Job((4,) * 10)
+    assert cost(job, DecodingConfig(beam=5, max_len=20)) == 5 * (11 + 20)
+    assert cost(job, DecodingConfig(sample=True, n_best=3, max_len=20)) == 3 * (11 + 20)
 
 
 def test_a_prefix_needs_room() -> None:

@@ -1,3 +1,4 @@
+import asyncio
 import math
 import threading
 
@@ -5,11 +6,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.conftest import TINY, untrained
 
+from jumok.decoding.jobs import encode
+from jumok.decoding.request import make_request
+from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator, check_device, load
 from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError
+from jumok.models.interface import Edits
 from jumok.text.tokenizer import EOS
 
+LONG = "a man rides a horse. the dog sees a man! one two three four. a dog."
 TEXTS = ["a man", "", "the dog sees a man!", "나는 영화를", "  ", "one two three", "a", "a man"]
 WORDS = st.sampled_from(["a", "man", "dog", "나는", "two", ".", "\t", "😀"])
 LINES = st.lists(st.lists(WORDS, max_size=5).map(" ".join), max_size=6)
@@ -130,7 +137,7 @@ def test_sampling_is_a_matter_of_the_seed(luong) -> None:
 
 
 def test_long_text(luong) -> None:
-    text = "a man rides a horse. the dog sees a man! one two three four. a dog."
+    text = LONG
     split = luong.translate(text)
     first, second = luong.translate(
         ["a man rides a horse. the dog sees a man!", "one two three four. a dog."]
@@ -203,35 +210,16 @@ def test_progress_counts_lines(luong) -> None:
     assert seen[-1] == ("translating", len(TEXTS), None)
 
 
-def test_numbers_that_are_not_finite_name_the_text(luong) -> None:
-    broken = Translator.__new__(Translator)
-    broken.__dict__.update(luong.__dict__)
-    broken.model = Broken(luong.model)
-    for call in (lambda: broken.translate(["a man"], beam=2), lambda: broken.score("a man", "b")):
+def test_numbers_that_are_not_finite_name_the_text(luong, broken) -> None:
+    bad = broken(luong)
+    for call in (
+        lambda: bad.translate(["a man"], beam=2),
+        lambda: bad.translate(["a man"], sample=True, n_best=3),
+        lambda: bad.score("a man", "b"),
+    ):
         with pytest.raises(RunError, match="numbers that are not finite\n  for the text 'a man'") as caught:
             call()
         assert caught.value.code == "model_numeric_error"
-
-
-class Broken(torch.nn.Module):
-    """A model whose logits are no numbers."""
-
-    def __init__(self, inner: torch.nn.Module) -> None:
-        super().__init__()
-        self.inner = inner
-
-    def encode(self, *args):
-        return self.inner.encode(*args)
-
-    def start(self, memory):
-        return self.inner.start(memory)
-
-    def step(self, token, state):
-        logits, state = self.inner.step(token, state)
-        return logits * torch.nan, state
-
-    def decode(self, *args):
-        return self.inner.decode(*args) * torch.nan
 
 
 def test_threads_may_share_a_translator(luong) -> None:
@@ -256,6 +244,42 @@ def test_info_says_what_the_model_is(translator) -> None:
     assert info["target_vocabulary"] == translator.tokenizers.target.size
     assert (info["parameters"], info["step"], info["name"]) == (7, 3, "tiny")
     assert repr(translator) == f"Translator('tiny', {info['arch']})"
+
+
+def test_the_parts_of_translate_make_the_whole(translator) -> None:
+    texts, options = ["a man", " ", LONG], {"beam": 3, "n_best": 2, "ban": ["e"]}
+    request = make_request(translator.config.decoding, options)
+    results = []
+    for text, jobs in zip(texts, translator.jobs(texts, request), strict=True):
+        answers = []
+        for job in jobs:
+            memory = encode(translator.model, [job], [1])
+            answers += run_search(translator.model, memory, translator.search_for(job, request))
+        results.append(translator.finish(text, answers, request))
+    assert all(same(a, b) for a, b in zip(results, translator.translate(texts, **options), strict=True))
+
+
+def test_an_edited_translator_is_another_one_of_its_kind() -> None:
+    class Mine(Translator):
+        pass
+
+    plain = Mine(untrained(TINY["rnn"]))
+    final = encode(plain.model, plain.jobs(["two"], make_request(plain.config.decoding, {}))[0], [1]).final
+    edited = plain.edited(Edits(bridge=final[0]))
+    assert type(edited) is Mine
+    assert edited.tokenizers is plain.tokenizers
+    assert edited.translate("a man").text == plain.translate("two", max_len=16).text
+    assert edited.translate("a man").text != plain.translate("a man").text
+    assert next(edited.model.parameters()) is next(plain.model.parameters())
+
+
+def test_translation_in_an_event_loop(luong) -> None:
+    async def both():
+        return await asyncio.gather(luong.atranslate("a man", beam=2), luong.atranslate(["a", "two"]))
+
+    one, two = asyncio.run(both())
+    assert one == luong.translate("a man", beam=2)
+    assert two == luong.translate(["a", "two"])
 
 
 def test_a_translator_is_a_context_manager(luong) -> None:

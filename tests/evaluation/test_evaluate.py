@@ -13,6 +13,8 @@ from jumok.config import DataConfig, DecodingConfig, RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation import metrics
 from jumok.evaluation.evaluate import evaluate, score_texts
+from jumok.evaluation.lengths import count_lengths
+from jumok.evaluation.metrics import chrf
 from jumok.progress import Progress
 
 SOURCES = ["eins zwei", "drei", "", "vier fünf sechs"]
@@ -112,8 +114,34 @@ def test_each_bin_scores_its_own_sentences() -> None:
     assert (short.metrics["exact"].ci95, long.metrics["exact"].ci95) == ((100, 100), (0, 0))
     assert (short.length_ratio, long.length_ratio) == (1, 1 / 7)
     assert (short.group.thin, long.group.thin) == (False, True)
-    assert short.examples == (0, 20, 39)
+    assert short.examples == tuple(range(20))  # all alike: in their order
     assert report.metrics["exact"].value == 80
+
+
+def test_the_worst_sentences_of_a_bin_are_its_examples() -> None:
+    words = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"]
+    references = [" ".join(words)] * 30
+    hypotheses = [" ".join(words[: 1 + i % 10]) for i in range(30)]
+    report = score_texts(hypotheses, references, references, bins="words", metrics=["exact"], bootstrap=0)
+    (only,) = report.bins
+    assert only.examples[:7] == (0, 10, 20, 1, 11, 21, 2)
+    assert len(only.examples) == 20
+    scores = [report.sentence_chrf[line] for line in only.examples]
+    assert scores == sorted(scores)
+    assert max(scores) <= min(set(report.sentence_chrf) - set(scores))
+    assert report.sentence_chrf[0] == pytest.approx(chrf([hypotheses[0]], [references[0]]).value)
+    assert "chrf" not in report.metrics
+
+
+def test_a_model_that_knows_its_training_lengths_tells_them(dictionary: Dictionary) -> None:
+    lengths = count_lengths(SOURCES, pairs=400)
+    dictionary.info = {**dictionary.info, "train_lengths": lengths.to_dict()}
+    report = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0)
+    assert report.train_lengths == lengths
+    assert report.length_unit is not None
+    histogram = report.to_dict()["train_length_histogram"]
+    assert histogram == lengths.bars[report.length_unit].to_list()
+    assert sum(bar[2] for bar in histogram) == 400
 
 
 def test_thirds_by_characters() -> None:

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import ConfigError
-from jumok.evaluation.lengths import Bins, group_by_length
+from jumok.evaluation.lengths import (
+    MOST_BARS,
+    Bars,
+    Bins,
+    count_lengths,
+    group_by_length,
+    parse_train_lengths,
+)
 
 SOURCES = st.lists(st.integers(0, 60).map(lambda words: " ".join(["wort"] * words)), min_size=1, max_size=50)
 
@@ -64,3 +71,57 @@ def test_every_sentence_is_in_exactly_one_bin_of_its_length(sources: list[str], 
 def test_impossible_edges_are_refused(edges: Bins) -> None:
     with pytest.raises(ConfigError, match="length bins .* cannot work\n  choose 'words', 'thirds', or the"):
         group_by_length(words(12), edges)
+
+
+TEXTS = st.lists(st.integers(0, 300).map(lambda words: "w " * words), max_size=40)
+
+
+@given(sources=TEXTS, scale=st.integers(1, 5))
+def test_training_lengths_count_every_source_once(sources: list[str], scale: int) -> None:
+    found = count_lengths(sources, scale * len(sources))
+    assert parse_train_lengths(found.to_dict()) == found
+    for bars in found.bars.values():
+        assert len(bars.counts) <= MOST_BARS
+        assert sum(n for _, _, n in bars.to_list()) == scale * len(sources)
+    by_words = found.bars["source_words"].to_list()
+    for lo, hi, n in by_words:
+        assert n == scale * sum(lo <= max(len(text.split()), 1) <= hi for text in sources)
+
+
+def test_bars_are_as_narrow_as_fifty_allow() -> None:
+    assert count_lengths(words(1, 3, 50), 3).bars["source_words"].to_list() == [
+        [1, 1, 1],
+        [3, 3, 1],
+        [50, 50, 1],
+    ]
+    assert count_lengths(words(1, 2, 51), 3).bars["source_words"].to_list() == [[1, 2, 2], [51, 52, 1]]
+    assert count_lengths(["x" * 90_000], 1).bars["source_characters"].to_list() == [[49_001, 50_000, 1]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        3,
+        [],
+        {},
+        {"pairs": 3},
+        {"pairs": "3", "counted": 3},
+        {"pairs": 3, "counted": 3, "source_words": 7},
+    ],
+)
+def test_a_folder_that_says_nothing_readable_about_lengths_is_as_good(value: object) -> None:
+    found = parse_train_lengths(value)
+    assert found is None or not found.bars
+
+
+@pytest.mark.parametrize(
+    "bars", [{"width": 0, "counts": [1]}, {"width": 1, "counts": ["1"]}, {"width": 1}, []]
+)
+def test_bars_that_make_no_sense_are_left_out(bars: object) -> None:
+    found = parse_train_lengths(
+        {"pairs": 1, "counted": 1, "source_words": bars, "source_characters": {"width": 2, "counts": [0, 1]}}
+    )
+    assert found is not None
+    assert found.bars == {"source_characters": Bars(2, (0, 1))}
+    assert found.bars["source_characters"].to_list() == [[3, 4, 1]]

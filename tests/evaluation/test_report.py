@@ -7,7 +7,8 @@ import pytest
 
 from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
-from jumok.evaluation.metrics import Metric, bleu
+from jumok.evaluation.lengths import count_lengths
+from jumok.evaluation.metrics import Metric, bleu, chrf
 from jumok.evaluation.report import compare_evaluations
 from jumok.evaluation.significance import paired_test
 
@@ -28,6 +29,8 @@ def test_the_dictionary_is_schema_eval_1() -> None:
         "metrics",
         "length_ratio",
         "by_length",
+        "train_length_histogram",
+        "train_length_counted",
         "speed",
         "examples",
         "notes",
@@ -52,17 +55,28 @@ def test_the_dictionary_is_schema_eval_1() -> None:
     assert found["by_length"]["unit"] == "source_words"
 
 
-def test_examples_carry_their_three_texts() -> None:
+def test_examples_carry_their_three_texts_and_a_score() -> None:
     report = score_texts(BETTER, REFERENCES, SOURCES, bootstrap=0).to_dict()
     named = [line for one in report["by_length"]["bins"] for line in one["examples"]]
     assert [example["line"] for example in report["examples"]] == named
     line = named[0]
     assert report["examples"][0] == {
         "line": line,
+        "chrf": pytest.approx(chrf([BETTER[line]], [REFERENCES[line]]).value),
         "source": SOURCES[line],
         "reference": REFERENCES[line],
         "hypothesis": BETTER[line],
     }
+
+
+def test_the_training_lengths_come_in_the_unit_of_the_bins() -> None:
+    report = score_texts(BETTER, REFERENCES, SOURCES, bootstrap=0)
+    known = replace(report, train_lengths=count_lengths(["나는 너를", "나는", "나는 너를"], pairs=30))
+    assert report.to_dict()["train_length_histogram"] is None
+    assert known.to_dict()["train_length_histogram"] == [[1, 1, 10], [2, 2, 20]]
+    assert known.to_dict()["train_length_counted"] == 3
+    without = replace(known, length_unit=None, bins=())
+    assert without.to_dict()["train_length_histogram"] is None
 
 
 def test_json_is_readable_and_never_holds_an_infinity() -> None:

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.explain.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.build import build_model
-from jumok.models.interface import Seq2Seq
+from jumok.models.interface import Probe, Seq2Seq
 
 LAYERS = st.integers(1, 3)
 recurrent: dict[str, Any] = {
@@ -107,8 +107,9 @@ def test_flops_and_activations_equal_what_torch_counts(config: ModelConfig, S: i
 def run(model: Seq2Seq, S: int, T: int) -> None:
     """A forward pass on the explicit path, in float64: no kernel hides its products."""
     ids = torch.zeros(1, max(S, T), dtype=torch.int64)
-    memory = model.encode(ids[:, :S], torch.ones(1, S, dtype=torch.bool), lambda *_: None)
-    model.decode(ids[:, :T], memory, lambda *_: None)
+    probe = Probe(lambda *_: None)
+    memory = model.encode(ids[:, :S], torch.ones(1, S, dtype=torch.bool), probe)
+    model.decode(ids[:, :T], memory, probe)
 
 
 def numbers(value: object) -> int:

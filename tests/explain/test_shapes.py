@@ -8,7 +8,7 @@ import torch
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.explain.shapes import ShapeTrace, trace_shapes
 from jumok.models.build import build_model
-from jumok.models.interface import Seq2Seq
+from jumok.models.interface import Probe, Seq2Seq
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
 CONFIGS: list[ModelConfig] = [
@@ -66,10 +66,9 @@ def test_rows_are_the_shapes_of_the_models_own_tensors(tokenizers: Tokenizers) -
     source = torch.tensor([[*tokenizers.source.encode("3 May 2024"), 2]])
     target = torch.tensor([[0, *tokenizers.target.encode("2024-05-03")]])
     own: dict[tuple[str, int], Any] = {}
-    memory = model.encode(
-        source, torch.ones_like(source, dtype=torch.bool), lambda k, n, s: own.update({(k, n): s})
-    )
-    logits = model.decode(target, memory, lambda k, n, s: own.update({(k, n): s}))
+    probe = Probe(lambda k, n, s: own.update({(k, n): s}))
+    memory = model.encode(source, torch.ones_like(source, dtype=torch.bool), probe)
+    logits = model.decode(target, memory, probe)
     shapes = {(row.stage, row.operation): row.shape for row in found.rows}
     assert shapes["memory", "seen by every decoder layer"] == memory.states.shape
     assert shapes["encoder layer 2", "self-attention: Q Kᵀ"] == own["enc_self", 1].scores.shape

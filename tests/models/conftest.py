@@ -10,7 +10,8 @@ from torch import Tensor
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.data.batch import Padded, pad_pairs
 from jumok.models.build import build_model
-from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.interface import Edits, Kind, Memory, PositionEdit, Seq2Seq
+from jumok.nn.edit import AttentionEdit
 
 VOCAB = 13
 SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 2, "decoder_layers": 2}
@@ -69,12 +70,50 @@ any_config = st.one_of(
 )
 
 
+heads, steps, keys = st.integers(0, 2), st.integers(0, 9), st.integers(0, 6)
+weights = st.sampled_from([0.25, 1.0, 3.0])
+attention_edits = st.builds(
+    AttentionEdit,
+    scaled=st.booleans(),
+    factors=st.lists(st.tuples(heads, st.sampled_from([0.0, 0.5, -1.0])), max_size=2).map(tuple),
+    cut=st.lists(st.tuples(heads, steps, st.integers(1, 6)), max_size=4).map(tuple),  # key 0 stays
+    rows=st.lists(
+        st.tuples(
+            heads,
+            steps,
+            st.lists(st.tuples(keys, weights), max_size=3, unique_by=lambda one: one[0]).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
+    uniform=st.lists(heads, max_size=2).map(tuple),
+)
+position_edits = st.none() | st.builds(
+    PositionEdit, st.sampled_from(["none", "shuffle", "shift"]), st.integers(0, 9), st.integers(-3, 9)
+)
+
+
+@st.composite
+def edits(draw: st.DrawFn, config: ModelConfig) -> Edits:
+    """Anything that can be changed in a model of this kind."""
+    kinds = st.sampled_from(["enc_self", "dec_self", "cross"])
+    layers: dict[tuple[Kind, int], AttentionEdit] = draw(
+        st.dictionaries(st.tuples(kinds, st.integers(0, 1)), attention_edits, min_size=1, max_size=3)
+    )
+    if isinstance(config, TransformerConfig):
+        return Edits(layers, draw(position_edits), draw(position_edits))
+    shape = (config.layers, 2 if config.cell == "lstm" else 1, config.width)
+    return Edits(layers, bridge=draw(st.sampled_from([None, torch.full(shape, 0.3)])))
+
+
 @dataclass(frozen=True)
 class Bench:
     """What the tests of the models share."""
 
     any_config: st.SearchStrategy[ModelConfig] = any_config
     vocab: int = VOCAB
+
+    def edits(self, config: ModelConfig) -> st.SearchStrategy[Edits]:
+        return edits(config)
 
     def model(self, config: ModelConfig, seed: int = 0, *, shared: bool = False) -> Seq2Seq:
         """A model in eval mode whose source and target vocabularies differ unless shared."""

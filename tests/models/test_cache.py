@@ -92,3 +92,19 @@ def test_selecting_copies_rows_in_order() -> None:
     picked = cache.append(keys, -keys).select(torch.tensor([2, 0]))
     assert picked.keys.flatten().tolist() == [2, 0]
     assert picked.buffer is not cache.buffer
+
+
+def test_joining_aligns_the_ends_and_puts_zeros_before_the_shorter_past() -> None:
+    long, short = append(fresh(1), *range(1, 20)), append(fresh(2), 5, 6)
+    for joined, rows in ((long.join(short), (0, 1, 2)), (short.join(long), (2, 0, 1))):
+        assert held(joined, rows[0]) == list(range(1, 20))
+        assert held(joined, rows[1]) == held(joined, rows[2]) == [0] * 17 + [5, 6]
+        assert held(append(joined, 7), rows[1])[-3:] == [5, 6, 7]
+    assert (held(long), held(short)) == (list(range(1, 20)), [5, 6])
+
+
+def test_selecting_may_leave_out_the_first_tokens() -> None:
+    cache = append(fresh(), *range(ROOM))
+    picked = cache.select(torch.tensor([1, 0, 1]), skip=ROOM - 2)
+    assert held(picked, 2) == [ROOM - 2, ROOM - 1]
+    assert held(append(picked, 99)) == [ROOM - 2, ROOM - 1, 99]

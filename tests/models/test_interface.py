@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from jumok.config import ModelConfig, RnnConfig, TransformerConfig
-from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.interface import Memory, Probe, Seq2Seq
 from jumok.nn.functional import Stages
 from jumok.training.loss import token_loss
 
@@ -170,8 +170,8 @@ def test_recording_changes_no_logit(bench: Any, data: st.DataObject, seed: int) 
     kept: list[tuple[str, int, Stages]] = []
     with torch.inference_mode():
         plain = model(batch.source, batch.source_mask, batch.target_in)
-        memory = model.encode(batch.source, batch.source_mask, lambda *one: kept.append(one))
-        recorded = model.decode(batch.target_in, memory, lambda *one: kept.append(one))
+        memory = model.encode(batch.source, batch.source_mask, Probe(lambda *one: kept.append(one)))
+        recorded = model.decode(batch.target_in, memory, Probe(lambda *one: kept.append(one)))
     torch.testing.assert_close(plain, recorded, atol=1e-5, rtol=1e-4)
     for _, _, stages in kept:
         torch.testing.assert_close(stages.weights.sum(-1), torch.ones(stages.weights.shape[:-1]))

@@ -10,8 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from jumok.config import LuongConfig
+from jumok.models.interface import Probe
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.recurrent import run_cell
+from jumok.nn.attention import AttentionProbe
 
 
 def test_shapes_are_exactly_those_of_the_note() -> None:
@@ -33,7 +35,7 @@ def test_shapes_are_exactly_those_of_the_note() -> None:
         assert y.shape == (B, 1, D)  # y_emb
         s_t, _ = run_cell(model.decoder, y, model.start(memory).hidden)
         assert s_t.shape == (B, 1, D)
-        attentional = model.attention(s_t, memory.states, memory.mask, kept.append)
+        attentional = model.attention(s_t, memory.states, memory.mask, AttentionProbe(kept.append))
         E_t, alpha_t, c_t = kept[0].scores[:, 0], kept[0].weights[:, 0], kept[0].context[:, 0]
         assert E_t.shape == alpha_t.shape == (B, 1, L)
         assert c_t.shape == (B, 1, D)
@@ -115,10 +117,11 @@ def test_input_feeding_explains_all_steps_as_one_map(bench: Any) -> None:
     model, batch = bench.model(LuongConfig(width=8, input_feeding=True)), bench.batch([2, 4], 3)
     kept = []
     memory = model.encode(batch.source, batch.source_mask)
-    model.decode(batch.target_in, memory, lambda *one: kept.append(one))
+    model.decode(batch.target_in, memory, Probe(lambda *one: kept.append(one)))
     ((kind, layer, stages),) = kept
     assert (kind, layer) == ("cross", 0)
     assert stages.query.shape == stages.context.shape == (2, 1, 3, 8)
     assert stages.scores.shape == stages.scaled.shape == stages.weights.shape == (2, 1, 3, 4)
     assert stages.key.shape == stages.value.shape == (2, 1, 4, 8)
+    assert stages.out.shape == (2, 3, 8)
     torch.testing.assert_close(stages.context, stages.weights @ stages.value)

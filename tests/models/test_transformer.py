@@ -13,6 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from jumok.config import TransformerConfig
 from jumok.models.build import build_model
 from jumok.models.cache import ROOM
+from jumok.models.interface import Probe
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.nn.attention import MergedProjection, SplitProjection
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
@@ -82,7 +83,7 @@ def test_masked_self_attention_never_looks_ahead(bench: Any, transformer_config:
     model, batch = bench.model(transformer_config), bench.batch([4], 5)
     kept: list[tuple[str, int, Any]] = []
     memory = model.encode(batch.source, batch.source_mask)
-    model.decode(batch.target_in, memory, lambda *one: kept.append(one))
+    model.decode(batch.target_in, memory, Probe(lambda *one: kept.append(one)))
     kinds = [(kind, layer) for kind, layer, _ in kept]
     assert kinds == [("dec_self", 0), ("cross", 0), ("dec_self", 1), ("cross", 1)]
     for kind, _, stages in kept:
@@ -94,7 +95,7 @@ def test_masked_self_attention_never_looks_ahead(bench: Any, transformer_config:
 def test_the_encoder_records_its_own_attention(bench: Any, transformer_config: TransformerConfig) -> None:
     model, batch = bench.model(transformer_config), bench.batch([4, 2], 1)
     kept: list[tuple[str, int, Any]] = []
-    model.encode(batch.source, batch.source_mask, lambda *one: kept.append(one))
+    model.encode(batch.source, batch.source_mask, Probe(lambda *one: kept.append(one)))
     assert [(kind, layer) for kind, layer, _ in kept] == [("enc_self", 0), ("enc_self", 1)]
     assert not kept[0][2].weights[1, :, :, 2:].any()
 

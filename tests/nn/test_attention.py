@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from jumok.nn.attention import (
     AttentionOutput,
+    AttentionProbe,
     LuongAttention,
     MergedProjection,
     SplitProjection,
@@ -109,11 +110,12 @@ def test_recording_changes_no_number_and_hands_out_every_stage(mask: Tensor | No
     output, kept = AttentionOutput(8), []
     query, key, value = (torch.randn(2, 2, 4, 4) for _ in range(3))
     fused = output(query, key, value, mask)
-    explicit = output(query, key, value, mask, kept.append)
+    explicit = output(query, key, value, mask, AttentionProbe(kept.append))
     torch.testing.assert_close(fused, explicit)
     (stages,) = kept
     assert isinstance(stages, Stages)
     assert stages.weights.shape == (2, 2, 4, 4)
+    assert torch.equal(stages.out, explicit)
 
 
 def numpy_luong(
@@ -148,7 +150,7 @@ def test_luong_attention_equals_ten_lines_of_numpy(B: int, T: int, S: int, D: in
 def test_luong_weights_are_a_distribution_and_zero_on_padding(score: str) -> None:
     attention, kept = LuongAttention(6, score), []
     mask = length_mask(torch.tensor([2, 5]), 5)
-    attention(torch.randn(2, 3, 6), torch.randn(2, 5, 6), mask, kept.append)
+    attention(torch.randn(2, 3, 6), torch.randn(2, 5, 6), mask, AttentionProbe(kept.append))
     weights = kept[0].weights  # (B, 1, T, S)
     assert weights.shape == (2, 1, 3, 5)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 1, 3))
@@ -160,9 +162,10 @@ def test_luong_records_stages_that_belong_together(score: str) -> None:
     attention, kept = LuongAttention(6, score), []
     query, memory = torch.randn(2, 3, 6), torch.randn(2, 5, 6)
     mask = torch.ones(2, 5, dtype=torch.bool)
-    with_record = attention(query, memory, mask, kept.append)
-    assert torch.equal(with_record, attention(query, memory, mask))
+    with_record = attention(query, memory, mask, AttentionProbe(kept.append))
+    torch.testing.assert_close(with_record, attention(query, memory, mask))
     (stages,) = kept
+    assert torch.equal(stages.out, with_record)
     assert stages.query.shape == (2, 1, 3, 6)
     assert stages.key.shape == stages.value.shape == (2, 1, 5, 6)
     assert torch.equal(stages.scores, stages.scaled)
@@ -173,5 +176,5 @@ def test_luong_records_stages_that_belong_together(score: str) -> None:
 def test_luong_attends_to_the_state_that_fits_best() -> None:
     attention, kept = LuongAttention(4, "dot"), []
     memory = 20 * torch.eye(4)[None]
-    attention(memory[:, 2:3] / 20, memory, torch.ones(1, 4, dtype=torch.bool), kept.append)
+    attention(memory[:, 2:3] / 20, memory, torch.ones(1, 4, dtype=torch.bool), AttentionProbe(kept.append))
     assert kept[0].weights.argmax().item() == 2

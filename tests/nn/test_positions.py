@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
+from jumok.nn.positions import (
+    LearnedPositions,
+    NoPositions,
+    SinusoidalPositions,
+    exchanged,
+    rotate,
+    shuffled,
+    sinusoidal,
+)
 
 
 def shift_matrix(distance: int, width: int) -> Tensor:
@@ -39,7 +47,7 @@ def test_sinusoidal_positions_by_hand() -> None:
 
 
 def test_sinusoidal_positions_have_no_longest_length() -> None:
-    far = SinusoidalPositions()(torch.zeros(1, 2, 8), first=1_000_000)
+    far = SinusoidalPositions()(torch.zeros(1, 2, 8), torch.tensor([1_000_000, 1_000_001]))
     assert far.isfinite().all()
     assert not torch.equal(far[0, 0], far[0, 1])
 
@@ -53,32 +61,92 @@ def test_sinusoidal_positions_have_no_longest_length() -> None:
 @given(cut=st.integers(1, 8))
 def test_positions_in_two_pieces_equal_positions_at_once(positions: torch.nn.Module, cut: int) -> None:
     x = torch.randn(2, 9, 6)
-    pieces = positions(x[:, :cut]), positions(x[:, cut:], first=cut)
-    torch.testing.assert_close(torch.cat(pieces, dim=1), positions(x))
+    at = torch.arange(9)
+    pieces = positions(x[:, :cut], at[:cut]), positions(x[:, cut:], at[cut:])
+    torch.testing.assert_close(torch.cat(pieces, dim=1), positions(x, at))
 
 
 def test_no_positions_add_nothing() -> None:
     x = torch.randn(2, 3, 4)
-    assert NoPositions()(x) is x
+    assert NoPositions()(x, torch.arange(3)) is x
 
 
 def test_learned_positions_add_one_row_each() -> None:
     learned = LearnedPositions(5, 4)
-    added = learned(torch.zeros(2, 3, 4), first=2)
+    added = learned(torch.zeros(2, 3, 4), torch.arange(2, 5))
     assert torch.equal(added[0], learned.table[2:5])
     assert torch.equal(added[1], learned.table[2:5])
 
 
 def test_learned_positions_refuse_a_length_without_a_row() -> None:
     learned = LearnedPositions(5, 4)
-    assert learned(torch.zeros(1, 5, 4)).shape == (1, 5, 4)
+    assert learned(torch.zeros(1, 5, 4), torch.arange(5)).shape == (1, 5, 4)
     message = (
         "position 6 has no learned row: the table ends at 5, so a sequence may have 5 tokens. "
         "Shorten it, or train with more model.max_positions or with sinusoidal positions."
     )
-    with pytest.raises(LookupError) as caught:
-        learned(torch.zeros(1, 3, 4), first=4)
-    assert str(caught.value) == message
+    for positions, end in (
+        (torch.arange(4, 7), None),
+        (torch.arange(4, 7), 7),
+        (torch.tensor([[6, 0, 1]]), None),
+    ):
+        with pytest.raises(LookupError) as caught:
+            learned(torch.zeros(1, 3, 4), positions, end)
+        assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "positions",
+    [SinusoidalPositions(), LearnedPositions(20, 6), NoPositions()],
+    ids=lambda p: type(p).__name__,
+)
+def test_sentences_may_stand_at_positions_of_their_own(positions: torch.nn.Module) -> None:
+    x, at = torch.randn(2, 3, 6), torch.tensor([[0, 1, 2], [7, 3, 9]])
+    apart = [positions(x[row : row + 1], at[row]) for row in range(2)]
+    torch.testing.assert_close(positions(x, at), torch.cat(apart))
+
+
+@pytest.mark.parametrize("positions", [SinusoidalPositions(), LearnedPositions(20, 6), NoPositions()])
+def test_without_positions_nothing_is_added(positions: torch.nn.Module) -> None:
+    x = torch.randn(2, 3, 6)
+    assert positions(x, None) is x
+
+
+def test_rotation_at_positions_of_their_own() -> None:
+    x, at = torch.randn(2, 3, 4, 6), torch.tensor([[0, 1, 2, 3], [9, 2, 5, 5]])
+    apart = [rotate(x[row : row + 1], at[row]) for row in range(2)]
+    torch.testing.assert_close(rotate(x, at), torch.cat(apart))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    extra=st.integers(0, 3),
+    seed=st.integers(0, 99),
+)
+def test_shuffling_permutes_each_sentence_by_its_length_alone(
+    lengths: list[int], extra: int, seed: int
+) -> None:
+    L = max(lengths) + extra
+    together = shuffled(torch.tensor(lengths), L, seed)
+    for row, n in zip(together, lengths, strict=True):
+        assert sorted(row[:n].tolist()) == list(range(n))
+        assert row[n:].tolist() == list(range(n, L))
+        assert torch.equal(row[:n], shuffled(torch.tensor([n]), n, seed)[0])
+
+
+def test_the_seed_decides_the_order() -> None:
+    orders = {tuple(shuffled(torch.tensor([9]), 9, seed)[0].tolist()) for seed in range(5)}
+    assert len(orders) == 5
+
+
+@settings(max_examples=20, deadline=None)
+@given(first=st.integers(0, 40), seed=st.integers(0, 99))
+def test_exchanging_stays_within_blocks_of_eight_and_knows_no_end(first: int, seed: int) -> None:
+    everything = exchanged(torch.arange(48), seed)
+    for block in range(0, 48, 8):
+        assert sorted(everything[block : block + 8].tolist()) == list(range(block, block + 8))
+    assert torch.equal(exchanged(torch.tensor([[first], [0]]), seed)[:, 0], everything[[first, 0]])
 
 
 @settings(max_examples=50, deadline=None)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
+from jumok.evaluation.lengths import count_lengths
 from jumok.run.prepare import Prepared, open_corpora, prepare
 from jumok.run.survey import survey
 from jumok.settings import nest, parse_config
@@ -208,3 +209,25 @@ def test_a_built_in_set_has_its_own_validation() -> None:
     assert corpora.valid is not None
     one, other = corpora.fingerprint.split("+")
     assert (one, other) == (corpora.train.fingerprint(), corpora.valid.fingerprint())
+
+
+def test_the_lengths_of_the_training_sources_are_counted_and_kept(tmp_path: Path) -> None:
+    sources = [*SOURCES, "a very long source " * 20, "", "one"]
+    targets = [*TARGETS, "eine lange", "leer", "eins"]
+    config = config_for(tmp_path, sources, targets, data__max_length=40)
+    prepared = prepare_in(tmp_path / "data", config)
+    trained = [source for source, _ in texts(prepared)]
+    assert len(trained) == 28  # of 33: three are held out, one is too long, one is blank
+    assert prepared.lengths == count_lengths(trained, 28)
+    again = prepare_in(tmp_path / "data", config)
+    assert again.lengths == prepared.lengths
+    (tmp_path / "data" / "lengths.json").unlink()  # as in a folder that an older version made
+    assert prepare_in(tmp_path / "data", config).lengths is None
+
+
+def test_of_many_sources_a_part_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumok.run.prepare.COUNTED", 9)
+    lengths = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS)).lengths
+    assert lengths is not None
+    assert (lengths.pairs, lengths.counted) == (27, 9)
+    assert lengths.bars["source_words"].to_list() == [[3, 3, 27]]

@@ -12,6 +12,7 @@ import torch
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.data.batch import Padded
 from jumok.data.sampler import Cursor
+from jumok.evaluation.evaluate import evaluate
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.train import TrainedRun, make_learner
 from jumok.run.work import RunWork, batch_of, memory_used, safe_exp, samples_log
@@ -151,3 +152,24 @@ def test_samples_go_to_a_file_of_their_own(tmp_path: Path) -> None:
     (only,) = map(json.loads, (tmp_path / "samples.jsonl").read_text().splitlines())
     assert (only["type"], only["step"]) == ("samples", 3)
     assert only["samples"] == [{"src": "a", "hyp": "b"}]
+
+
+def test_a_model_folder_says_how_long_its_training_sources_were(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    assert prepared.lengths is not None
+    assert trained.model.info["train_lengths"] == prepared.lengths.to_dict()
+    pairs = prepared.valid_pairs
+    report = evaluate(trained.model, [a for a, _ in pairs], [b for _, b in pairs], bootstrap=0)
+    histogram = report.to_dict()["train_length_histogram"]
+    assert sum(count for _, _, count in histogram) == len(prepared.train)
+    assert report.length_unit == "source_characters"
+    assert (histogram[0][0], histogram[-1][1]) == (
+        min(len(text) for text in trained_sources(prepared)),
+        max(len(text) for text in trained_sources(prepared)),
+    )
+
+
+def trained_sources(prepared: Prepared) -> list[str]:
+    store = prepared.train
+    return [prepared.tokenizers.source.decode(store.source(row).tolist()) for row in range(len(store))]

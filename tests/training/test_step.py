@@ -72,10 +72,10 @@ class Listening(Seq2Seq):
         super().__init__()
         self.fed: list[Tensor] = []
 
-    def encode(self, source: Tensor, source_mask: Tensor, record: Any = None) -> Memory:
+    def encode(self, source: Tensor, source_mask: Tensor, probe: Any = None) -> Memory:
         return Memory(source[..., None].float(), source_mask)
 
-    def decode(self, target_in: Tensor, memory: Memory, record: Any = None) -> Tensor:
+    def decode(self, target_in: Tensor, memory: Memory, probe: Any = None) -> Tensor:
         self.fed.append(target_in)
         return torch.nn.functional.one_hot((target_in + 1) % VOCAB, VOCAB).float()
 

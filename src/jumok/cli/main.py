@@ -16,6 +16,7 @@ COMMANDS = {
     "evaluate": "BLEU, chrF and more, by sentence length, with intervals.",
     "check": "What is wrong with a corpus, with line numbers.",
     "inspect": "A model's card, shapes, cost and attention.",
+    "serve": "The explorer and the HTTP API for trained models.",
     "verify": "Is a model folder whole and unchanged?",
     "completion": "Print a shell completion script.",
     "version": "Versions and devices.",

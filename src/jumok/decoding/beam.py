@@ -1,39 +1,30 @@
 """Batched beam search: the W best hypotheses of each sentence, side by side.
 
-Letters: B live sentences, W beam width, R = B * W rows, C candidates of a sentence, V vocabulary.
+What is as wide as the vocabulary is done in tensors, for all rows at once. The choice between the few
+candidates that are left is plain Python: for fifty numbers it is as quick as tensors, it needs no padding,
+and one sentence among many running searches (`continuous.py`) costs microseconds.
+
+Letters: B live sentences, W beam width, R rows (live hypotheses, up to W for each sentence), V vocabulary.
 Sentences never compete with each other, and those that are done leave the batch.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from operator import itemgetter
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from jumok.decoding.filters import Filter, Rows, allow
-from jumok.decoding.scores import Answer, check_finite, log_softmax, normalised, ranked, top
+from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
+from jumok.decoding.scores import Answer, check_finite, normalised, ranked, top
+from jumok.decoding.search import Lead, find_lead, run_search
+from jumok.decoding.tree import BeamTree, Way
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Ways to go on, best first. A total of minus infinity marks an empty place."""
-
-    parent: Tensor  # (B, C), the row it grows from
-    token: Tensor  # (B, C)
-    total: Tensor  # (B, C), log-probability of the whole hypothesis, float64
-
-    def pick(self, places: Tensor) -> "Candidates":
-        """The candidates at these places (B, K) of each sentence."""
-        return Candidates(*(part.gather(1, places) for part in (self.parent, self.token, self.total)))
-
-    def select(self, sentences: Tensor) -> "Candidates":
-        """The candidates of these live sentences only."""
-        return Candidates(self.parent[sentences], self.token[sentences], self.total[sentences])
-
-
-@torch.inference_mode()
 def beam_search(
     model: Seq2Seq,
     memory: Memory,
@@ -47,88 +38,191 @@ def beam_search(
     """Up to `beam` answers per sentence of `memory`, best first; the search goes on for `n_best` of them.
 
     Sentence i gets at most `limits[i]` tokens, its end included. Scores are the model's own, from before any
-    filter. The first step has one row per sentence, later ones W.
+    filter. The first step has one row per sentence, later ones up to W.
     """
-    rows = Rows.start(limits, memory.mask.device)
-    state = model.start(memory)
-    token = torch.full_like(rows.sentence, BOS)
-    totals = torch.zeros(len(limits), 1, dtype=torch.float64, device=token.device)  # (B, 1), later (B, W)
-    found: list[list[Answer]] = [[] for _ in limits]
-    while len(token):
-        logits, state = model.step(token, state)
-        log_probs = log_softmax(logits)  # (R, V)
+    search = BeamSearch(
+        limits,
+        filters,
+        beam=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        device=memory.mask.device,
+    )
+    return run_search(model, memory, search)
 
-        rows = rows.facing(log_probs)
-        allowed = allow(log_probs, rows, filters)
 
-        candidates = expand(allowed, totals, rows, beam)
-        collect(found, ended(candidates, rows, log_probs, beam))
-        alive = survivors(candidates, beam)  # (B, W)
-        grown = extend(rows, log_probs, alive.parent.flatten(), alive.token.flatten())
-        collect(found, cut_off(grown, alive.total.flatten()))
+class Branch(NamedTuple):
+    """A hypothesis: its last token, and the branch that it grows from."""
 
-        done = [
-            room == 0 or is_done(found[i], best, limits[i], beam=beam, n_best=n_best, alpha=length_penalty)
-            for i, room, best in leaders(grown, alive)
+    parent: "Branch | None"
+    token: int
+    log_prob: float
+    total: float  # log-probability of the whole hypothesis, in float64
+
+    def answer(self) -> Answer:
+        """The whole hypothesis; it is finished if its last token is the end."""
+        tokens, log_probs, here = list[int](), list[float](), self
+        while here.parent is not None:
+            tokens.append(here.token)
+            log_probs.append(here.log_prob)
+            here = here.parent
+        finished = self.token == EOS
+        return Answer(tuple(tokens[:0:-1] if finished else tokens[::-1]), tuple(log_probs[::-1]), finished)
+
+
+ROOT = Branch(None, BOS, 0.0, 0.0)
+
+
+@dataclass
+class Beam:
+    """One sentence in search."""
+
+    sentence: int
+    limit: int
+    live: list[Branch] = field(default_factory=lambda: [ROOT])  # best first
+    found: list[Answer] = field(default_factory=list)
+
+
+class BeamSearch:
+    """The search of `beam_search`, one `advance` at a time."""
+
+    def __init__(
+        self,
+        limits: Sequence[int],
+        filters: Sequence[Filter] = (),
+        *,
+        beam: int,
+        n_best: int = 1,
+        length_penalty: float = 1.0,
+        device: torch.device | None = None,
+        record: BeamTree | None = None,
+    ) -> None:
+        if record is not None and len(limits) != 1:
+            raise ValueError(f"a tree records one sentence, not {len(limits)}")
+        self.width, self.n_best, self.alpha = beam, n_best, length_penalty
+        self.filters, self.device, self.record = tuple(filters), device, record
+        self.tokens = [BOS] * len(limits)
+        """The last token of each live row."""
+        self._beams = [Beam(sentence, limit) for sentence, limit in enumerate(limits)]
+        self._live = list(self._beams)  # of these the rows are, in turn
+        self._rows: Rows | None = Rows.start(limits, device)  # None: to be made anew when a filter needs it
+        self._steps = 0
+
+    @property
+    def token(self) -> Tensor:
+        """The last token of each live row (R,)."""
+        return torch.tensor(self.tokens, dtype=torch.long, device=self.device)
+
+    @property
+    def done(self) -> bool:
+        """No sentence is left."""
+        return not self._live
+
+    def advance(self, log_probs: Tensor) -> Tensor | None:
+        """One step, given log_probs (R, V): for each row that goes on, the row it grows from."""
+        rows = (self._rows or self._make_rows()).facing(log_probs)
+        count = 2 * self.width if self.record is None else max(2 * self.width, self.width + self.record.spare)
+        values, ids = top(allow(log_probs, rows, self.filters), min(count, log_probs.shape[1]))  # (R, count)
+        check_finite(values[:, 0], rows.sentence)
+        parents = self._choose(values.tolist(), ids.tolist())
+        if self.done:
+            return torch.empty(0, dtype=torch.long, device=self.device)
+        kept = torch.tensor(parents, device=self.device)
+        chosen = torch.tensor([branch.log_prob for beam in self._live for branch in beam.live])
+        self._rows = rows.select(kept).grow(self.token, chosen.to(log_probs))
+        return kept if parents != list(range(len(log_probs))) else None
+
+    def wants(self, usual: WholeCharacters) -> int:
+        """How many best pieces of each row decide the next step, if `usual` leaves out its fixed ids only.
+
+        0 where more must be known: then `advance` has to see all of the vocabulary.
+        """
+        free = (
+            self.record is None
+            and self.filters == (usual,)
+            and all(usual.is_free(beam.limit - self._steps) for beam in self._live)
+            and not any(map(usual.may_be_inside, self.tokens))
+        )
+        return 2 * self.width if free else 0
+
+    def advance_with(self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]) -> list[int]:
+        """`advance` with what it `wants`, best first: the model's own log-probabilities, and the pieces."""
+        count = 2 * self.width
+        parents = self._choose([row[:count] for row in log_probs], ids)
+        self._rows = None
+        return parents
+
+    def answers(self) -> list[list[Answer]]:
+        """Up to W answers to each sentence, best first."""
+        return [ranked(beam.found, self.alpha)[: self.width] for beam in self._beams]
+
+    def lead(self) -> Lead:
+        """The first sentence as it stands."""
+        first = self._beams[0]
+        return find_lead([branch.answer() for branch in first.live], first.found, self.alpha)
+
+    def _choose(self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]) -> list[int]:
+        """One step of each sentence, given the best pieces of each row: where each new row comes from."""
+        parents, first = list[int](), 0
+        self._steps += 1
+        for beam in self._live:
+            ways: list[Way] = [
+                (branch.total + log_prob, row, token, log_prob)
+                for row, branch in enumerate(beam.live)
+                for log_prob, token in zip(log_probs[first + row], ids[first + row], strict=False)
+                if log_prob > -inf
+            ]
+            size = len(beam.live)
+            parents += [first + row for _, row, _, _ in self._grow(beam, ways)]
+            first += size
+        self._live = [beam for beam in self._live if beam.live]
+        self.tokens = [branch.token for beam in self._live for branch in beam.live]
+        return parents
+
+    def _grow(self, beam: Beam, ways: list[Way]) -> list[Way]:
+        """The ways that a sentence goes on by; none when it is done.
+
+        Of the 2W best at most W end, so W are left that do not. Only an end among the W best is taken.
+        """
+        W = self.width
+        best = sorted(ways, key=itemgetter(0), reverse=True)[: 2 * W]  # equals stay in their order
+        ended = [way for way in best[:W] if way[2] == EOS]
+        alive = [way for way in best if way[2] != EOS][:W]
+        grown = [Branch(beam.live[row], token, log_prob, total) for total, row, token, log_prob in alive]
+
+        beam.found += [
+            Branch(beam.live[row], EOS, log_prob, total).answer() for total, row, _, log_prob in ended
         ]
-        live = (~torch.tensor(done, device=token.device)).nonzero().squeeze(1)
-        B, W = alive.total.shape
-        rows = grown.select(torch.arange(B * W, device=token.device).view(B, W)[live].flatten())
-        alive = alive.select(live)
-        state, token, totals = state.select(alive.parent.flatten()), alive.token.flatten(), alive.total
-    return [ranked(answers, length_penalty)[:beam] for answers in found]
+        if self._steps == beam.limit:
+            beam.found += [branch.answer() for branch in grown]
+        leader = grown[0].total if grown else -inf
+        done = self._steps == beam.limit or is_done(
+            beam.found, leader, beam.limit, beam=W, n_best=self.n_best, alpha=self.alpha
+        )
+        if self.record is not None:
+            self.record.step(ways, ended, alive)
+            if done:
+                lead = find_lead([branch.answer() for branch in grown], beam.found, self.alpha)
+                self.record.choose(ranked(beam.found, self.alpha)[0], lead.stable)
+        beam.live = [] if done else grown
+        return [] if done else alive
+
+    def _make_rows(self) -> Rows:
+        """The live hypotheses as filters see them, but for the model's wishes to end."""
+        pairs = [(beam, branch.answer()) for beam in self._live for branch in beam.live]
+        R, t = len(pairs), self._steps
+        return Rows(
+            sentence=torch.tensor([beam.sentence for beam, _ in pairs], device=self.device),
+            room=torch.tensor([beam.limit - t for beam, _ in pairs], device=self.device),
+            tokens=torch.tensor([one.ids for _, one in pairs], device=self.device).view(R, t),
+            log_probs=torch.tensor([one.log_probs for _, one in pairs], device=self.device).view(R, t),
+            ends=torch.zeros(R, t, dtype=torch.bool, device=self.device),
+        )
 
 
-def expand(allowed: Tensor, totals: Tensor, rows: Rows, beam: int) -> Candidates:
-    """The 2W best ways to go on: at most W of them end, so W are left that do not.
-
-    allowed (R, V), totals (B, W). What is best in a sentence is among the best of one of its rows.
-    """
-    B, W = totals.shape
-    log_probs, token = top(allowed, min(2 * beam, allowed.shape[1]))  # (R, C)
-    check_finite(log_probs[:, 0], rows.sentence)
-    total = (totals.view(-1, 1) + log_probs).view(B, -1)  # (B, W * C)
-    parent = torch.arange(B * W, device=total.device)[:, None].expand_as(token).reshape(B, -1)
-    places = total.sort(dim=1, descending=True, stable=True).indices[:, : 2 * beam]
-    return Candidates(parent, token.reshape(B, -1), total).pick(places)  # (B, 2W)
-
-
-def survivors(candidates: Candidates, beam: int) -> Candidates:
-    """The W best that go on."""
-    ends = candidates.token == EOS
-    places = ends.long().sort(dim=1, stable=True).indices[:, :beam]  # the others first, in their order
-    kept = candidates.pick(places)
-    return Candidates(kept.parent, kept.token, kept.total.masked_fill(kept.token == EOS, -torch.inf))
-
-
-def extend(rows: Rows, log_probs: Tensor, parent: Tensor, token: Tensor) -> Rows:
-    """One new row for each parent (K,) and token (K,)."""
-    return rows.select(parent).grow(token, log_probs[parent, token])
-
-
-def ended(candidates: Candidates, rows: Rows, log_probs: Tensor, beam: int) -> Rows:
-    """The hypotheses that end now: those among the W best whose token is the end."""
-    now = (candidates.token == EOS) & (candidates.total > -torch.inf)
-    now[:, beam:] = False
-    return extend(rows, log_probs, candidates.parent[now], candidates.token[now])
-
-
-def cut_off(grown: Rows, totals: Tensor) -> Rows:
-    """The hypotheses that have used up their room without an end."""
-    return grown.select(((grown.room == 0) & (totals > -torch.inf)).nonzero().squeeze(1))
-
-
-def collect(found: list[list[Answer]], rows: Rows) -> None:
-    """Add each row to the answers of its sentence."""
-    for sentence, answer in rows.answers():
-        found[sentence].append(answer)
-
-
-def leaders(grown: Rows, alive: Candidates) -> list[tuple[int, int, float]]:
-    """Sentence, room and total of the best live hypothesis of each sentence."""
-    B, W = alive.total.shape
-    sentence, room = grown.sentence.view(B, W)[:, 0], grown.room.view(B, W)[:, 0]
-    return list(zip(sentence.tolist(), room.tolist(), alive.total[:, 0].tolist(), strict=True))
+def all_finite(log_probs: Sequence[Sequence[float]]) -> bool:
+    """Whether the best piece of every row has a probability."""
+    return all(isfinite(row[0]) for row in log_probs)
 
 
 def is_done(
@@ -138,7 +232,9 @@ def is_done(
 
     Log-probabilities only fall, so none of them can end above best / lp(limit).
     """
-    if best == -torch.inf or len(answers) >= beam:
+    if best == -inf or len(answers) >= beam:
         return True
+    if len(answers) < n_best:
+        return False
     scores = sorted((normalised(a.score, len(a.log_probs), alpha) for a in answers), reverse=True)
-    return len(scores) >= n_best and scores[n_best - 1] >= normalised(best, limit, alpha)
+    return scores[n_best - 1] >= normalised(best, limit, alpha)

@@ -6,6 +6,7 @@ keep no state of their own and beam search can reorder rows freely.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -39,7 +40,7 @@ class Rows:
     ends: Tensor  # (R, t), and (R, t + 1) for filters: True where the model would rather have ended
 
     @staticmethod
-    def start(limits: Sequence[int], device: torch.device) -> "Rows":
+    def start(limits: Sequence[int], device: torch.device | None = None) -> "Rows":
         """One empty row for each sentence; `limits` bounds the pieces of each, the end included."""
         R = len(limits)
         return Rows(
@@ -77,7 +78,7 @@ class Rows:
         found = []
         lists = (self.sentence.tolist(), self.tokens.tolist(), self.log_probs.tolist())
         for sentence, tokens, log_probs in zip(*lists, strict=True):
-            finished = tokens[-1] == EOS
+            finished = tokens[-1:] == [EOS]
             ids = tuple(tokens[:-1] if finished else tokens)
             found.append((sentence, Answer(ids, tuple(log_probs), finished)))
         return found
@@ -108,31 +109,52 @@ def forbid(ids: Sequence[int]) -> Filter:
     return keep
 
 
-def whole_characters(never: Sequence[int] = ()) -> Filter:
-    """Bytes come together as characters of UTF-8 (RFC 3629), and none is begun that would not be finished.
-
-    The ids in `never` are not produced either.
+@dataclass(frozen=True)
+class WholeCharacters:
+    """A filter: bytes come together as characters of UTF-8 (RFC 3629), and none is begun that would not be
+    finished. The ids in `never` are not produced either.
     """
-    strays = [FIRST_BYTE + byte for byte in (*range(0x80, 0xC2), *range(0xF5, 0x100))]
-    between = forbid([*never, *strays])
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
-        kept = between(log_probs, rows)
-        if rows.room.min() < CHARACTER:
+    never: tuple[int, ...] = ()
+
+    @cached_property
+    def fixed(self) -> tuple[int, ...]:
+        """The ids that are out wherever no character is begun: `never`, and bytes that begin none."""
+        strays = [FIRST_BYTE + byte for byte in (*range(0x80, 0xC2), *range(0xF5, 0x100))]
+        return (*self.never, *strays)
+
+    def is_free(self, room: int) -> bool:
+        """Whether any character fits into so many pieces."""
+        return room >= CHARACTER
+
+    def may_be_inside(self, token: int) -> bool:
+        """Whether the character that a row ends with may go on; its last token is enough to rule that out."""
+        return FIRST_BYTE + 0x80 <= token < FIRST_BYTE + 0x100
+
+    def between(self, log_probs: Tensor) -> Tensor:
+        """log_probs (R, V) without the fixed ids: all that the filter does outside of a character."""
+        return log_probs.index_fill(1, torch.tensor(self.fixed, device=log_probs.device), -torch.inf)
+
+    def __call__(self, log_probs: Tensor, rows: Rows) -> Tensor:
+        kept = self.between(log_probs)
+        if not self.is_free(int(rows.room.min())):
             for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
                 kept[rows.room < length, FIRST_BYTE + first : FIRST_BYTE + last + 1] = -torch.inf
         recent = rows.tokens[:, -(CHARACTER - 1) :] - FIRST_BYTE  # (R, 3)
         for row in ((recent >= 0x80) & (recent < 0x100)).any(dim=1).nonzero().squeeze(1).tolist():
-            if (following := _next_bytes(recent[row].tolist())) is not None:
+            if (following := next_bytes(recent[row].tolist())) is not None:
                 places = slice(FIRST_BYTE + following.start, FIRST_BYTE + following.stop)
                 kept[row] = -torch.inf
                 kept[row, places] = log_probs[row, places]
         return kept
 
-    return keep
+
+def whole_characters(never: Sequence[int] = ()) -> WholeCharacters:
+    """The filter that keeps characters whole and never produces the ids in `never`."""
+    return WholeCharacters(tuple(never))
 
 
-def _next_bytes(recent: Sequence[int]) -> range | None:
+def next_bytes(recent: Sequence[int]) -> range | None:
     """The bytes that may follow if the last ones leave a character unfinished, else None."""
     for k, byte in enumerate(reversed(recent), start=1):
         if 0xC2 <= byte <= 0xF4:  # the first byte of a character, k places from the end

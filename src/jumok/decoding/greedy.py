@@ -1,4 +1,4 @@
-"""The reference loop of decoding: one hypothesis per sentence. Read this first.
+"""The reference loop of decoding: one hypothesis per sentence. Read this first, with `run_search`.
 
 Every search asks four questions at each step: what are the log-probabilities, which pieces are allowed, which
 hypotheses survive, which are done.
@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from jumok.decoding.filters import Filter, Rows, allow
-from jumok.decoding.scores import Answer, check_finite, log_softmax
+from jumok.decoding.scores import Answer, check_finite, ranked
+from jumok.decoding.search import Lead, find_lead, run_search
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
 
@@ -23,7 +24,6 @@ def best(allowed: Tensor, rows: Rows) -> Tensor:
     return allowed.argmax(dim=1)
 
 
-@torch.inference_mode()
 def greedy(
     model: Seq2Seq, memory: Memory, limits: Sequence[int], filters: Sequence[Filter] = (), pick: Pick = best
 ) -> list[Answer]:
@@ -31,24 +31,59 @@ def greedy(
 
     Scores are the model's own, from before any filter. Rows that are done leave the batch.
     """
-    rows = Rows.start(limits, memory.mask.device)
-    state = model.start(memory)
-    token = torch.full_like(rows.sentence, BOS)
-    answers: dict[int, Answer] = {}
-    while len(token):
-        logits, state = model.step(token, state)
-        log_probs = log_softmax(logits)  # (R, V)
+    search = GreedySearch(limits, filters, pick, device=memory.mask.device)
+    return [answer for [answer] in run_search(model, memory, search)]
 
-        rows = rows.facing(log_probs)
-        token = pick(allow(log_probs, rows, filters), rows)  # (R,)
+
+class GreedySearch:
+    """One hypothesis per row; `draws` rows in turn belong to one sentence and are ranked at the end."""
+
+    def __init__(
+        self,
+        limits: Sequence[int],
+        filters: Sequence[Filter] = (),
+        pick: Pick = best,
+        *,
+        draws: int = 1,
+        length_penalty: float = 1.0,
+        device: torch.device | None = None,
+    ) -> None:
+        self.filters, self.pick, self.draws, self.alpha = filters, pick, draws, length_penalty
+        self.rows = Rows.start(limits, device)
+        self.token = torch.full_like(self.rows.sentence, BOS)  # (R,)
+        self._found: dict[int, Answer] = {}
+        self._count = len(limits)
+
+    @property
+    def done(self) -> bool:
+        """No row is left."""
+        return len(self.token) == 0
+
+    def advance(self, log_probs: Tensor) -> Tensor | None:
+        """One more token for every row, given log_probs (R, V): the rows that go on; None for all of them."""
+        rows = self.rows.facing(log_probs)
+        token = self.pick(allow(log_probs, rows, self.filters), rows)  # (R,)
 
         log_prob = log_probs.gather(1, token[:, None]).squeeze(1)  # (R,)
-        check_finite(log_prob, rows.sentence)
+        check_finite(log_prob, rows.sentence // self.draws)
         rows = rows.grow(token, log_prob)
 
         done = (token == EOS) | (rows.room == 0)
-        if done.any():
-            answers.update(rows.select(done.nonzero().squeeze(1)).answers())
-            live = (~done).nonzero().squeeze(1)
-            rows, state, token = rows.select(live), state.select(live), token[live]
-    return [answers[sentence] for sentence in range(len(limits))]
+        if not done.any():
+            self.rows, self.token = rows, token
+            return None
+        self._found.update(rows.select(done.nonzero().squeeze(1)).answers())
+        live = (~done).nonzero().squeeze(1)
+        self.rows, self.token = rows.select(live), token[live]
+        return live
+
+    def answers(self) -> list[list[Answer]]:
+        """The answers to each sentence, best first."""
+        rows = [self._found[row] for row in range(self._count)]
+        return [ranked(rows[n : n + self.draws], self.alpha) for n in range(0, len(rows), self.draws)]
+
+    def lead(self) -> Lead:
+        """The first sentence as it stands."""
+        live = [answer for row, answer in self.rows.answers() if row < self.draws]
+        found = [answer for row, answer in self._found.items() if row < self.draws]
+        return find_lead(live, found, self.alpha)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
-from jumok.decoding.beam import beam_search
+from jumok.decoding.beam import BeamSearch
 from jumok.decoding.filters import (
     CHARACTER,
     FIRST_BYTE,
@@ -20,15 +20,21 @@ from jumok.decoding.filters import (
     require,
     whole_characters,
 )
-from jumok.decoding.greedy import greedy
+from jumok.decoding.greedy import GreedySearch
+from jumok.decoding.parts import split_text
+from jumok.decoding.request import Long, Request
 from jumok.decoding.sample import sampler, uniforms
-from jumok.decoding.scores import Answer, check_finite, log_softmax, ranked
-from jumok.errors import ConfigError
-from jumok.models.interface import Seq2Seq
-from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizer
+from jumok.decoding.scores import Answer, check_finite, log_softmax
+from jumok.decoding.search import Search, run_search
+from jumok.decoding.tree import BeamTree
+from jumok.errors import ConfigError, LimitError
+from jumok.models.interface import Memory, Seq2Seq
+from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
+USUAL = whole_characters(never=NEVER + CONTROL)
+"""The filter of every search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,50 @@ class Job:
         return min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))
 
 
+def make_jobs(
+    lines: Sequence[str], request: Request, tokenizers: Tokenizers, max_length: int, before: int = 0
+) -> list[list[Job]]:
+    """The jobs of each tidied line: none for a blank one, several for one that is split.
+
+    A prefix goes to the first part and required texts to the last. `before` lines come before these.
+    """
+    write = tokenizers.target.encode
+    phrases = tuple(Phrase(text, tuple(write(text))) for text in request.require)
+    prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(lines))]
+    jobs = []
+    for i, ids in enumerate(tokenizers.source.encode_many(lines)):
+        parts: list[list[int]] = []
+        if lines[i]:
+            parts = cut_line(lines[i], ids, request.long, tokenizers.source, max_length, before + i + 1)
+        last = len(parts) - 1
+        jobs.append(
+            [
+                Job(tuple(part), prefixes[i] if n == 0 else (), phrases if n == last else ())
+                for n, part in enumerate(parts)
+            ]
+        )
+    return jobs
+
+
+def cut_line(
+    line: str, ids: list[int], long: Long, tokenizer: Tokenizer, most: int, number: int
+) -> list[list[int]]:
+    """The ids of one line, in parts of at most `most` that a model can take."""
+    if len(ids) <= most:
+        return [ids]
+    match long:
+        case "cut":
+            return [ids[:most]]
+        case "split":
+            return tokenizer.encode_many(split_text(line, lambda part: len(tokenizer.encode(part)) <= most))
+        case "error":
+            raise LimitError(
+                f"text {number} has {len(ids):,} pieces, and this model takes {most:,}",
+                hint='long="split" translates it in parts, long="cut" only its beginning',
+                code="too_long",
+            )
+
+
 def batches(jobs: Iterable[Job], budget: int, size: Callable[[Job], int]) -> Iterator[list[Job]]:
     """Jobs of similar size, largest first; rows times the largest size stay within the budget.
 
@@ -69,6 +119,12 @@ def batches(jobs: Iterable[Job], budget: int, size: Callable[[Job], int]) -> Ite
         yield batch
 
 
+def cost(job: Job, config: DecodingConfig) -> int:
+    """The most places that a search can take up in a running batch: rows times source and new tokens."""
+    width = config.n_best if config.sample else config.beam
+    return width * (len(job.source) + 1 + job.limit(config))
+
+
 def search(
     model: Seq2Seq,
     jobs: Sequence[Job],
@@ -80,34 +136,61 @@ def search(
 
     pieces[id] is what a target id writes; `banned` are the filters for banned text.
     """
+    one = make_search(jobs, config, pieces, banned, device=device_of(model))
+    copies = [len(one.token) // len(jobs)] * len(jobs)
+    return run_search(model, encode(model, jobs, copies), one)
+
+
+def make_search(
+    jobs: Sequence[Job],
+    config: DecodingConfig,
+    pieces: Sequence[bytes],
+    banned: Sequence[Filter] = (),
+    *,
+    device: torch.device | None = None,
+    record: BeamTree | None = None,
+) -> Search:
+    """The search for the answers to these jobs; it writes the tree of a single one into `record`."""
+    if config.sample and record is not None:
+        raise ConfigError("an answer that is drawn at random has no beam tree", hint="set sample to false")
     draws = config.n_best if config.sample else 1
     rows = [job for job in jobs for _ in range(draws)]
     limits = [job.limit(config) for job in rows]
     filters = make_filters(rows, config, pieces, banned)
-    with torch.inference_mode():
-        device = next(model.parameters()).device
-        memory = model.encode(*pad_sources([job.source for job in rows], device))
     if config.sample:
         numbers = [
             uniforms(job.source, limit, seed=config.seed, draw=row % draws)
             for row, (job, limit) in enumerate(zip(rows, limits, strict=True))
         ]
         pick = sampler(numbers, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p)
-        answers = greedy(model, memory, limits, filters, pick)
-        return [
-            ranked(answers[row : row + draws], config.length_penalty) for row in range(0, len(rows), draws)
-        ]
-    if config.beam == 1:
-        return [[answer] for answer in greedy(model, memory, limits, filters)]
-    return beam_search(
-        model,
-        memory,
+        alpha = config.length_penalty
+        return GreedySearch(limits, filters, pick, draws=draws, length_penalty=alpha, device=device)
+    if config.beam == 1 and len(jobs) > 1:  # the same as a beam of one, and quicker for many rows
+        return GreedySearch(limits, filters, device=device)
+    return BeamSearch(
         limits,
         filters,
         beam=config.beam,
         n_best=config.n_best,
         length_penalty=config.length_penalty,
+        device=device,
+        record=record,
     )
+
+
+@torch.inference_mode()
+def encode(model: Seq2Seq, jobs: Sequence[Job], copies: Sequence[int]) -> Memory:
+    """What the model reads of each job, in as many rows as `copies` says."""
+    memory = model.encode(*pad_sources([job.source for job in jobs], device_of(model)))
+    if all(count == 1 for count in copies):
+        return memory
+    rows = [row for row, count in enumerate(copies) for _ in range(count)]
+    return memory.select(torch.tensor(rows, device=memory.mask.device))
+
+
+def device_of(model: Seq2Seq) -> torch.device:
+    """Where the model computes."""
+    return next(model.parameters()).device
 
 
 @torch.inference_mode()
@@ -115,7 +198,7 @@ def score_targets(
     model: Seq2Seq, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> list[list[float]]:
     """The log-probability of each target piece and of the end, given the source, all in one pass."""
-    device = next(model.parameters()).device
+    device = device_of(model)
     memory = model.encode(*pad_sources(sources, device))
     target_out, mask = pad_sources(targets, device)  # (B, T), each with its end
     target_in = target_out.roll(1, dims=1)
@@ -130,7 +213,7 @@ def make_filters(
     jobs: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes], banned: Sequence[Filter]
 ) -> list[Filter]:
     """The filters of one batch; where two cannot both be kept the earlier one is."""
-    filters = [whole_characters(never=NEVER + CONTROL)]
+    filters: list[Filter] = [USUAL]
     if any(job.prefix for job in jobs):
         filters.append(force_prefix([job.prefix for job in jobs]))
     if any(job.phrases for job in jobs):

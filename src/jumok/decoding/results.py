@@ -1,7 +1,10 @@
 """What a translator answers: frozen values that need no torch to be read."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from math import fsum
 from typing import Any
 
 
@@ -79,3 +82,28 @@ class Score:
 def shorten(text: str, length: int = 60) -> str:
     """A text in quotes, with its end cut off if it is long."""
     return repr(text if len(text) <= length else text[: length - 1] + "…")
+
+
+def sum_up(tokens: Sequence[Token]) -> tuple[float, float]:
+    """The sum of the log-probabilities, and their mean."""
+    score = fsum(token.logprob for token in tokens)
+    return score, score / max(len(tokens), 1)
+
+
+def join(source: str, parts: Sequence[Sequence[Hypothesis]]) -> Translation:
+    """The translation of a source from the hypotheses of its parts, best first; no parts, no text."""
+    count = max(map(len, parts), default=1)
+    whole = [join_hypotheses([part[min(n, len(part) - 1)] for part in parts]) for n in range(count)]
+    best, others = whole[0], tuple(whole[1:])
+    return Translation(
+        best.text, best.score, best.score_per_token, best.tokens, best.finished, source, others
+    )
+
+
+def join_hypotheses(parts: Sequence[Hypothesis]) -> Hypothesis:
+    """Hypotheses one after the other, with a space between."""
+    if len(parts) == 1:
+        return parts[0]
+    tokens = tuple(chain.from_iterable(part.tokens for part in parts))
+    text = " ".join(part.text for part in parts if part.text)
+    return Hypothesis(text, *sum_up(tokens), tokens, all(part.finished for part in parts))

@@ -70,10 +70,11 @@ def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     `Tensor.topk` leaves the order of equal scores open, and beam 1 must be greedy search even then.
     """
     values, ids = scores.topk(min(k + 1, scores.shape[1]))  # (R, k + 1), to see whether the cut is clear
-    tied = (values[:, k - 1 : k] == values[:, k:]) & (values[:, k:] > -torch.inf)
-    if tied.any():
-        values, ids = scores.sort(dim=1, descending=True, stable=True)
-        return values[:, :k], ids[:, :k]
-    ids, by_id = ids[:, :k].sort(dim=1)
+    tied = (values[:, k - 1 : k] == values[:, k:]) & (values[:, k:] > -torch.inf)  # (R, 1 or 0)
+    if len(rows := tied.any(dim=1).nonzero().squeeze(1)):
+        ordered = scores[rows].sort(dim=1, descending=True, stable=True)
+        values[rows, :k], ids[rows, :k] = ordered.values[:, :k], ordered.indices[:, :k]
+    values, ids = values[:, :k], ids[:, :k]
+    ids, by_id = ids.sort(dim=1)
     values, by_value = values.gather(1, by_id).sort(dim=1, descending=True, stable=True)
     return values, ids.gather(1, by_value)

@@ -1,11 +1,12 @@
 """Translator: text in, Translation out. The friendly face of a model."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, islice
-from math import fsum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
@@ -13,13 +14,26 @@ from typing import Any, Self, overload
 import torch
 
 from jumok.checkpoint.checkpoints import Loaded, load_model
-from jumok.decoding.filters import Phrase, ban
-from jumok.decoding.jobs import Job, batches, piece_bytes, score_targets, search
-from jumok.decoding.parts import split_text
-from jumok.decoding.request import Long, Request, make_request
-from jumok.decoding.results import Hypothesis, Score, Token, Translation, shorten
+from jumok.decoding.filters import Filter, ban
+from jumok.decoding.jobs import (
+    Job,
+    batches,
+    device_of,
+    make_jobs,
+    make_search,
+    piece_bytes,
+    score_targets,
+    search,
+)
+from jumok.decoding.request import Request, make_request
+from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
 from jumok.decoding.scores import Answer, NotFiniteError
+from jumok.decoding.search import Search
+from jumok.decoding.stream import Final, Partial, stream_jobs
+from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError, DataError, LimitError, RunError
+from jumok.models.edited import Edited
+from jumok.models.interface import Edits
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
@@ -104,6 +118,37 @@ class Translator:
         found = self._translate(check_texts(texts), request, progress)
         return found[0] if isinstance(texts, str) else found
 
+    @overload
+    async def atranslate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
+    @overload
+    async def atranslate(
+        self, texts: Sequence[str], *, progress: Progress = silent, **options: Any
+    ) -> list[Translation]: ...
+    async def atranslate(
+        self, texts: str | Sequence[str], *, progress: Progress = silent, **options: Any
+    ) -> Translation | list[Translation]:
+        """`translate` in a thread of its own, so that an event loop goes on meanwhile."""
+        lines = check_texts(texts)
+        found = await asyncio.to_thread(lambda: self.translate(lines, progress=progress, **options))
+        return found[0] if isinstance(texts, str) else found
+
+    def stream(self, text: str, **options: Any) -> Iterator[Partial | Final]:
+        """A translation as it grows: a `Partial` after each step, then `Final` with what `translate` gives.
+
+        The first `stable` tokens of a partial never change. A long text comes part after part.
+        """
+        request = make_request(self.config.decoding, options)
+        [line] = check_texts(text)
+        [jobs] = self.jobs([line], request)
+        return self._grow(line, jobs, request)
+
+    def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> Iterator[Partial | Final]:
+        searches = [self.search_for(job, request) for job in jobs]
+        partials = stream_jobs(self.model, self.tokenizers.target, jobs, searches)
+        with self.explained(jobs):
+            yield from partials
+        yield Final(self.finish(text, [one.answers()[0] for one in searches], request))
+
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
     ) -> Iterator[Translation]:
@@ -113,9 +158,9 @@ class Translator:
             raise ConfigError(
                 "a stream takes one prefix for all texts", hint="translate a list to give one prefix for each"
             )
-        return self._stream(iter(texts), block, request, progress)
+        return self._blocks(iter(texts), block, request, progress)
 
-    def _stream(
+    def _blocks(
         self, texts: Iterator[str], block: int, request: Request, progress: Progress
     ) -> Iterator[Translation]:
         before = 0
@@ -152,7 +197,7 @@ class Translator:
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
         for batch in batches(todo, self.config.decoding.batch_tokens, pair_size):
-            with self._explained(batch):
+            with self.explained(batch):
                 found = score_targets(
                     self.model, [job.source for job in batch], [job.prefix for job in batch]
                 )
@@ -164,59 +209,47 @@ class Translator:
             results.append(Score(source, target, *sum_up(tokens), tokens))
         return results[0] if isinstance(sources, str) else results
 
+    def jobs(self, texts: Sequence[str], request: Request, before: int = 0) -> list[list[Job]]:
+        """The jobs of each text: none for a blank one, several for one that is translated in parts.
+
+        There are `before` texts in front of these; the number of a text that is too long counts them.
+        """
+        most = self.config.data.max_length
+        return make_jobs([tidy(text) for text in texts], request, self.tokenizers, most, before)
+
+    def search_for(self, job: Job, request: Request, *, record: BeamTree | None = None) -> Search:
+        """The search for the answers to one job, ready for its first step."""
+        device, banned = device_of(self.model), self._banned(request.ban)
+        return make_search([job], request.decoding, self._pieces, banned, device=device, record=record)
+
+    def finish(self, text: str, answers: Sequence[Sequence[Answer]], request: Request) -> Translation:
+        """The translation of a text from the answers to each of its jobs, best first."""
+        parts = [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
+        return join(text, parts)
+
+    def edited(self, edits: Edits) -> Self:
+        """The same translator around a model with these edits inside; nothing is copied."""
+        other = copy.copy(self)
+        other.model = Edited(self.model, edits)
+        return other
+
     def _translate(
         self, texts: Sequence[str], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
         config = request.decoding
-        jobs = self._jobs([tidy(text) for text in texts], request, before)
-        todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Hypothesis]]()
-        banned = [ban(request.ban, self._pieces)] if request.ban else []
+        jobs = self.jobs(texts, request, before)
+        todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
         width = config.n_best if config.sample else config.beam
         for batch in batches(todo, config.batch_tokens, lambda job: width * (len(job.source) + 1)):
-            with self._explained(batch):
-                answers = search(self.model, batch, config, self._pieces, banned)
-            for job, best_first in zip(batch, answers, strict=True):
-                found[job] = self._hypotheses(best_first, config.n_best)
+            with self.explained(batch):
+                answers = search(self.model, batch, config, self._pieces, self._banned(request.ban))
+            found.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(found) // len(todo), len(texts))
-        return [join(text, [found[job] for job in parts]) for text, parts in zip(texts, jobs, strict=True)]
-
-    def _jobs(self, lines: Sequence[str], request: Request, before: int) -> list[list[Job]]:
-        """The jobs of each tidied line: none for a blank one, several for one that is split.
-
-        A prefix goes to the first part and required texts to the last.
-        """
-        encode = self.tokenizers.target.encode
-        phrases = tuple(Phrase(text, tuple(encode(text))) for text in request.require)
-        prefixes = [tuple(encode(prefix)) if prefix else () for prefix in request.prefixes(len(lines))]
-        jobs = []
-        for i, ids in enumerate(self.tokenizers.source.encode_many(lines)):
-            parts = self._parts(lines[i], ids, request.long, before + i + 1) if lines[i] else []
-            last = len(parts) - 1
-            jobs.append(
-                [
-                    Job(tuple(part), prefixes[i] if n == 0 else (), phrases if n == last else ())
-                    for n, part in enumerate(parts)
-                ]
-            )
-        return jobs
-
-    def _parts(self, line: str, ids: list[int], long: Long, number: int) -> list[list[int]]:
-        """The ids of one line, in pieces that the model can take."""
-        most, encode_many = self.config.data.max_length, self.tokenizers.source.encode_many
-        if len(ids) <= most:
-            return [ids]
-        match long:
-            case "cut":
-                return [ids[:most]]
-            case "split":
-                return encode_many(split_text(line, lambda part: len(encode_many([part])[0]) <= most))
-            case "error":
-                raise LimitError(
-                    f"text {number} has {len(ids):,} pieces, and this model takes {most:,}",
-                    hint='long="split" translates it in parts, long="cut" only its beginning',
-                    code="too_long",
-                )
+        return [
+            self.finish(text, [found[job] for job in parts], request)
+            for text, parts in zip(texts, jobs, strict=True)
+        ]
 
     def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
         """The best answers with different texts."""
@@ -236,21 +269,33 @@ class Translator:
     def _pieces(self) -> list[bytes]:
         return piece_bytes(self.tokenizers.target)
 
+    @cached_property
+    def _banned(self) -> Callable[[tuple[str, ...]], list[Filter]]:
+        """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
+        pieces = self._pieces
+        return lru_cache(maxsize=16)(lambda texts: [ban(texts, pieces)] if texts else [])
+
     @contextmanager
-    def _explained(self, batch: Sequence[Job]) -> Iterator[None]:
-        """The model's own troubles as errors that say what to do, with the text where it is known."""
+    def explained(self, batch: Sequence[Job]) -> Iterator[None]:
+        """The model's own troubles with these jobs as errors that say what to do."""
         try:
             yield
-        except LookupError as error:  # a position that has no learned row
-            raise LimitError(str(error), code="too_long") from None
-        except NotFiniteError as error:
+        except (LookupError, NotFiniteError) as error:
+            raise self.explain(error, batch) from None
+
+    def explain(self, error: Exception, batch: Sequence[Job]) -> Exception:
+        """A model's trouble as an error that says what to do, with the text where it is known."""
+        if isinstance(error, LookupError):  # a position that has no learned row
+            return LimitError(str(error), code="too_long")
+        if isinstance(error, NotFiniteError):
             text = self.tokenizers.source.decode(batch[error.sentence].source)
-            raise RunError(
+            return RunError(
                 "the model gave numbers that are not finite",
                 where=f"for the text {shorten(text)}",
                 hint="its weights may be damaged or diverged: jumok verify checks the folder",
                 code="model_numeric_error",
-            ) from None
+            )
+        return error
 
 
 def check_texts(texts: str | Iterable[str]) -> list[str]:
@@ -265,28 +310,3 @@ def check_texts(texts: str | Iterable[str]) -> list[str]:
 def pair_size(job: Job) -> int:
     """Padded pieces of the longer side of a pair, its end included."""
     return max(len(job.source), len(job.prefix)) + 1
-
-
-def sum_up(tokens: Sequence[Token]) -> tuple[float, float]:
-    """The sum of the log-probabilities, and their mean."""
-    score = fsum(token.logprob for token in tokens)
-    return score, score / max(len(tokens), 1)
-
-
-def join(source: str, parts: Sequence[Sequence[Hypothesis]]) -> Translation:
-    """The translation of a source from the hypotheses of its parts, best first; no parts, no text."""
-    count = max(map(len, parts), default=1)
-    whole = [join_hypotheses([part[min(n, len(part) - 1)] for part in parts]) for n in range(count)]
-    best, others = whole[0], tuple(whole[1:])
-    return Translation(
-        best.text, best.score, best.score_per_token, best.tokens, best.finished, source, others
-    )
-
-
-def join_hypotheses(parts: Sequence[Hypothesis]) -> Hypothesis:
-    """Hypotheses one after the other, with a space between."""
-    if len(parts) == 1:
-        return parts[0]
-    tokens = tuple(chain.from_iterable(part.tokens for part in parts))
-    text = " ".join(part.text for part in parts if part.text)
-    return Hypothesis(text, *sum_up(tokens), tokens, all(part.finished for part in parts))

@@ -7,11 +7,9 @@ from hashlib import sha256
 from typing import Any, Protocol
 from unicodedata import normalize
 
-import numpy as np
-
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.lengths import Bins, Group, group_by_length
+from jumok.evaluation.lengths import Bins, Group, TrainLengths, group_by_length, parse_train_lengths
 from jumok.evaluation.metrics import Statistics, bleu_tokenizer, check_names, measure, perplexity
 from jumok.evaluation.report import Bin, Evaluation, Speed, compare_evaluations
 from jumok.evaluation.significance import RESAMPLES, metric_of
@@ -19,7 +17,7 @@ from jumok.progress import Progress, silent
 
 __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
 
-EXAMPLES = 3  # per length bin
+EXAMPLES = 20  # per length bin
 
 
 class Translates(Protocol):
@@ -66,7 +64,8 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     name = name or str(translator.info["name"])
     test = _Test(name, data, tuple(sources), tuple(references), tuple(hypotheses))
     settings = asdict(translator.config.decoding) | decode
-    return _report(test, plan, known, decode=settings, speed=speed, progress=progress)
+    trained = parse_train_lengths(translator.info.get("train_lengths"))
+    return _report(test, plan, known, decode=settings, speed=speed, trained=trained, progress=progress)
 
 
 def score_texts(  # noqa: PLR0913  as above
@@ -89,7 +88,7 @@ def score_texts(  # noqa: PLR0913  as above
         _check_pairs(sources, references)
     test = _Test(name, data, tuple(sources or ("",) * len(references)), tuple(references), tuple(hypotheses))
     plan = _Plan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
-    return _report(test, plan, {}, decode={}, speed=None, progress=progress)
+    return _report(test, plan, {}, decode={}, speed=None, trained=None, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +124,15 @@ def _report(
     *,
     decode: Mapping[str, Any],
     speed: Speed | None,
+    trained: TrainLengths | None,
     progress: Progress,
 ) -> Evaluation:
     statistics, notes = _measure_all(test, plan, known, progress)
     unit, groups = group_by_length(test.sources, plan.bins) if plan.by_length else (None, [])
+    each = _sentence_chrf(test, statistics) if groups else ()
     bins = []
     for done, group in enumerate(groups, start=1):
-        bins.append(_bin(test, group, statistics, plan.bootstrap))
+        bins.append(_bin(test, group, statistics, plan.bootstrap, each))
         progress("intervals by length", done, len(groups))
     digest = sha256("\n".join((*test.sources, *test.references)).encode("utf-8", "surrogatepass"))
     return Evaluation(
@@ -143,6 +144,8 @@ def _report(
         length_ratio=_length_ratio(test.hypotheses, test.references),
         length_unit=unit,
         bins=tuple(bins),
+        sentence_chrf=each,
+        train_lengths=trained,
         bootstrap=plan.bootstrap,
         speed=speed,
         notes=notes,
@@ -160,8 +163,7 @@ def _measure_all(
 
     Both sides are compared in NFC, the form in which models read and write.
     """
-    hypotheses = [normalize("NFC", text) for text in test.hypotheses]
-    references = [normalize("NFC", text) for text in test.references]
+    hypotheses, references = _composed(test)
     composed = (tuple(hypotheses), tuple(references)) != (test.hypotheses, test.references)
     tokenize, note = bleu_tokenizer(plan.language) if "bleu" in plan.metrics else ("13a", "")
     statistics = {}
@@ -176,14 +178,31 @@ def _measure_all(
     return statistics, tuple(filter(None, notes))
 
 
-def _bin(test: _Test, group: Group, statistics: Mapping[str, Statistics], bootstrap: int) -> Bin:
+def _composed(test: _Test) -> tuple[list[str], list[str]]:
+    """Hypotheses and references in NFC."""
+    hypotheses = [normalize("NFC", text) for text in test.hypotheses]
+    return hypotheses, [normalize("NFC", text) for text in test.references]
+
+
+def _sentence_chrf(test: _Test, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
+    """chrF++ of each sentence alone: unlike BLEU it tells bad sentences from worse ones."""
+    found = statistics.get("chrf") or measure("chrf", *_composed(test))
+    return tuple(found.score(found.rows).tolist())
+
+
+def _bin(
+    test: _Test,
+    group: Group,
+    statistics: Mapping[str, Statistics],
+    bootstrap: int,
+    each: Sequence[float],
+) -> Bin:
     lines = group.sentences
-    spread = np.linspace(0, len(lines) - 1, EXAMPLES).round().astype(int)
     return Bin(
         group=group,
         metrics={name: metric_of(one.select(lines), bootstrap) for name, one in statistics.items()},
         length_ratio=_length_ratio([test.hypotheses[i] for i in lines], [test.references[i] for i in lines]),
-        examples=tuple(dict.fromkeys(lines[place] for place in spread)),
+        examples=tuple(sorted(lines, key=lambda line: (each[line], line))[:EXAMPLES]),
     )
 
 

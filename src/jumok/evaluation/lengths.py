@@ -1,8 +1,8 @@
 """Sentences sorted into bins by the length of their source, so that quality can be read against length."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from jumok.errors import ConfigError
 
 Unit = Literal["source_words", "source_characters"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
 Bins = Literal["words", "thirds"] | Sequence[int] | None
 """`words`: by ten source words. `thirds`: three bins of about equal size by source characters. Numbers: the
 shortest length of each bin in source words. None: words, or thirds when no source has more than ten words."""
 
 WORD_EDGES = (1, 11, 21, 31, 41)
 THIN = 30
+WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of a histogram's bars
+MOST_BARS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,77 @@ def group_by_length(sources: Sequence[str], bins: Bins = None) -> tuple[Unit, li
         longest = max((len(text.split()) for text in sources), default=0)
         bins = "words" if longest >= WORD_EDGES[1] else "thirds"
     if bins == "thirds":
-        return "source_characters", _thirds(np.array([len(text) for text in sources], dtype=np.int64))
+        characters = [length_of(text, "source_characters") for text in sources]
+        return "source_characters", _thirds(np.array(characters, dtype=np.int64))
     edges = WORD_EDGES if bins == "words" else _check_edges(bins)
-    return "source_words", _groups(np.array([len(text.split()) for text in sources], dtype=np.int64), edges)
+    words = [length_of(text, "source_words") for text in sources]
+    return "source_words", _groups(np.array(words, dtype=np.int64), edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A histogram of lengths: counts[i] texts have i · width + 1 to (i + 1) · width units."""
+
+    width: int
+    counts: tuple[int, ...]
+
+    def to_list(self) -> list[list[int]]:
+        """[lo, hi, texts] of each bar that is not empty."""
+        return [[i * self.width + 1, (i + 1) * self.width, n] for i, n in enumerate(self.counts) if n]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainLengths:
+    """How long the sources were that a model learned from; its folder says it under `train_lengths`."""
+
+    pairs: int
+    counted: int
+    """Pairs that were looked at; fewer than `pairs` means that the bars are scaled up from a sample."""
+    bars: Mapping[Unit, Bars]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; `parse_train_lengths` reads them."""
+        bars = {str(unit): {"width": one.width, "counts": [*one.counts]} for unit, one in self.bars.items()}
+        return {"pairs": self.pairs, "counted": self.counted, **bars}
+
+
+def count_lengths(sources: Sequence[str], pairs: int) -> TrainLengths:
+    """The lengths of `pairs` training sources, told from these of them."""
+    scale = pairs / max(len(sources), 1)
+    bars = {unit: _bars([length_of(text, unit) for text in sources], scale) for unit in UNITS}
+    return TrainLengths(pairs, len(sources), bars)
+
+
+def parse_train_lengths(value: object) -> TrainLengths | None:
+    """What `to_dict` wrote; None for anything else, since a model is as good without it."""
+    match value:
+        case {"pairs": int(pairs), "counted": int(counted), **rest}:
+            bars = {unit: found for unit in UNITS if (found := _parse_bars(rest.get(unit)))}
+            return TrainLengths(pairs, counted, bars)
+    return None
+
+
+def length_of(text: str, unit: Unit) -> int:
+    """Words between spaces, or characters."""
+    return len(text.split()) if unit == "source_words" else len(text)
+
+
+def _bars(lengths: Sequence[int], scale: float) -> Bars:
+    """The narrowest width of `WIDTHS` that needs no more than `MOST_BARS`; what is longer is in the last."""
+    longest = max(lengths, default=0)
+    width = next((width for width in WIDTHS if longest <= width * MOST_BARS), WIDTHS[-1])
+    places = np.clip((np.array(lengths, dtype=np.int64) - 1) // width, 0, MOST_BARS - 1)
+    counts = [round(count * scale) for count in np.bincount(places).tolist()]
+    return Bars(width, tuple(counts))
+
+
+def _parse_bars(value: object) -> Bars | None:
+    match value:
+        case {"width": int(width), "counts": [*counts]} if width > 0 and all(
+            isinstance(n, int) for n in counts
+        ):
+            return Bars(width, tuple(counts))
+    return None
 
 
 def _thirds(lengths: NDArray[np.int64]) -> list[Group]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from jumok.errors import DataError
-from jumok.evaluation.lengths import Group, Unit
+from jumok.evaluation.lengths import Group, TrainLengths, Unit
 from jumok.evaluation.metrics import Metric, Statistics
 from jumok.evaluation.significance import Comparison, paired_test
 
@@ -21,7 +21,7 @@ class Bin:
     metrics: Mapping[str, Metric]
     length_ratio: float
     examples: tuple[int, ...]
-    """Sentence numbers from 0, spread evenly over the bin."""
+    """Sentence numbers from 0, the worst first."""
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -56,6 +56,10 @@ class Evaluation:
     """Characters of the hypotheses per character of the references."""
     length_unit: Unit | None
     bins: tuple[Bin, ...]
+    sentence_chrf: tuple[float, ...] = field(repr=False)
+    """chrF++ of each sentence, by which the examples of a bin are chosen; nothing without bins."""
+    train_lengths: TrainLengths | None
+    """How long the training sources were, where the model's folder says so."""
     bootstrap: int
     speed: Speed | None
     notes: tuple[str, ...]
@@ -67,6 +71,8 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Plain values only; nothing in it is NaN or infinite."""
         by_length = {"unit": self.length_unit, "bins": [one.to_dict() for one in self.bins]}
+        trained, unit = self.train_lengths, self.length_unit
+        bars = trained.bars.get(unit) if trained and unit else None
         return {
             "schema": "eval/1",
             "model": self.model,
@@ -78,6 +84,8 @@ class Evaluation:
             },
             "length_ratio": self.length_ratio,
             "by_length": by_length if self.bins else None,
+            "train_length_histogram": bars.to_list() if bars else None,
+            "train_length_counted": trained.counted if trained and bars else None,
             "speed": asdict(self.speed) if self.speed else None,
             "examples": [self._example(line) for one in self.bins for line in one.examples],
             "notes": list(self.notes),
@@ -88,7 +96,8 @@ class Evaluation:
 
     def _example(self, line: int) -> dict[str, Any]:
         texts = {"source": self.sources, "reference": self.references, "hypothesis": self.hypotheses}
-        return {"line": line} | {side: lines[line] for side, lines in texts.items()}
+        score = {"chrf": self.sentence_chrf[line]}
+        return {"line": line} | score | {side: lines[line] for side, lines in texts.items()}
 
 
 def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:

@@ -1,26 +1,39 @@
 """What a model looked at while it wrote a text: weights with the pieces or words they stand between.
 
-Axis letters: N layers, H heads, T queries, S keys.
+Axis letters: L layers, H heads, Q queries, K keys.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from unicodedata import category, name
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from jumok.explain.heatmap import Style, cells, heat_map, merge_words
+from jumok.errors import ConfigError
+from jumok.explain.capture import Array, capture, read_only
+from jumok.explain.heatmap import Style, heat_map, merge_words
+from jumok.explain.tokens import label, text_of, word_groups
 from jumok.models.interface import Kind, Seq2Seq
-from jumok.text.tokenizer import BOS, BYTES, EOS, SPECIALS, Tokenizers
-
-BYTE_OF = {piece: byte for byte, piece in enumerate(BYTES)}
-UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
+from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class HeadStages:
+    """Every stage of one head, in the order of computation. Read-only arrays."""
+
+    q: Array  # [Q, d]
+    k: Array  # [K, d]
+    v: Array  # [K, d]
+    scores: Array  # [Q, K], Q K^T
+    scaled: Array  # [Q, K], divided by sqrt(d)
+    mask: Array  # [Q, K], 1 where looking is allowed
+    weights: Array  # [Q, K], after the softmax; rows sum to 1
+    context: Array  # [Q, d], weights V
+    out: Array  # [Q, D], all heads of the layer joined and projected
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Attention:
     """The weights of one kind of attention. Row t is the step that wrote `target[t]`."""
 
@@ -29,13 +42,51 @@ class Attention:
     """The keys' labels (columns), the end of the sentence last: source pieces, or what was written so far."""
     target: tuple[str, ...]
     """The queries' labels (rows), the end of the sentence last."""
-    weights: NDArray[np.floating[Any]]  # (N, H, T, S), rows sum to 1
+    weights: NDArray[np.floating[Any]]  # [L, H, Q, K], rows sum to 1
     unit: str = "pieces"
+    picked: tuple[str, ...] = ()
+    """What was done to layers and heads, in words, if they are no longer the model's own."""
+    find: Callable[[int, int], HeadStages] | None = None
+    """Gives the stages of (layer, head)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", read_only(self.weights.view()))
+
+    def __repr__(self) -> str:
+        return f"Attention({self.kind}, {' × '.join(map(str, self.weights.shape))}, {self.unit})"
+
+    def __getitem__(self, index: Any) -> Any:
+        """`a[layer, head]` is [Q, K]; layers and heads count from 0, and from -1 backwards."""
+        return self.weights[index]
 
     def pick(self, layer: int | None = -1, head: int | None = None) -> NDArray[np.floating[Any]]:
-        """One matrix (T, S): a layer and a head by index from 0 (-1: the last); None: the mean over all."""
-        weights = self.weights.mean(axis=0) if layer is None else self.weights[layer]  # (H, T, S)
-        return weights.mean(axis=0) if head is None else weights[head]  # type: ignore[no-any-return]
+        """One matrix [Q, K]: a layer and a head by index from 0 (-1: the last); None: the mean over all."""
+        weights = self.weights.mean(axis=0, dtype=np.float64) if layer is None else self.weights[layer]
+        return weights.mean(axis=0, dtype=np.float64) if head is None else weights[head]  # type: ignore[no-any-return]
+
+    def mean(self, layer: int | None = -1) -> "Attention":
+        """The mean over the heads of a layer, or of all layers: one layer, one head."""
+        return self._joined(self.pick(layer), self.name(layer, None))
+
+    def max(self, layer: int | None = -1) -> "Attention":
+        """The largest weight that any head of a layer, or of all layers, gives; rows sum to 1 or more."""
+        chosen = self.weights if layer is None else self.weights[layer][None]
+        return self._joined(
+            chosen.max(axis=(0, 1)), tuple(word.replace("mean", "max") for word in self.name(layer, None))
+        )
+
+    def _joined(self, matrix: Array, picked: tuple[str, ...]) -> "Attention":
+        return Attention(self.kind, self.source, self.target, matrix[None, None], self.unit, picked)
+
+    def stages(self, layer: int = -1, head: int = 0) -> HeadStages:
+        """How the weights of one head came about: q, k, v, scores, scaled, mask, weights, context and out."""
+        if self.find is None:
+            raise ConfigError(
+                f"these weights between {self.unit} are no longer those of a single head",
+                hint="ask the attention of a trace itself: trace.attention.cross.stages(layer, head)",
+                code="bad_parameter",
+            )
+        return self.find(layer, head)
 
     def words(self) -> "Attention":
         """The same between words: the sum over the keys of a word, the mean over its queries."""
@@ -46,6 +97,7 @@ class Attention:
             tuple(text_of([self.target[i] for i in group]) for group in target),
             merge_words(self.weights, source, target),
             "words",
+            self.picked,
         )
 
     def show(
@@ -65,7 +117,7 @@ class Attention:
             for i, piece in enumerate(self.source)
             if piece in SPECIALS and rows
         ]
-        title = " · ".join((self.kind, *self.name(layer, head), self.unit))
+        title = " · ".join((self.kind, *(self.picked or self.name(layer, head)), self.unit))
         if folded:
             title += f"      specials folded: {' · '.join(folded)}"
         source, target = ([label(piece) for piece in side] for side in (self.source, self.target))
@@ -78,14 +130,17 @@ class Attention:
         )
         return f"{title}\n{picture}" if picture else title
 
+    ascii = show
+
     def name(self, layer: int | None, head: int | None) -> tuple[str, str]:
         """Layer and head in words, counted from 1: `layer 3`, `mean of 4 heads`."""
-        N, H = self.weights.shape[:2]
-        layers = f"mean of {N} layers" if layer is None else f"layer {layer % N + 1}"
+        L, H = self.weights.shape[:2]
+        layers = f"mean of {L} layers" if layer is None else f"layer {layer % L + 1}"
         one = "one head" if H == 1 else f"mean of {H} heads"
         return layers, one if head is None else f"head {head % H + 1}"
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
         return {
             "kind": self.kind,
             "unit": self.unit,
@@ -95,6 +150,20 @@ class Attention:
             "heads": self.weights.shape[1],
             "weights": self.weights.tolist(),
         }
+
+
+@dataclass(frozen=True)
+class Attentions:
+    """All attention of one translation; None for a kind that is not there."""
+
+    cross: Attention | None = None
+    enc_self: Attention | None = None
+    dec_self: Attention | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        kinds = {"cross": self.cross, "enc_self": self.enc_self, "dec_self": self.dec_self}
+        return {kind: one and one.to_dict() for kind, one in kinds.items()}
 
 
 def attention_of(
@@ -111,74 +180,11 @@ def attention_of(
     """
     source_ids = tokenizers.source.encode(source) if isinstance(source, str) else list(source)
     target_ids = tokenizers.target.encode(target) if isinstance(target, str) else list(target)
-    layers: list[NDArray[np.floating[Any]]] = []
-
-    def keep(of: Kind, layer: int, stages: Any) -> None:
-        if of == kind:
-            layers.append(stages.weights[0].double().cpu().numpy())  # (H, T, S)
-
-    read, fed, written = [*source_ids, EOS], [BOS, *target_ids], [*target_ids, EOS]
-    device = next(model.parameters()).device
-    source_row = torch.tensor([read], device=device)  # (1, S)
-    with torch.inference_mode():
-        memory = model.encode(source_row, torch.ones_like(source_row, dtype=torch.bool), keep)
-        model.decode(torch.tensor([fed], device=device), memory, keep)
-    if not layers:
+    (found,) = capture(model, [source_ids], [target_ids])
+    if kind not in found.weights:
         return None
-    source_pieces = tuple(tokenizers.source.pieces(read))
-    pieces = {
-        "cross": (source_pieces, tuple(tokenizers.target.pieces(written))),
-        "enc_self": (source_pieces, source_pieces),
-        "dec_self": (tuple(tokenizers.target.pieces(fed)), tuple(tokenizers.target.pieces(written))),
-    }
-    return Attention(kind, *pieces[kind], np.stack(layers))
-
-
-def label(piece: str) -> str:
-    """What to show for a piece: no leading space, `␣` for a space alone, two hex digits for a byte."""
-    if piece in BYTE_OF:
-        return f"{BYTE_OF[piece]:02X}"
-    text = "".join("\ufffd" if category(char) == "Cc" else char for char in piece.strip())
-    if not text:
-        return "␣"
-    return text if cells(text) else f"◌{text}"
-
-
-def text_of(pieces: Sequence[str]) -> str:
-    """The text of pieces side by side, without spaces around it; bytes become the characters they spell."""
-    data = b"".join(bytes([BYTE_OF[p]]) if p in BYTE_OF else p.encode() for p in pieces)
-    return data.decode(errors="replace").strip()
-
-
-def word_groups(pieces: Sequence[str]) -> list[list[int]]:
-    """Indices of the pieces of each word; every piece is in exactly one.
-
-    A word begins at a space, which belongs to it, and wherever letters and digits meet anything else. Signs,
-    and pieces of scripts that write no spaces, stand alone.
-    """
-    groups: list[list[int]] = []
-    for i, piece in enumerate(pieces):
-        if i and not starts_word(pieces[i - 1], piece):
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    return groups
-
-
-def starts_word(before: str, piece: str) -> bool:
-    """Whether a word begins at `piece`, which follows the piece `before`."""
-    if before in SPECIALS or piece in SPECIALS:
-        return True
-    if piece in BYTE_OF and 0x80 <= BYTE_OF[piece] < 0xC0:
-        return False  # inside a character
-    if piece[0].isspace():
-        return True
-    if before.isspace() or category(piece[0]).startswith("M"):
-        return False
-    left, right = (side in BYTE_OF or joins(char) for side, char in ((before, before[-1]), (piece, piece[0])))
-    return not (left and right)
-
-
-def joins(char: str) -> bool:
-    """Letters, marks and digits of scripts that separate words by spaces."""
-    return category(char)[0] in "LMN" and not name(char, "").startswith(UNSPACED)
+    read, written = tokenizers.source.pieces([*source_ids, EOS]), tokenizers.target.pieces([*target_ids, EOS])
+    fed = tokenizers.target.pieces([BOS, *target_ids])
+    sides = {"cross": (read, written), "enc_self": (read, read), "dec_self": (fed, written)}
+    keys, queries = sides[kind]
+    return Attention(kind, tuple(keys), tuple(queries), found.weights[kind])

@@ -17,7 +17,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.models.interface import Kind, Seq2Seq
+from jumok.models.interface import Kind, Probe, Seq2Seq
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 NUMBER = 4  # bytes of a float32
@@ -269,6 +269,6 @@ def measured_flops(model: Seq2Seq, source_length: int, target_length: int) -> in
 
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        memory = twin.encode(source, torch.ones_like(source, dtype=torch.bool), explicit)
-        twin.decode(target, memory, explicit)
+        memory = twin.encode(source, torch.ones_like(source, dtype=torch.bool), Probe(record=explicit))
+        twin.decode(target, memory, Probe(record=explicit))
     return counter.get_total_flops()

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumok.models.interface import Kind, Record, Seq2Seq
+from jumok.models.interface import Kind, Probe, Record, Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import DecoderLayer, EncoderLayer, TransformerSeq2Seq
@@ -59,13 +59,12 @@ class ShapeTrace:
 
 @dataclass(frozen=True)
 class Watch:
-    """A module to watch, and how to name what it gives; `given` notes its input instead."""
+    """A module to watch, and how to name what it gives."""
 
     module: nn.Module
     stage: str
     operation: str
     axes: str
-    given: bool = False
 
 
 def trace_shapes(model: Seq2Seq, source: Sequence[int], target: Sequence[int]) -> ShapeTrace:
@@ -83,17 +82,18 @@ def trace_shapes(model: Seq2Seq, source: Sequence[int], target: Sequence[int]) -
         seen[ShapeRow(stage, operation, axes, tuple(tensor.shape), dtype)] += 1
 
     encoder, decoder, record = parts_of(model, add)
+    probe = Probe(record=record)
     with torch.inference_mode():
         add("source", "ids", "[B,S]", source_ids)
         with watching(encoder, add):
-            memory = model.encode(source_ids, torch.ones_like(source_ids, dtype=torch.bool), record)
+            memory = model.encode(source_ids, torch.ones_like(source_ids, dtype=torch.bool), probe)
         states, final = memory_words(model)
         add("memory", states, "[B,S,D]", memory.states)
         if memory.final is not None:
             add("memory", final, "[B,N,C,D]", memory.final)
         add("target", "ids, shifted right", "[B,T]", target_in)
         with watching(decoder, add):
-            logits = model.decode(target_in, memory, record)
+            logits = model.decode(target_in, memory, probe)
         add("output", "logits", "[B,T,V]", logits)
     return ShapeTrace(sizes_of(tuple(seen)), tuple(seen), tuple(seen.values()))
 
@@ -114,7 +114,7 @@ def watching(watches: Sequence[Watch], add: Add) -> Iterator[None]:
 
     def hook(watch: Watch) -> Callable[[nn.Module, tuple[Tensor, ...], Any], None]:
         def note(_: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
-            tensor = inputs[0] if watch.given else output[0] if isinstance(output, tuple) else output
+            tensor = output[0] if isinstance(output, tuple) else output
             add(watch.stage, watch.operation, watch.axes, tensor)
 
         return note
@@ -162,7 +162,6 @@ def luong_watches(model: LuongSeq2Seq) -> tuple[list[Watch], list[Watch]]:
     return [Watch(model.source_embedding, "encoder", "X, embedding", "[B,S,D]")], [
         Watch(model.target_embedding, "decoder", "y, embedding", f"[B,{T},D]"),
         Watch(model.decoder, "decoder", f"s_t = {cell}", f"[B,{T},D]"),
-        Watch(model.attention.w_c, "attention", "[c_t; s_t]", f"[B,{T},2D]", given=True),
         Watch(model.attention, "attention", "s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]"),
     ]
 
@@ -178,6 +177,7 @@ def luong_stages(model: LuongSeq2Seq, add: Add) -> Record:
         add("attention", scores, "[B,T,S]", stages.scores[:, 0])
         add("attention", "α_t = softmax(E_t)", "[B,T,S]", stages.weights[:, 0])
         add("attention", "c_t = α_t H", "[B,T,D]", stages.context[:, 0])
+        add("attention", "[c_t; s_t]", "[B,T,2D]", torch.cat((stages.context, stages.query), dim=-1)[:, 0])
 
     return record
 

@@ -67,11 +67,22 @@ class KeyValues:
         values[:, :, : self.length] = self.values
         return Buffer(keys, values, self.length)
 
-    def select(self, rows: Tensor) -> "KeyValues":
-        """Rows picked in this order, in a buffer of their own."""
-        room = self.buffer.keys.shape[2]
-        _, H, _, K = self.buffer.keys.shape
+    def select(self, rows: Tensor, skip: int = 0) -> "KeyValues":
+        """Rows picked in this order, in a buffer of their own, without the first `skip` tokens."""
+        _, H, room, K = self.buffer.keys.shape
         keys, values = (self.buffer.keys.new_empty(len(rows), H, room, K) for _ in range(2))
-        keys[:, :, : self.length] = self.keys[rows]
-        values[:, :, : self.length] = self.values[rows]
-        return KeyValues(Buffer(keys, values, self.length), self.length)
+        length = self.length - skip
+        keys[:, :, :length] = self.keys[rows, :, skip:]
+        values[:, :, :length] = self.values[rows, :, skip:]
+        return KeyValues(Buffer(keys, values, length), length)
+
+    def join(self, other: "KeyValues") -> "KeyValues":
+        """The rows of both, one's own first; the shorter past has zeros before it."""
+        length = max(self.length, other.length)
+        (B, H, room, K), (more, _, other_room, _) = self.buffer.keys.shape, other.buffer.keys.shape
+        shape = (B + more, H, max(room, other_room), K)
+        keys, values = (self.buffer.keys.new_zeros(shape) for _ in range(2))
+        for rows, one in ((slice(0, B), self), (slice(B, None), other)):
+            keys[rows, :, length - one.length : length] = one.keys
+            values[rows, :, length - one.length : length] = one.values
+        return KeyValues(Buffer(keys, values, length), length)

@@ -19,23 +19,44 @@ import torch
 from torch import Tensor, nn
 
 from jumok.config import LuongConfig
-from jumok.models.interface import Memory, Record, Seq2Seq
-from jumok.models.recurrent import RecurrentEncoder, make_cell, run_cell
-from jumok.nn.attention import LuongAttention, RecordStages
+from jumok.models.interface import (
+    Edits,
+    Memory,
+    Probe,
+    Seq2Seq,
+    as_probe,
+    edits_of,
+    probe_at,
+    same_edits,
+)
+from jumok.models.recurrent import RecurrentEncoder, make_cell, memory_of, run_cell, show_states
+from jumok.nn.attention import LuongAttention
 from jumok.nn.functional import Stages
 from jumok.nn.layers import Dropout, Embedding
 
 
 @dataclass(frozen=True)
 class LuongState:
-    """What a step needs: the memory to look at, the last states, the last attentional state."""
+    """What a step needs: the memory to look at, the last states, the last attentional state, and edits."""
 
     memory: Memory
     hidden: Tensor  # (B, N, C, D)
     attentional: Tensor  # (B, D), read only with input feeding
+    position: Tensor  # (B,), where the next token stands
+    edits: Edits | None = None
 
     def select(self, rows: Tensor) -> "LuongState":
-        return LuongState(self.memory.select(rows), self.hidden[rows], self.attentional[rows])
+        memory = self.memory.select(rows)
+        return LuongState(memory, self.hidden[rows], self.attentional[rows], self.position[rows], self.edits)
+
+    def join(self, other: "LuongState") -> "LuongState":
+        return LuongState(
+            self.memory.join(other.memory),
+            torch.cat((self.hidden, other.hidden)),
+            torch.cat((self.attentional, other.attentional)),
+            torch.cat((self.position, other.position)),
+            same_edits(self.edits, other.edits),
+        )
 
 
 class LuongSeq2Seq(Seq2Seq):
@@ -56,46 +77,62 @@ class LuongSeq2Seq(Seq2Seq):
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
         self.dropout = Dropout(config.dropout)
 
-    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
+    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
         X = self.source_embedding(source)  # (B, S, D)
         H, h_final = self.encoder(X, source_mask)  # (B, S, D), (B, N, C, D)
-        return Memory(H, source_mask, h_final)
+        return memory_of(H, source_mask, h_final, probe)
 
-    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
+    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
         if self.input_feeding:
-            return self.decode_step_by_step(target_in, memory, record)
-        attentional, _ = self.run(target_in, self.start(memory), record)
+            return self.decode_step_by_step(target_in, memory, probe)
+        attentional, _ = self.run(target_in, self.start(memory), probe)
         return self.logits(attentional)  # (B, T, V)
 
-    def start(self, memory: Memory) -> LuongState:
+    def start(self, memory: Memory, probe: Probe | None = None) -> LuongState:
         assert memory.final is not None
-        return LuongState(memory, memory.final, torch.zeros_like(memory.states[:, 0]))
+        nothing = torch.zeros_like(memory.states[:, 0])  # (B, D)
+        zero = torch.zeros(len(nothing), dtype=torch.long, device=nothing.device)
+        return LuongState(memory, memory.final, nothing, zero, edits_of(probe))
 
     def step(self, token: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
-        attentional, state = self.run(token[:, None], state)
+        attentional, state = self.run(token[:, None], state, as_probe(state.edits))
         return self.logits(attentional[:, 0]), state  # (B, V)
 
     def run(
-        self, target_in: Tensor, state: LuongState, record: Record | None = None
+        self, target_in: Tensor, state: LuongState, probe: Probe | None = None
     ) -> tuple[Tensor, LuongState]:
         """Attentional states (B, T, D) of the given tokens; with input feeding T must be 1."""
         y = self.dropout(self.target_embedding(target_in))  # (B, T, D)
         if self.input_feeding:
             y = torch.cat((y, state.attentional[:, None]), dim=-1)  # (B, 1, 2D)
         s, hidden = run_cell(self.decoder, y, state.hidden)  # (B, T, D)
-        memory = state.memory
-        attentional = self.attention(s, memory.states, memory.mask, as_cross(record))  # (B, T, D)
-        return attentional, LuongState(memory, hidden, attentional[:, -1])
+        show_states(probe, "decoder", s)
+        memory, first = state.memory, state.position
+        # The one attention of this model is cross-attention, layer 0.
+        attentional = self.attention(s, memory.states, memory.mask, probe_at(probe, "cross", 0), first)
+        after = LuongState(memory, hidden, attentional[:, -1], first + target_in.shape[1], state.edits)
+        return attentional, after  # (B, T, D)
 
-    def decode_step_by_step(self, target_in: Tensor, memory: Memory, record: Record | None) -> Tensor:
+    def decode_step_by_step(self, target_in: Tensor, memory: Memory, probe: Probe | None) -> Tensor:
         state, steps = self.start(memory), []
         stages: list[Stages] = []
+        states: list[Tensor] = []
+        each = (
+            None
+            if probe is None
+            else Probe(
+                lambda _kind, _layer, one: stages.append(one),
+                lambda _side, one: states.append(one),
+                probe.edits,
+            )
+        )
         for token in target_in.unbind(dim=1):  # T tensors of (B,)
-            keep: Record | None = None if record is None else lambda _kind, _layer, one: stages.append(one)
-            attentional, state = self.run(token[:, None], state, keep)
+            attentional, state = self.run(token[:, None], state, each)
             steps.append(attentional)
-        if record is not None:
-            record("cross", 0, join_steps(stages))
+        if probe is not None:
+            show_states(probe, "decoder", torch.cat(states, dim=1))
+            if probe.record is not None:
+                probe.record("cross", 0, join_steps(stages))
         return self.logits(torch.cat(steps, dim=1))  # (B, T, V)
 
     def logits(self, attentional: Tensor) -> Tensor:
@@ -103,16 +140,11 @@ class LuongSeq2Seq(Seq2Seq):
         return self.target_embedding.logits(attentional) if self.output is None else self.output(attentional)
 
 
-def as_cross(record: Record | None) -> RecordStages | None:
-    """The one attention of this model is cross-attention, layer 0."""
-    return None if record is None else lambda stages: record("cross", 0, stages)
-
-
 def join_steps(steps: list[Stages]) -> Stages:
     """Stages of T single steps as those of one pass over T steps."""
-    first = steps[0]
     joined = {
         name: torch.cat([getattr(one, name) for one in steps], dim=2)
-        for name in ("query", "scores", "scaled", "weights", "context")
+        for name in ("query", "scores", "scaled", "mask", "weights", "context")
     }
-    return Stages(key=first.key, value=first.value, mask=first.mask, **joined)
+    out = torch.cat([one.out for one in steps if one.out is not None], dim=1)
+    return Stages(key=steps[0].key, value=steps[0].value, **joined, out=out)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from jumok.models.interface import Memory, Probe
 from jumok.nn.layers import Dropout
 
 Cell = Literal["rnn", "gru", "lstm"]
@@ -23,6 +24,9 @@ class RecurrentState:
 
     def select(self, rows: Tensor) -> "RecurrentState":
         return RecurrentState(self.hidden[rows])
+
+    def join(self, other: "RecurrentState") -> "RecurrentState":
+        return RecurrentState(torch.cat((self.hidden, other.hidden)))
 
 
 def make_cell(
@@ -81,3 +85,19 @@ class RecurrentEncoder(nn.Module):
         C, _, B, _ = parts.shape
         final = parts.view(C, self.layers, self.directions, B, -1).permute(3, 1, 0, 2, 4).flatten(3)
         return H, final  # (B, S, D), (B, N, C, D)
+
+
+def memory_of(H: Tensor, mask: Tensor, h_final: Tensor, probe: Probe | None) -> Memory:
+    """What a recurrent encoder hands over, after the probe has seen the states and replaced the bridge."""
+    if probe is None:
+        return Memory(H, mask, h_final)
+    show_states(probe, "encoder", H)
+    bridge = probe.edits.bridge  # (N, C, D)
+    if bridge is not None:
+        h_final = bridge.to(h_final).expand(len(H), *bridge.shape)  # (B, N, C, D)
+    return Memory(H, mask, h_final)
+
+
+def show_states(probe: Probe | None, side: str, states: Tensor) -> None:
+    if probe is not None and probe.states is not None:
+        probe.states(side, states)

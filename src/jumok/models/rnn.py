@@ -9,8 +9,15 @@ logits_t = s_t W_out
 from torch import Tensor, nn
 
 from jumok.config import RnnConfig
-from jumok.models.interface import Memory, Record, Seq2Seq
-from jumok.models.recurrent import RecurrentEncoder, RecurrentState, make_cell, run_cell
+from jumok.models.interface import Memory, Probe, Seq2Seq
+from jumok.models.recurrent import (
+    RecurrentEncoder,
+    RecurrentState,
+    make_cell,
+    memory_of,
+    run_cell,
+    show_states,
+)
 from jumok.nn.layers import Dropout, Embedding
 
 
@@ -29,16 +36,17 @@ class RnnSeq2Seq(Seq2Seq):
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
         self.dropout = Dropout(config.dropout)
 
-    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
+    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
         X = self.source_embedding(source)  # (B, S, D)
         H, h_final = self.encoder(X, source_mask)  # (B, S, D), (B, N, C, D)
-        return Memory(H, source_mask, h_final)
+        return memory_of(H, source_mask, h_final, probe)
 
-    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
+    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
         states, _ = self.run(target_in, self.start(memory))
+        show_states(probe, "decoder", states)
         return self.logits(states)  # (B, T, V)
 
-    def start(self, memory: Memory) -> RecurrentState:
+    def start(self, memory: Memory, probe: Probe | None = None) -> RecurrentState:
         assert memory.final is not None
         return RecurrentState(memory.final)
 

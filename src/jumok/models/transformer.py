@@ -10,7 +10,7 @@ earlier ones kept (`cache.py`).
 Axis letters: B batch, S source, T target, D width, H heads, K width of one head, N layers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -18,29 +18,88 @@ from torch import Tensor, nn
 
 from jumok.config import TransformerConfig
 from jumok.models.cache import KeyValues
-from jumok.models.interface import Kind, Memory, Record, Seq2Seq
-from jumok.nn.attention import AttentionOutput, RecordStages, make_projection
+from jumok.models.interface import (
+    Edits,
+    Memory,
+    Probe,
+    Seq2Seq,
+    as_probe,
+    edits_of,
+    join_padded,
+    longest,
+    probe_at,
+    same_edits,
+)
+from jumok.nn.attention import AttentionOutput, AttentionProbe, make_projection
 from jumok.nn.functional import causal_mask
 from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
-from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate
+from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
 
 
 @dataclass(frozen=True)
 class TransformerState:
-    """What one step needs: keys and values of earlier tokens, and of the source, for each layer."""
+    """What one step needs: keys and values of earlier tokens, and of the source, for each layer.
+
+    Rows that joined later begin later in the same cache: all of them append at one place. The earliest row
+    begins at 0.
+    """
 
     past: tuple[KeyValues, ...]  # N of (B, H, L, K)
     source: tuple[tuple[Tensor, Tensor], ...]  # N pairs (B, H, S, K)
     mask: Tensor  # (B, 1, 1, S)
     sentence: Tensor  # (B,), rows with equal numbers read the same source
+    begin: Tensor | None = None  # (B,), the place where each row's own past begins; None: all at 0
+    edits: Edits | None = None
+
+    @property
+    def begins(self) -> Tensor:
+        return torch.zeros_like(self.sentence) if self.begin is None else self.begin  # (B,)
 
     def select(self, rows: Tensor) -> "TransformerState":
-        past = tuple(one.select(rows) for one in self.past)
+        begin, skip = earliest_at_zero(None if self.begin is None else self.begin[rows])
+        past = tuple(one.select(rows, skip) for one in self.past)
         sentence = self.sentence[rows]
         if torch.equal(sentence, self.sentence):  # a beam reordered itself: the sources stay where they are
-            return TransformerState(past, self.source, self.mask, sentence)
-        source = tuple((keys[rows], values[rows]) for keys, values in self.source)
-        return TransformerState(past, source, self.mask[rows], sentence)
+            return TransformerState(past, self.source, self.mask, sentence, begin, self.edits)
+        mask = self.mask[rows]
+        S = longest(mask)  # padding that no row needs any more goes
+        source = tuple((keys[rows, :, :S], values[rows, :, :S]) for keys, values in self.source)
+        return TransformerState(past, source, mask[..., :S], sentence, begin, self.edits)
+
+    def join(self, other: "TransformerState") -> "TransformerState":
+        edits = same_edits(self.edits, other.edits)
+        if not len(self.sentence) or not len(other.sentence):
+            return self if len(self.sentence) else other
+        past = tuple(one.join(two) for one, two in zip(self.past, other.past, strict=True))
+        length = past[0].length
+        begins = [one.begins + (length - one.past[0].length) for one in (self, other)]
+        begin, _ = earliest_at_zero(torch.cat(begins))
+        S = max(longest(self.mask), longest(other.mask))
+        source = tuple(
+            (join_padded(keys, more_keys, S, dim=2), join_padded(values, more_values, S, dim=2))
+            for (keys, values), (more_keys, more_values) in zip(self.source, other.source, strict=True)
+        )
+        mask = join_padded(self.mask, other.mask, S, dim=3)
+        sentence = torch.cat((self.sentence, other.sentence + self.sentence.max() + 1))
+        return TransformerState(past, source, mask, sentence, begin, edits)
+
+
+def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
+    """Begins (B,) of which the smallest is 0, or None if all are; and how many places that took away."""
+    if begin is None or not len(begin):
+        return None, 0
+    low, high = (int(one) for one in begin.aminmax())
+    return (None if low == high else begin - low), low
+
+
+@dataclass(frozen=True)
+class Now:
+    """Where the next token of each row stands, in its text and in the cache."""
+
+    positions: Tensor | None  # (1,) or (B, 1); None: edited away
+    mask: Tensor | None  # (B, 1, 1, L), the past of each row; None: all of the cache
+    first: int | Tensor  # the token's place in its own text, for edits of attention
+    begin: Tensor | None
 
 
 class SelfAttention(nn.Module):
@@ -52,17 +111,18 @@ class SelfAttention(nn.Module):
         self.output = AttentionOutput(config.width)
         self.rotary = config.positions == "rotary"
 
-    def project_at(self, x: Tensor, first: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Q, K, V (B, H, L, K) of tokens that stand at `first`, `first` + 1, …"""
+    def project_at(self, x: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Q, K, V (B, H, L, K) of tokens that stand at these positions, (L,) or (B, L)."""
         query, key, value = self.project(x)
-        if self.rotary:
-            positions = torch.arange(first, first + x.shape[1], device=x.device)
+        if self.rotary and positions is not None:
             query, key = rotate(query, positions), rotate(key, positions)
         return query, key, value
 
-    def forward(self, x: Tensor, mask: Tensor, record: RecordStages | None = None) -> Tensor:
-        query, key, value = self.project_at(x, 0)
-        return self.output(query, key, value, mask, record)  # type: ignore[no-any-return]  # (B, L, D)
+    def forward(
+        self, x: Tensor, mask: Tensor, positions: Tensor | None, probe: AttentionProbe | None = None
+    ) -> Tensor:
+        query, key, value = self.project_at(x, positions)
+        return self.output(query, key, value, mask, probe)  # type: ignore[no-any-return]  # (B, L, D)
 
 
 class CrossAttention(nn.Module):
@@ -79,10 +139,15 @@ class CrossAttention(nn.Module):
         return key, value  # (B, H, S, K) each
 
     def forward(
-        self, x: Tensor, source: tuple[Tensor, Tensor], mask: Tensor, record: RecordStages | None = None
+        self,
+        x: Tensor,
+        source: tuple[Tensor, Tensor],
+        mask: Tensor,
+        probe: AttentionProbe | None = None,
+        first: int | Tensor = 0,
     ) -> Tensor:
         (query,) = self.project_query(x)
-        return self.output(query, *source, mask, record)  # type: ignore[no-any-return]  # (B, T, D)
+        return self.output(query, *source, mask, probe, first)  # type: ignore[no-any-return]  # (B, T, D)
 
 
 class EncoderLayer(nn.Module):
@@ -95,9 +160,15 @@ class EncoderLayer(nn.Module):
         self.add_attention = Residual(config.width, config.dropout, config.norm)
         self.add_feedforward = Residual(config.width, config.dropout, config.norm)
 
-    def forward(self, x: Tensor, mask: Tensor, record: RecordStages | None = None) -> Tensor:
-        x = self.add_attention(x, partial(self.attention, mask=mask, record=record))
+    def forward(
+        self, x: Tensor, mask: Tensor, positions: Tensor | None, probe: AttentionProbe | None = None
+    ) -> Tensor:
+        x = self.add_attention(x, partial(self.attention, mask=mask, positions=positions, probe=probe))
         return self.add_feedforward(x, self.feedforward)  # type: ignore[no-any-return]  # (B, S, D)
+
+
+Probes = tuple[AttentionProbe | None, AttentionProbe | None]
+"""What is asked of the self-attention and of the cross-attention of one decoder layer."""
 
 
 class DecoderLayer(nn.Module):
@@ -116,30 +187,41 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         causal: Tensor,
+        positions: Tensor | None,
         memory: Memory,
-        record_self: RecordStages | None = None,
-        record_cross: RecordStages | None = None,
+        probes: Probes = (None, None),
     ) -> Tensor:
+        of_self, of_cross = probes
         source = self.cross.keys_values(memory.states)
         source_mask = memory.mask[:, None, None, :]  # (B, 1, 1, S)
-        x = self.add_attention(x, partial(self.attention, mask=causal, record=record_self))
-        x = self.add_cross(x, partial(self.cross, source=source, mask=source_mask, record=record_cross))
+        attend = partial(self.attention, mask=causal, positions=positions, probe=of_self)
+        x = self.add_attention(x, attend)
+        x = self.add_cross(x, partial(self.cross, source=source, mask=source_mask, probe=of_cross))
         return self.add_feedforward(x, self.feedforward)  # type: ignore[no-any-return]  # (B, T, D)
 
     def step(
-        self, x: Tensor, past: KeyValues, source: tuple[Tensor, Tensor], mask: Tensor
+        self,
+        x: Tensor,
+        now: Now,
+        past: KeyValues,
+        source: tuple[Tensor, Tensor],
+        mask: Tensor,
+        probes: Probes = (None, None),
     ) -> tuple[Tensor, KeyValues]:
         """One position: x (B, 1, D) with the keys and values of all earlier ones."""
+        of_self, of_cross = probes
         grown = past
 
         def attend(y: Tensor) -> Tensor:
             nonlocal grown
-            query, key, value = self.attention.project_at(y, past.length)  # (B, H, 1, K)
+            query, key, value = self.attention.project_at(y, now.positions)  # (B, H, 1, K)
             grown = past.append(key, value)
-            return self.attention.output(query, grown.keys, grown.values, None)  # type: ignore[no-any-return]
+            output = self.attention.output
+            return output(query, grown.keys, grown.values, now.mask, of_self, now.first, now.begin)  # type: ignore[no-any-return]
 
         x = self.add_attention(x, attend)
-        x = self.add_cross(x, partial(self.cross, source=source, mask=mask))
+        look = partial(self.cross, source=source, mask=mask, probe=of_cross, first=now.first)
+        x = self.add_cross(x, look)
         return self.add_feedforward(x, self.feedforward), grown  # (B, 1, D)
 
 
@@ -151,7 +233,7 @@ class TransformerSeq2Seq(Seq2Seq):
     ) -> None:
         super().__init__()
         D, scale = config.width, embedding_scale(config.width)
-        self.heads = config.heads
+        self.heads, self.rotary = config.heads, config.positions == "rotary"
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D, scale=scale)
         self.source_positions, self.target_positions = make_positions(config), make_positions(config)
@@ -165,36 +247,80 @@ class TransformerSeq2Seq(Seq2Seq):
         shrink_branches(self.encoder, config.encoder_layers)
         shrink_branches(self.decoder, config.decoder_layers)
 
-    def encode(self, source: Tensor, source_mask: Tensor, record: Record | None = None) -> Memory:
-        x = self.dropout(self.source_positions(self.source_embedding(source)))  # (B, S, D)
+    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
+        edit = None if probe is None else probe.edits.source_positions
+        S = source.shape[1]
+        plain = torch.arange(S, device=source.device)
+        positions, end = (plain, S) if edit is None else (edit.of_source(source_mask), None)
+        x = self.source_positions(self.source_embedding(source), positions, end)
+        x = self.dropout(x)  # (B, S, D)
         mask = source_mask[:, None, None, :]  # (B, 1, 1, S)
         for n, layer in enumerate(self.encoder):
-            x = layer(x, mask, bind(record, "enc_self", n))
+            x = layer(x, mask, positions, probe_at(probe, "enc_self", n))
         return Memory(self.encoder_norm(x), source_mask)
 
-    def decode(self, target_in: Tensor, memory: Memory, record: Record | None = None) -> Tensor:
-        x = self.dropout(self.target_positions(self.target_embedding(target_in)))  # (B, T, D)
-        causal = causal_mask(x.shape[1], x.device)  # (T, T)
+    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
+        T = target_in.shape[1]
+        edits = None if probe is None else probe.edits
+        x, positions = self.embed_target(target_in, torch.arange(T, device=target_in.device), T, edits)
+        causal = causal_mask(T, x.device)  # (T, T)
         for n, layer in enumerate(self.decoder):
-            x = layer(x, causal, memory, bind(record, "dec_self", n), bind(record, "cross", n))
+            x = layer(x, causal, positions, memory, probes_at(probe, n))
         return self.logits(x)  # (B, T, V)
 
-    def start(self, memory: Memory) -> TransformerState:
+    def start(self, memory: Memory, probe: Probe | None = None) -> TransformerState:
         B, _, D = memory.states.shape
         empty = (KeyValues.empty(B, self.heads, D // self.heads, memory.states) for _ in self.decoder)
         source = (layer.cross.keys_values(memory.states) for layer in self.decoder)  # type: ignore[union-attr, operator]
         rows = torch.arange(B, device=memory.mask.device)
-        return TransformerState(tuple(empty), tuple(source), memory.mask[:, None, None, :], rows)
+        mask = memory.mask[:, None, None, :]
+        return TransformerState(tuple(empty), tuple(source), mask, rows, edits=edits_of(probe))
 
     def step(self, token: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        x = self.target_embedding(token[:, None])  # (B, 1, D)
-        x = self.dropout(self.target_positions(x, first=state.past[0].length))
-        past = []
-        for layer, one, source in zip(self.decoder, state.past, state.source, strict=True):
-            x, grown = layer.step(x, one, source, state.mask)  # type: ignore[operator]
+        x, now = self.embed_next(token, state)
+        probe, past = as_probe(state.edits), []
+        layers = zip(self.decoder, state.past, state.source, strict=True)
+        for n, (layer, one, source) in enumerate(layers):
+            x, grown = layer.step(x, now, one, source, state.mask, probes_at(probe, n))  # type: ignore[operator]
             past.append(grown)
-        after = TransformerState(tuple(past), state.source, state.mask, state.sentence)
+        after = replace(state, past=tuple(past))
         return self.logits(x[:, 0]), after  # (B, V)
+
+    def embed_next(self, token: Tensor, state: TransformerState) -> tuple[Tensor, Now]:
+        """x (B, 1, D) of the next token of each row (B,), and where it stands."""
+        length, begin = state.past[0].length, state.begin
+        places = torch.arange(length + 1, device=token.device)
+        if begin is None:
+            x, positions = self.embed_target(token[:, None], places[length:], length + 1, state.edits)
+            return x, Now(positions, None, length, None)
+        own = length - begin  # (B,)
+        x, positions = self.embed_target(token[:, None], own[:, None], length + 1, state.edits)
+        return x, Now(positions, (places >= begin[:, None])[:, None, None, :], own, begin)
+
+    def embed_target(
+        self, tokens: Tensor, positions: Tensor, end: int, edits: Edits | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Tokens (B, T) at positions before `end` -> x (B, T, D), and the positions after an edit."""
+        edit = None if edits is None else edits.target_positions
+        at, before = (positions, end) if edit is None else (edit.of_target(positions), None)
+        return self.dropout(self.target_positions(self.target_embedding(tokens), at, before)), at
+
+    @torch.inference_mode()
+    def position_rows(self, count: int) -> Tensor | None:
+        """What is added to the source's first `count` tokens (P, D); a learned table may end before.
+
+        Rotary positions add nothing: their rows are the sine and cosine of each angle in turn, (P, K).
+        """
+        weight, places = self.source_embedding.weight, self.source_positions
+        if isinstance(places, LearnedPositions):
+            count = min(count, len(places.table))
+        positions = torch.arange(count, device=weight.device)
+        if self.rotary:
+            return sinusoidal(positions, weight.shape[1] // self.heads)
+        if isinstance(places, NoPositions):
+            return None
+        rows: Tensor = places(weight.new_zeros(1, count, weight.shape[1]), positions, count)
+        return rows[0]
 
     def logits(self, x: Tensor) -> Tensor:
         x = self.decoder_norm(x)
@@ -223,6 +349,6 @@ def make_positions(config: TransformerConfig) -> nn.Module:
             return NoPositions()  # rotary turns queries and keys inside attention instead
 
 
-def bind(record: Record | None, kind: Kind, layer: int) -> RecordStages | None:
-    """`record` for one attention layer; None stays None, which is the fast path."""
-    return None if record is None else lambda stages: record(kind, layer, stages)
+def probes_at(probe: Probe | None, layer: int) -> Probes:
+    """What is asked of one decoder layer."""
+    return probe_at(probe, "dec_self", layer), probe_at(probe, "cross", layer)

@@ -4,11 +4,13 @@ Axis letters: B batch, S source, T target, L a length, D width, H heads, K width
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from jumok.nn.edit import AttentionEdit
 from jumok.nn.functional import (
     Stages,
     attention_stages,
@@ -19,10 +21,23 @@ from jumok.nn.functional import (
     masked_softmax,
     merge_heads,
     split_heads,
+    weigh,
 )
 from jumok.nn.layers import init_linear
 
 RecordStages = Callable[[Stages], None]
+
+
+@dataclass(frozen=True)
+class AttentionProbe:
+    """What is asked of one attention layer besides its result: to hand out its stages, to change them."""
+
+    record: RecordStages | None = None
+    edit: AttentionEdit | None = None
+
+    def take(self, stages: Stages, out: Tensor) -> None:
+        if self.record is not None:
+            self.record(replace(stages, out=out))
 
 
 class MergedProjection(nn.Module):
@@ -90,17 +105,23 @@ class AttentionOutput(nn.Module):
         key: Tensor,
         value: Tensor,
         mask: Tensor | None,
-        record: RecordStages | None = None,
+        probe: AttentionProbe | None = None,
+        first: int | Tensor = 0,
+        begin: Tensor | None = None,
     ) -> Tensor:
-        """query (B, H, T, K), key and value (B, H, S, K) -> (B, T, D). `record` takes the explicit path."""
-        if record is None:
+        """query (B, H, T, K), key and value (B, H, S, K) -> (B, T, D). A probe takes the explicit path.
+
+        `first` is the position of the first query and `begin` the place of the first key, for an edit; a
+        tensor (B,) says it for each sentence.
+        """
+        if probe is None:
             context = fused_attention(query, key, value, mask)  # (B, H, T, K)
-        else:
-            seen = mask if mask is not None else torch.ones(1, 1, 1, 1, dtype=torch.bool, device=query.device)
-            stages = attention_stages(query, key, value, seen)
-            record(stages)
-            context = stages.context
-        return self.linear(merge_heads(context))  # type: ignore[no-any-return]  # (B, T, D)
+            return self.linear(merge_heads(context))  # type: ignore[no-any-return]  # (B, T, D)
+        seen = mask if mask is not None else torch.ones(1, 1, 1, 1, dtype=torch.bool, device=query.device)
+        stages = attention_stages(query, key, value, seen, edit=probe.edit, first=first, begin=begin)
+        out = self.linear(merge_heads(stages.context))  # (B, T, D)
+        probe.take(stages, out)
+        return out  # type: ignore[no-any-return]
 
 
 class LuongAttention(nn.Module):
@@ -135,16 +156,26 @@ class LuongAttention(nn.Module):
                 return luong_concat(query, memory, self.w_query, self.w_memory, self.v_a)
 
     def forward(
-        self, query: Tensor, memory: Tensor, mask: Tensor, record: RecordStages | None = None
+        self,
+        query: Tensor,
+        memory: Tensor,
+        mask: Tensor,
+        probe: AttentionProbe | None = None,
+        first: int | Tensor = 0,
     ) -> Tensor:
-        """query (B, T, D) decoder states, memory (B, S, D), mask (B, S) -> attentional states (B, T, D)."""
+        """query (B, T, D) decoder states, memory (B, S, D), mask (B, S) -> attentional states (B, T, D).
+
+        An edit acts on head 0, the only one; the first query stands at position `first`.
+        """
         scores = self.scores(query, memory)  # (B, T, S)
-        weights = masked_softmax(scores, mask[:, None, :])
-        context = weights @ memory  # (B, T, D)
-        if record is not None:
-            one_head = (
-                x[:, None]
-                for x in (query, memory, memory, scores, scores, mask[:, None, :], weights, context)
-            )
-            record(Stages(*one_head))
+        if probe is None:
+            context = masked_softmax(scores, mask[:, None, :]) @ memory  # (B, T, D)
+            return self.attentional(context, query)
+        q, h, e = query[:, None], memory[:, None], scores[:, None]  # one head
+        stages = Stages(q, h, h, e, e, *weigh(e, h, mask[:, None, None, :], probe.edit, first=first))
+        out = self.attentional(stages.context[:, 0], query)
+        probe.take(stages, out)
+        return out
+
+    def attentional(self, context: Tensor, query: Tensor) -> Tensor:
         return self.w_c(torch.cat((context, query), dim=-1)).tanh()  # type: ignore[no-any-return]  # (B, T, D)

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumok.nn.edit import AttentionEdit, Places, change_weights, cut_keys, scale_heads
+
 
 @dataclass(frozen=True)
 class Stages:
@@ -26,6 +28,7 @@ class Stages:
     mask: Tensor  # broadcasts to (B, H, T, S), True where looking is allowed
     weights: Tensor  # (B, H, T, S), after the softmax; rows sum to 1
     context: Tensor  # (B, H, T, K), weights V
+    out: Tensor | None = None  # (B, T, D), heads joined and projected; Luong: the attentional state
 
 
 def length_mask(lengths: Tensor, length: int) -> Tensor:
@@ -47,21 +50,51 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def attention_stages(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, *, scale: bool = True
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    *,
+    scale: bool = True,
+    edit: AttentionEdit | None = None,
+    first: int | Tensor = 0,
+    begin: Tensor | None = None,
 ) -> Stages:
     """Scaled dot-product attention, stage by stage (Vaswani et al. 2017, eq. 1).
 
         Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V
 
     query (B, H, T, K), key and value (B, H, S, K), mask broadcasts to (B, H, T, S).
-    This is the slow twin of `fused_attention`: it keeps what people want to look at.
+    This is the slow twin of `fused_attention`: it keeps what people want to look at, and applies an edit.
     """
-    d_k = key.shape[-1]
     scores = query @ key.mT  # (B, H, T, S)
-    scaled = scores / sqrt(d_k) if scale else scores
-    weights = masked_softmax(scaled, mask)
-    context = weights @ value  # (B, H, T, K)
-    return Stages(query, key, value, scores, scaled, mask, weights, context)
+    scale = scale and (edit is None or edit.scaled)
+    scaled = scores / sqrt(key.shape[-1]) if scale else scores
+    after = weigh(scaled, value, mask, edit, first=first, begin=begin)
+    return Stages(query, key, value, scores, scaled, *after)
+
+
+def weigh(
+    scaled: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    edit: AttentionEdit | None = None,
+    *,
+    first: int | Tensor = 0,
+    begin: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """From scores (B, H, T, S) to the context: mask, weights and context, with an edit's changes in them.
+
+    The edit speaks of positions: `first` is that of the first query, `begin` the place of the first key; a
+    tensor (B,) says it for each sentence.
+    """
+    if edit is None:
+        weights = masked_softmax(scaled, mask)
+        return mask, weights, weights @ value  # (B, H, T, K)
+    places = Places((*scaled.shape,), scaled.device, first, begin)
+    left = cut_keys(mask, edit, places)
+    weights = change_weights(masked_softmax(scaled, left), mask, left, edit, places)
+    return left, weights, scale_heads(weights @ value, edit)
 
 
 def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

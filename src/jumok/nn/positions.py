@@ -1,5 +1,6 @@
-"""Where a token stands: sinusoidal, learned and rotary positions.
+"""Where a token stands: sinusoidal, learned and rotary positions, and other orders of them.
 
+Positions are a tensor (L,), or (B, L) where sentences differ; None stands for no position at all.
 Axis letters: B batch, L a length, P positions, D width, H heads, K width of one head.
 """
 
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 BASE = 10_000.0
+BLOCK = 8  # positions that `exchanged` exchanges among each other
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
@@ -15,32 +17,47 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))
 
-    PE(p + k) is a rotation of PE(p) that depends on k alone. positions (P,) -> (P, D).
+    PE(p + k) is a rotation of PE(p) that depends on k alone. positions (…, P) -> (…, P, D).
     """
     exponent = torch.arange(0, width, 2, device=positions.device) / width  # (D / 2,)
-    angle = positions[:, None] / BASE**exponent  # (P, D / 2)
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)  # (P, D)
+    angle = positions[..., None] / BASE**exponent  # (…, P, D / 2)
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # (…, P, D)
 
 
 def rotate(x: Tensor, positions: Tensor) -> Tensor:
     """Turn each pair of numbers by an angle that grows with the position (Su et al. 2021, eq. 34).
 
     The product of a turned query and a turned key depends on their distance, not on where they stand.
-    x (B, H, L, K), positions (L,) -> (B, H, L, K).
+    x (B, H, L, K), positions (L,) or (B, L) -> (B, H, L, K).
     """
-    table = sinusoidal(positions, x.shape[-1]).to(x.dtype)  # (L, K): sine and cosine of each angle in turn
-    sine, cosine = table[:, 0::2], table[:, 1::2]  # (L, K / 2)
+    table = sinusoidal(positions, x.shape[-1]).to(x.dtype)  # (…, L, K): sine and cosine of each angle in turn
+    if positions.dim() == 2:
+        table = table[:, None]  # (B, 1, L, K)
+    sine, cosine = table[..., 0::2], table[..., 1::2]  # (…, L, K / 2)
     even, odd = x[..., 0::2], x[..., 1::2]  # (B, H, L, K / 2)
     return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1).flatten(-2)
+
+
+def shuffled(lengths: Tensor, length: int, seed: int) -> Tensor:
+    """(B, L): the first n positions of each sentence in an order that depends on n and the seed alone."""
+    positions = torch.arange(length).repeat(len(lengths), 1)  # (B, L)
+    for row, n in zip(positions, lengths.tolist(), strict=True):
+        row[:n] = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    return positions.to(lengths.device)
+
+
+def exchanged(positions: Tensor, seed: int) -> Tensor:
+    """Positions exchanged within blocks of 8 by one permutation, so that no end need be known."""
+    order = torch.randperm(BLOCK, generator=torch.Generator().manual_seed(seed)).to(positions.device)
+    return positions - positions % BLOCK + order[positions % BLOCK]
 
 
 class SinusoidalPositions(nn.Module):
     """Adds PE(p); has no parameters and no longest length."""
 
-    def forward(self, x: Tensor, first: int = 0) -> Tensor:
-        """x (B, L, D) whose first token stands at position `first`."""
-        positions = torch.arange(first, first + x.shape[1], device=x.device)
-        return x + sinusoidal(positions, x.shape[2]).to(x.dtype)
+    def forward(self, x: Tensor, positions: Tensor | None, end: int | None = None) -> Tensor:
+        """x (B, L, D) whose tokens stand at these positions, all before `end`."""
+        return x if positions is None else x + sinusoidal(positions, x.shape[2]).to(x.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -50,20 +67,25 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(rows, width) * width**-0.5)  # (P, D)
 
-    def forward(self, x: Tensor, first: int = 0) -> Tensor:
-        """x (B, L, D) whose first token stands at position `first`."""
-        last = first + x.shape[1]
-        if last > len(self.table):
+    def forward(self, x: Tensor, positions: Tensor | None, end: int | None = None) -> Tensor:
+        """x (B, L, D) whose tokens stand at these positions, all before `end`.
+
+        A caller that knows `end` saves asking the tensor for it, which on a GPU means to wait.
+        """
+        if positions is None:
+            return x
+        end = int(positions.max()) + 1 if end is None else end
+        if end > len(self.table):
             raise LookupError(
-                f"position {last - 1} has no learned row: the table ends at {len(self.table)}, so a sequence "
+                f"position {end - 1} has no learned row: the table ends at {len(self.table)}, so a sequence "
                 f"may have {len(self.table)} tokens. Shorten it, or train with more model.max_positions or "
                 "with sinusoidal positions."
             )
-        return x + self.table[first:last]
+        return x + nn.functional.embedding(positions, self.table)
 
 
 class NoPositions(nn.Module):
     """Adds nothing: attention then sees a bag of tokens."""
 
-    def forward(self, x: Tensor, first: int = 0) -> Tensor:
+    def forward(self, x: Tensor, positions: Tensor | None = None, end: int | None = None) -> Tensor:
         return x

@@ -3,6 +3,7 @@
 config.toml      the complete configuration          metrics.jsonl   events
 run.json         what was asked, and of which data    samples.jsonl   validation samples over time
 checkpoints/     the saved steps                      data/           tokenizer and token stores
+probes/          attention at each validation
 eval/            results of `jumok evaluate`          tensorboard/    curves
 """
 

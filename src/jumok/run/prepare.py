@@ -16,10 +16,14 @@ from jumok.data.builtin import builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.store import Store, build_store, open_store
 from jumok.errors import ConfigError, DataError
+from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
 from jumok.progress import Progress, silent
 from jumok.run.survey import Survey, hold_out, usual_hold_out
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
+
+LENGTHS = "lengths.json"
+COUNTED = 50_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Prepared:
     train: Store
     valid: Store
     valid_pairs: tuple[tuple[str, str], ...]
+    lengths: TrainLengths | None = None  # of the training sources; an older folder does not say
 
 
 def open_corpora(config: RunConfig) -> Corpora:
@@ -102,9 +107,8 @@ def reopen(folder: Path) -> Prepared:
     """What an earlier `prepare` left."""
     lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
     pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
-    return Prepared(
-        load_tokenizers(folder), open_store(folder / "train"), open_store(folder / "valid"), pairs
-    )
+    train, valid = open_store(folder / "train"), open_store(folder / "valid")
+    return Prepared(load_tokenizers(folder), train, valid, pairs, read_lengths(folder / LENGTHS))
 
 
 def build(
@@ -134,7 +138,7 @@ def build(
         (folder / name).write_bytes(data)
     length = config.data.max_length
     total = found.pairs - len(rows)
-    build_store(
+    store = build_store(
         train(),
         tokenizers,
         folder / "train",
@@ -146,6 +150,18 @@ def build(
     build_store(iter(valid), tokenizers, folder / "valid", max_length=4 * length)
     text = "".join(f"{source}\t{target}\n" for source, target in valid)
     (folder / "valid.tsv").write_text(text, encoding="utf-8")
+    (folder / LENGTHS).write_text(json.dumps(trained_lengths(store, tokenizers).to_dict()), encoding="utf-8")
+
+
+def trained_lengths(store: Store, tokenizers: Tokenizers) -> TrainLengths:
+    """How long the sources are that the model will see, told from at most `COUNTED` of them."""
+    rows = np.linspace(0, len(store) - 1, min(len(store), COUNTED)).round().astype(np.int64)
+    return count_lengths([tokenizers.source.decode(store.source(row).tolist()) for row in rows], len(store))
+
+
+def read_lengths(file: Path) -> TrainLengths | None:
+    """What `build` counted, if it did."""
+    return parse_train_lengths(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
 def tidy_pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:

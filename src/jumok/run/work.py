@@ -18,9 +18,12 @@ from jumok.config import RunConfig
 from jumok.data.batch import Padded, pad_pairs
 from jumok.data.sampler import Cursor, epoch_batches, stream
 from jumok.data.store import Store
+from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
+from jumok.errors import RunError
 from jumok.evaluation.metrics import bleu_tokenizer, measure
 from jumok.run.prepare import Prepared
+from jumok.run.probes import write_probe
 from jumok.training.log import JsonLines, Log
 from jumok.training.loop import Event, Validation, notice
 from jumok.training.loss import token_loss
@@ -85,10 +88,10 @@ class RunWork:
 
     def validate(self, state: LoopState) -> Validation:
         with self.learner.averaged():
-            return self.look()
+            return self.look(state.step)
 
-    def look(self) -> Validation:
-        """Loss, scores and samples of the model as it is."""
+    def look(self, step: int | None = None) -> Validation:
+        """Loss, scores and samples of the model as it is; with a step, also a probe of its attention."""
         self.learner.model.eval()
         metric = self.config.training.metric
         loss = self.valid_loss()
@@ -97,7 +100,8 @@ class RunWork:
             return Validation(-loss, loss, figures)
         pairs = self.prepared.valid_pairs[: self.config.training.valid_sentences]
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-        answers = self.translator().translate(sources, beam=1, n_best=1)
+        translator = self.translator()
+        answers = translator.translate(sources, beam=1, n_best=1)
         hypotheses = [answer.text for answer in answers]
         tokenize, _ = bleu_tokenizer(self.config.data.target_language)
         for name in ("bleu", "chrf", "exact"):
@@ -107,7 +111,17 @@ class RunWork:
             {"src": source, "ref": reference, "hyp": answer.text, "score": answer.score}
             for source, reference, answer in list(zip(sources, references, answers, strict=True))[:SAMPLES]
         ]
+        if step is not None and (probe := self.probe(step, translator, answers[:SAMPLES])):
+            figures["probe"] = probe
         return Validation(figures[metric], loss, figures)
+
+    def probe(self, step: int, translator: Translator, answers: Sequence[Translation]) -> str | None:
+        """Keep where the model looked; what goes wrong with that is a notice, and training goes on."""
+        try:
+            return write_probe(self.checkpoints.run, step, translator, answers)
+        except RunError as error:
+            self.log(notice(step, "warning", error.code, error.message))
+            return None
 
     def valid_loss(self) -> float:
         """Negative log-likelihood per target token over the whole validation set."""
@@ -155,7 +169,10 @@ class RunWork:
     def info(self, state: LoopState, *, best: bool) -> dict[str, Any]:
         """What a model folder says about its training."""
         score = {"score": state.best_score} if best else {}
-        return {"step": state.step, "epoch": state.epoch, "metric": self.config.training.metric, **score}
+        lengths = self.prepared.lengths
+        known = {"train_lengths": lengths.to_dict()} if lengths else {}
+        metric = self.config.training.metric
+        return {"step": state.step, "epoch": state.epoch, "metric": metric, **score, **known}
 
 
 def batch_of(store: Store, rows: NDArray[Any]) -> Padded:

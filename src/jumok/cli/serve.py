@@ -1,0 +1,213 @@
+"""`jumok serve`: the explorer and the HTTP API for trained models."""
+
+import json
+import logging
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from jumok.cli.console import say
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.decoding.translator import Translator
+    from jumok.server.settings import About
+
+EXAMPLES = """\b
+Examples:
+  jumok serve runs/en-de
+  jumok serve rnn=runs/demo/rnn runs/demo/transformer --runs runs --open
+  jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host translate.example.org
+"""
+
+PORT = 7717
+SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/training", "/quality", "/learn"}
+NEEDED = ("fastapi", "starlette", "uvicorn", "h11")
+NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
+EXAMPLE_TEXTS = 6
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("models", nargs=-1, metavar="[MODEL]...")
+@click.option("--runs", metavar="DIR", help="Show the training runs in this folder.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any free one."
+)
+@click.option(
+    "--open", "screen", is_flag=False, flag_value="/", metavar="[/SCREEN]", help="Open the browser."
+)
+@click.option("--api-key-file", metavar="FILE", help="Ask callers for one of these keys, one per line.")
+@click.option("--allow-origin", multiple=True, metavar="URL", help="Pages of this origin may call, too.")
+@click.option("--allowed-host", multiple=True, metavar="NAME", help="Another name of this server.")
+@click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address.")
+@click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
+@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the address.")
+@click.help_option("-h", "--help")
+def serve(
+    models: tuple[str, ...],
+    runs: str | None,
+    host: str,
+    port: int,
+    screen: str | None,
+    *,
+    api_key_file: str | None,
+    allow_origin: tuple[str, ...],
+    allowed_host: tuple[str, ...],
+    insecure: bool,
+    keep: str | None,
+    device: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Serve the explorer and the HTTP API for one model or more, on this machine only unless told.
+
+    MODEL is a run or model folder, or NAME=FOLDER to choose the name that clients see. Without any, the three
+    small models that come with the package are served.
+    """
+    check_installed()
+    if screen is not None and screen not in SCREENS:  # `--open runs/a` names a model, not a screen
+        models, screen = (screen, *models), "/"
+    folders = name_models(models) or bundled_models()
+    from jumok.server.app import build_app
+    from jumok.server.run import address_of, listen
+    from jumok.server.run import serve as run_server
+    from jumok.server.settings import ServerSettings, read_keys
+
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        keys=read_keys(api_key_file) if api_key_file else (),
+        insecure=insecure,
+        allow_origins=allow_origin,
+        allowed_hosts=allowed_host,
+        runs=folder_of(runs, "--runs") if runs else None,
+        keep=made_folder(keep) if keep else None,
+    )
+    sock = listen(settings)  # before the models are loaded: a port that is taken shows at once
+    began = time.monotonic()
+    loaded, about = load_models(folders, device, settings.runs)
+    app = build_app(loaded, settings=replace(settings, about=about))
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+
+    def started() -> None:
+        greet(
+            address_of(sock, settings), list(loaded), time.monotonic() - began, as_json=as_json, quiet=quiet
+        )
+        if screen is not None:
+            open_browser(address_of(sock, settings).rstrip("/") + screen)
+
+    raise click.exceptions.Exit(run_server(app, settings, sock, started))
+
+
+def check_installed() -> None:
+    """The server is an extra: say how to get it."""
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        raise ConfigError(
+            f"the server needs {', '.join(missing)}",
+            hint="pip install 'jumok[serve]'",
+            code="extra_missing",
+        )
+
+
+def name_models(given: Sequence[str]) -> dict[str, Path]:
+    """Folders by the names that clients see: NAME=FOLDER, or the folder's own name."""
+    found: dict[str, Path] = {}
+    for word in given:
+        name, equals, rest = word.partition("=")
+        if not equals or Path(word).exists():
+            name, rest = Path(word).resolve().name, word
+        if not NAME.fullmatch(name):
+            raise ConfigError(f"{name!r} cannot be a model's name", hint="choose one without / : NAME=FOLDER")
+        if name in found:
+            raise ConfigError(
+                f"two models are called {name!r}: {found[name]} and {rest}",
+                hint=f"give one of them another name: other-{name}={rest}",
+            )
+        found[name] = Path(rest)
+    return found
+
+
+def bundled_models() -> dict[str, Path]:
+    """The three small models that come with the package."""
+    if find_spec("jumok.run.trio") is None:
+        raise ConfigError(
+            "no model is given", hint="jumok demo trains three: jumok serve runs/demo/transformer"
+        )
+    return dict(import_module("jumok.run.trio").bundled())
+
+
+def load_models(
+    folders: dict[str, Path], device: str | None, runs: Path | None
+) -> "tuple[dict[str, Translator], dict[str, About]]":
+    """The models, and what else is known about each."""
+    from jumok.decoding.translator import load
+    from jumok.server.runs import Runs
+    from jumok.server.settings import About
+
+    shown, loaded, about = Runs(runs), {}, {}
+    for name, folder in folders.items():
+        began = time.monotonic()
+        loaded[name] = load(folder, device)
+        about[name] = About(
+            run=shown.name_of(folder),
+            examples=examples_for(loaded[name]),
+            load_s=time.monotonic() - began,
+        )
+    return loaded, about
+
+
+def examples_for(model: "Translator") -> tuple[str, ...]:
+    """A few texts to try on a model that learned from built-in data, spread over its test set."""
+    from jumok.data.builtin import BUILTIN, builtin_corpus
+
+    name = model.config.data.name
+    if name not in BUILTIN:
+        return ()
+    sources = [source for source, _ in builtin_corpus(name, "test").pairs()]
+    return tuple(sources[:: max(len(sources) // EXAMPLE_TEXTS, 1)][:EXAMPLE_TEXTS])
+
+
+def folder_of(path: str, option: str) -> Path:
+    if not Path(path).is_dir():
+        raise ConfigError(f"{option} {path}: there is no such folder", hint="name a folder that exists")
+    return Path(path)
+
+
+def made_folder(path: str) -> Path:
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"--keep {path}: {error.strerror}", hint="name a folder that you may write to", code="unwritable"
+        ) from None
+    return Path(path)
+
+
+def greet(address: str, names: list[str], seconds: float, *, as_json: bool, quiet: bool) -> None:
+    """Where it listens, on stdout; the rest on stderr."""
+    if as_json:
+        click.echo(json.dumps({"address": address, "models": names, "ready_s": round(seconds, 3)}))
+    elif quiet:
+        click.echo(address)
+    else:
+        click.echo(f"explorer   {address}")
+        say("translate  POST /translate (LibreTranslate form) · POST /v1/translate · docs /docs")
+        say(f"models     {' · '.join(names)}     ready in {seconds:.1f} s      Ctrl-C to stop")
+
+
+def open_browser(address: str) -> None:
+    """Open the page; a machine without a browser is no reason to stop."""
+    import webbrowser
+
+    if not webbrowser.open(address):
+        say("no browser was found: open the address above")

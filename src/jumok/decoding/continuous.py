@@ -1,0 +1,187 @@
+"""One running batch that searches join at the next step and leave when they are done.
+
+Each search keeps its own hypotheses; what they share is the model's step and all work that is as wide as the
+vocabulary. No answer depends on who else is in the batch. There are no threads in here: one caller steps.
+
+Letters: R rows of all running searches in turn, V vocabulary.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumok.decoding.beam import BeamSearch, all_finite
+from jumok.decoding.filters import WholeCharacters
+from jumok.decoding.jobs import USUAL, Job, device_of, encode
+from jumok.decoding.scores import Answer, log_softmax, top
+from jumok.decoding.search import Search
+from jumok.models.interface import Seq2Seq
+
+Outcome = tuple[Hashable, list[Answer] | Exception]
+"""The key of a search, and its answers, best first, or what went wrong with it."""
+
+
+@dataclass
+class Item:
+    """One search in the batch, and how many rows it has there."""
+
+    key: Hashable
+    job: Job
+    search: Search
+    rows: int
+
+
+class Continuous:
+    """Many searches of one sentence each, in one batch."""
+
+    def __init__(self, model: Seq2Seq, usual: WholeCharacters = USUAL) -> None:
+        self.model, self.usual = model, usual
+        self._waiting: dict[Hashable, Item] = {}
+        self._running: dict[Hashable, Item] = {}
+        self._cancelled: set[Hashable] = set()
+        self._state: Any = None  # of all running rows, in turn
+
+    def __len__(self) -> int:
+        """Searches that wait or run."""
+        return len(self._waiting) + len(self._running)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the next step, newcomers included."""
+        return sum(item.rows for item in (*self._waiting.values(), *self._running.values()))
+
+    def add(self, key: Hashable, job: Job, search: Search) -> None:
+        """Let a new search take part from the next step on."""
+        if key in self._waiting or key in self._running:
+            raise ValueError(f"there is already a search with the key {key!r}")
+        self._waiting[key] = Item(key, job, search, len(search.token))
+
+    def cancel(self, key: Hashable) -> None:
+        """Forget a search; its rows leave at the next step. A key that is not here is no error."""
+        if self._waiting.pop(key, None) is None and key in self._running:
+            self._cancelled.add(key)
+
+    @torch.inference_mode()
+    def step(self) -> list[Outcome]:
+        """One step of the model for all: newcomers begin, the others go on. Gives what is over now."""
+        over: list[Outcome] = []
+        self._drop_cancelled()
+        self._admit(over)
+        if self._running:
+            log_probs = log_softmax(self._step(over))  # (R, V)
+            self._advance(log_probs, over)
+        return over
+
+    def _drop_cancelled(self) -> None:
+        if not self._cancelled:
+            return
+        kept, first = list[int](), 0
+        for item in self._running.values():
+            kept += [] if item.key in self._cancelled else range(first, first + item.rows)
+            first += item.rows
+        for key in self._cancelled:
+            del self._running[key]
+        self._cancelled.clear()
+        self._keep(kept)
+
+    def _admit(self, over: list[Outcome]) -> None:
+        """Encode all newcomers together; where that fails each by itself, so that only the culprits fail."""
+        items, self._waiting = list(self._waiting.values()), {}
+        if not items:
+            return
+        try:
+            self._join(self._start(items))
+            self._running |= {item.key: item for item in items}
+        except Exception:  # whatever it is, it belongs to one of them
+            for item in items:
+                try:
+                    self._join(self._start([item]))
+                    self._running[item.key] = item
+                except Exception as error:
+                    over.append((item.key, error))
+
+    def _start(self, items: list[Item]) -> Any:
+        """The state before the first step of new searches."""
+        memory = encode(self.model, [item.job for item in items], [item.rows for item in items])
+        return self.model.start(memory)
+
+    def _join(self, state: Any) -> None:
+        self._state = state if self._state is None else self._state.join(state)
+
+    def _step(self, over: list[Outcome]) -> Tensor:
+        """Logits (R, V) of all rows. If the joint step fails each search is stepped by itself."""
+        try:
+            logits, self._state = self.model.step(self._tokens(self._running.values()), self._state)
+        except Exception:
+            logits = self._step_each(over)
+        return logits
+
+    def _step_each(self, over: list[Outcome]) -> Tensor:
+        before, self._state = self._state, None
+        found, first = list[Tensor](), 0
+        for item in list(self._running.values()):
+            rows = torch.arange(first, first + item.rows, device=device_of(self.model))
+            first += item.rows
+            try:
+                logits, state = self.model.step(self._tokens([item]), before.select(rows))
+                self._join(state)
+                found.append(logits)
+            except Exception as error:
+                self._leave(item, error, over)
+        return torch.cat(found) if found else torch.empty(0, 1)
+
+    def _tokens(self, items: Iterable[Item]) -> Tensor:
+        """The last token of each row of these searches."""
+        tokens: list[int] = []
+        for item in items:
+            search = item.search
+            tokens += search.tokens if isinstance(search, BeamSearch) else search.token.tolist()
+        return torch.tensor(tokens, device=device_of(self.model))
+
+    def _advance(self, log_probs: Tensor, over: list[Outcome]) -> None:
+        """Hand each search its rows of log_probs (R, V), and keep the rows that go on.
+
+        The usual filter and the choice of the best pieces are done once for all rows; searches that need more
+        than that see all of the vocabulary.
+        """
+        items = list(self._running.values())
+        wants = [self._wants(item.search) for item in items]
+        values, ids = list[list[float]](), list[list[int]]()
+        if count := min(max(wants), log_probs.shape[1]):
+            best = top(self.usual.between(log_probs), count)  # (R, count)
+            values, ids = best[0].tolist(), best[1].tolist()
+        kept, first = list[int](), 0
+        for item, wanted in zip(items, wants, strict=True):
+            mine, search = slice(first, first + item.rows), item.search
+            try:
+                if wanted and isinstance(search, BeamSearch) and all_finite(values[mine]):
+                    rows = search.advance_with(values[mine], ids[mine])
+                else:
+                    going = search.advance(log_probs[mine])
+                    rows = list(range(item.rows)) if going is None else going.tolist()
+                if search.done:
+                    self._leave(item, search.answers()[0], over)
+                kept += [first + row for row in rows]
+                item.rows = len(rows)
+            except Exception as error:
+                self._leave(item, error, over)
+            first = mine.stop
+        if kept != list(range(first)):
+            self._keep(kept)
+
+    def _wants(self, search: Search) -> int:
+        return search.wants(self.usual) if isinstance(search, BeamSearch) else 0
+
+    def _leave(self, item: Item, outcome: list[Answer] | Exception, over: list[Outcome]) -> None:
+        del self._running[item.key]
+        over.append((item.key, outcome))
+
+    def _keep(self, rows: list[int]) -> None:
+        """Only these rows of the state."""
+        if rows:
+            self._state = self._state.select(torch.tensor(rows, device=device_of(self.model)))
+        else:
+            self._state = None

@@ -1,0 +1,92 @@
+"""What every search is to the loop around it: it names the last tokens, gets log-probabilities, keeps rows.
+
+The model and the search know nothing of each other: `run_search` is the loop between them, `Continuous` the
+same loop for many searches at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from jumok.decoding.scores import Answer, log_softmax, normalised, ranked
+from jumok.models.interface import Memory, Seq2Seq
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How far a search of one sentence has come."""
+
+    ids: tuple[int, ...]
+    """The pieces of the hypothesis that is best now."""
+    score: float
+    """Its log-probability so far."""
+    stable: int
+    """How many of its first pieces are sure to begin the answer."""
+
+
+class Search(Protocol):
+    """A search for the answers to one sentence or more. R is the number of its live rows, and changes."""
+
+    @property
+    def token(self) -> Tensor:
+        """The last token of each live row (R,)."""
+        ...
+
+    @property
+    def done(self) -> bool:
+        """Nothing is left to be searched."""
+        ...
+
+    def advance(self, log_probs: Tensor) -> Tensor | None:
+        """One step, given log_probs (R, V): of these R rows those that go on; None: all, in order."""
+        ...
+
+    def answers(self) -> list[list[Answer]]:
+        """The answers to each sentence, best first."""
+        ...
+
+    def lead(self) -> Lead:
+        """The first sentence as it stands."""
+        ...
+
+
+def run_search(model: Seq2Seq, memory: Memory, search: Search) -> list[list[Answer]]:
+    """The answers to each sentence; `memory` has one row for each row that the search starts with."""
+    for _ in search_steps(model, memory, search):
+        pass
+    return search.answers()
+
+
+def search_steps(model: Seq2Seq, memory: Memory, search: Search) -> Iterator[None]:
+    """`run_search` that stops for a look after every step."""
+    state = None
+    while not search.done:
+        with torch.inference_mode():  # not around the yield: the mode belongs to the thread
+            if state is None:
+                state = model.start(memory)
+            logits, state = model.step(search.token, state)
+            rows = search.advance(log_softmax(logits))  # (R, V)
+            if rows is not None and not search.done:
+                state = state.select(rows)
+        yield
+
+
+def find_lead(live: Sequence[Answer], found: Sequence[Answer], alpha: float) -> Lead:
+    """The lead among live hypotheses and answers that have been found.
+
+    Of the answers only the best can still come first. Whatever does come first is that one or grows from a
+    live hypothesis, so what all of these begin with is stable: it never shrinks and never changes.
+    """
+    runners = [*ranked(found, alpha)[:1], *live]
+    best = max(runners, key=lambda one: normalised(one.score, len(one.log_probs), alpha))
+    return Lead(best.ids, best.score, shared_beginning([one.ids for one in runners]))
+
+
+def shared_beginning(sequences: Sequence[tuple[int, ...]]) -> int:
+    """How many leading items all sequences share."""
+    lowest, highest = min(sequences), max(sequences)  # all others lie between these two
+    pairs = enumerate(zip(lowest, highest, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(lowest), len(highest)))

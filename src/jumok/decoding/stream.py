@@ -1,0 +1,78 @@
+"""A translation while it grows: what is known after each step, and how much of it is sure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+from typing import Any
+
+from jumok.decoding.filters import CHARACTER, FIRST_BYTE, next_bytes
+from jumok.decoding.jobs import Job, encode
+from jumok.decoding.results import Translation, shorten
+from jumok.decoding.scores import NotFiniteError
+from jumok.decoding.search import Lead, Search, search_steps
+from jumok.models.interface import Seq2Seq
+from jumok.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Partial:
+    """The answer after `t` steps, as it stands. The first `stable` tokens are sure; later ones may change."""
+
+    t: int
+    text: str
+    tokens: tuple[str, ...]
+    """The pieces as people see them, without the end."""
+    stable: int
+    score: float
+    """The log-probability of the tokens."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        return f"Partial({shorten(self.text)}, stable={self.stable} of {len(self.tokens)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """The end of a stream."""
+
+    translation: Translation
+
+
+def stream_jobs(
+    model: Seq2Seq, tokenizer: Tokenizer, jobs: Sequence[Job], searches: Sequence[Search]
+) -> Iterator[Partial]:
+    """What is known of a text after each step; its jobs are worked through one after the other."""
+    leads: list[Lead] = []  # of the jobs that are done
+    t = 0
+    for number, (job, search) in enumerate(zip(jobs, searches, strict=True)):
+        try:
+            for _ in search_steps(model, encode(model, [job], [len(search.token)]), search):
+                t += 1
+                yield make_partial(tokenizer, t, [*leads, search.lead()])
+        except NotFiniteError:
+            raise NotFiniteError(number) from None
+        leads.append(search.lead())
+
+
+def make_partial(tokenizer: Tokenizer, t: int, leads: Sequence[Lead]) -> Partial:
+    """The answer to a text after t steps: the leads of its jobs, of which all but the last are done."""
+    *done, now = leads
+    texts = [tokenizer.decode(whole(lead.ids)) for lead in leads]
+    return Partial(
+        t=t,
+        text=" ".join(filter(None, texts)),
+        tokens=tuple(piece for lead in leads for piece in tokenizer.pieces(lead.ids)),
+        stable=sum(len(lead.ids) for lead in done) + now.stable,
+        score=fsum(lead.score for lead in leads),
+    )
+
+
+def whole(ids: Sequence[int]) -> Sequence[int]:
+    """Ids without the bytes at the end that are no character yet."""
+    for count in range(1, CHARACTER):
+        if next_bytes([i - FIRST_BYTE for i in ids[-count:]]) is not None:
+            return ids[:-count]
+    return ids

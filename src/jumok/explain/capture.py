@@ -1,0 +1,189 @@
+"""What a model computes while it reads a source and writes a target: one teacher-forced pass for a batch.
+
+Axis letters: B batch, S source, T target, D width, H heads, N layers, V vocabulary; per sentence L layers,
+Q queries, K keys.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from jumok.decoding.jobs import pad_sources
+from jumok.decoding.scores import log_softmax, top
+from jumok.models.interface import Kind, Probe, Seq2Seq
+from jumok.text.tokenizer import BOS, EOS, PAD
+
+TOP = 5  # candidates kept for each step
+STAGES = ("q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out")
+"""The stages of attention in the order of computation."""
+
+Array = NDArray[Any]
+Layer = tuple[Kind, int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the model thought when it wrote one token. Log-probabilities in nats, the entropy in bits."""
+
+    id: int
+    logprob: float
+    entropy: float
+    top: tuple[tuple[int, float], ...]  # the best candidates and their log-probabilities, best first
+
+
+@dataclass(frozen=True)
+class Captured:
+    """One sentence of a pass, without padding."""
+
+    source: tuple[int, ...]  # what the encoder read, its end included
+    target: tuple[int, ...]  # what the decoder wrote, its end included if it came to one
+    weights: Mapping[Kind, NDArray[np.float32]]  # [L, H, Q, K] for each kind of attention the model has
+    steps: tuple[Step, ...]
+    states: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    """Recurrent models: `encoder` [S, D], `decoder` [T, D], `bridge` [N, C, D] where the decoder starts."""
+    stages: Mapping[Layer, Mapping[str, Array]] = field(default_factory=dict)
+    """The layers that were asked for: every stage of all heads, [H, …]; `out` joins them."""
+
+
+@torch.inference_mode()
+def capture(
+    model: Seq2Seq,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    *,
+    ended: Sequence[bool] | None = None,
+    stages: Collection[Layer] = (),
+) -> list[Captured]:
+    """Weights, steps and states of each pair under a model in eval mode, all steps together.
+
+    Sources and targets are ids without special ones; `ended` says which targets go on to their end (all of
+    them, when not given). Row t of a target is the step that wrote token t. Of the `stages` only the layers
+    named are copied. The explicit path is taken, whatever the model: an `Edited` one shows its edits.
+    """
+    whole = [True] * len(targets) if ended is None else ended
+    outs = [[*target, *([EOS] if end else [])] for target, end in zip(targets, whole, strict=True)]
+    device = next(model.parameters()).device
+    source, mask = pad_sources(sources, device)  # (B, S)
+    target_out, target_in = _pad_targets(outs, device)  # (B, T)
+
+    found: dict[Layer, Any] = {}
+    states: dict[str, Tensor] = {}
+
+    def record(kind: Kind, layer: int, one: Any) -> None:
+        found[kind, layer] = one if (kind, layer) in stages else one.weights
+
+    probe = Probe(record=record, states=states.__setitem__)
+    memory = model.encode(source, mask, probe)
+    logits = model.decode(target_in, memory, probe)
+    if memory.final is not None:
+        states["bridge"] = model.start(memory).hidden  # (B, N, C, D)
+    steps = _steps(logits, target_out, [len(out) for out in outs])
+    kept = {layer: _arrays(one) for layer, one in found.items()}
+    numbers = {name: state.float().cpu().numpy() for name, state in states.items()}
+    return [
+        _one(row, (*sources[row], EOS), tuple(outs[row]), kept, numbers, steps[row])
+        for row in range(len(outs))
+    ]
+
+
+def _pad_targets(outs: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """What is written, and what is read before it: (B, T) each."""
+    T = max(map(len, outs))
+    target_out = torch.tensor([[*out, *[PAD] * (T - len(out))] for out in outs], device=device)
+    target_in = target_out.roll(1, dims=1)
+    target_in[:, 0] = BOS
+    return target_out, target_in
+
+
+def _steps(logits: Tensor, target_out: Tensor, lengths: Sequence[int]) -> list[tuple[Step, ...]]:
+    """The steps of each sentence: logits (B, T, V), target_out (B, T)."""
+    real = torch.tensor([t < length for length in lengths for t in range(target_out.shape[1])])
+    ids = target_out.flatten()[real]  # (R,), real tokens only
+    log_probs = log_softmax(logits.flatten(0, 1)[real])  # (R, V)
+    chosen = log_probs.gather(1, ids[:, None]).squeeze(1)
+    # An impossible piece adds nothing: 0 · log 0 = 0.
+    entropy = -(log_probs.exp() * log_probs.clamp(min=torch.finfo(log_probs.dtype).min)).sum(dim=1) / log(2)
+    values, best = top(log_probs, min(TOP, log_probs.shape[1]))  # (R, 5)
+    columns = (ids, chosen, entropy, best, values)
+    rows = iter(zip(*(column.tolist() for column in columns), strict=True))
+    return [
+        tuple(
+            Step(id, logprob, bits, tuple(zip(others, scores, strict=True)))
+            for id, logprob, bits, others, scores in (next(rows) for _ in range(length))
+        )
+        for length in lengths
+    ]
+
+
+def _arrays(one: Any) -> dict[str, Array]:
+    """The weights (B, H, T, S) of a layer, or all its stages, by name: (B, H, …); `out` (B, T, D)."""
+    if isinstance(one, Tensor):
+        return {"weights": one.float().cpu().numpy()}
+    seen = one.mask.expand(one.weights.shape).to(torch.uint8)  # (B, H, T, S)
+    tensors = {
+        "q": one.query,
+        "k": one.key,
+        "v": one.value,
+        "scores": one.scores,
+        "scaled": one.scaled,
+        "weights": one.weights,
+        "context": one.context,
+        "out": one.out,
+    }
+    floats = {name: x.float().cpu().numpy() for name, x in tensors.items() if x is not None}
+    return {"mask": seen.cpu().numpy(), **floats}
+
+
+def _one(
+    row: int,
+    source: tuple[int, ...],
+    target: tuple[int, ...],
+    layers: Mapping[Layer, Mapping[str, Array]],
+    states: Mapping[str, Array],
+    steps: tuple[Step, ...],
+) -> Captured:
+    """One sentence's share, copied, so that the batch can go."""
+    S, T = len(source), len(target)
+    sides = {"enc_self": (S, S), "dec_self": (T, T), "cross": (T, S)}
+    weights: dict[Kind, list[Array]] = {}
+    stages: dict[Layer, dict[str, Array]] = {}
+    for (kind, layer), arrays in sorted(layers.items()):
+        Q, K = sides[kind]
+        weights.setdefault(kind, []).append(arrays["weights"][row, :, :Q, :K])
+        if len(arrays) > 1:
+            stages[kind, layer] = {
+                name: read_only(_cut(name, array[row], Q, K).copy()) for name, array in arrays.items()
+            }
+    ends = {"encoder": S, "decoder": T}
+    return Captured(
+        source,
+        target,
+        {kind: read_only(np.stack(rows)) for kind, rows in weights.items()},
+        steps,
+        {name: read_only(state[row, : ends.get(name)].copy()) for name, state in states.items()},
+        stages,
+    )
+
+
+def _cut(name: str, array: Array, Q: int, K: int) -> Array:
+    """A stage of one sentence without its padding: [H, …], or [Q, D] for `out`."""
+    match name:
+        case "out":
+            return array[:Q]
+        case "q" | "context":
+            return array[:, :Q]
+        case "k" | "v":
+            return array[:, :K]
+        case _:
+            return array[:, :Q, :K]
+
+
+def read_only(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

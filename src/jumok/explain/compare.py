@@ -1,0 +1,206 @@
+"""Two or three models side by side on one text, and on its beginnings, to see where each gives up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sacrebleu.metrics.chrf import CHRF
+
+from jumok.decoding.results import Translation
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, LimitError
+from jumok.explain.influence import Influence, leave_out
+from jumok.explain.tokens import side_of, text_of, word_groups
+from jumok.explain.trace import Trace, make_trace
+from jumok.explain.units import Unit, agreed_units
+from jumok.progress import Progress, silent
+from jumok.text.normalize import tidy
+
+ARCHITECTURES = ("rnn", "luong", "transformer")  # the order of columns, weakest first
+MOST_CUTS = 32
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one model makes of the text."""
+
+    name: str
+    arch: str
+    translation: Translation
+    trace: Trace
+    chrf: float | None
+    """Against the reference, 0 to 100; None without one."""
+    influence: Influence
+
+    def to_dict(self) -> dict[str, Any]:
+        answer = self.translation
+        return {
+            "model": self.name,
+            "arch": self.arch,
+            "id": self.trace.id,
+            "text": answer.text,
+            "score": answer.score,
+            "score_per_token": answer.score_per_token,
+            "chrf": self.chrf,
+            "tokens": [{"text": one.text, "id": one.id, "logprob": one.logprob} for one in answer.tokens],
+            "influence": self.influence.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What each model makes of the first words of the text."""
+
+    words: int
+    source: str
+    reference: str
+    """What the answers are compared with."""
+    scores: Mapping[str, tuple[float, str]]
+    """chrF and answer by model."""
+
+    def to_dict(self) -> dict[str, Any]:
+        scores = {name: {"chrf": chrf, "text": text} for name, (chrf, text) in self.scores.items()}
+        return {"words": self.words, "source": self.source, "reference": self.reference, "scores": scores}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Columns by architecture, then by name. Unit j of every influence is the same word of the source."""
+
+    source: str
+    words: tuple[str, ...]
+    columns: tuple[Column, ...]
+    grow: tuple[Cut, ...]
+    pseudo_reference: str | None
+    """The model whose own answers stand in for a reference in `grow`; None where a reference was given."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "source": {"text": self.source, "words": list(self.words)},
+            "pseudo_reference": self.pseudo_reference,
+            "results": [column.to_dict() for column in self.columns],
+            "grow": [cut.to_dict() for cut in self.grow],
+        }
+
+
+def compare(
+    translators: Sequence[Translator] | Mapping[str, Translator],
+    text: str,
+    *,
+    reference: str | None = None,
+    cuts: Sequence[int] = (),
+    progress: Progress = silent,
+    **options: Any,
+) -> Comparison:
+    """What two or three models make of one text; options are those of `translate`, the same for all.
+
+    Words are those that all tokenizers agree on, so influences have the same columns.
+
+    `cuts` are numbers of words: the text is translated again cut after so many (all of them, where it has no
+    more), and each answer gets its chrF. With a reference, it is compared with the same share of the
+    reference's words, rounded, at least one: an estimate, since languages differ in order. Without one, it is
+    compared with what the last model, the strongest by architecture, makes of the same cut: that model then
+    has 100, and `pseudo_reference` names it.
+    """
+    line, best = tidy(text), tidy(reference or "")
+    models = in_order(translators)
+    settings = {**options, "long": "error" if options.get("long") == "error" else "cut"}
+    found = [cut_tokens(one, line) for one in models.values()]
+    units = agreed_units([side for _, side in found])
+    columns = []
+    for n, (name, translator) in enumerate(models.items()):
+        progress("comparing", n, len(models))
+        answer = translator.translate(line, **settings)
+        target = [token.id for token in answer.tokens]
+        values = leave_out(translator, found[n][0], target, units[n], progress=progress)
+        columns.append(
+            Column(
+                name,
+                translator.config.model.arch,
+                answer,
+                make_trace(translator, line, options=settings, translation=answer),
+                chrf(answer.text, best) if best else None,
+                Influence("words", "unk", units[n], values),
+            )
+        )
+    grown = grow(models, line, units[0], best, check_cuts(cuts), settings)
+    pseudo = None if best or not grown else columns[-1].name
+    return Comparison(line, tuple(unit.text for unit in units[0]), tuple(columns), grown, pseudo)
+
+
+def in_order(translators: Sequence[Translator] | Mapping[str, Translator]) -> dict[str, Translator]:
+    """Models by name in the order of their columns; equal names get a number."""
+    if isinstance(translators, Mapping):
+        named = list(translators.items())
+    else:
+        named = [(str(one.info["name"]), one) for one in translators]
+    if not 2 <= len(named) <= 3:
+        raise ConfigError(f"{len(named)} models were given to compare", hint="compare two or three")
+    found: dict[str, Translator] = {}
+    for name, one in sorted(
+        named, key=lambda pair: (ARCHITECTURES.index(pair[1].config.model.arch), pair[0])
+    ):
+        number = sum(1 for other in found if other.split(" (")[0] == name)
+        found[f"{name} ({number + 1})" if name in found else name] = one
+    return found
+
+
+def cut_tokens(translator: Translator, line: str) -> tuple[list[int], dict[str, Any]]:
+    """The source ids that a model takes of a line, and their side."""
+    tokenizer = translator.tokenizers.source
+    ids = tokenizer.encode(line)[: translator.config.data.max_length]
+    return ids, side_of(tokenizer, ids, line, translator.config.data.source_language, end=False)
+
+
+def check_cuts(cuts: Sequence[int]) -> list[int]:
+    """Numbers of words, each once, in order."""
+    if len(cuts) > MOST_CUTS:
+        raise LimitError(f"{len(cuts)} cuts were asked for, and {MOST_CUTS} is the most")
+    for cut in cuts:
+        if type(cut) is not int or cut < 1:
+            raise ConfigError(
+                f"cuts: {cut!r} is no number of words",
+                hint="give whole numbers from 1 up",
+                code="bad_parameter",
+            )
+    return sorted(set(cuts))
+
+
+def grow(
+    models: Mapping[str, Translator],
+    line: str,
+    words: Sequence[Unit],
+    reference: str,
+    cuts: Sequence[int],
+    settings: Mapping[str, Any],
+) -> tuple[Cut, ...]:
+    """The answers of all models to each beginning of the line."""
+    sizes = sorted({min(cut, len(words)) for cut in cuts}) if words else []
+    if not sizes:
+        return ()
+    sources = [line[: words[size - 1].span[1]] for size in sizes]
+    answers = {
+        name: [answer.text for answer in one.translate(sources, **settings)] for name, one in models.items()
+    }
+    last = list(models)[-1]
+    found = []
+    for n, size in enumerate(sizes):
+        best = begin_of(reference, size / len(words)) if reference else answers[last][n]
+        scores = {name: (chrf(texts[n], best), texts[n]) for name, texts in answers.items()}
+        found.append(Cut(size, sources[n], best, scores))
+    return tuple(found)
+
+
+def begin_of(text: str, share: float) -> str:
+    """The first words of a text: this share of them, rounded, at least one."""
+    groups = word_groups(text)
+    count = max(1, round(share * len(groups)))
+    return text_of(text[: groups[count - 1][-1] + 1]) if groups else ""
+
+
+def chrf(hypothesis: str, reference: str) -> float:
+    """chrF of one sentence (Popović 2015), 0 to 100. Two blank texts are equal."""
+    if not hypothesis and not reference:
+        return 100.0
+    return float(CHRF(word_order=0, eps_smoothing=False).sentence_score(hypothesis, [reference]).score)

@@ -1,0 +1,333 @@
+"""Interventions to what a model and a search understand: edits, options and a text, checked against both."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, assert_never
+
+import torch
+from torch import Tensor
+
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, LimitError
+from jumok.explain.forced import encode, explained
+from jumok.explain.op_fields import Index
+from jumok.explain.ops import (
+    MOST_OPS,
+    Ban,
+    Bridge,
+    ForcePrefix,
+    HeadOp,
+    MaskEdge,
+    MaskHead,
+    NoScale,
+    Op,
+    Positions,
+    ReplaceSource,
+    Require,
+    ScaleHead,
+    SetRow,
+    Uniform,
+    bad_parameter,
+)
+from jumok.explain.tokens import side_of
+from jumok.explain.units import units_of
+from jumok.models.edited import Edited
+from jumok.models.interface import AttentionEdit, Edits, Kind, PositionEdit, Seq2Seq
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import SPECIALS, Tokenizer
+
+MOST_LINKS = 2**18  # of all mask_edge together
+
+
+class Compiled(NamedTuple):
+    """What a what-if runs: this text, by the model with these edits, with these options of `translate`."""
+
+    edits: Edits
+    options: dict[str, Any]
+    text: str
+
+
+@dataclass
+class Draft:
+    """What the interventions so far do to one attention layer."""
+
+    scaled: bool = True
+    factors: dict[int, float] = field(default_factory=dict)
+    cut: set[tuple[int, int, int]] = field(default_factory=set)
+    rows: dict[tuple[int, int], tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    uniform: set[int] = field(default_factory=set)
+
+    def edit(self) -> AttentionEdit:
+        return AttentionEdit(
+            scaled=self.scaled,
+            factors=tuple(sorted(self.factors.items())),
+            cut=tuple(sorted(self.cut)),
+            rows=tuple((head, q, weights) for (head, q), weights in sorted(self.rows.items())),
+            uniform=tuple(sorted(self.uniform)),
+        )
+
+    def add(self, op: HeadOp, head: int) -> None:
+        """One intervention on one head: factors multiply, cuts add up, a row or uniform weights replace."""
+        match op:
+            case MaskHead():
+                self.factors[head] = 0.0
+            case ScaleHead():
+                self.factors[head] = self.factors.get(head, 1.0) * op.factor
+            case MaskEdge():
+                self.cut |= {(head, q, k) for q in op.q for k in op.k}
+            case SetRow():
+                total = sum(weight for _, weight in op.weights)
+                self.rows[head, op.q] = tuple((k, weight / total) for k, weight in op.weights)
+            case Uniform():
+                self.uniform.add(head)
+                self.rows = {key: row for key, row in self.rows.items() if key[0] != head}
+            case _:
+                assert_never(op)
+
+
+@dataclass
+class Compiler:
+    """Gathers what interventions ask for, in their order; a refusal names the intervention."""
+
+    translator: Translator
+    options: dict[str, Any]
+    source: Sequence[int]
+    """The ids that are read, without their end."""
+    drafts: dict[tuple[Kind, int], Draft] = field(default_factory=lambda: defaultdict(Draft))
+    positions: dict[str, PositionEdit] = field(default_factory=dict)
+    bridge: Tensor | None = None
+    links: int = 0
+
+    def add(self, op: Op) -> None:
+        match op:
+            case MaskHead() | ScaleHead() | MaskEdge() | SetRow() | Uniform():
+                self.change_heads(op)
+            case NoScale():
+                self.leave_scale_out(op)
+            case Positions():
+                self.check_positions()
+                self.positions[op.side] = PositionEdit(op.mode, op.seed, op.by)
+            case Bridge():
+                self.bridge = self.bridge_of(op)
+            case ForcePrefix():
+                self.options["prefix"] = prefix_text(op, self.translator.tokenizers.target)
+            case Ban() | Require():
+                given = self.options.get(op.op) or ()
+                before = [given] if isinstance(given, str) else given
+                self.options[op.op] = (*before, *op.text)
+            case ReplaceSource():
+                pass  # the text was changed before
+            case _:
+                assert_never(op)
+
+    def sizes(self, kind: Kind) -> tuple[int, int]:
+        """Layers and heads of one kind of attention."""
+        found = attention_sizes(self.translator.config.model)
+        if kind not in found:
+            arch = self.translator.config.model.arch
+            hint = (
+                f"it has: {', '.join(found)}"
+                if found
+                else "an RNN passes one vector to its decoder instead: bridge changes that"
+            )
+            raise bad_parameter(f"kind: this model ({arch}) has no {kind} attention", hint=hint)
+        return found[kind]
+
+    def change_heads(self, op: HeadOp) -> None:
+        layers, heads = self.sizes(op.kind)
+        chosen_heads = choose(op.head, heads, "head", op.kind)
+        chosen_layers = choose(op.layer, layers, "layer", op.kind)
+        if isinstance(op, MaskEdge):
+            self.links += len(op.q) * len(op.k) * len(chosen_heads) * len(chosen_layers)
+            if self.links > MOST_LINKS:
+                raise bad_parameter(
+                    f"more than {MOST_LINKS:,} links are masked", hint="name fewer q, k or heads"
+                )
+        if isinstance(op, SetRow) and not any(w > 0 and k in self.seen(op.kind, op.q) for k, w in op.weights):
+            raise bad_parameter(
+                f"weights: position {op.q} of {op.kind} can look at {span(len(self.seen(op.kind, op.q)))}, "
+                "and no weight above 0 is there"
+            )
+        for layer in chosen_layers:
+            draft = self.drafts[op.kind, layer]
+            for head in chosen_heads:
+                draft.add(op, head)
+                if isinstance(op, MaskEdge):
+                    self.check_rows(op, draft, head)
+
+    def seen(self, kind: Kind, q: int) -> range:
+        """The keys that a query may look at: the source with its end, or the tokens written so far."""
+        return range(q + 1) if kind == "dec_self" else range(len(self.source) + 1)
+
+    def check_rows(self, op: MaskEdge, draft: Draft, head: int) -> None:
+        """A row may not lose every key."""
+        for q in op.q:
+            keys = self.seen(op.kind, q)
+            if op.kind == "enc_self" and q not in keys:
+                continue
+            if all((head, q, k) in draft.cut for k in keys):
+                raise bad_parameter(
+                    f"k: position {q} of {op.kind} would lose every key it can look at ({span(len(keys))})",
+                    hint="leave at least one, or use mask_head to silence the head",
+                )
+
+    def leave_scale_out(self, op: NoScale) -> None:
+        layers, _ = self.sizes(op.kind)
+        if not isinstance(self.translator.config.model, TransformerConfig):
+            raise bad_parameter(
+                "Luong's attention does not divide its scores by √d_k, so none can be left out"
+            )
+        for layer in range(layers):
+            self.drafts[op.kind, layer].scaled = False
+
+    def check_positions(self) -> None:
+        config = self.translator.config.model
+        if not isinstance(config, TransformerConfig):
+            raise bad_parameter(
+                f"a recurrent model ({config.arch}) knows the order from reading and has no positions"
+            )
+        if config.positions == "none":
+            raise bad_parameter('this model was trained with positions="none" and has none to change')
+
+    def bridge_of(self, op: Bridge) -> Tensor:
+        """What the decoder starts from instead, (N, C, D)."""
+        model, most = plain(self.translator.model)[0], self.translator.config.data.max_length
+        if isinstance(self.translator.config.model, TransformerConfig):
+            raise bad_parameter("a Transformer has no bridge: its decoder looks at all states of the encoder")
+        lines = [line for line in map(tidy, op.text.splitlines()) if line]
+        if len(lines) > MOST_OPS:
+            raise bad_parameter(f"text has {len(lines)} lines, and {MOST_OPS} is the most")
+        if op.mode == "swap" and len(lines) > 1:
+            raise bad_parameter(
+                f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"'
+            )
+        sources = self.translator.tokenizers.source.encode_many(lines) or [[]]
+        longest = max(map(len, sources))
+        if longest > most:
+            raise LimitError(
+                f"bridge: text has {longest:,} pieces, and this model takes {most:,}", code="too_long"
+            )
+        with explained():
+            final = encode(model, sources).final  # (B, N, C, D)
+        assert final is not None
+        return torch.zeros_like(final[0]) if op.mode == "zero" else final.mean(dim=0)
+
+
+def compile_ops(
+    ops: Sequence[Op], translator: Translator, text: str, options: Mapping[str, Any] | None = None
+) -> Compiled:
+    """Interventions ready to run on one text, with the options of the call and those they bring.
+
+    They are checked against the model and the text first; the error of a bad one says which it is. Several on
+    one head act in their order. `replace_source` counts the words of the text as it was given. A text that is
+    too long for the model is cut, never split: positions must mean one sentence.
+    """
+    if len(ops) > MOST_OPS:
+        raise bad_parameter(f"there are {len(ops)} interventions, and {MOST_OPS} is the most")
+    if ops and isinstance(translator.model, Edited):
+        raise bad_parameter(
+            "this translator has interventions already", hint="give all of them together, to the model itself"
+        )
+    line = tidy(text)
+    replaced = replace_words(ops, translator, line)
+    most = translator.config.data.max_length
+    source = translator.tokenizers.source.encode(replaced)[:most]
+    settings = dict(options or {})
+    settings["long"] = "error" if settings.get("long") == "error" else "cut"
+    compiler = Compiler(translator, settings, source)
+    for n, op in enumerate(ops):
+        try:
+            compiler.add(op)
+        except ConfigError as error:
+            raise bad_parameter(f"{op.op}: {error.message}", hint=error.hint, where=place(n)) from None
+    edits = Edits(
+        {key: draft.edit() for key, draft in compiler.drafts.items()},
+        compiler.positions.get("source"),
+        compiler.positions.get("target"),
+        compiler.bridge,
+    )
+    return Compiled(edits, settings, replaced)
+
+
+def place(n: int) -> str:
+    return f"interventions[{n}]"
+
+
+def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
+    """Layers and heads of each kind of attention that a model has."""
+    match config:
+        case RnnConfig():
+            return {}
+        case LuongConfig():
+            return {"cross": (1, 1)}
+        case TransformerConfig():
+            decoder = (config.decoder_layers, config.heads)
+            return {"enc_self": (config.encoder_layers, config.heads), "dec_self": decoder, "cross": decoder}
+        case _:
+            assert_never(config)
+
+
+def plain(model: Seq2Seq) -> tuple[Seq2Seq, Edits]:
+    """A model without its edits, and the edits."""
+    return (model.model, model.edits) if isinstance(model, Edited) else (model, Edits())
+
+
+def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:
+    """The layers or heads that an index means, of `count` that there are."""
+    if index == "*":
+        return tuple(range(count))
+    chosen = (index,) if isinstance(index, int) else tuple(map(int, index))
+    for one in chosen:
+        if one >= count:
+            raise bad_parameter(f"{what} {one} does not exist: {kind} has {what}s {span(count)}")
+    return chosen
+
+
+def span(count: int) -> str:
+    """The numbers from 0 to count - 1, in words."""
+    return "0 only" if count == 1 else f"0 to {count - 1}"
+
+
+def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
+    """The text of a forced prefix; ids are refused if the tokenizer would write that text with others."""
+    if not op.ids:
+        return tidy(op.text)
+    for one in op.ids:
+        if not len(SPECIALS) <= one < tokenizer.size:
+            raise bad_parameter(
+                f"ids: {one} is no piece of text",
+                hint=f"pieces have ids {len(SPECIALS)} to {tokenizer.size - 1}",
+            )
+    text = tidy(tokenizer.decode(op.ids))
+    usual = tokenizer.encode(text)
+    if usual != list(op.ids):
+        raise bad_parameter(
+            f"ids: {list(op.ids)} spell {text!r}, which this model's tokenizer writes as {usual}",
+            hint="give these ids, or the text",
+        )
+    return text
+
+
+def replace_words(ops: Sequence[Op], translator: Translator, line: str) -> str:
+    """The tidied text with words written anew, each counted in the text as it was given."""
+    wanted = {op.unit: (n, op.text) for n, op in enumerate(ops) if isinstance(op, ReplaceSource)}
+    if not wanted:
+        return line
+    tokenizer = translator.tokenizers.source
+    words = units_of(side_of(tokenizer, tokenizer.encode(line), line, "", end=False))
+    for unit, (n, new) in sorted(wanted.items(), reverse=True):  # from the end, so that earlier places stay
+        if unit >= len(words):
+            raise bad_parameter(
+                f"replace_source: unit {unit} does not exist: the source has "
+                + (f"words {span(len(words))}" if words else "no words"),
+                where=place(n),
+            )
+        begin, end = words[unit].span
+        line = line[:begin] + new + line[end:]
+    if not (line := tidy(line)):
+        raise bad_parameter(
+            "replace_source: nothing is left of the source", where=place(min(n for n, _ in wanted.values()))
+        )
+    return line

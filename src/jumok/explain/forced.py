@@ -1,0 +1,79 @@
+"""How probable given tokens are: passes in which the model writes a target that is already known.
+
+Axis letters: B batch, T target tokens, V vocabulary.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from jumok.decoding.jobs import pad_sources
+from jumok.decoding.scores import NotFiniteError, check_finite, log_softmax
+from jumok.decoding.translator import Translator
+from jumok.errors import Error, LimitError, RunError
+from jumok.explain.ops import bad_parameter
+from jumok.models.interface import Memory, Seq2Seq
+from jumok.text.tokenizer import BOS
+
+CELLS = 2**24  # logits of one pass: 64 MiB in float32
+
+
+def log_probs(translator: Translator, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Tensor:
+    """log p(y_t | y_<t, x) in float32 on the CPU, (B, T): one target, its end included, for every source.
+
+    Sources have no end of their own. They go through the model together: `rows_at_once` says how many may.
+    """
+    if not target:
+        return torch.zeros(len(sources), 0)
+    with explained(), torch.inference_mode():
+        return forced(translator.model, encode(translator.model, sources), target).cpu()
+
+
+def encode(model: Seq2Seq, sources: Sequence[Sequence[int]]) -> Memory:
+    """What the model's encoder makes of sources without their ends."""
+    with torch.inference_mode():
+        return model.encode(*pad_sources(sources, device_of(model)))
+
+
+def forced(model: Seq2Seq, memory: Memory, target: Sequence[int]) -> Tensor:
+    """log p of each target token for every row of the memory: (B, T)."""
+    written = torch.tensor([target], device=device_of(model)).expand(len(memory.mask), -1)  # (B, T)
+    fed = written.roll(1, dims=1)
+    fed[:, 0] = BOS
+    with torch.inference_mode():
+        found = log_softmax(model.decode(fed, memory)).gather(2, written[:, :, None]).squeeze(2)
+    check_finite(found.sum(dim=1), torch.arange(len(found), device=found.device))
+    return found
+
+
+def rows_at_once(translator: Translator, source_length: int, target_length: int) -> int:
+    """How many sources of this length one pass may hold with this target: the model's own budget in tokens,
+    and a bound on the logits, which are the largest tensor."""
+    longest = max(source_length, target_length, 1)
+    logits = max(target_length, 1) * translator.tokenizers.target.size
+    return max(1, min(translator.config.decoding.batch_tokens // longest, CELLS // logits))
+
+
+def device_of(model: Seq2Seq) -> torch.device:
+    return next(model.parameters()).device
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """The model's own troubles as errors that say what to do."""
+    try:
+        yield
+    except Error:
+        raise
+    except LookupError as error:  # a position that has no learned row
+        raise LimitError(str(error), code="too_long") from None
+    except NotFiniteError:
+        raise RunError(
+            "the model gave numbers that are not finite",
+            hint="its weights may be damaged or diverged: jumok verify checks the folder",
+            code="model_numeric_error",
+        ) from None
+    except ValueError as error:  # a row without a key to look at
+        raise bad_parameter(str(error)) from None

@@ -1,0 +1,137 @@
+"""Which source units an answer rests on: leave one out and see what the model then thinks of each token.
+
+    influence[t, j] = log p(y_t | y_<t, x) - log p(y_t | y_<t, x without unit j)
+
+Above 0: unit j supported token t. It asks nothing of the architecture, so a model without attention has this
+picture, too. Axis letters: T target tokens, U units.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, LimitError, nearest
+from jumok.explain.forced import log_probs, rows_at_once
+from jumok.explain.tokens import side_of
+from jumok.explain.units import Unit, UnitName, units_of
+from jumok.progress import Progress, silent
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import EOS, UNK, Tokenizer
+
+MOST_UNITS = 256
+
+Replace = Literal["unk", "drop"]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How much each source unit supports each target token, in nats."""
+
+    unit: UnitName
+    replace: Replace
+    units: tuple[Unit, ...]
+    values: NDArray[np.float32]  # (T, U)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "unit": self.unit,
+            "replace": self.replace,
+            "units": [unit.to_dict() for unit in self.units],
+            "values": self.values.tolist(),
+        }
+
+
+def influence(
+    translator: Translator,
+    source: str | Sequence[int],
+    target: str | Sequence[int],
+    *,
+    unit: UnitName = "words",
+    replace: Replace = "unk",
+    progress: Progress = silent,
+) -> Influence:
+    """The influence of each word (or piece) of the source on each token of the target.
+
+    Both sides are texts or ids. The ids of a target are scored as they stand: they end with the id of the end
+    where the answer was finished, as `Translation.tokens` has them; a text gets its end. A unit is replaced
+    piece by piece with the unknown piece, so that all others keep their places, or dropped. `progress` hears
+    of every pass and may raise to stop the work.
+    """
+    check_names(unit, replace)
+    ids, text = source_ids(translator.tokenizers.source, source)
+    side = side_of(translator.tokenizers.source, ids, text, "", end=False)
+    values = leave_out(
+        translator,
+        ids,
+        target_ids(translator.tokenizers.target, target),
+        units_of(side, unit),
+        replace=replace,
+        progress=progress,
+    )
+    return Influence(unit, replace, units_of(side, unit), values)
+
+
+def leave_out(
+    translator: Translator,
+    source: Sequence[int],
+    target: Sequence[int],
+    units: Sequence[Unit],
+    *,
+    replace: Replace = "unk",
+    progress: Progress = silent,
+) -> NDArray[np.float32]:
+    """The influence (T, U) of units of source ids on target ids: one row of a batch for each unit."""
+    if len(units) > MOST_UNITS:
+        raise LimitError(
+            f"the source has {len(units)} units, and influence takes {MOST_UNITS}",
+            hint="ask for words instead of pieces, or for a shorter text",
+            code="too_long",
+        )
+    rows = [list(source), *(without(source, one, replace) for one in units)]
+    room = rows_at_once(translator, len(source) + 1, len(target))
+    found = []
+    for first in range(0, len(rows), room):
+        found.append(log_probs(translator, rows[first : first + room], target))
+        progress("influence", min(first + room, len(rows)), len(rows))
+    scores = torch.cat(found)  # (1 + U, T)
+    return (scores[0] - scores[1:]).T.contiguous().numpy()
+
+
+def without(source: Sequence[int], unit: Unit, replace: Replace) -> list[int]:
+    """The source ids with one unit replaced."""
+    gone = set(unit.tokens)
+    if replace == "drop":
+        return [one for i, one in enumerate(source) if i not in gone]
+    return [UNK if i in gone else one for i, one in enumerate(source)]
+
+
+def source_ids(tokenizer: Tokenizer, source: str | Sequence[int]) -> tuple[list[int], str]:
+    """The ids of a source without its end, and its text."""
+    if isinstance(source, str):
+        text = tidy(source)
+        return tokenizer.encode(text), text
+    ids = list(source[:-1] if source and source[-1] == EOS else source)
+    return ids, tidy(tokenizer.decode(ids))
+
+
+def target_ids(tokenizer: Tokenizer, target: str | Sequence[int]) -> list[int]:
+    """The ids to be scored: those given, or those of a text and its end."""
+    return [*tokenizer.encode(tidy(target)), EOS] if isinstance(target, str) else list(target)
+
+
+def check_names(unit: object, replace: object) -> None:
+    known: Mapping[str, tuple[object, tuple[str, ...]]] = {
+        "unit": (unit, get_args(UnitName)),
+        "replace": (replace, get_args(Replace)),
+    }
+    for name, (value, names) in known.items():
+        if value not in names:
+            raise ConfigError(
+                f"{name}={value!r} is unknown", hint=nearest(str(value), names), code="bad_parameter"
+            )

@@ -1,0 +1,231 @@
+"""The manifest of a trace: everything but its tensors, as JSON of the schema `trace/1`."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from math import fsum, isfinite
+from typing import Any
+from urllib.parse import quote
+
+from jumok.config import LuongConfig, ModelConfig, TransformerConfig
+from jumok.decoding.translator import Translator
+from jumok.explain.capture import STAGES, Captured, Step
+from jumok.explain.fingerprint import fingerprint
+from jumok.explain.subject import Subject
+from jumok.explain.tokens import label, side_of
+from jumok.models.interface import Kind
+from jumok.text.tokenizer import Tokenizer, Tokenizers
+
+SCHEMA = "trace/1"
+SIDES: dict[Kind, tuple[str, str]] = {
+    "enc_self": ("source", "source"),
+    "dec_self": ("target", "target_in"),
+    "cross": ("target", "source"),
+}
+"""Which tokens the queries and the keys of each kind are."""
+
+
+def build_manifest(
+    model: Mapping[str, Any],
+    tokenizers: Tokenizers,
+    subject: Subject,
+    captured: Captured,
+    interventions: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The manifest of one captured sentence; `model` is its `model_block`."""
+    sides = sides_of(model, tokenizers, subject)
+    settings = dict(subject.settings or {})
+    trace = trace_id(model, captured, settings, interventions)
+    href = f"/v1/traces/{trace}"
+    name = quote(model["name"], safe="")
+    manifest = {
+        "schema": SCHEMA,
+        "id": trace,
+        "model": model,
+        **sides,
+        "decode": {**settings, **result_block(captured, subject)},
+        "steps": [step_block(t, step, tokenizers.target) for t, step in enumerate(captured.steps)],
+        "attention": {
+            kind: attention_block(kind, captured, sides) for kind in SIDES if kind in captured.weights
+        },
+        "rnn": rnn_block(model, captured),
+        "beam": {"href": f"{href}/beam"} if settings["method"] == "beam" else None,
+        "influence": {"href": f"{href}/influence"},
+        "positions": {"href": f"/v1/models/{name}/positions?n=64"} if model["positions"] else None,
+        "interventions": list(interventions),
+        "warnings": list(subject.warnings),
+    }
+    return finite(manifest)  # type: ignore[no-any-return]
+
+
+def trace_id(
+    model: Mapping[str, Any],
+    captured: Captured,
+    settings: Mapping[str, Any],
+    interventions: Sequence[Mapping[str, Any]],
+) -> str:
+    """A name for the numbers: traces with equal ids, on one kind of device, are equal."""
+    decided_by = [
+        model["fingerprint"],
+        model["dtype"],
+        captured.source,
+        captured.target,
+        settings,
+        list(interventions),
+    ]
+    plain = json.dumps(decided_by, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+
+def sides_of(model: Mapping[str, Any], tokenizers: Tokenizers, subject: Subject) -> dict[str, Any]:
+    """The source, the target, and the target as the decoder reads it: a start, then all but the last."""
+    language, ids = model["tgt_lang"], subject.target_ids
+    fed = ids if subject.ended else ids[:-1]
+    return {
+        "source": side_of(tokenizers.source, subject.source_ids, subject.source, model["src_lang"], end=True),
+        "target": {
+            "origin": subject.origin,
+            **side_of(tokenizers.target, ids, subject.target, language, end=subject.ended),
+        },
+        "target_in": side_of(
+            tokenizers.target, fed, tokenizers.target.decode(fed), language, end=False, start=True
+        ),
+    }
+
+
+def result_block(captured: Captured, subject: Subject) -> dict[str, Any]:
+    """How probable the target is to the model, and how the search for it went."""
+    score = fsum(step.logprob for step in captured.steps)
+    each = score / max(len(captured.steps), 1)
+    return {"score": score, "score_per_token": each, "finished": subject.ended, "ms": subject.ms}
+
+
+def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
+    """What the manifest says about a model. `name` is what links call it."""
+    config, info = translator.config.model, translator.info
+    parameter = next(translator.model.parameters())
+    return {
+        "name": name or str(info["name"]),
+        "arch": config.arch,
+        "fingerprint": str(info.get("fingerprint") or weights_fingerprint(translator)),
+        "src_lang": info["source_language"],
+        "tgt_lang": info["target_language"],
+        "dtype": str(parameter.dtype).removeprefix("torch."),
+        "device": str(parameter.device),
+        "d_model": config.width,
+        "max_length": translator.config.data.max_length,
+        **_parts(config),
+    }
+
+
+def _parts(config: ModelConfig) -> dict[str, Any]:
+    """Layers, heads, positions and score of an architecture."""
+    if isinstance(config, TransformerConfig):
+        each = {"heads": config.heads, "d_head": config.width // config.heads}
+        return {
+            "positions": config.positions,
+            "score": "scaled_dot",
+            "layers": {"encoder": config.encoder_layers, "decoder": config.decoder_layers},
+            "kinds": {
+                "enc_self": {"layers": config.encoder_layers, **each},
+                "dec_self": {"layers": config.decoder_layers, **each},
+                "cross": {"layers": config.decoder_layers, **each},
+            },
+        }
+    luong = isinstance(config, LuongConfig)
+    recurrent = {
+        "cell": config.cell,
+        "bidirectional": config.bidirectional,
+        "input_feeding": isinstance(config, LuongConfig) and config.input_feeding,
+    }
+    return {
+        "positions": None,
+        "score": config.score if isinstance(config, LuongConfig) else None,
+        "layers": {"encoder": config.layers, "decoder": config.layers},
+        "kinds": {"cross": {"layers": 1, "heads": 1, "d_head": config.width}} if luong else {},
+        "recurrent": recurrent,
+    }
+
+
+def weights_fingerprint(translator: Translator) -> str:
+    """SHA-256 of a model's numbers, for one that never was in a folder."""
+    found = hashlib.sha256()
+    for parameter in translator.model.parameters():
+        found.update(parameter.detach().float().cpu().numpy().tobytes())
+    return found.hexdigest()
+
+
+def step_block(t: int, step: Step, tokenizer: Tokenizer) -> dict[str, Any]:
+    """One step: the token written, its log-probability (nats), the entropy (bits), the best candidates."""
+    ids = [step.id, *(id for id, _ in step.top)]
+    text, *texts = [label(piece) for piece in tokenizer.pieces(ids)]
+    best = [
+        {"id": id, "text": shown, "logprob": logprob}
+        for shown, (id, logprob) in zip(texts, step.top, strict=True)
+    ]
+    return {
+        "t": t,
+        "id": step.id,
+        "text": text,
+        "logprob": step.logprob,
+        "entropy": step.entropy,
+        "top": best,
+    }
+
+
+def attention_block(kind: Kind, captured: Captured, sides: Mapping[str, Any]) -> dict[str, Any]:
+    """One kind of attention: its axes, its stages, where its tensors are, and what its heads do."""
+    q, k = SIDES[kind]
+    special = [token["span"] is None for token in sides[k]["tokens"]]
+    weights, causal = captured.weights[kind], kind == "dec_self"
+    return {
+        "q": q,
+        "k": k,
+        "causal": causal,
+        "shape": list(weights.shape),
+        "stages": list(STAGES),
+        "atlas": {"tensor": f"{kind}.atlas"},
+        "fingerprint": fingerprint(weights, special, causal=causal, same=kind != "cross"),
+    }
+
+
+def rnn_block(model: Mapping[str, Any], captured: Captured) -> dict[str, Any] | None:
+    """The shapes of a recurrent model's states; None for one that has none."""
+    if not captured.states:
+        return None
+    shapes = {part: list(captured.states[part].shape) for part in ("encoder", "decoder", "bridge")}
+    return {**shapes, "layers": model["layers"]["decoder"], **model["recurrent"]}
+
+
+def finite(value: Any) -> Any:
+    """Plain values without numbers that JSON cannot write.
+
+    Such a number becomes null, and a sibling of its key with `_nonfinite` after it says which it was: nan,
+    inf or -inf (for a list, the first one in it).
+    """
+    if isinstance(value, dict):
+        clean: dict[str, Any] = {}
+        for key, inner in value.items():
+            clean[key] = finite(inner)
+            if (word := _nonfinite(inner)) is not None:
+                clean[f"{key}_nonfinite"] = word
+        return clean
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _nonfinite(value: Any) -> str | None:
+    """The first number in a value or a list that is not finite, in letters."""
+    if isinstance(value, float):
+        return None if isfinite(value) else str(value)
+    if isinstance(value, list | tuple):
+        return next((word for inner in value if (word := _nonfinite(inner)) is not None), None)
+    return None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of manifests."""
+    text = files("jumok.explain").joinpath("schemas/trace-1.json").read_text(encoding="utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]

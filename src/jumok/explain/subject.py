@@ -1,0 +1,152 @@
+"""What a trace is of: a text as the model reads it, and the target that it writes or is given."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Literal
+
+from jumok.config import TransformerConfig
+from jumok.decoding.request import Request, make_request
+from jumok.decoding.results import Translation
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, DataError, LimitError
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import EOS
+
+LONGEST = 1024  # pieces of a given target: attention keeps layers x heads x length² numbers
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Two texts, tidied, with their ids (no special ones), and how the second came about."""
+
+    source: str
+    source_ids: tuple[int, ...]
+    warnings: tuple[Mapping[str, str], ...] = ()
+    target: str = ""
+    target_ids: tuple[int, ...] = ()
+    ended: bool = True
+    """The target goes on to its end; False where the length limit cut it."""
+    origin: Literal["decoded", "given"] = "given"
+    settings: Mapping[str, Any] | None = None
+    """Of the search, as far as they decide its answer."""
+    ms: float | None = None
+    """What the search took."""
+
+
+def subjects_of(
+    translator: Translator,
+    texts: Sequence[str],
+    *,
+    targets: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    translations: Sequence[Translation] | None = None,
+) -> list[Subject]:
+    """A subject for each text, with its target or translation if one is given, else with a new translation.
+
+    A text of more pieces than the model takes is cut, with a warning.
+    """
+    request = make_request(translator.config.decoding, options or {})
+    subjects = [read_source(translator, text) for text in texts]
+    if targets is not None:
+        _check_count("targets", targets, texts)
+        return [with_target(translator, one, text) for one, text in zip(subjects, targets, strict=True)]
+    if translations is not None:
+        _check_count("translations", translations, texts)
+    prefixes = request.prefixes(len(texts))
+    known = dict(enumerate(translations or ()))
+    # What was too long was translated in parts: its beginning is translated again, alone.
+    missing = [i for i, one in enumerate(subjects) if i not in known or one.warnings]
+    ms = None
+    if missing:
+        began = perf_counter()
+        long = "error" if request.long == "error" else "cut"
+        own = {**(options or {}), "long": long, "prefix": [prefixes[i] for i in missing]}
+        known |= zip(missing, translator.translate([texts[i] for i in missing], **own), strict=True)
+        ms = 1000 * (perf_counter() - began) / len(missing)
+    return [
+        with_translation(one, known[i], search_settings(request, prefixes[i]), ms if i in missing else None)
+        for i, one in enumerate(subjects)
+    ]
+
+
+def read_source(translator: Translator, text: str) -> Subject:
+    """A text as the model reads it."""
+    source = tidy(text)
+    if not source:
+        raise ConfigError("the text is empty", hint="give a sentence to look at", code="empty_text")
+    tokenizer = translator.tokenizers.source
+    ids = tokenizer.encode(source)
+    most = translator.config.data.max_length
+    if len(ids) <= most:
+        return Subject(source, tuple(ids))
+    message = f"source cut from {len(ids)} to {most} tokens"
+    cut = ids[:most]
+    return Subject(tokenizer.decode(cut), tuple(cut), ({"code": "source_truncated", "message": message},))
+
+
+def with_target(translator: Translator, subject: Subject, text: str) -> Subject:
+    """The subject with a target that is given."""
+    target = tidy(text)
+    ids = translator.tokenizers.target.encode(target)
+    most = LONGEST
+    match translator.config.model:
+        case TransformerConfig(positions="learned", max_positions=rows):
+            most = min(LONGEST, rows - 1)
+    if len(ids) > most:
+        raise LimitError(
+            f"the target has {len(ids):,} pieces, more than {most:,}",
+            hint="give a shorter one",
+            code="too_long",
+        )
+    return replace(subject, target=target, target_ids=tuple(ids), settings={"method": "given"})
+
+
+def with_translation(
+    subject: Subject, translation: Translation, settings: Mapping[str, Any], ms: float | None
+) -> Subject:
+    """The subject with what a search found."""
+    ids = [token.id for token in translation.tokens]
+    warnings = subject.warnings
+    if not translation.finished:
+        message = f"the answer was stopped after {len(ids)} tokens, before its end"
+        warnings = (*warnings, {"code": "target_unfinished", "message": message})
+    return replace(
+        subject,
+        warnings=warnings,
+        target=translation.text,
+        target_ids=tuple(id for id in ids if id != EOS),
+        ended=translation.finished,
+        origin="decoded",
+        settings=settings,
+        ms=ms,
+    )
+
+
+def _check_count(name: str, given: Sequence[object], texts: Sequence[str]) -> None:
+    if len(given) != len(texts):
+        raise DataError(
+            f"there are {len(texts)} texts and {len(given)} {name}",
+            hint=f"give one of the {name} for each text",
+            code="unequal_lines",
+        )
+
+
+def search_settings(request: Request, prefix: str) -> dict[str, Any]:
+    """The settings of a search, as far as they decide its answer."""
+    config = request.decoding
+    method = "sample" if config.sample else "greedy" if config.beam == 1 else "beam"
+    drawn = ("temperature", "top_k", "top_p", "seed")
+    return {
+        "method": method,
+        "beam": 1 if config.sample else config.beam,
+        "n_best": config.n_best,
+        "length_penalty": config.length_penalty,
+        "max_len": config.max_len,
+        "min_len": config.min_len,
+        "no_repeat_ngram": config.no_repeat_ngram,
+        **{name: getattr(config, name) if config.sample else None for name in drawn},
+        "prefix": prefix,
+        "ban": list(request.ban),
+        "require": list(request.require),
+    }

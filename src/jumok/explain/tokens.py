@@ -1,0 +1,170 @@
+"""One side of a translation for people: its pieces with their places in the text, and its words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from unicodedata import bidirectional, category, name
+
+from jumok.explain.heatmap import cells
+from jumok.text.normalize import nfc
+from jumok.text.tokenizer import BOS, BYTES, EOS, PAD, SPECIALS, UNK, Tokenizer
+
+BYTE_OF = {piece: byte for byte, piece in enumerate(BYTES)}
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
+SPACE = "␣"
+
+TokenType = Literal["special", "unk", "pad", "byte", "normal"]
+
+
+def side_of(
+    tokenizer: Tokenizer, ids: Sequence[int], text: str, lang: str, *, end: bool, start: bool = False
+) -> dict[str, Any]:
+    """The `source` or `target` object of a trace: text, language, direction, tokens and words.
+
+    `ids` are those of `text`, which is tidied; where they spell another text, that one takes its place. Each
+    token has the half-open range of code points it covers. Ranges tile the text; the bytes of one character
+    share its range and a group; special tokens, among them the `start` and the `end`, have none.
+    """
+    whole = [*([BOS] if start else []), *ids, *([EOS] if end else [])]
+    pieces = tokenizer.pieces(whole)
+    parts = list(spell(whole, pieces))
+    written = "".join(part.text for part in parts)
+    if written not in (text, " " + text):
+        text = tokenizer.decode(whole)
+    places = _places(parts, first=len(text) - len(written))  # -1: the first word's added space is not there
+    groups = word_groups(pieces)
+    word_of = {i: word for word, group in enumerate(groups) for i in group}
+    tokens = [
+        {
+            "i": i,
+            "id": id,
+            "text": label(piece),
+            "piece": piece,
+            "type": type_of(id, piece),
+            "span": None,
+            "word": word_of[i],
+        }
+        | places.get(i, {})
+        for i, (id, piece) in enumerate(zip(whole, pieces, strict=True))
+    ]
+    words = [
+        {"i": word, "text": text_of([pieces[i] for i in group]) or SPACE, "tokens": group}
+        | ({"type": "special"} if whole[group[0]] < len(SPECIALS) else {})
+        for word, group in enumerate(groups)
+    ]
+    return {"text": text, "lang": lang, "dir": direction(text), "tokens": tokens, "words": words}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tokens that write one stretch of text together: a piece, or the bytes of a character."""
+
+    tokens: tuple[int, ...]
+    text: str
+    data: bytes = b""  # of byte pieces
+
+
+def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[Part]:
+    """What each token writes, as decoding does it: a run of bytes that is no text becomes U+FFFDs."""
+    run: list[int] = []
+    for i, piece in enumerate(pieces):
+        if piece in BYTE_OF:
+            run.append(i)
+        elif ids[i] >= len(SPECIALS):
+            yield from _characters(run, pieces)
+            run = []
+            yield Part((i,), piece)
+    yield from _characters(run, pieces)
+
+
+def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[Part]:
+    data = bytes(BYTE_OF[pieces[i]] for i in run)
+    try:
+        characters = data.decode()
+    except UnicodeDecodeError:
+        yield from (Part((i,), "\ufffd", data[n : n + 1]) for n, i in enumerate(run))
+        return
+    at = 0
+    for character in characters:
+        spelt = character.encode()
+        yield Part(tuple(run[at : at + len(spelt)]), character, spelt)
+        at += len(spelt)
+
+
+def _places(parts: Sequence[Part], first: int) -> dict[int, dict[str, Any]]:
+    """The span of each token that has one; for a byte also its value, its group and the group's text."""
+    places: dict[int, dict[str, Any]] = {}
+    at, groups = first, 0
+    for part in parts:
+        span = [max(at, 0), at + len(part.text)]
+        at += len(part.text)
+        for token, byte in zip(part.tokens, part.data or (None,), strict=True):
+            places[token] = {"span": span}
+            if byte is not None:
+                shown = f"{byte:02X}" if part.text == "\ufffd" and len(part.data) == 1 else label(part.text)
+                places[token] |= {"byte": byte, "group": groups, "text": shown}
+        groups += bool(part.data)
+    return places
+
+
+def type_of(id: int, piece: str) -> TokenType:
+    """What sort of token it is."""
+    if id < len(SPECIALS):
+        return "unk" if id == UNK else "pad" if id == PAD else "special"
+    return "byte" if piece in BYTE_OF else "normal"
+
+
+def direction(text: str) -> Literal["ltr", "rtl"]:
+    """Which way a text runs: as its first character that has a direction of its own."""
+    strong = (bidirectional(char) for char in text)
+    return "rtl" if next((d for d in strong if d in ("L", "R", "AL")), "L") in ("R", "AL") else "ltr"
+
+
+def label(piece: str) -> str:
+    """What to show for a piece: no leading space, `␣` for a space alone, two hex digits for a byte."""
+    if piece in BYTE_OF:
+        return f"{BYTE_OF[piece]:02X}"
+    text = "".join("\ufffd" if category(char) == "Cc" else char for char in nfc(piece).strip())
+    if not text:
+        return SPACE
+    return text if cells(text) else f"◌{text}"
+
+
+def text_of(pieces: Sequence[str]) -> str:
+    """The text of pieces side by side, without spaces around it; bytes become the characters they spell."""
+    data = b"".join(bytes([BYTE_OF[p]]) if p in BYTE_OF else p.encode() for p in pieces)
+    return data.decode(errors="replace").strip()
+
+
+def word_groups(pieces: Sequence[str]) -> list[list[int]]:
+    """Indices of the pieces of each word; every piece is in exactly one.
+
+    A word begins at a space, which belongs to it, and wherever letters and digits meet anything else. Signs,
+    and pieces of scripts that write no spaces, stand alone.
+    """
+    groups: list[list[int]] = []
+    for i, piece in enumerate(pieces):
+        if i and not starts_word(pieces[i - 1], piece):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return groups
+
+
+def starts_word(before: str, piece: str) -> bool:
+    """Whether a word begins at `piece`, which follows the piece `before`."""
+    if before in SPECIALS or piece in SPECIALS:
+        return True
+    if piece in BYTE_OF and 0x80 <= BYTE_OF[piece] < 0xC0:
+        return False  # inside a character
+    if piece[0].isspace():
+        return True
+    if before.isspace() or category(piece[0]).startswith("M"):
+        return False
+    left, right = (side in BYTE_OF or joins(char) for side, char in ((before, before[-1]), (piece, piece[0])))
+    return not (left and right)
+
+
+def joins(char: str) -> bool:
+    """Letters, marks and digits of scripts that separate words by spaces."""
+    return category(char)[0] in "LMN" and not name(char, "").startswith(UNSPACED)

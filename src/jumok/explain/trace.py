@@ -1,0 +1,255 @@
+"""A trace: one translation of one sentence, with an answer to every question about how it came about.
+
+trace = f(model, source, target, decode settings, interventions), a pure function: the finished target goes
+through the model once, all steps together, and what a view needs beyond that is computed when it asks.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from jumok.decoding.results import Translation
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, DataError, RunError
+from jumok.explain.attention import Attention, Attentions, HeadStages
+from jumok.explain.capture import STAGES, Array, Captured, capture
+from jumok.explain.forced import explained
+from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
+from jumok.explain.subject import Subject, subjects_of
+from jumok.explain.tensors import (
+    FileStore,
+    LiveStore,
+    Need,
+    Store,
+    bad_trace,
+    check_need,
+    pack,
+    parse_need,
+    read_tensor,
+    to_save,
+    unpack,
+)
+from jumok.models.interface import Kind
+
+LARGEST = 2 << 30  # bytes of a file
+
+
+class Trace:
+    """One translation and everything the model computed for it. Layers and heads count from 0."""
+
+    def __init__(self, manifest: Callable[[], dict[str, Any]], store: Store) -> None:
+        self._make, self._store = manifest, store
+
+    def __repr__(self) -> str:
+        about = self.manifest
+        return f"Trace({about['id']}, {about['source']['text']!r} -> {about['target']['text']!r})"
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Everything but the tensors, as JSON of the schema `trace/1`."""
+        return self._make()
+
+    @property
+    def id(self) -> str:
+        """The same for the same inputs, on any machine."""
+        return str(self.manifest["id"])
+
+    @property
+    def source_ids(self) -> list[int]:
+        """The pieces that were read, without the end."""
+        return [token["id"] for token in self.manifest["source"]["tokens"]][:-1]
+
+    @property
+    def target_ids(self) -> list[int]:
+        """Everything that was written, with the end if it came to one."""
+        return [token["id"] for token in self.manifest["target"]["tokens"]]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that its numbers take now; it grows with the stages that are asked for."""
+        return self._store.nbytes
+
+    @cached_property
+    def attention(self) -> Attentions:
+        """The weights of all layers and heads, by kind."""
+        return Attentions(**{kind: self._attention(kind) for kind in self.manifest["attention"]})
+
+    def _attention(self, kind: Kind) -> Attention:
+        about = self.manifest["attention"][kind]
+        queries, keys = (
+            tuple(token["piece"] for token in self.manifest[about[side]]["tokens"]) for side in ("q", "k")
+        )
+        return Attention(
+            kind, keys, queries, self._store.weights(kind), find=partial(self._head_stages, kind)
+        )
+
+    def _head_stages(self, kind: Kind, layer: int, head: int) -> HeadStages:
+        return HeadStages(**{part: self.tensor(f"{kind}.{part}", layer, head) for part in STAGES})
+
+    def tensor(self, name: str, layer: int | None = None, head: int | None = None) -> Array:
+        """One tensor by name, such as `cross.scaled`: whole, of a layer, or of one head. Read-only."""
+        plain = parse_need(name)
+        need = Need(plain.group, plain.part, layer, head) if plain.layer is None else plain
+        return read_tensor(self._store, self.manifest, check_need(need, self.manifest))
+
+    def tensors(self, needs: Sequence[str]) -> bytes:
+        """The tensors named, such as `cross.weights:2.3`, in the safetensors layout; each under its need."""
+        if not needs:
+            raise ConfigError("no tensor was asked for", hint="name one or more", code="bad_parameter")
+        return pack({need: self.tensor(need) for need in needs})
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        kinds: Collection[Kind] | None = None,
+        heads: Sequence[tuple[int, int]] | None = None,
+    ) -> Path:
+        """Write the trace to one file, which `open_trace` reads without the model.
+
+        Weights and every stage of all heads are kept; `kinds` keeps only those kinds, `heads` only the stages
+        of those (layer, head) pairs.
+        """
+        kept = {k: v for k, v in self.manifest["attention"].items() if kinds is None or k in kinds}
+        manifest = {**self.manifest, "attention": kept}
+        if heads is None and isinstance(self._store, LiveStore):
+            self._store.record([(kind, n) for kind in kept for n in range(kept[kind]["shape"][0])])
+        arrays = dict(to_save(self._store, manifest, heads))
+        text = json.dumps(manifest, ensure_ascii=False, allow_nan=False)
+        path = Path(path)
+        unfinished = path.with_name(f"{path.name}.part")
+        try:
+            unfinished.write_bytes(pack(arrays, {"manifest": text}))
+            unfinished.replace(path)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise RunError(f"cannot write the trace: {error.strerror}", where=str(path)) from None
+        return path
+
+
+def open_trace(path: str | Path) -> Trace:
+    """The trace in a file that `Trace.save` wrote. Nothing in the file is executed."""
+    path = Path(path)
+    try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise DataError(f"the file has {size:,} bytes, more than {LARGEST:,}", where=str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read the trace: {error.strerror}", where=str(path)) from None
+    metadata, arrays = unpack(data, str(path))
+    try:
+        manifest = json.loads(metadata["manifest"], parse_constant=_refuse)
+        _check(manifest, arrays)
+        trace = Trace(lambda: manifest, FileStore(arrays))
+        assert trace.attention is not None  # its labels are there
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise bad_trace(f"{type(error).__name__}: {str(error)[:200]}", str(path)) from None
+    return trace
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _check(manifest: Any, arrays: Mapping[str, Array]) -> None:
+    """A manifest of this schema, with the tensors it speaks of."""
+    if manifest["schema"] != SCHEMA:
+        raise ValueError(f"the schema is {manifest['schema']!r}, not {SCHEMA!r}")
+    for kind, about in manifest["attention"].items():
+        lengths = [len(manifest[about[side]]["tokens"]) for side in ("q", "k")]
+        shape = [*about["shape"][:2], *lengths]
+        if kind not in SIDES or list(arrays[f"{kind}.weights"].shape) != shape or shape != about["shape"]:
+            raise ValueError(f"the weights of {kind!r} do not fit its tokens")
+    for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
+        if list(arrays[f"rnn.{part}"].shape) != manifest["rnn"][part]:
+            raise ValueError(f"the states rnn.{part} have another shape")
+
+
+def make_trace(
+    translator: Translator,
+    text: str,
+    *,
+    target: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    ops: Sequence[Any] = (),
+    translation: Translation | None = None,
+    name: str = "",
+) -> Trace:
+    """The trace of a text and its translation: the one given, or `target`, or what the model makes of it.
+
+    `options` are those of `translate`, `ops` the interventions of a what-if, `name` is what links call the
+    model. A text that is too long for the model is cut, with a warning.
+    """
+    interventions: Sequence[Mapping[str, Any]] = ()
+    if ops:
+        from jumok.explain.what_if import compile_ops, ops_to_json  # it makes traces itself
+
+        edits, options, text = compile_ops(ops, translator, text, options or {})
+        interventions, translator = ops_to_json(ops), translator.edited(edits)
+    (trace,) = make_traces(
+        translator,
+        [text],
+        targets=None if target is None else [target],
+        translations=None if translation is None else [translation],
+        options=options,
+        name=name,
+        interventions=interventions,
+    )
+    return trace
+
+
+def make_traces(
+    translator: Translator,
+    texts: Sequence[str],
+    *,
+    targets: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    translations: Sequence[Translation] | None = None,
+    name: str = "",
+    interventions: Sequence[Mapping[str, Any]] = (),
+) -> list[Trace]:
+    """The traces of several texts, as `make_trace` of each, captured in batches.
+
+    Manifests are made when they are first read, so asking for attention costs one pass and no more.
+    """
+    subjects = subjects_of(translator, texts, targets=targets, options=options, translations=translations)
+    about = model_block(translator, name)
+    traces = []
+    for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
+        manifest = partial(build_manifest, about, translator.tokenizers, subject, captured, interventions)
+        traces.append(Trace(manifest, LiveStore(translator.model, captured)))
+    return traces
+
+
+def _captured(translator: Translator, subjects: Sequence[Subject]) -> list[Captured]:
+    """What the model computed for each subject, in batches of similar length."""
+
+    def length(i: int) -> int:
+        return max(len(subjects[i].source_ids), len(subjects[i].target_ids)) + 1
+
+    found: dict[int, Captured] = {}
+    for batch in by_length(range(len(subjects)), translator.config.decoding.batch_tokens, length):
+        some = [subjects[i] for i in batch]
+        with explained():
+            numbers = capture(
+                translator.model,
+                [one.source_ids for one in some],
+                [one.target_ids for one in some],
+                ended=[one.ended for one in some],
+            )
+        found |= zip(batch, numbers, strict=True)
+    return [found[i] for i in range(len(subjects))]
+
+
+def by_length(items: Iterable[int], budget: int, length: Callable[[int], int]) -> Iterator[list[int]]:
+    """Items of similar length, longest first; rows times the longest stay within the budget."""
+    batch: list[int] = []
+    for item in sorted(items, key=length, reverse=True):
+        if batch and (len(batch) + 1) * length(batch[0]) > budget:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch

@@ -1,0 +1,100 @@
+"""The shapes of what `/v1/runs` and `/v1/evals` answer."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from jumok.server.schema import Told
+
+Status = Literal["running", "completed", "stopped", "failed", "unknown"]
+
+
+class BestOut(Told):
+    metric: str
+    value: float
+    step: int
+
+
+class RunOut(Told):
+    name: str = Field(description="As addresses use it: demo~rnn for the run in demo/rnn.")
+    title: str = Field(description="As people read it: demo/rnn.")
+    status: Status = Field(description="unknown: there is no end, and no sign of life.")
+    reason: str | None = Field(description="Why it ended.")
+    arch: str | None
+    step: int | None
+    max_steps: int | None
+    best: BestOut | None
+    updated: str | None = Field(description="When it last wrote something.")
+
+
+class RunsOut(Told):
+    runs: list[RunOut]
+
+
+class NoticeOut(Told):
+    step: int | None
+    level: str | None
+    code: str | None
+    message: str | None
+
+
+class SampleOut(Told):
+    src: str
+    ref: str
+    hyp: str
+    score: float | None
+
+
+class SamplesOut(Told):
+    step: int
+    samples: list[SampleOut]
+
+
+class RunDetails(RunOut):
+    config: dict[str, Any]
+    series: list[str] = Field(description="Names for /series.")
+    notices: list[NoticeOut]
+    samples: list[SamplesOut]
+    probes: list[int] = Field(description="Steps for /probes.")
+    offset: int = Field(description="Where this ends in the file: /events?after= goes on from there.")
+
+
+class CurveOut(Told):
+    step: list[int]
+    elapsed_s: list[float | None]
+    value: list[float]
+
+
+class SeriesOut(Told):
+    series: dict[str, CurveOut]
+
+
+class ProbeSentence(Told):
+    source: list[str]
+    target: list[str]
+    text: str
+    shape: list[int] = Field(description="Layers, heads, target tokens, source tokens.")
+    atlas: str = Field(description="Base64 of bytes in this shape: round(255 · sqrt(weight)).")
+
+
+class ProbeOut(Told):
+    step: int
+    sentences: list[ProbeSentence]
+
+
+class ScoreSummary(Told):
+    value: float | None
+    ci95: list[float | None] | None
+
+
+class EvalOut(Told):
+    id: str
+    run: str
+    model: str
+    data: str
+    n: int
+    metrics: dict[str, ScoreSummary]
+
+
+class EvalsOut(Told):
+    evals: list[EvalOut]

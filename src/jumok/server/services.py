@@ -1,0 +1,200 @@
+"""What handlers share: models and their workers, metrics, limits, and what is open right now."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+
+from fastapi import Depends, Request
+
+from jumok.decoding.translator import Translator
+from jumok.server.analysis import Analyst, Flag
+from jumok.server.keys import Keys
+from jumok.server.limits import Limits
+from jumok.server.metrics import Metrics
+from jumok.server.problems import Problem, busy, too_late, unknown_model
+from jumok.server.settings import About, ServerSettings
+from jumok.server.worker import Worker
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Served:
+    """One model as clients know it."""
+
+    name: str
+    translator: Translator
+    worker: Worker
+    about: About
+
+    @property
+    def fingerprint(self) -> str:
+        return str(self.translator.info.get("fingerprint", ""))
+
+    @property
+    def source(self) -> str:
+        """Code of the language it reads; `und` where its folder does not say."""
+        return self.translator.config.data.source_language or "und"
+
+    @property
+    def target(self) -> str:
+        """Code of the language it writes; `und` where its folder does not say."""
+        return self.translator.config.data.target_language or "und"
+
+
+class Slots:
+    """A number of places, such as open streams; taking one more than there are is a 429."""
+
+    def __init__(self, places: int, what: str) -> None:
+        self.places, self.what, self.taken = places, what, 0
+
+    @contextmanager
+    def take(self) -> Iterator[None]:
+        """One place while the block lasts."""
+        if self.taken >= self.places:
+            raise busy(f"all {self.places} {self.what} are taken")
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1
+
+
+class Turns:
+    """One heavy analysis at a time for each client; a second one is a 429."""
+
+    def __init__(self) -> None:
+        self._busy: set[str] = set()
+
+    @contextmanager
+    def take(self, request: Request) -> Iterator[None]:
+        """The client's turn while the block lasts."""
+        client = request.client.host if request.client else ""
+        if client in self._busy:
+            raise busy("an analysis of yours is still running")
+        self._busy.add(client)
+        try:
+            yield
+        finally:
+            self._busy.discard(client)
+
+
+@dataclass
+class Services:
+    """Everything a handler may use. Handlers get it as `Here`; it lives on `app.state.services`."""
+
+    settings: ServerSettings
+    models: Mapping[str, Served]
+    metrics: Metrics
+    keys: Keys
+    analyst: Analyst
+    """Runs traces, what-if, influence, sweeps, comparisons."""
+    scorer: Analyst
+    """Runs what is short, such as scoring, beside them."""
+    streams: Slots
+    turns: Turns = field(default_factory=Turns)
+    traces: Any = None
+    """The cache of traces; whoever serves them puts it here."""
+    draining: bool = False
+    """The server is stopping: new requests are refused."""
+    running: int = 0
+    """Requests that are being answered."""
+    tested: set[str] = field(default_factory=set)
+    """Models that have passed their self-test."""
+
+    @property
+    def limits(self) -> Limits:
+        return self.settings.limits
+
+    def model(self, name: str | None) -> Served:
+        """The model of this name; the first one if none is named; 404 for another."""
+        if name is None and self.models:
+            return next(iter(self.models.values()))
+        if name is None or name not in self.models:
+            raise unknown_model(list(self.models))
+        return self.models[name]
+
+    async def explain(
+        self, analysis: Callable[Concatenate[Flag, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """What `analysis(flag, ...)` returns, computed in the thread for analyses."""
+        return await self.analyst.run(analysis, *args, **kwargs)
+
+    def explain_items(
+        self, analysis: Callable[Concatenate[Flag, P], Iterator[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncGenerator[T]:
+        """What `analysis(flag, ...)` yields, one by one, computed in the thread for analyses."""
+        return self.analyst.items(analysis, *args, **kwargs)
+
+    def close(self) -> None:
+        """Ends all threads."""
+        for served in self.models.values():
+            served.worker.close()
+        self.analyst.close()
+        self.scorer.close()
+
+
+def make_services(models: Mapping[str, Translator], settings: ServerSettings) -> Services:
+    """Services for these models; a worker's thread starts with its first request."""
+    metrics = Metrics()
+    served = {}
+    for name, translator in models.items():
+        about = settings.about.get(name, About())
+        worker = Worker(name, translator, settings.limits, metrics)
+        served[name] = one = Served(name, translator, worker, about)
+        arch = translator.config.model.arch
+        metrics.model_info.set(1, model=name, arch=arch, fingerprint=one.fingerprint[:16])
+        metrics.load_seconds.set(about.load_s, model=name)
+        metrics.queue_length.set(0, model=name)
+    return Services(
+        settings,
+        served,
+        metrics,
+        Keys(settings.keys),
+        Analyst(),
+        Analyst("score"),
+        Slots(settings.limits.streams, "event streams"),
+    )
+
+
+def services_of(request: Request) -> Services:
+    found: Services = request.app.state.services
+    return found
+
+
+Here = Annotated[Services, Depends(services_of)]
+"""The type of a handler's argument that wants the services."""
+
+
+def deadline_of(request: Request, limits: Limits) -> float:
+    """When the answer is due, on the monotonic clock: a while after receipt."""
+    began: float = getattr(request.state, "began", time.monotonic())
+    return began + limits.deadline_s
+
+
+async def answered(request: Request, services: Services, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` gives, unless the client goes away or the deadline passes: then it is cancelled."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(disconnected(request))
+    left = deadline_of(request, services.limits) - time.monotonic()
+    try:
+        await asyncio.wait({task, gone}, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        if gone.done():
+            raise Problem(400, "gone", "the client went away")
+        raise too_late(services.limits.deadline_s)
+    finally:
+        for one in (task, gone):
+            one.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def disconnected(request: Request) -> None:
+    """Returns when the client has gone away. The body must have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

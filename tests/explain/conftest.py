@@ -1,0 +1,93 @@
+"""Translators with random weights, small enough to ask many questions."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.config import (
+    DataConfig,
+    DecodingConfig,
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    RunConfig,
+    TextConfig,
+    TransformerConfig,
+)
+from jumok.decoding.translator import Translator
+from jumok.models.build import build_model
+from jumok.models.interface import Seq2Seq
+from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
+
+LINES = ["a man rides a horse.", "the dog sees a man!", "나는 어제 영화를 봤다.", "one two three four"] * 3
+SMALL = TransformerConfig(width=16, heads=2, feedforward=32, encoder_layers=1, decoder_layers=2)
+MODELS: dict[str, ModelConfig] = {
+    "rnn": RnnConfig(width=16),
+    "luong": LuongConfig(width=16, input_feeding=True),
+    "transformer": SMALL,
+}
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Makes translators; the same arguments give the same numbers."""
+
+    small: TransformerConfig = SMALL
+
+    def translator(
+        self,
+        model: ModelConfig | str,
+        *,
+        name: str = "tiny",
+        kind: str = "bpe",
+        network: Seq2Seq | None = None,
+        max_length: int = 24,
+        **settings: int,
+    ) -> Translator:
+        """A translator with weights large enough to have opinions, also about when to end."""
+        config = MODELS[model] if isinstance(model, str) else model
+        text = TextConfig(kind=kind, vocabulary=330)
+        tokenizer = train_tokenizer(LINES, text)
+        if network is None:
+            torch.manual_seed(1)
+            network = build_model(config, tokenizer.size, tokenizer.size, shared=True)
+            with torch.no_grad():
+                for parameter in network.parameters():
+                    parameter.mul_(2)
+                network.target_embedding.weight[EOS] *= 2
+        data = DataConfig(max_length=max_length, source_language="en", target_language="ko")
+        decoding = replace(DecodingConfig(max_len=16, beam=2), **settings)
+        config_of_run = RunConfig(model=config, text=text, data=data, decoding=decoding)
+        about = {"parameters": 7, "step": 3, "fingerprint": f"{name}-{config.arch}"}
+        return Translator(
+            Loaded(network.eval(), Tokenizers(tokenizer, tokenizer), config_of_run, Path(name), about)
+        )
+
+
+@pytest.fixture(scope="session")
+def workshop() -> Workshop:
+    return Workshop()
+
+
+@pytest.fixture(scope="session", params=MODELS)
+def translator(request: pytest.FixtureRequest, workshop: Workshop) -> Translator:
+    """One small translator for each architecture."""
+    return workshop.translator(request.param)
+
+
+@pytest.fixture(scope="session")
+def rnn(workshop: Workshop) -> Translator:
+    return workshop.translator("rnn")
+
+
+@pytest.fixture(scope="session")
+def luong(workshop: Workshop) -> Translator:
+    return workshop.translator("luong")
+
+
+@pytest.fixture(scope="session")
+def transformer(workshop: Workshop) -> Translator:
+    return workshop.translator("transformer")

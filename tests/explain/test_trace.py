@@ -1,0 +1,242 @@
+"""Traces: one pure function, every tensor on request, and a file that answers the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load, save
+from tests.explain.conftest import Workshop
+
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, DataError, LimitError, RunError
+from jumok.explain.capture import STAGES
+from jumok.explain.ops import mask_head
+from jumok.explain.tensors import names_of
+from jumok.explain.trace import Trace, make_trace, make_traces, open_trace
+
+TEXT = "a man rides 영화를 봤다."
+TEXTS = [TEXT, "나는", "the dog sees two men! one two three", TEXT]
+
+
+@pytest.fixture(scope="module")
+def transformer(workshop: Workshop) -> Translator:
+    return workshop.translator("transformer")
+
+
+@pytest.fixture(scope="module")
+def trace(transformer: Translator) -> Trace:
+    return make_trace(transformer, TEXT)
+
+
+def test_equal_inputs_have_equal_ids(transformer: Translator, trace: Trace) -> None:
+    again = make_trace(transformer, f"{TEXT} ", translation=transformer.translate(TEXT))
+    assert again.id == trace.id
+    assert again.manifest["decode"]["ms"] is None
+    others = [
+        make_trace(transformer, TEXT, options={"beam": 1}),
+        make_trace(transformer, TEXT, target=trace.manifest["target"]["text"]),
+        make_trace(transformer, TEXT, target="one"),
+        make_trace(transformer, "a man", target="one"),
+        make_trace(transformer, TEXT, ops=[mask_head("cross", 0, 0)]),
+        make_trace(transformer, TEXT, ops=[mask_head("cross", 0, 1)]),
+    ]
+    assert len({trace.id, *(one.id for one in others)}) == 7
+
+
+def test_interventions_are_in_the_numbers(transformer: Translator) -> None:
+    cut = make_trace(transformer, TEXT, target="one two", ops=[mask_head("cross", 1, 1)])
+    assert cut.manifest["interventions"] == [{"op": "mask_head", "kind": "cross", "layer": 1, "head": 1}]
+    assert not cut.tensor("cross.context", 1, 1).any()
+    assert cut.tensor("cross.context", 1, 0).any()
+
+
+def test_many_traces_are_each_their_own(translator: Translator) -> None:
+    for text, one in zip(TEXTS, make_traces(translator, TEXTS), strict=True):
+        alone = make_trace(translator, text)
+        assert one.id == alone.id
+        for name in names_of(alone.manifest):
+            np.testing.assert_allclose(one.tensor(name), alone.tensor(name), atol=1e-5)
+
+
+def test_every_tensor_has_the_shape_of_the_book(trace: Trace) -> None:
+    S, T = len(trace.source_ids) + 1, len(trace.target_ids)
+    sides = {"enc_self": (1, S, S), "dec_self": (2, T, T), "cross": (2, T, S)}
+    for kind, (L, Q, K) in sides.items():
+        shapes = {"q": (Q, 8), "k": (K, 8), "v": (K, 8), "context": (Q, 8), "out": (Q, 16)}
+        for part in STAGES:
+            one = shapes.get(part, (Q, K))
+            assert trace.tensor(f"{kind}.{part}", 0, 1).shape == one
+            assert trace.tensor(f"{kind}.{part}").shape == ((L, *one) if part == "out" else (L, 2, *one))
+        assert trace.tensor(f"{kind}.atlas").dtype == np.uint8
+        assert trace.tensor(f"{kind}.atlas").shape == (L, 2, Q, K)
+        assert trace.tensor(f"{kind}.mask", -1).dtype == np.uint8
+
+
+def test_stages_are_kept_once_they_are_asked_for(transformer: Translator) -> None:
+    trace = make_trace(transformer, TEXT)
+    before = trace.nbytes
+    first = trace.tensor("cross.q", 0, 0)
+    assert trace.nbytes > before
+    assert np.shares_memory(first, trace.tensor("cross.q", 0, 0))
+
+
+def test_luong_and_recurrent_states_have_their_own_names(workshop: Workshop) -> None:
+    trace = make_trace(workshop.translator("luong"), TEXT)
+    np.testing.assert_array_equal(trace.tensor("luong.scores"), trace.tensor("cross.scaled", 0, 0))
+    np.testing.assert_array_equal(trace.tensor("luong.attentional"), trace.tensor("cross.out", 0))
+    np.testing.assert_array_equal(trace.tensor("rnn.decoder"), trace.tensor("cross.q", 0, 0))
+    np.testing.assert_array_equal(trace.tensor("rnn.encoder"), trace.tensor("cross.k", 0, 0))
+    assert trace.tensor("rnn.bridge").shape == (1, 1, 16)
+
+
+def test_needs_travel_as_safetensors_under_their_own_names(trace: Trace) -> None:
+    needs = ["cross.atlas", "cross.weights:1.0", "enc_self.q:0", "cross.out:1.1", "dec_self.mask:0.1"]
+    found = load(trace.tensors(needs))
+    assert set(found) == set(needs)
+    np.testing.assert_array_equal(found["cross.weights:1.0"], trace.attention.cross[1, 0])  # type: ignore[index]
+    np.testing.assert_array_equal(
+        found["dec_self.mask:0.1"], np.tril(np.ones_like(found["dec_self.mask:0.1"]))
+    )
+    with pytest.raises(ConfigError, match="cross has 2 layers"):
+        trace.tensors(["cross.atlas", "cross.q:2.0"])
+    with pytest.raises(ConfigError, match="no tensor was asked for"):
+        trace.tensors([])
+
+
+def test_attention_has_labels_stages_and_words(trace: Trace) -> None:
+    cross = trace.attention.cross
+    assert cross is not None
+    assert cross.source[-1] == "</s>"
+    assert len(cross.target) == len(trace.target_ids)
+    stages = cross.stages(1, 0)
+    np.testing.assert_array_equal(stages.weights, cross[1, 0])
+    np.testing.assert_allclose(stages.q @ stages.k.T, stages.scores, atol=1e-4)
+    with pytest.raises(ConfigError, match="cross has 2 heads, and head 2"):
+        cross.stages(0, 2)
+    assert cross.mean().words().source == ("a", "man", "rides", "영화를", "봤다", ".", "</s>")
+    assert trace.attention.dec_self is not None
+    assert trace.attention.dec_self.source[0] == "<s>"
+
+
+def test_a_model_without_attention_has_a_trace(workshop: Workshop, tmp_path: Path) -> None:
+    trace = make_trace(workshop.translator("rnn"), TEXT)
+    assert trace.attention.to_dict() == {"cross": None, "enc_self": None, "dec_self": None}
+    assert open_trace(trace.save(tmp_path / "x")).tensor("rnn.bridge").shape == (1, 1, 16)
+    with pytest.raises(ConfigError, match=r"no tensor cross\.atlas"):
+        trace.tensors(["cross.atlas"])
+
+
+def test_a_saved_trace_answers_everything(translator: Translator, tmp_path: Path) -> None:
+    trace = make_trace(translator, TEXT)
+    opened = open_trace(trace.save(tmp_path / "x.trace"))
+    assert opened.manifest == trace.manifest
+    assert (opened.id, repr(opened)) == (trace.id, repr(trace))
+    for name in names_of(trace.manifest):
+        np.testing.assert_array_equal(opened.tensor(name), trace.tensor(name))
+        assert opened.tensors([name]) == trace.tensors([name])
+    assert opened.attention.to_dict() == trace.attention.to_dict()
+    again = open_trace(opened.save(tmp_path / "y.trace"))
+    assert (tmp_path / "x.trace").read_bytes() == (tmp_path / "y.trace").read_bytes()
+    assert again.nbytes > 0
+
+
+def test_a_file_may_hold_less_and_says_so(trace: Trace, tmp_path: Path) -> None:
+    opened = open_trace(trace.save(tmp_path / "x", kinds=["cross"], heads=[(1, 0)]))
+    assert opened.attention.enc_self is None
+    assert opened.attention.cross is not None
+    np.testing.assert_array_equal(opened.attention.cross.weights, trace.attention.cross.weights)  # type: ignore[union-attr]
+    np.testing.assert_array_equal(opened.attention.cross.stages(1, 0).q, trace.tensor("cross.q", 1, 0))
+    np.testing.assert_array_equal(opened.tensor("cross.out", 1), trace.tensor("cross.out", 1))
+    with pytest.raises(ConfigError, match=r"saved without cross\.q:0\.0"):
+        opened.attention.cross.stages(0, 0)
+    with pytest.raises(ConfigError, match=r"saved without enc_self\.q"):
+        opened.tensor("enc_self.q", 0, 0)
+
+
+def test_numbers_cannot_be_overwritten(trace: Trace, tmp_path: Path) -> None:
+    opened = open_trace(trace.save(tmp_path / "x"))
+    for one in (trace, opened):
+        for name in ("cross.weights", "cross.q", "cross.out"):
+            assert not one.tensor(name).flags.writeable
+            assert not one.tensor(name, 1).flags.writeable
+
+
+def forged(trace: Trace, path: Path, **changes: Any) -> Path:
+    """The trace's file with another manifest."""
+    trace.save(path)
+    manifest = json.dumps({**trace.manifest, **changes})
+    path.write_bytes(save({k: v.copy() for k, v in load(path.read_bytes()).items()}, {"manifest": manifest}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schema": "trace/9"}, "the schema is 'trace/9', not 'trace/1'"),
+        ({"attention": {"cross": {"q": "source", "k": "source", "shape": [2, 2, 1, 1]}}}, "do not fit"),
+        ({"attention": {"evil": {"q": "target", "k": "source", "shape": [1, 1, 1, 1]}}}, "evil"),
+        ({"attention": []}, "AttributeError"),
+        ({"source": None}, "TypeError"),
+        ({"rnn": {"encoder": [1, 2]}}, r"KeyError: 'rnn\.encoder'"),
+        ({"decode": float("nan")}, "NaN is no JSON"),
+    ],
+)
+def test_a_forged_manifest_is_refused(
+    trace: Trace, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        open_trace(forged(trace, tmp_path / "x", **changes))
+    assert caught.value.code == "bad_trace"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_damaged_file_is_refused_or_read(
+    trace: Trace, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = trace.save(tmp_path_factory.mktemp("trace") / "x", heads=[])
+    content = bytearray(path.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))] or content)
+    try:
+        outcome = open_trace(path).manifest["schema"]
+    except DataError as error:
+        outcome = error.message
+    assert outcome.startswith(("trace/1", "not a trace of jumok"))
+
+
+def test_a_place_that_cannot_be_written_to(trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for place, reason in (("folder", "Is a directory"), ("none/x", "No such file")):
+        with pytest.raises(RunError, match=f"cannot write the trace: {reason}"):
+            trace.save(tmp_path / place, heads=[])
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
+def test_files_that_are_no_traces(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot read the trace: No such file"):
+        open_trace(tmp_path / "none")
+    (tmp_path / "x").write_bytes(save({"a": np.zeros(1)}))
+    with pytest.raises(DataError, match="not a trace of jumok: KeyError: 'manifest'"):
+        open_trace(tmp_path / "x")
+
+
+def test_bad_questions_are_refused(transformer: Translator) -> None:
+    with pytest.raises(ConfigError, match="the text is empty"):
+        make_trace(transformer, " ")
+    with pytest.raises(TypeError, match="unknown option 'baem'; did you mean 'beam'"):
+        make_trace(transformer, TEXT, options={"baem": 1})
+    with pytest.raises(LimitError, match="the target has"):
+        make_trace(transformer, TEXT, target="ü" * 999)
+
+
+def test_a_long_text_is_cut_with_a_warning(transformer: Translator) -> None:
+    text = "one two three four the dog sees a man! " * 5
+    trace = make_trace(transformer, text)
+    assert len(trace.source_ids) == 24
+    assert trace.manifest["warnings"][0]["code"] == "source_truncated"
+    assert text.startswith(trace.manifest["source"]["text"])

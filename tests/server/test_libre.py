@@ -1,0 +1,168 @@
+"""Requests that LibreTranslate's clients send, replayed: names, shapes and errors are theirs."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from tests.decoding.conftest import TINY, untrained
+from tests.server.conftest import Running, serving
+
+from jumok.config import DataConfig
+from jumok.decoding.translator import Translator
+from jumok.server.settings import ServerSettings
+
+
+def speaking(name: str, source: str, target: str) -> Translator:
+    """A tiny model between two languages."""
+    from dataclasses import replace
+
+    loaded = untrained(TINY[name], beam=2)
+    data = DataConfig(max_length=12, source_language=source, target_language=target)
+    return Translator(replace(loaded, config=replace(loaded.config, data=data)))
+
+
+@pytest.fixture(scope="module")
+def polyglot() -> Iterator[Running]:
+    models = {
+        "ko-en": speaking("luong", "ko", "en"),
+        "en-ko": speaking("rnn", "en", "ko"),
+        "ko-en-2": speaking("transformer", "ko", "en"),
+        "en-de": speaking("luong", "en", "de"),
+    }
+    with serving(models, ServerSettings(port=0)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def libre(polyglot: Running) -> Iterator[httpx2.Client]:
+    with polyglot.client() as found:
+        yield found
+
+
+def test_one_text_as_the_javascript_client_sends_it(libre: httpx2.Client, polyglot: Running) -> None:
+    body = {"q": "a man", "source": "en", "target": "ko", "format": "text", "alternatives": 0, "api_key": ""}
+    answer = libre.post("/translate", content=json.dumps(body), headers={"Content-Type": "application/json"})
+    own = polyglot.services.models["en-ko"].translator.translate("a man").text
+    assert answer.json() == {"translatedText": own}
+
+
+def test_several_texts_and_alternatives(libre: httpx2.Client) -> None:
+    body = {"q": ["a man", "", "the dog"], "source": "en", "target": "ko", "alternatives": 3}
+    answer = libre.post("/translate", json=body).json()
+    assert [type(one) for one in answer["translatedText"]] == [str, str, str]
+    assert answer["translatedText"][1] == ""
+    assert [len(one) for one in answer["alternatives"]] == [3, 0, 3]
+    assert "detectedLanguage" not in answer
+
+
+def test_auto_says_what_it_detected(libre: httpx2.Client) -> None:
+    answer = libre.post("/translate", json={"q": "나는 어제", "source": "auto", "target": "en"}).json()
+    assert answer["detectedLanguage"] == {"confidence": 100.0, "language": "ko"}
+    both = {"q": ["나는 어제", "a man"], "source": "auto", "target": "en"}
+    answer = libre.post("/translate", json=both)
+    assert answer.status_code == 400  # nothing translates English into English
+    assert answer.json() == {"error": "target: no model for this language; GET /languages lists them"}
+
+
+def test_a_form_as_the_python_client_sends_it(libre: httpx2.Client) -> None:
+    fields = {"q": "a man & <b>", "source": "en", "target": "ko"}
+    as_form = libre.post("/translate", data=fields)
+    assert as_form.json() == libre.post("/translate", json=fields).json()
+    more = libre.post("/translate", data={**fields, "format": "text", "alternatives": "2", "api_key": "x"})
+    assert len(more.json()["alternatives"]) == 2
+
+
+def test_the_first_named_model_serves_a_pair(libre: httpx2.Client, polyglot: Running) -> None:
+    answer = libre.post("/translate", json={"q": "나는 어제", "source": "ko", "target": "en"}).json()
+    own = polyglot.services.models["ko-en"].translator.translate("나는 어제").text
+    assert answer["translatedText"] == own
+
+
+def test_languages(libre: httpx2.Client) -> None:
+    assert libre.get("/languages").json() == [
+        {"code": "ko", "name": "Korean", "targets": ["en"]},
+        {"code": "en", "name": "English", "targets": ["ko", "de"]},
+    ]
+
+
+def test_detect(libre: httpx2.Client) -> None:
+    found = libre.post("/detect", json={"q": "나는 어제 영화를 봤다."}).json()
+    assert found == [{"confidence": 100.0, "language": "ko"}, {"confidence": 0.0, "language": "en"}]
+    assert libre.post("/detect", json={"q": "the dog sees a man"}).json()[0]["language"] == "en"
+
+
+def test_health_and_settings(libre: httpx2.Client) -> None:
+    assert libre.get("/health").json() == {"status": "ok"}
+    settings = libre.get("/frontend/settings").json()
+    assert settings["charLimit"] == 5000
+    assert settings["keyRequired"] is False
+    assert settings["language"]["source"] == {"code": "ko", "name": "Korean"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({}, 400, "q: field required"),
+        ({"q": "a"}, 400, "source: field required"),
+        ({"q": "a", "source": "en"}, 400, "target: field required"),
+        ({"q": 1, "source": "en", "target": "ko"}, 400, "q"),
+        ({"q": "a", "source": "xx", "target": "ko"}, 400, "source: no model for this language"),
+        ({"q": "a", "source": "en", "target": "xx"}, 400, "target: no model for this language"),
+        ({"q": "a", "source": "en", "target": "ko", "format": "html"}, 400, "format: only text"),
+        ({"q": "a", "source": "en", "target": "ko", "alternatives": 16}, 400, "alternatives: input should be less"),
+        ({"q": "a", "source": "en", "target": "ko", "alternatives": -1}, 400, "alternatives: input should be greater"),
+        ({"q": ["a"] * 65, "source": "en", "target": "ko"}, 400, "q"),
+        ({"q": "GEHEIM" * 1000, "source": "en", "target": "ko"}, 400, "q"),
+        (["q"], 400, "the body must be an object"),
+    ],
+)
+def test_errors_are_in_its_form(libre: httpx2.Client, body: Any, status: int, error: str) -> None:
+    answer = libre.post("/translate", json=body)
+    assert answer.status_code == status
+    assert list(answer.json()) == ["error"]
+    assert answer.json()["error"].startswith(error)
+    assert "GEHEIM" not in answer.text
+
+
+def test_errors_of_the_gates_are_in_its_form_too(polyglot: Running) -> None:
+    asked = b'{"q": "a", "source": "en", "target": "ko"}'
+    for headers, status in (
+        ({"Host": "evil.test"}, 400),
+        ({"Origin": "http://evil.test"}, 403),
+        ({"Content_Type": "text/plain"}, 400),
+        ({"Content_Encoding": "gzip"}, 400),
+    ):
+        found, answer = polyglot.post_raw("/translate", asked, **headers)
+        assert (found, list(answer)) == (status, ["error"])
+    assert polyglot.post_raw("/translate", b"{")[0] == 400
+    assert polyglot.post_raw("/translate", b" " * ((1 << 20) + 1)) == (
+        413,
+        {"error": "the body has more than 1,048,576 bytes"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "error"),
+    [
+        (b"q=%ff&source=en&target=ko", "the form is not UTF-8"),
+        (b"q=\xff&source=en&target=ko", "the form is not UTF-8"),
+        (b"&".join(b"f%d=1" % n for n in range(17)), "a form has at most 16 fields"),
+        (b"", "q: field required"),
+    ],
+)
+def test_bad_forms(polyglot: Running, form: bytes, error: str) -> None:
+    kind = "application/x-www-form-urlencoded"
+    assert polyglot.post_raw("/translate", form, Content_Type=kind) == (400, {"error": error})
+
+
+def test_other_routes_take_no_forms(polyglot: Running) -> None:
+    kind = "application/x-www-form-urlencoded"
+    status, answer = polyglot.post_raw("/detect", b"q=a", Content_Type=kind)
+    assert status == 400
+    assert answer == {"error": "the content type must be application/json in UTF-8"}
+
+
+def test_the_page_lives_beside_it(libre: httpx2.Client) -> None:
+    assert libre.get("/translate").headers["content-type"].startswith("text/html")

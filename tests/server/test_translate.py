@@ -1,0 +1,117 @@
+"""`/v1/translate` and `/v1/score` over HTTP."""
+
+from typing import Any
+
+import httpx2
+import pytest
+from tests.decoding.conftest import TINY
+
+from jumok.decoding.translator import Translator
+from jumok.explain.align import parse_pharaoh
+
+
+def translate(client: httpx2.Client, **body: Any) -> Any:
+    answer = client.post("/v1/translate", json={"beam": 2, "max_len": 6, **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("model", TINY)
+def test_a_translation_is_that_of_the_library(
+    client: httpx2.Client, tiny_models: dict[str, Translator], model: str
+) -> None:
+    texts = ["a man", "", "나는 어제"]
+    answer = translate(client, model=model, texts=texts, n_best=2)
+    assert answer["model"] == model
+    assert answer["ms"] >= 0
+    expected = tiny_models[model].translate(texts, beam=2, max_len=6, n_best=2)
+    for found, own in zip(answer["results"], expected, strict=True):
+        assert found["text"] == own.text
+        assert found["finished"] == own.finished
+        assert [one["text"] for one in found["alternatives"]] == [one.text for one in own.alternatives]
+        assert [token["id"] for token in found["tokens"]] == [token.id for token in own.tokens]
+        assert found["score"] == pytest.approx(sum(token["logprob"] for token in found["tokens"]))
+
+
+def test_the_first_model_is_the_default(client: httpx2.Client) -> None:
+    assert translate(client, texts=["a"])["model"] == "rnn"
+
+
+@pytest.mark.parametrize("name", ["none", "../rnn", "rnn/", "RNN", "%2e%2e", "rnn\x00", "<b>"])
+def test_an_unknown_model_is_a_404_that_lists_the_known(client: httpx2.Client, name: str) -> None:
+    answer = client.post("/v1/translate", json={"model": name, "texts": ["a"]})
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown_model")
+    assert answer.json()["detail"] == "known: luong, rnn, transformer"
+
+
+def test_options_reach_the_search(client: httpx2.Client) -> None:
+    [plain] = translate(client, texts=["a man"])["results"]
+    first = plain["text"].split()[0]
+    [banned] = translate(client, texts=["a man"], ban=[first])["results"]
+    assert first not in banned["text"]
+    [begun] = translate(client, texts=["a man"], prefix="the dog", max_len=12)["results"]
+    assert begun["text"].startswith("the dog")
+    two = translate(client, texts=["a man", "a dog"], prefix=["one", "two"], max_len=12)["results"]
+    assert [one["text"][:3] for one in two] == ["one", "two"]
+    [drawn], [again], [other] = (
+        translate(client, texts=["a man"], sample=True, seed=seed, max_len=8)["results"] for seed in (1, 1, 2)
+    )
+    assert drawn == again
+    assert drawn != other
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({"n_best": 3, "beam": 2}, "these options cannot work together: a beam of 2 gives at most 2 answers"),
+        ({"min_len": 9, "max_len": 8}, "these options cannot work together: it is above decoding.max_len=8"),
+        ({"ban": ["GEHEIM"], "prefix": "GEHEIM"}, "these options cannot work together: take the text out"),
+        ({"prefix": "one two three four", "max_len": 4}, "these options cannot work together: set max_len to"),
+        ({"prefix": ["a", "b"]}, "prefix: give one for all texts, or one for each"),
+        ({"ban": [""]}, "ban.0: string should have at least 1 character"),
+        ({"ban": ["  "]}, "these options cannot work together: give at least one character"),
+        ({"top_p": 0}, "top_p: input should be greater than 0"),
+        ({"temperature": 1e9}, "temperature: input should be less than or equal to 100"),
+        ({"seed": -1}, "seed: input should be greater than or equal to 0"),
+    ],
+)
+def test_options_that_cannot_work_say_why_but_not_what_was_sent(
+    client: httpx2.Client, body: dict[str, Any], detail: str
+) -> None:
+    answer = client.post("/v1/translate", json={"texts": ["a man"], **body})
+    assert (answer.status_code, answer.json()["code"]) == (422, "bad_parameter"), answer.text
+    assert answer.json()["detail"].startswith(detail)
+    assert "GEHEIM" not in answer.text
+
+
+@pytest.mark.parametrize("model", TINY)
+def test_alignments_link_words(client: httpx2.Client, model: str) -> None:
+    texts = ["a man rides", "", "a man rides a horse. the dog sees a man! one two three four"]
+    results = translate(client, model=model, texts=texts, align=True)["results"]
+    if model == "rnn":
+        assert [one["align"] for one in results] == [None, None, None]
+        return
+    pairs = parse_pharaoh(results[0]["align"])
+    words = results[0]["text"].split()
+    assert all(source < 3 and target < max(len(words), 1) for source, target in pairs)
+    assert [one["align"] for one in results[1:]] == [None, None]
+    assert "align" not in translate(client, model=model, texts=["a"])["results"][0]
+
+
+def test_scores_are_those_of_the_library(client: httpx2.Client, tiny_models: dict[str, Translator]) -> None:
+    sources, targets = ["a man", "the dog"], ["x y", ""]
+    answer = client.post("/v1/score", json={"model": "luong", "sources": sources, "targets": targets}).json()
+    expected = tiny_models["luong"].score(sources, targets)
+    for found, own in zip(answer["results"], expected, strict=True):
+        assert found["score"] == pytest.approx(own.score, abs=1e-4)
+        assert [token["text"] for token in found["tokens"]] == [token.text for token in own.tokens]
+
+
+def test_scores_need_as_many_targets_and_stay_in_the_limits(client: httpx2.Client) -> None:
+    answer = client.post("/v1/score", json={"sources": ["a"], "targets": ["a", "b"]})
+    assert (answer.status_code, answer.json()["detail"]) == (422, "targets: give one target for each source")
+    answer = client.post("/v1/score", json={"sources": ["a"], "targets": ["a " * 513]})
+    assert answer.json()["detail"] == "target text 1 has 513 pieces, and 512 are allowed"
+    assert answer.json()["code"] == "too_long"
+    answer = client.post("/v1/score", json={"sources": ["a"] * 65, "targets": ["a"] * 65})
+    assert answer.json()["code"] == "too_many_texts"

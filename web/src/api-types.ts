@@ -1,0 +1,319 @@
+/** Shapes of what the server answers, written by hand; the manifest follows trace/1. */
+export type Arch = "rnn" | "luong" | "transformer";
+export type Kind = "enc_self" | "dec_self" | "cross";
+export const KINDS: readonly Kind[] = ["enc_self", "dec_self", "cross"];
+export interface KindSize {
+  readonly layers: number;
+  readonly heads: number;
+  readonly d_head: number;
+}
+export type Kinds = Partial<Record<Kind, KindSize>>;
+
+export interface Card {
+  readonly name: string;
+  readonly arch: Arch;
+  readonly source_language: string;
+  readonly target_language: string;
+  readonly parameters: number;
+  readonly fingerprint: string;
+  readonly max_length: number;
+  readonly positions: string | null;
+  readonly score?: string | null;
+  readonly d_model: number;
+  readonly kinds: Kinds;
+  readonly decoding: Readonly<Record<string, unknown>>;
+  readonly limits: Readonly<Record<string, number>>;
+  readonly run: string | null;
+  readonly examples: readonly string[];
+}
+
+export interface Token {
+  readonly i: number;
+  readonly id: number;
+  readonly text: string;
+  readonly piece: string;
+  readonly type: "normal" | "special" | "unk" | "byte" | "pad";
+  readonly span: readonly [number, number] | null;
+  readonly word: number | null;
+  readonly byte?: number;
+  readonly group?: number;
+}
+export interface Word {
+  readonly i: number;
+  readonly text: string;
+  readonly tokens: readonly number[];
+}
+export interface Side {
+  readonly text: string;
+  readonly lang: string;
+  readonly dir: "ltr" | "rtl";
+  readonly tokens: readonly Token[];
+  readonly words: readonly Word[];
+  readonly origin?: string;
+}
+export interface Candidate {
+  readonly id: number;
+  readonly text: string;
+  readonly logprob: number;
+}
+export interface Step {
+  readonly t: number;
+  readonly id: number;
+  readonly logprob: number | null;
+  readonly entropy: number | null;
+  readonly top: readonly Candidate[];
+}
+export type HeadLabel = "previous" | "diagonal" | "special" | "sharp" | "broad" | "mixed";
+export interface Fingerprint {
+  readonly entropy: readonly (readonly number[])[];
+  readonly distance: readonly (readonly number[])[];
+  readonly diagonal: readonly (readonly number[])[];
+  readonly previous: readonly (readonly number[])[];
+  readonly special: readonly (readonly number[])[];
+  readonly max: readonly (readonly number[])[];
+  readonly label: readonly (readonly HeadLabel[])[];
+}
+export interface KindInfo {
+  readonly q: "source" | "target";
+  readonly k: "source" | "target";
+  readonly causal: boolean;
+  readonly stages: readonly string[];
+  readonly fingerprint?: Fingerprint;
+}
+export interface Manifest {
+  readonly schema: "trace/1";
+  readonly id: string;
+  readonly model: {
+    readonly name: string;
+    readonly arch: Arch;
+    readonly fingerprint: string;
+    readonly src_lang: string;
+    readonly tgt_lang: string;
+    readonly dtype: string;
+    readonly device: string;
+    readonly d_model: number;
+    readonly positions: string | null;
+    readonly score: string | null;
+    readonly layers: { readonly encoder: number; readonly decoder: number };
+    readonly kinds: Kinds;
+  };
+  readonly source: Side;
+  readonly target: Side;
+  readonly decode: {
+    readonly method?: string;
+    readonly beam?: number;
+    readonly length_penalty?: number;
+    readonly score: number | null;
+    readonly score_per_token: number | null;
+    readonly finished: boolean | null;
+    readonly ms: number | null;
+  };
+  readonly steps: readonly Step[];
+  readonly attention: Partial<Record<Kind, KindInfo>>;
+  readonly rnn: Readonly<Record<string, unknown>> | null;
+  readonly interventions: readonly Op[];
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+}
+
+/** One intervention; the fields depend on `op` (mask_head, scale_head, mask_edge, set_row, uniform, no_scale, positions, bridge, force_prefix, ban, require, replace_source). */
+export interface Op {
+  readonly op: string;
+  readonly [field: string]: unknown;
+}
+
+export interface TraceRequest {
+  readonly model?: string;
+  readonly text: string;
+  readonly target?: string;
+  readonly interventions?: readonly Op[];
+  readonly fingerprint?: string;
+  readonly [option: string]: unknown;
+}
+
+export interface OutToken {
+  readonly text: string;
+  readonly id: number;
+  readonly logprob: number;
+}
+export interface Alternative {
+  readonly text: string;
+  readonly score: number;
+  readonly score_per_token?: number;
+}
+export interface Result {
+  readonly text: string;
+  readonly score: number;
+  readonly score_per_token: number;
+  readonly finished: boolean;
+  readonly tokens: readonly OutToken[];
+  readonly alternatives: readonly Alternative[];
+  readonly align?: unknown;
+}
+export interface StreamStart {
+  readonly id: string;
+  readonly model: string;
+  readonly source_tokens: readonly string[];
+}
+export interface StreamPartial {
+  readonly t: number;
+  readonly text: string;
+  readonly tokens: readonly string[];
+  readonly stable: number;
+  readonly score: number;
+  readonly row?: string;
+}
+export interface StreamFinal {
+  readonly text: string;
+  readonly score: number;
+  readonly score_per_token?: number;
+  readonly alternatives: readonly Alternative[];
+  readonly ms: number;
+}
+
+export interface BeamNode {
+  readonly n: number;
+  readonly parent: number | null;
+  readonly t: number;
+  readonly id: number;
+  readonly text: string;
+  readonly logprob: number;
+  readonly score: number;
+  readonly norm: number;
+  readonly state: "expanded" | "pruned" | "finished" | "chosen";
+  readonly rank?: number;
+  readonly beam?: number;
+}
+export interface BeamTree {
+  readonly schema: "beam/1";
+  readonly beam: number;
+  readonly length_penalty: number;
+  readonly nodes: readonly BeamNode[];
+  readonly chosen: readonly number[];
+  readonly stable_prefix: number;
+  readonly dropped_candidates?: string;
+}
+export interface InfluenceUnit {
+  readonly text: string;
+  readonly tokens: readonly number[];
+}
+export interface Influence {
+  readonly unit: "words" | "pieces";
+  readonly replace: "unk" | "drop";
+  readonly units: readonly InfluenceUnit[];
+  readonly values: readonly (readonly number[])[];
+}
+export interface DiffPart {
+  readonly op: "equal" | "delete" | "insert" | "replace";
+  readonly a: readonly [number, number];
+  readonly b: readonly [number, number];
+}
+export interface WhatIfSide {
+  readonly id: string;
+  readonly text: string;
+  readonly score: number;
+  readonly tokens: readonly OutToken[];
+}
+export interface WhatIfAnswer {
+  readonly baseline: WhatIfSide;
+  readonly edited: WhatIfSide;
+  readonly diff: readonly DiffPart[];
+  readonly first_divergence: number | null;
+  readonly baseline_logprob_under_edit: number;
+}
+export interface SweepRow {
+  readonly kind: Kind;
+  readonly layer: number;
+  readonly values: readonly number[];
+}
+export interface SweepFinal {
+  readonly baseline_logprob: number;
+  readonly kinds: Partial<Record<Kind, readonly (readonly number[])[]>>;
+}
+export interface CompareResult {
+  readonly model: string;
+  readonly arch: Arch;
+  readonly id: string;
+  readonly text: string;
+  readonly score: number;
+  readonly score_per_token: number;
+  readonly chrf: number | null;
+  readonly tokens: readonly OutToken[];
+  readonly influence: { readonly units: readonly InfluenceUnit[]; readonly values: readonly (readonly number[])[] };
+}
+export interface CompareAnswer {
+  readonly source: { readonly words: readonly string[] };
+  readonly pseudo_reference: string | null;
+  readonly results: readonly CompareResult[];
+  readonly grow: readonly { readonly words: number; readonly scores: Readonly<Record<string, { readonly chrf: number; readonly text: string }>> }[];
+}
+export interface RunCard {
+  readonly name: string;
+  readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
+  readonly arch: Arch | null;
+  readonly step: number | null;
+  readonly max_steps: number | null;
+  readonly best: { readonly metric: string; readonly value: number; readonly step: number } | null;
+  readonly updated: string | number | null;
+}
+export interface Sample {
+  readonly src: string;
+  readonly ref: string;
+  readonly hyp: string;
+  readonly score: number | null;
+}
+export interface RunDetail extends RunCard {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly series: readonly string[];
+  readonly notices: readonly { readonly level: string; readonly code: string; readonly message: string; readonly step: number | null }[];
+  readonly samples: readonly { readonly step: number; readonly samples: readonly Sample[] }[];
+  readonly probes: readonly number[];
+}
+export interface Series {
+  readonly step: readonly number[];
+  readonly elapsed_s: readonly number[];
+  readonly value: readonly number[];
+}
+export interface Probe {
+  readonly step: number;
+  readonly sentences: readonly {
+    readonly source: readonly string[];
+    readonly target: readonly string[];
+    readonly text: string;
+    readonly shape: readonly [number, number, number, number];
+    readonly atlas: string;
+  }[];
+}
+export interface Metric {
+  readonly value: number;
+  readonly ci95?: readonly [number, number] | null;
+  readonly signature?: string;
+}
+export interface EvalCard {
+  readonly id: string;
+  readonly model: string;
+  readonly data: string;
+  readonly n: number;
+  readonly metrics: Readonly<Record<string, Metric>>;
+}
+export interface EvalBin {
+  readonly lo: number;
+  readonly hi: number;
+  readonly n: number;
+  readonly bleu?: number;
+  readonly bleu_ci95?: readonly [number, number];
+  readonly chrf?: number;
+  readonly chrf_ci95?: readonly [number, number];
+  readonly length_ratio?: number;
+  readonly thin?: boolean;
+  readonly examples?: readonly unknown[];
+}
+export interface EvalDoc {
+  readonly schema: "eval/1";
+  readonly model: string;
+  readonly data: { readonly name: string; readonly n: number; readonly sha256?: string };
+  readonly decode: Readonly<Record<string, unknown>>;
+  readonly metrics: Readonly<Record<string, Metric>>;
+  readonly by_length: { readonly unit: string; readonly bins: readonly EvalBin[] } | null;
+  readonly train_length_histogram?: readonly (readonly [number, number, number])[];
+  readonly speed?: Readonly<Record<string, number>>;
+}

@@ -1,0 +1,216 @@
+/** Typed calls to the server, or to the data inside an exported file. */
+import { signal } from "@preact/signals";
+import type * as T from "./api-types";
+import { ApiError } from "./errors";
+import { embedded, embeddedAnswer, embeddedTensors } from "./embedded";
+import { readSafetensors, type Tensor } from "./lib/safetensors";
+import { eventReader, type ServerEvent } from "./lib/sse";
+
+export { ApiError };
+
+/** False from the first call that nobody answered until the server is back; `epoch` counts its returns. */
+export const online = signal(true);
+export const epoch = signal(0);
+
+const base = location.origin === "null" ? "" : location.origin;
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(base + path, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    lost();
+    throw new ApiError(0, "unreachable", String(error));
+  }
+  if (response.ok) return response;
+  throw await problem(response);
+}
+
+async function problem(response: Response): Promise<ApiError> {
+  try {
+    const body = (await response.json()) as { code?: string; detail?: unknown; title?: string };
+    const detail = typeof body.detail === "string" ? body.detail : (body.title ?? response.statusText);
+    return new ApiError(response.status, body.code ?? "internal", detail);
+  } catch {
+    return new ApiError(response.status, "internal", response.statusText);
+  }
+}
+
+let waiting = false;
+
+/** Looks for the server every second and a half until it answers. */
+function lost(): void {
+  online.value = false;
+  if (waiting) return;
+  waiting = true;
+  const look = async () => {
+    try {
+      const response = await fetch(base + "/health/live", { cache: "no-store" });
+      if (!response.ok) throw new Error();
+      waiting = false;
+      online.value = true;
+      epoch.value += 1;
+    } catch {
+      setTimeout(look, 1500);
+    }
+  };
+  setTimeout(look, 1500);
+}
+
+export async function getJson<R>(path: string, signal?: AbortSignal): Promise<R> {
+  if (embedded) return embeddedAnswer<R>("GET", path);
+  const response = await send(path, { signal, headers: { Accept: "application/json" } });
+  return (await response.json()) as R;
+}
+
+export async function postJson<R>(path: string, body: unknown, signal?: AbortSignal): Promise<R> {
+  if (embedded) return embeddedAnswer<R>("POST", path, body);
+  const headers = { Accept: "application/json", "Content-Type": "application/json" };
+  const response = await send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  return (await response.json()) as R;
+}
+
+/** Reads server-sent events until the stream ends; an `error` event is thrown. */
+export async function events(
+  path: string,
+  options: { body?: unknown; signal?: AbortSignal; lastId?: string },
+  onEvent: (event: ServerEvent) => void,
+): Promise<void> {
+  if (embedded) throw new ApiError(0, "not_in_file", "an exported file cannot compute");
+  const headers: Record<string, string> = { Accept: "text/event-stream" };
+  if (options.lastId) headers["Last-Event-ID"] = options.lastId;
+  const post = options.body !== undefined;
+  if (post) headers["Content-Type"] = "application/json";
+  const response = await send(path, {
+    method: post ? "POST" : "GET",
+    headers,
+    body: post ? JSON.stringify(options.body) : undefined,
+    signal: options.signal,
+    cache: "no-store",
+  });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const feed = eventReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      for (const event of feed(value)) {
+        if (event.event === "error") throw errorOf(event.data);
+        onEvent(event);
+      }
+    }
+  } catch (error) {
+    if (error instanceof ApiError || options.signal?.aborted) throw error;
+    lost();
+    throw new ApiError(0, "unreachable", String(error));
+  }
+}
+
+function errorOf(data: string): ApiError {
+  try {
+    const body = JSON.parse(data) as { status?: number; code?: string; detail?: string };
+    return new ApiError(body.status ?? 500, body.code ?? "internal", body.detail ?? "");
+  } catch {
+    return new ApiError(500, "internal", data);
+  }
+}
+
+// ---------------------------------------------------------------- models and translation
+
+const name = encodeURIComponent;
+
+export const getModels = async (signal?: AbortSignal) => (await getJson<{ models: T.Card[] }>("/v1/models", signal)).models;
+export const getPositions = (model: string, n: number, signal?: AbortSignal) =>
+  getJson<{ positions: string; rows: number[][] | null }>(`/v1/models/${name(model)}/positions?n=${n}`, signal);
+export const translate = (body: object, signal?: AbortSignal) =>
+  postJson<{ model: string; results: T.Result[]; ms: number }>("/v1/translate", body, signal);
+
+/** Streams one translation and returns the final event. */
+export async function streamTranslation(
+  body: object,
+  on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void },
+): Promise<T.StreamFinal> {
+  let last: T.StreamFinal | null = null;
+  await events("/v1/translate/stream", { body, signal: on.signal }, ({ event, data }) => {
+    if (event === "start") on.start?.(JSON.parse(data) as T.StreamStart);
+    if (event === "partial") on.partial(JSON.parse(data) as T.StreamPartial);
+    if (event === "final") last = JSON.parse(data) as T.StreamFinal;
+  });
+  if (!last) throw new ApiError(0, "unreachable", "the stream ended early");
+  return last;
+}
+
+// ---------------------------------------------------------------- traces
+
+/** What each trace was asked with, so that one that left the server's cache can be asked for again. */
+const asked = new Map<string, T.TraceRequest>();
+
+export async function postTrace(body: T.TraceRequest, signal?: AbortSignal): Promise<T.Manifest> {
+  const manifest = await postJson<T.Manifest>("/v1/trace", body, signal);
+  asked.set(manifest.id, body);
+  return manifest;
+}
+export const getTrace = (id: string, signal?: AbortSignal) => getJson<T.Manifest>(`/v1/traces/${name(id)}`, signal);
+
+/** Runs a call on a trace; when the server has forgotten the trace, posts it again and runs the call once more. */
+async function onTrace<R>(id: string, call: () => Promise<R>, signal?: AbortSignal): Promise<R> {
+  try {
+    return await call();
+  } catch (error) {
+    const body = asked.get(id);
+    if (!(error instanceof ApiError && error.code === "unknown_trace" && body)) throw error;
+    const again = await postTrace(body, signal);
+    if (again.id !== id) throw new ApiError(409, "fingerprint_differs", "the model behind this trace has changed");
+    return call();
+  }
+}
+
+/** Tensors of a trace by the names of `needs`, e.g. `cross.atlas`, `cross.weights:2.3`. */
+export function getTensors(id: string, needs: readonly string[], signal?: AbortSignal): Promise<Map<string, Tensor>> {
+  if (embedded) return embeddedTensors(id, needs);
+  const query = needs.map((need) => `need=${name(need)}`).join("&");
+  const call = async () => {
+    const response = await send(`/v1/traces/${name(id)}/tensors?${query}`, { signal });
+    return readSafetensors(await response.arrayBuffer());
+  };
+  return onTrace(id, call, signal);
+}
+export const getBeam = (id: string, signal?: AbortSignal) =>
+  onTrace(id, () => getJson<T.BeamTree>(`/v1/traces/${name(id)}/beam`, signal), signal);
+export const getInfluence = (id: string, unit: "words" | "pieces" = "words", replace: "unk" | "drop" = "unk", signal?: AbortSignal) =>
+  onTrace(id, () => getJson<T.Influence>(`/v1/traces/${name(id)}/influence?unit=${unit}&replace=${replace}`, signal), signal);
+/** Address of the one-file export of a trace. */
+export const htmlHref = (id: string) => `/v1/traces/${name(id)}/html`;
+
+// ---------------------------------------------------------------- experiments
+
+export const whatIf = (body: T.TraceRequest, signal?: AbortSignal) => postJson<T.WhatIfAnswer>("/v1/what-if", body, signal);
+export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareAnswer>("/v1/compare", body, signal);
+
+/** Masks each head alone; rows arrive as they are computed. */
+export async function sweep(body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }): Promise<T.SweepFinal> {
+  let last: T.SweepFinal | null = null;
+  await events("/v1/sweep", { body, signal: on.signal }, ({ event, data }) => {
+    if (event === "row") on.row?.(JSON.parse(data) as T.SweepRow);
+    if (event === "final") last = JSON.parse(data) as T.SweepFinal;
+  });
+  if (!last) throw new ApiError(0, "unreachable", "the stream ended early");
+  return last;
+}
+
+// ---------------------------------------------------------------- runs and evaluations
+
+export const getRuns = async (signal?: AbortSignal) => (await getJson<{ runs: T.RunCard[] }>("/v1/runs", signal)).runs;
+export const getRun = (run: string, signal?: AbortSignal) => getJson<T.RunDetail>(`/v1/runs/${name(run)}`, signal);
+export const getSeries = async (run: string, names: readonly string[], points = 1000, signal?: AbortSignal) => {
+  const query = names.map((series) => `name=${name(series)}`).join("&");
+  return (await getJson<{ series: Record<string, T.Series> }>(`/v1/runs/${name(run)}/series?${query}&points=${points}`, signal)).series;
+};
+export const followRun = (run: string, options: { signal: AbortSignal; lastId?: string }, onEvent: (event: ServerEvent) => void) =>
+  events(`/v1/runs/${name(run)}/events`, options, onEvent);
+export const getProbe = (run: string, step: number, signal?: AbortSignal) =>
+  getJson<T.Probe>(`/v1/runs/${name(run)}/probes/${step}`, signal);
+export const getEvals = async (signal?: AbortSignal) => (await getJson<{ evals: T.EvalCard[] }>("/v1/evals", signal)).evals;
+export const getEval = (id: string, signal?: AbortSignal) => getJson<T.EvalDoc>(`/v1/evals/${name(id)}`, signal);
+export const getOpenApi = (signal?: AbortSignal) => getJson<Record<string, unknown>>("/openapi.json", signal);

@@ -1,0 +1,58 @@
+/** Menus of the top bar: the model, and look and language. */
+import { locale, numbers, setLocale, t } from "../i18n";
+import { density, model, models, setParams, theme, type Density, type Theme } from "../state";
+import { Segmented } from "./controls";
+import { Icon } from "./Icon";
+import { Menu, Popover } from "./Popover";
+
+export function ModelMenu() {
+  const now = model.value;
+  const items = (models.value ?? []).map((card) => ({
+    label: card.name,
+    hint: t(`shell.arch_${card.arch}`),
+    checked: card.name === now?.name,
+    onSelect: () => setParams({ m: card.name, t: null, px: null, w: null, l: null, h: null, k: null, q: null, j: null }, { push: true }),
+  }));
+  return (
+    <Menu id="model-button" className="btn quiet model-button" items={items} disabled={!now}
+      why={now ? `${now.source_language} → ${now.target_language}, ${t("shell.parameters", { n: now.parameters })}` : undefined}
+      button={
+        <>
+          <span class="sr">{t("shell.model")}</span>
+          <span class="clip">{now?.name ?? t("shell.no_model")}</span>
+          <Icon name="chevron" size={14} />
+        </>
+      }
+    />
+  );
+}
+
+export function LookMenu() {
+  const themes: Theme[] = ["system", "light", "dark"];
+  const densities: Density[] = ["comfortable", "compact"];
+  void numbers.value;
+  return (
+    <Popover className="btn quiet icon" name={t("shell.look")} button={<Icon name="theme" size={18} />}>
+      <div class="stack look">
+        <div>
+          <h3>{t("shell.theme_label")}</h3>
+          <Segmented label={t("shell.theme_label")} value={theme.value} onChange={(value) => (theme.value = value)} choices={themes.map((value) => ({ value, label: t(`shell.theme_${value}`) }))} />
+        </div>
+        <div>
+          <h3>{t("shell.interface")}</h3>
+          <Segmented label={t("shell.interface")} value={locale.value} onChange={setLocale} choices={LANGUAGES} />
+        </div>
+        <div>
+          <h3>{t("shell.density")}</h3>
+          <Segmented label={t("shell.density")} value={density.value} onChange={(value) => (density.value = value)} choices={densities.map((value) => ({ value, label: t(`shell.density_${value}`) }))} />
+        </div>
+      </div>
+    </Popover>
+  );
+}
+
+/** Each language by its own name, whatever the language of the interface. */
+const LANGUAGES = [
+  { value: "en", label: "English" },
+  { value: "ko", label: "한국어" },
+] as const;

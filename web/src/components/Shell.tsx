@@ -1,0 +1,115 @@
+/** The frame of the page: top bar, rail of screens, the screen itself, drawer, banner, help. */
+import { useEffect, useState } from "preact/hooks";
+import { online } from "../api";
+import { embedded } from "../embedded";
+import { t } from "../i18n";
+import { helpOpen } from "../keys";
+import { SCREENS } from "../lib/link";
+import { screens } from "../screens";
+import { badLink, follow, href, loadModels, model, models, modelsError, screen, setParams, source, whatIfOpen } from "../state";
+import { FirstRun } from "./FirstRun";
+import { Help } from "./Help";
+import { Icon } from "./Icon";
+import { LookMenu, ModelMenu } from "./Bars";
+import { IconButton } from "./controls";
+import { Failed, Loading, Toasts } from "./states";
+import { WhatIf } from "./WhatIf";
+
+export function Shell() {
+  return (
+    <div class="shell">
+      <a class="sr" href="#main">
+        {t("shell.skip")}
+      </a>
+      <TopBar />
+      <Rail />
+      <Banner />
+      <main class="main" id="main" tabIndex={-1}>
+        <Body />
+      </main>
+      <Toasts />
+      <Help />
+    </div>
+  );
+}
+
+function TopBar() {
+  const asks = screens[screen.value].needsModel;
+  return (
+    <header class="topbar">
+      <a class="brand" href={href("translate")} onClick={follow} aria-label={t("shell.home")}>
+        jumok
+        <i />
+      </a>
+      {asks && <ModelMenu />}
+      {asks && screen.value !== "translate" && <SentenceInput />}
+      <div class="tools">
+        {asks && !embedded && (
+          <button type="button" class="btn quiet" aria-pressed={whatIfOpen.value} aria-keyshortcuts="w" onClick={() => (whatIfOpen.value = !whatIfOpen.value)}>
+            <Icon name="whatif" size={18} />
+            <span class="wide-only">{t("shell.whatif")}</span>
+          </button>
+        )}
+        <LookMenu />
+        <IconButton icon="help" label={t("shell.help")} shortcut="?" onClick={() => (helpOpen.value = true)} />
+      </div>
+    </header>
+  );
+}
+
+/** The sentence every model screen shows, in the bar of the screens that have no larger input. */
+function SentenceInput() {
+  const [draft, setDraft] = useState(source.value);
+  useEffect(() => setDraft(source.value), [source.value]);
+  const commit = () => draft !== source.value && setParams({ s: draft, t: null, px: null, i: null }, { push: true });
+  return (
+    <form
+      class="sentence"
+      onSubmit={(event) => {
+        event.preventDefault();
+        commit();
+      }}
+    >
+      <input class="input" data-input dir="auto" type="text" lang={model.value?.source_language} aria-label={t("shell.sentence")} placeholder={t("shell.sentence_hint")} value={draft} readOnly={embedded !== null}
+        onInput={(event) => setDraft(event.currentTarget.value)} onBlur={commit} />
+    </form>
+  );
+}
+
+function Rail() {
+  return (
+    <nav class="rail" aria-label={t("shell.screens")}>
+      {SCREENS.filter((name) => !embedded || screens[name].needsModel).map((name) => (
+        <a key={name} href={href(name)} onClick={follow} class={name === "learn" ? "apart" : undefined} aria-current={name === screen.value ? "page" : undefined}>
+          <Icon name={name} />
+          <span>{t(`shell.screen_${name}`)}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Banner() {
+  if (!online.value) return <div class="banner" role="alert"><Icon name="alert" size={18} />{t("shell.offline")}</div>;
+  if (badLink.value) return <div class="banner" role="alert"><Icon name="alert" size={18} />{t("shell.bad_link")}</div>;
+  return null;
+}
+
+function Body() {
+  const { component: Screen, needsModel } = screens[screen.value];
+  if (needsModel && models.value === null) {
+    const error = modelsError.value;
+    return <div class="screen">{error ? <Failed error={error} retry={() => void loadModels()} /> : <Loading height={320} />}</div>;
+  }
+  if (needsModel && models.value?.length === 0) return <FirstRun />;
+  return (
+    <>
+      <Screen />
+      {needsModel && whatIfOpen.value && (
+        <aside class="drawer" aria-label={t("shell.whatif")}>
+          <WhatIf />
+        </aside>
+      )}
+    </>
+  );
+}

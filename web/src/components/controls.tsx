@@ -1,0 +1,93 @@
+/** Small controls: buttons with icons, segmented choices, tabs, switches, selects. */
+import type { ComponentChildren } from "preact";
+import { Icon, type IconName } from "./Icon";
+
+export interface Choice<V extends string> {
+  readonly value: V;
+  readonly label: string;
+  readonly disabled?: boolean;
+  readonly title?: string;
+}
+
+export function IconButton(props: { icon: IconName; label: string; onClick(event: MouseEvent): void; pressed?: boolean; disabled?: boolean; size?: number; shortcut?: string; tool?: string }) {
+  return (
+    <button type="button" class="btn quiet icon" data-tool={props.tool} aria-label={props.label} title={props.label} aria-pressed={props.pressed} disabled={props.disabled} aria-keyshortcuts={props.shortcut} onClick={props.onClick}>
+      <Icon name={props.icon} size={props.size ?? 18} />
+    </button>
+  );
+}
+
+/** Moves the choice with the arrow keys, as radio groups and tabs do. */
+function onArrows<V extends string>(choices: readonly Choice<V>[], value: V, choose: (value: V) => void) {
+  return (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const open = choices.filter((choice) => !choice.disabled);
+    const at = open.findIndex((choice) => choice.value === value);
+    const next = open[(at + by + open.length) % open.length];
+    const group = event.currentTarget as HTMLElement;
+    choose(next.value);
+    requestAnimationFrame(() => group.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
+  };
+}
+
+/** One of a few values, all in sight. */
+export function Segmented<V extends string>(props: { label: string; value: V; choices: readonly Choice<V>[]; onChange(value: V): void }) {
+  return (
+    <div class="segmented" role="radiogroup" aria-label={props.label} onKeyDown={onArrows(props.choices, props.value, props.onChange)}>
+      {props.choices.map((choice) => (
+        <button key={choice.value} type="button" role="radio" aria-checked={choice.value === props.value} tabIndex={choice.value === props.value ? 0 : -1} disabled={choice.disabled} title={choice.title} onClick={() => props.onChange(choice.value)}>
+          {choice.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Tabs over a panel; the panel is the caller's and should have role="tabpanel". */
+export function Tabs<V extends string>(props: { label: string; value: V; choices: readonly Choice<V>[]; onChange(value: V): void }) {
+  return (
+    <div class="tabs" role="tablist" aria-label={props.label} onKeyDown={onArrows(props.choices, props.value, props.onChange)}>
+      {props.choices.map((choice) => (
+        <button key={choice.value} type="button" role="tab" aria-selected={choice.value === props.value} tabIndex={choice.value === props.value ? 0 : -1} disabled={choice.disabled} title={choice.title} onClick={() => props.onChange(choice.value)}>
+          {choice.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function Switch(props: { label: string; on: boolean; onChange(on: boolean): void; disabled?: boolean }) {
+  return (
+    <button type="button" class="switch" role="switch" aria-checked={props.on} disabled={props.disabled} onClick={() => props.onChange(!props.on)}>
+      <i aria-hidden="true" />
+      {props.label}
+    </button>
+  );
+}
+
+/** One of many values, behind the browser's own list; `label` is shown before it unless `bare`. */
+export function Select<V extends string>(props: { label: string; value: V; choices: readonly Choice<V>[]; onChange(value: V): void; bare?: boolean; disabled?: boolean }) {
+  const select = (
+    <select class="select" aria-label={props.bare ? props.label : undefined} value={props.value} disabled={props.disabled} onChange={(event) => props.onChange(event.currentTarget.value as V)}>
+      {props.choices.map((choice) => (
+        <option key={choice.value} value={choice.value} disabled={choice.disabled} selected={choice.value === props.value}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  );
+  if (props.bare) return select;
+  return (
+    <label class="field">
+      {props.label}
+      {select}
+    </label>
+  );
+}
+
+export function Badge({ tone, children }: { tone?: "warn" | "bad"; children: ComponentChildren }) {
+  return <span class={tone ? `badge ${tone}` : "badge"}>{children}</span>;
+}

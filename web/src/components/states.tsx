@@ -1,0 +1,77 @@
+/** What stands in place of a picture that is empty, on its way, or failed. */
+import type { ComponentChildren } from "preact";
+import { signal } from "@preact/signals";
+import type { ApiError } from "../errors";
+import type { Resource } from "../hooks";
+import { t, type MessageKey } from "../i18n";
+import * as messages from "../messages";
+import { Icon } from "./Icon";
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Loading({ height = 200 }: { height?: number }) {
+  return (
+    <div role="status">
+      <span class="loading" style={{ height: `${height}px` }} />
+      <span class="sr">{t("shell.loading")}</span>
+    </div>
+  );
+}
+
+/** The server's problem in plain words: a known code has its own sentence, the detail follows. */
+export function problemText(error: ApiError): string {
+  const key = `error_${error.code}`;
+  return key in messages.shell.en ? t(`shell.${key}` as MessageKey) : t("shell.error_internal");
+}
+
+export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
+  return (
+    <div class="state" role="alert">
+      <Icon name="alert" size={24} />
+      <h2>{problemText(error)}</h2>
+      {error.detail && error.status !== 0 && <p>{error.detail}</p>}
+      {retry && (
+        <button type="button" class="btn" onClick={retry}>
+          {t("shell.retry")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
+export function Await<R>({ of, height, empty, children }: { of: Resource<R>; height?: number; empty?: ComponentChildren; children(value: R): ComponentChildren }) {
+  if (of.status === "error" && of.error) return <Failed error={of.error} retry={of.retry} />;
+  if (of.value !== null) return <div class={of.status === "loading" ? "stale" : undefined}>{children(of.value)}</div>;
+  if (of.status === "loading") return <Loading height={height} />;
+  return <>{empty ?? null}</>;
+}
+
+const toasts = signal<readonly { id: number; text: string }[]>([]);
+let made = 0;
+
+/** Says something for three seconds. */
+export function toast(text: string): void {
+  const id = ++made;
+  toasts.value = [...toasts.value, { id, text }];
+  setTimeout(() => (toasts.value = toasts.value.filter((entry) => entry.id !== id)), 3000);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status">
+      {toasts.value.map((entry) => (
+        <div key={entry.id} class="toast">
+          {entry.text}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+/** Keys that work everywhere on the page. */
+import { signal } from "@preact/signals";
+import { t } from "./i18n";
+import { SCREENS } from "./lib/link";
+import { screens } from "./screens";
+import { toast } from "./components/states";
+import { go, model, models, ops, screen, setOps, setParams, whatIfOpen } from "./state";
+
+/** Whether the list of keys is open. */
+export const helpOpen = signal(false);
+
+/** Handlers of keys that belong to what is on show; the newest comes first. A screen adds its own with `onKey`. */
+const handlers: { key: string; run(): void }[] = [];
+
+/** Runs `run` on a global key (`,` `.` `T` `e` …) until the returned function is called. */
+export function onKey(key: string, run: () => void): () => void {
+  const entry = { key, run };
+  handlers.unshift(entry);
+  return () => void handlers.splice(handlers.indexOf(entry), 1);
+}
+
+const press = (selector: string) => document.querySelector<HTMLElement>(selector)?.click();
+
+function swap(): void {
+  const now = model.value;
+  const other = models.value?.find((card) => card.source_language === now?.target_language && card.target_language === now?.source_language);
+  if (other) setParams({ m: other.name, t: null, px: null, w: null }, { push: true });
+  else toast(t("shell.no_swap"));
+}
+
+const ACTIONS: Readonly<Record<string, () => void>> = {
+  "/": () => document.querySelector<HTMLElement>("[data-input]")?.focus(),
+  "?": () => (helpOpen.value = !helpOpen.value),
+  m: () => press("#model-button"),
+  w: () => screens[screen.value].needsModel && (whatIfOpen.value = !whatIfOpen.value),
+  x: swap,
+  T: () => press(".figure [data-tool=table]"),
+  e: () => press(".figure [data-tool=export]"),
+  l: () => press(".figure [data-tool=link]"),
+  "0": () => ops.value.length > 0 && setOps([]),
+};
+
+export function installKeys(): void {
+  let leader = 0;
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (leader && performance.now() - leader < 1200) {
+      leader = 0;
+      const to = SCREENS.find((name) => screens[name].key === event.key);
+      if (to) {
+        event.preventDefault();
+        go(to);
+      }
+      return;
+    }
+    leader = event.key === "g" ? performance.now() : 0;
+    const run = handlers.find((entry) => entry.key === event.key)?.run ?? ACTIONS[event.key];
+    if (!run) return;
+    event.preventDefault();
+    run();
+  });
+}
+
+function typing(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
+}

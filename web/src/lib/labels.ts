@@ -1,0 +1,43 @@
+/** Labels of axes: which of them to show, and how to shorten and set them. */
+
+const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
+
+/** What a reader sees as characters: combining marks, flags and joined emoji stay whole. */
+export function graphemes(text: string): string[] {
+  return segmenter ? Array.from(segmenter.segment(text), (part) => part.segment) : [...text];
+}
+
+/** At most `length` characters, cut in the middle: the ends of a word tell the most. */
+export function shorten(text: string, length: number): string {
+  const parts = graphemes(text);
+  if (parts.length <= length) return text;
+  if (length < 2) return "…";
+  const head = Math.ceil((length - 1) / 2);
+  const tail = length - 1 - head;
+  return parts.slice(0, head).join("") + "…" + (tail > 0 ? parts.slice(-tail).join("") : "");
+}
+
+const CJK = /[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31c0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]|[\ud840-\ud888][\udc00-\udfff]/;
+const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+/** Whether a column label is set upright, one character below another. */
+export const isCjk = (text: string) => CJK.test(text);
+export const isRtl = (text: string) => RTL.test(text);
+
+/** Rough width of a text in em, for layout without measuring. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const part of graphemes(text)) width += CJK.test(part) || /\p{Extended_Pictographic}/u.test(part) ? 1 : /[il.,:;'|!\-\s]/.test(part) ? 0.32 : /[mwMW@%]/.test(part) ? 0.85 : 0.57;
+  return width;
+}
+
+/** Which of `count` labels to draw when each needs `needed` pixels and has `step`. The ones in `always` are drawn first; their neighbours make room. */
+export function thin(count: number, step: number, needed: number, always: readonly number[] = []): boolean[] {
+  const shown = new Array<boolean>(count).fill(false);
+  const gap = Math.max(1, Math.ceil(needed / Math.max(step, 1e-6)));
+  for (const i of always) if (i >= 0 && i < count) shown[i] = true;
+  if (gap === 1) return shown.fill(true);
+  const forced = always.filter((i) => i >= 0 && i < count);
+  for (let i = 0; i < count; i += gap) if (forced.every((f) => Math.abs(f - i) >= gap)) shown[i] = true;
+  return shown;
+}

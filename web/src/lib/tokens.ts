@@ -1,0 +1,59 @@
+/** Tokens as a reader sees them: one box per piece, bytes of one character together. */
+import type { Side, Token } from "../api-types";
+
+export interface Unit {
+  /** what to show */
+  readonly text: string;
+  /** a space comes before it in the text */
+  readonly space: boolean;
+  readonly special: boolean;
+  readonly unknown: boolean;
+  /** tokens it stands for, in order */
+  readonly tokens: readonly number[];
+  /** how many bytes it joins; 0 for an ordinary piece */
+  readonly bytes: number;
+}
+
+const hasSpace = (token: Token) => token.i > 0 && /^[▁Ġ ]/.test(token.piece);
+
+function single(token: Token): Unit {
+  const text = token.text.trim();
+  const byte = token.type === "byte" && token.byte !== undefined;
+  const hex = `<${(token.byte ?? 0).toString(16).toUpperCase().padStart(2, "0")}>`;
+  return { text: byte ? hex : text || "␣", space: hasSpace(token) && text !== "", special: token.type === "special" || token.type === "pad", unknown: token.type === "unk", tokens: [token.i], bytes: 0 };
+}
+
+/** Boxes of a side; byte tokens of one group are one box unless the group is in `open`. */
+export function unitsOf(tokens: readonly Token[], open: ReadonlySet<number> = new Set()): Unit[] {
+  const units: Unit[] = [];
+  let last: number | null = null;
+  for (const token of tokens) {
+    const group = token.type === "byte" ? (token.group ?? null) : null;
+    if (group === null || open.has(group)) {
+      units.push(single(token));
+    } else if (group === last) {
+      const whole = units.pop()!;
+      units.push({ ...whole, tokens: [...whole.tokens, token.i], bytes: whole.bytes + 1 });
+    } else {
+      units.push({ ...single(token), text: token.text || "?", tokens: [token.i], bytes: 1 });
+    }
+    last = group;
+  }
+  return units;
+}
+
+/** Words of a side as groups of tokens, specials each on their own at their place. */
+export function wordUnits(side: Side): Unit[] {
+  const units: Unit[] = side.words.map((word) => ({ text: word.text, space: true, special: false, unknown: false, tokens: word.tokens, bytes: 0 }));
+  const inWord = new Set(side.words.flatMap((word) => word.tokens));
+  for (const token of side.tokens) if (!inWord.has(token.i)) units.push(single(token));
+  return units.sort((a, b) => a.tokens[0] - b.tokens[0]);
+}
+
+/** Text before token `t` and the candidate in its place: what a forced prefix holds. */
+export function prefixBefore(side: Side, t: number, candidate: string): string {
+  const points = [...side.text];
+  const span = side.tokens[t]?.span;
+  const from = span ? span[0] : points.length;
+  return points.slice(0, from).join("") + candidate.trim();
+}

@@ -1,0 +1,14 @@
+/** Every message file of the page, by the name that begins its keys. */
+export { attention } from "./attention";
+export { beam } from "./beam";
+export { chart } from "./chart";
+export { compare } from "./compare";
+export { docs } from "./docs";
+export { figure } from "./figure";
+export { inside } from "./inside";
+export { learn } from "./learn";
+export { quality } from "./quality";
+export { shell } from "./shell";
+export { training } from "./training";
+export { translate } from "./translate";
+export { whatif } from "./whatif";

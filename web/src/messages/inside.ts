@@ -1,0 +1,5 @@
+/** Words of the inside screen. */
+export const inside = {
+  en: { title: "Inside" },
+  ko: { title: "속 보기" },
+};

@@ -1,0 +1,92 @@
+/** The grid of heads with its sorting and colouring. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Manifest, SweepFinal } from "../../api-types";
+import { sweep } from "../../api";
+import { Select } from "../../components/controls";
+import { Failed } from "../../components/states";
+import { Thumbnails, type Thumb } from "../../components/Thumbnails";
+import { embedded } from "../../embedded";
+import { ApiError } from "../../errors";
+import { t } from "../../i18n";
+import { extent } from "../../lib/matrix";
+import type { Tensor } from "../../lib/safetensors";
+import { params, setParams, traceRequest } from "../../state";
+import { atlasWeights, hasRollout, headOrder, keyOf, matrixOf, nameOf, VIRTUAL, type Choice, type Pick } from "./view";
+
+const SORTS = ["layer", "entropy", "distance", "diagonal", "previous", "special", "max"] as const;
+
+type Sweep = SweepFinal["kinds"];
+
+/** Values of the sweep as they arrive; null while it is not asked for. */
+function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; error: ApiError | null; retry(): void } {
+  const [values, setValues] = useState<Sweep | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    setValues(null);
+    setError(null);
+    if (!on) return;
+    const control = new AbortController();
+    const rows: Record<string, (readonly number[])[]> = {};
+    sweep({ ...traceRequest.value }, {
+      signal: control.signal,
+      row: (row) => {
+        (rows[row.kind] ??= [])[row.layer] = row.values;
+        setValues({ ...rows });
+      },
+    }).then(
+      (final) => setValues(final.kinds),
+      (problem: unknown) => !control.signal.aborted && setError(problem instanceof ApiError ? problem : new ApiError(0, "internal", String(problem))),
+    );
+    return () => control.abort();
+  }, [on, manifest.id, turn]);
+  return { values, error, retry: () => setTurn((n) => n + 1) };
+}
+
+export function Heads({ choice, manifest, atlas, marker, select }: { choice: Choice; manifest: Manifest; atlas: Tensor; marker: { row: number; col: number } | null; select(pick: Pick, add: boolean): void }) {
+  const { kind, size } = choice;
+  const sort = SORTS.find((name) => name === params.value.o) ?? "layer";
+  const swept = params.value.c === "sweep" && !embedded;
+  const { values, error, retry } = useSweep(swept, manifest);
+  const fingerprint = manifest.attention[kind]?.fingerprint;
+  const virtual = size.heads > 1 ? VIRTUAL.filter((name) => name !== "rollout" || hasRollout(kind, size)) : [];
+  const { thumbs, picks } = useMemo(() => {
+    const weights = atlasWeights(atlas);
+    const thumbs: Thumb[] = [];
+    const picks = new Map<string, Pick>();
+    const add = (pick: Pick, col: number, extra: Partial<Thumb>) => {
+      picks.set(keyOf(pick), pick);
+      thumbs.push({ key: keyOf(pick), row: pick.layer, col, name: nameOf(pick, size), matrix: matrixOf(pick, size, weights), ...extra });
+    };
+    for (let layer = 0; layer < size.layers; layer++) {
+      headOrder(fingerprint, sort, layer, size.heads).forEach((head, col) => {
+        const pattern = fingerprint?.label[layer]?.[head];
+        const name = nameOf({ layer, head }, size) + (pattern ? `, ${t(`attention.label_${pattern}`)}` : "");
+        add({ layer, head }, col, { name, value: swept ? (values?.[kind]?.[layer]?.[head] ?? 0) : undefined, badge: sort === "layer" ? undefined : String(head + 1) });
+      });
+      virtual.forEach((head, i) => add({ layer, head }, size.heads + i, {}));
+    }
+    return { thumbs, picks };
+  }, [atlas, kind, sort, fingerprint, swept, values]);
+  const all = Object.values(values ?? {}).flat(2);
+  const most = all.length > 0 ? Math.max(0.01, ...extent(all).map(Math.abs)) : 1;
+  return (
+    <section class="card stack attention-heads">
+      <div class="row between">
+        <h2>{t("attention.heads")}</h2>
+      </div>
+      <Thumbnails name={t("attention.heads")} thumbs={thumbs} rows={Array.from({ length: size.layers }, (_, i) => t("attention.layer", { n: i + 1 }))}
+        cols={[...Array.from({ length: size.heads }, (_, i) => (sort === "layer" ? String(i + 1) : "")), ...virtual.map((name) => t(`attention.virtual_${name}`))]}
+        apart={size.heads} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={choice.words || choice.specials === "fold" ? null : marker}
+        onSelect={(key, add) => select(picks.get(key)!, add)} />
+      {error && <Failed error={error} retry={retry} />}
+      {size.heads > 1 && (
+        <div class="row">
+          <Select label={t("attention.sort")} value={sort} choices={SORTS.map((value) => ({ value, label: t(`attention.sort_${value}`) }))} onChange={(value) => setParams({ o: value === "layer" ? null : value }, { push: true })} />
+          {!embedded && <Select label={t("attention.colour")} value={swept ? "sweep" : "weights"} choices={[{ value: "weights", label: t("attention.colour_weights") }, { value: "sweep", label: t("attention.colour_sweep") }]} onChange={(value) => setParams({ c: value === "sweep" ? "sweep" : null }, { push: true })} />}
+        </div>
+      )}
+      <p class="note">{swept ? t("attention.sweep_note") : t("attention.heads_note")}</p>
+    </section>
+  );
+}

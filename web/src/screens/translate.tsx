@@ -1,0 +1,136 @@
+/** The Translate screen: text in, text out as it is decoded, and the links between their tokens. */
+import { useEffect, useState } from "preact/hooks";
+import { Badge, Select, Switch } from "../components/controls";
+import { Failed } from "../components/states";
+import { useTraceOf } from "../hooks";
+import { numbers, t } from "../i18n";
+import { fixed } from "../lib/format";
+import { embedded } from "../embedded";
+import { follow, href, model, ops, params, screen, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
+import { Strips } from "./translate_parts/Strips";
+import { useLive, type LiveState } from "./translate_parts/live";
+import "../styles/translate.css";
+
+const BEAMS = ["1", "2", "4", "5", "8"];
+
+export function Translate() {
+  const live = useLive();
+  const now = live.results[sentenceIndex.value];
+  // the trace follows the stream, so that the two never decode at the same time
+  const searched = embedded || ops.value.length > 0 || params.value.t;
+  const trace = useTraceOf(searched || now?.done ? traceRequest.value : null);
+  const manifest = trace.value;
+  return (
+    <div class="screen translate">
+      <Controls ms={now?.ms ?? manifest?.decode.ms ?? null} perToken={now?.perToken ?? manifest?.decode.score_per_token ?? null} />
+      <div class="translate-texts">
+        <Input />
+        <Output live={live} edited={searched ? (manifest?.target.text ?? "") : null} marked={null} />
+      </div>
+      {live.error && <Failed error={live.error} retry={live.retry} />}
+      {trace.error && !live.error && <Failed error={trace.error} retry={trace.retry} />}
+      {!live.error && !trace.error && source.value.trim() !== "" && <Strips manifest={manifest} live={now ?? null} fresh={trace.status === "ready"} />}
+      {manifest && (
+        <nav class="row wide small" aria-label={t("translate.open_in")}>
+          <span class="muted">{t("translate.open_in")}</span>
+          {(["attention", "inside", "beam", "compare"] as const).map((name) => (
+            <a key={name} href={href(name)} onClick={follow}>
+              {t(`shell.screen_${name}`)}
+            </a>
+          ))}
+        </nav>
+      )}
+    </div>
+  );
+}
+
+const liveTyping = () => params.value.live !== "0";
+
+function Controls({ ms, perToken }: { ms: number | null; perToken: number | null }) {
+  const card = model.value!;
+  const usual = String(card.decoding.beam ?? 4);
+  const beam = params.value.b ?? usual;
+  const choices = [...new Set([...BEAMS, usual, beam])].sort((a, b) => Number(a) - Number(b)).map((value) => ({ value, label: value }));
+  return (
+    <header class="row wide">
+      <h1>{t("translate.title")}</h1>
+      <span class="muted">
+        {card.source_language} → {card.target_language}
+      </span>
+      {!embedded && <Select label={t("translate.beam")} value={beam} choices={choices} onChange={(value) => setParams({ b: value === usual ? null : value }, { push: true })} />}
+      {!embedded && <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />}
+      {ops.value.length > 0 && <Badge tone="warn">{t("translate.edited", { n: ops.value.length })}</Badge>}
+      <span class="grow" />
+      <span class="small muted translate-speed">
+        {ms !== null && <span>{t("translate.ms", { n: numbers.value.format(Number(ms.toPrecision(3))) })}</span>}
+        {perToken !== null && <span>{t("translate.per_token", { score: fixed(perToken, 2) })}</span>}
+      </span>
+    </header>
+  );
+}
+
+/** The source text; a pause of 250 ms in typing writes it into the address, which translates it. */
+function Input() {
+  const [draft, setDraft] = useState(source.value);
+  const write = (text: string) => setParams({ s: text === "" ? " " : text, t: null, px: null, i: null, q: null, j: null, w: null });
+  useEffect(() => {
+    if (draft.trim() !== source.value.trim()) setDraft(source.value);
+  }, [source.value]);
+  useEffect(() => {
+    if (!liveTyping() || draft === source.value || (draft === "" && source.value === " ")) return;
+    const timer = setTimeout(() => screen.value === "translate" && write(draft), 250);
+    return () => clearTimeout(timer);
+  }, [draft]);
+  return (
+    <div class="card translate-source">
+      <textarea data-input dir="auto" rows={2} lang={model.value?.source_language} aria-label={t("translate.source")} placeholder={t("translate.placeholder")} value={draft.trimStart() === "" ? "" : draft} readOnly={embedded !== null} spellcheck={false}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) write(draft);
+          if (event.key === "Escape") event.currentTarget.blur();
+        }} />
+      <div class="row">
+        {!liveTyping() && (
+          <button type="button" class="btn primary" onClick={() => write(draft)}>
+            {t("translate.run")}
+          </button>
+        )}
+        {!embedded && (
+          <>
+            <span class="small faint">{t("translate.examples")}</span>
+            {(model.value?.examples ?? []).slice(0, 4).map((text) => (
+              <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => { setDraft(text); write(text); }}>
+                <bdi class="clip">{text}</bdi>
+              </button>
+            ))}
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The translation of every sentence; a click makes a sentence the one that is drawn. */
+function Output({ live, edited }: { live: LiveState; edited: string | null; marked: null }) {
+  const lang = model.value?.target_language;
+  const several = sentences.value.length > 1;
+  const texts = edited !== null ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : "")) : sentences.value.map((_, i) => live.results[i]?.text ?? "");
+  const now = live.results[sentenceIndex.value];
+  return (
+    <div class="card translate-output" aria-label={t("translate.output")} role="region" aria-live="polite" aria-busy={now ? !now.done : false}>
+      <p class="translate-text" lang={lang} dir="auto">
+        {texts.every((text) => text === "") && <span class="faint">{t("translate.empty")}</span>}
+        {texts.map((text, i) =>
+          several ? (
+            <button key={i} type="button" class={i === sentenceIndex.value ? "sentence on" : "sentence"} aria-pressed={i === sentenceIndex.value} aria-label={`${t("translate.sentence", { n: i + 1 })}: ${text}`} onClick={() => setParams({ i: i || null, q: null, j: null }, { push: true })}>
+              <bdi>{text || "…"}</bdi>{" "}
+            </button>
+          ) : (
+            <bdi key={i}>{text}</bdi>
+          ),
+        )}
+      </p>
+      {several && <p class="small faint">{t("translate.sentences", { n: sentences.value.length })}</p>}
+    </div>
+  );
+}

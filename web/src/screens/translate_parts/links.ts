@@ -1,0 +1,71 @@
+/** What the ribbons show: attention of the last layer, of one head, or influence, as one matrix of target × source tokens. */
+import type { Influence, Manifest } from "../../api-types";
+import { getInfluence } from "../../api";
+import { useResource, useTensors, type Resource } from "../../hooks";
+import { t } from "../../i18n";
+import { combine, extent, fromRows, matrix, type Matrix } from "../../lib/matrix";
+import { params } from "../../state";
+
+export type Source = "mean" | "max" | "influence" | `${number}.${number}`;
+
+export interface Links {
+  readonly source: Source;
+  readonly matrix: Matrix | null;
+  /** value of the widest ribbon */
+  readonly max: number;
+  readonly signed: boolean;
+  readonly status: Resource<unknown>;
+}
+
+/** The choice of the address (`r`), as far as the model allows it. */
+export function sourceOf(manifest: Manifest | null): Source {
+  const cross = manifest?.model.kinds.cross;
+  if (!cross) return "influence";
+  const wanted = params.value.r ?? "mean";
+  const [layer, head] = wanted.split(".").map(Number);
+  if (layer >= 1 && layer <= cross.layers && head >= 1 && head <= cross.heads) return `${layer}.${head}`;
+  return wanted === "max" || wanted === "influence" ? wanted : "mean";
+}
+
+export function sourceName(source: Source): string {
+  if (source === "mean") return t("translate.mean_short");
+  if (source === "max") return t("translate.max_short");
+  if (source === "influence") return t("translate.influence");
+  const [layer, head] = source.split(".");
+  return t("translate.one_head", { layer, head });
+}
+
+/** Tensors that a choice needs; layers and heads count from 0 in them. */
+function needsOf(manifest: Manifest | null, source: Source): string[] {
+  const cross = manifest?.model.kinds.cross;
+  if (!cross || source === "influence") return [];
+  if (source === "mean" || source === "max") return Array.from({ length: cross.heads }, (_, head) => `cross.weights:${cross.layers - 1}.${head}`);
+  const [layer, head] = source.split(".").map(Number);
+  return [`cross.weights:${layer - 1}.${head - 1}`];
+}
+
+/** Influence of words spread over their tokens: each token of a word carries the word's value. */
+export function spread(influence: Influence, sourceTokens: number): Matrix {
+  const m = fromRows(influence.values);
+  const out = matrix(m.rows, sourceTokens);
+  influence.units.forEach((unit, u) => {
+    for (let r = 0; r < m.rows; r++) for (const token of unit.tokens) out.data[r * sourceTokens + token] = m.data[r * m.cols + u];
+  });
+  return out;
+}
+
+export function useLinks(manifest: Manifest | null): Links {
+  const source = sourceOf(manifest);
+  const needs = needsOf(manifest, source);
+  const tensors = useTensors(manifest?.id, needs);
+  const asks = manifest !== null && source === "influence";
+  const influence = useResource(asks ? `influence ${manifest.id} words` : null, (signal) => getInfluence(manifest!.id, "words", "unk", signal), { cache: true });
+  if (manifest && source === "influence") {
+    const found = influence.status === "ready" && influence.value ? spread(influence.value, manifest.source.tokens.length) : null;
+    return { source, matrix: found, max: Math.max(0.5, found ? extent(found.data)[1] : 1), signed: true, status: influence };
+  }
+  const found = needs.map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined);
+  const all = found.map((tensor) => matrix(tensor.shape[0], tensor.shape[1], tensor.data as Float32Array));
+  const fits = all.length > 0 && all.length === needs.length && all[0].rows === manifest?.target.tokens.length && all[0].cols === manifest.source.tokens.length;
+  return { source, matrix: fits ? combine(all, source === "max" ? "max" : "mean") : null, max: 1, signed: false, status: tensors };
+}

@@ -1,0 +1,65 @@
+/** Translation as it is typed: every sentence of the text streamed in turn, older requests cancelled. */
+import { useEffect, useState } from "preact/hooks";
+import type { Alternative } from "../../api-types";
+import { epoch, streamTranslation } from "../../api";
+import { embedded } from "../../embedded";
+import { ApiError } from "../../errors";
+import { model, ops, options, params, sentences } from "../../state";
+
+export interface Live {
+  readonly text: string;
+  readonly tokens: readonly string[];
+  /** number of leading tokens that will not change */
+  readonly stable: number;
+  readonly sourceTokens: readonly string[];
+  readonly done: boolean;
+  readonly alternatives: readonly Alternative[];
+  readonly score: number | null;
+  readonly perToken: number | null;
+  readonly ms: number | null;
+}
+const NOTHING: Live = { text: "", tokens: [], stable: 0, sourceTokens: [], done: false, alternatives: [], score: null, perToken: null, ms: null };
+
+export interface LiveState {
+  /** one entry per sentence of the text */
+  readonly results: readonly Live[];
+  readonly error: ApiError | null;
+  retry(): void;
+}
+
+/** Streams the sentences of the address; an edited or given translation is not searched for, so nothing is streamed. */
+export function useLive(): LiveState {
+  const [results, setResults] = useState<readonly Live[]>([]);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [turn, setTurn] = useState(0);
+  const list = sentences.value;
+  const name = model.value?.name ?? null;
+  const plain = !embedded && ops.value.length === 0 && !params.value.t;
+  const wanted = plain && name && list[0] !== "" ? JSON.stringify([name, list, options.value]) : null;
+  useEffect(() => {
+    setError(null);
+    if (wanted === null) return setResults([]);
+    const control = new AbortController();
+    const patch = (i: number, change: Partial<Live>) => {
+      if (!control.signal.aborted) setResults((old) => list.map((_, j) => (j === i ? { ...(old[j] ?? NOTHING), ...change } : (old[j] ?? NOTHING))));
+    };
+    setResults((old) => list.map((_, i) => ({ ...(old[i] ?? NOTHING), done: false })));
+    const run = async () => {
+      for (let i = 0; i < list.length; i++) {
+        const body = { model: name, text: list[i], n_best: 3, ...(i === 0 ? options.value : { ...options.value, prefix: undefined }) };
+        const final = await streamTranslation(body, {
+          signal: control.signal,
+          start: (event) => patch(i, { sourceTokens: event.source_tokens, tokens: [], stable: 0 }),
+          partial: (event) => patch(i, { text: event.text, tokens: event.tokens, stable: event.stable }),
+        });
+        patch(i, { text: final.text, done: true, alternatives: final.alternatives, score: final.score, perToken: final.score_per_token ?? null, ms: final.ms });
+      }
+    };
+    run().catch((problem: unknown) => {
+      if (control.signal.aborted) return;
+      setError(problem instanceof ApiError ? problem : new ApiError(0, "internal", String(problem)));
+    });
+    return () => control.abort();
+  }, [wanted, turn, epoch.value]);
+  return { results, error, retry: () => setTurn((n) => n + 1) };
+}

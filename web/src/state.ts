@@ -1,0 +1,162 @@
+/** What the whole page shares. The address is the state: everything a link must reproduce lives in `params`. */
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { Card, Op, TraceRequest } from "./api-types";
+import { epoch, getModels } from "./api";
+import { embedded } from "./embedded";
+import { ApiError } from "./errors";
+import { decodeOps, encodeOps, formatAddress, parseAddress, type Address, type Params, type Screen } from "./lib/link";
+import { sentencesOf } from "./lib/sentences";
+import { remember, remembered } from "./storage";
+
+// ---------------------------------------------------------------- address
+
+function readAddress(): Address {
+  if (!embedded) return parseAddress(location.pathname, location.search);
+  const [path, search = ""] = location.hash.slice(1).split("?");
+  return parseAddress(path, search);
+}
+
+/** Screen, rest of the path and parameters as the address has them. */
+export const route = signal<Address>(readAddress());
+export const screen = computed(() => route.value.screen);
+export const params = computed(() => route.value.params);
+
+addEventListener(embedded ? "hashchange" : "popstate", () => (route.value = readAddress()));
+
+export type Patch = Readonly<Record<string, string | number | null | undefined>>;
+
+function patched(current: Params, patch: Patch): Params {
+  const next: Record<string, string> = { ...current };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null || value === undefined || value === "") delete next[key];
+    else next[key] = String(value);
+  }
+  return next;
+}
+
+function show(address: Address, push: boolean): void {
+  const text = (embedded ? "#" : "") + formatAddress(address);
+  if (push) history.pushState(null, "", text);
+  else history.replaceState(null, "", text);
+  route.value = address;
+}
+
+/** Changes parameters; null, undefined and "" remove one. `push` makes a history entry: for deliberate acts, not for hover and sliders. */
+export function setParams(patch: Patch, { push = false } = {}): void {
+  const next = patched(params.value, patch);
+  if (formatAddress({ ...route.value, params: next }) === formatAddress(route.value)) return;
+  show({ ...route.value, params: next }, push);
+}
+
+/** Goes to a screen; parameters stay unless `patch` changes them. */
+export function go(to: Screen, patch: Patch = {}, rest = ""): void {
+  show({ screen: to, rest, params: patched(params.value, patch) }, true);
+}
+
+/** The address of a screen with the present parameters, for `href`. */
+export function href(to: Screen, patch: Patch = {}, rest = ""): string {
+  return (embedded ? "#" : "") + formatAddress({ screen: to, rest, params: patched(params.value, patch) });
+}
+
+/** `onClick` of a link made with `href`: moves within the page, leaves Ctrl-click and the like to the browser. */
+export function follow(event: MouseEvent): void {
+  const link = (event.currentTarget as HTMLElement).closest("a");
+  if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  const text = link.getAttribute("href") ?? "/";
+  history.pushState(null, "", text);
+  route.value = readAddress();
+}
+
+// ---------------------------------------------------------------- models, text, interventions
+
+/** Cards of the loaded models; null until the server has answered. */
+export const models = signal<readonly Card[] | null>(null);
+export const modelsError = signal<ApiError | null>(null);
+
+export async function loadModels(): Promise<void> {
+  try {
+    const cards = await getModels();
+    batch(() => {
+      models.value = cards;
+      modelsError.value = null;
+    });
+  } catch (error) {
+    modelsError.value = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+  }
+}
+effect(() => {
+  epoch.value; // again whenever the server comes back
+  void loadModels();
+});
+
+/** The model of the address, else the first with attention, else the first. */
+export const model = computed<Card | null>(() => {
+  const cards = models.value ?? [];
+  const preferred = cards.find((card) => card.arch === "transformer") ?? cards[0] ?? null;
+  return cards.find((card) => card.name === params.value.m) ?? preferred;
+});
+
+/** The whole source text: that of the address, else the model's first example. */
+export const source = computed(() => params.value.s ?? model.value?.examples[0] ?? "");
+export const sentences = computed(() => sentencesOf(source.value));
+/** Which sentence of the text is drawn, from 0. */
+export const sentenceIndex = computed(() => Math.max(0, Math.min(sentences.value.length - 1, Number(params.value.i) || 0)));
+export const sentence = computed(() => sentences.value[sentenceIndex.value] ?? "");
+
+/** Interventions of the address; `badLink` says that it holds something unreadable. */
+const decoded = computed(() => decodeOps(params.value.w ?? ""));
+export const ops = computed<readonly Op[]>(() => decoded.value ?? []);
+export const badLink = computed(() => decoded.value === null);
+export function setOps(next: readonly Op[]): void {
+  setParams({ w: encodeOps(next) }, { push: true });
+}
+export const addOp = (op: Op) => setOps([...ops.value, op]);
+/** Whether the What-if drawer is open. */
+export const whatIfOpen = signal(false);
+
+/** Settings of the search that an address may hold: parameter, option of the API, kind. */
+const OPTIONS = [
+  ["b", "beam", Number],
+  ["lp", "length_penalty", Number],
+  ["ml", "max_len", Number],
+  ["px", "prefix", String],
+] as const;
+
+/** Settings of the search in the address, as options of the API. */
+export const options = computed<Readonly<Record<string, string | number>>>(() => {
+  const found: Record<string, string | number> = {};
+  for (const [key, option, read] of OPTIONS) {
+    const text = params.value[key];
+    if (text === undefined) continue;
+    const value = read(text);
+    if (value === value) found[option] = value;
+  }
+  return found;
+});
+
+/** The question every model screen asks: one sentence, its settings and interventions; null without model or text. */
+export const traceRequest = computed<TraceRequest | null>(() => {
+  if (!model.value || sentence.value.trim() === "") return null;
+  const request = { model: model.value.name, text: sentence.value, interventions: ops.value, ...options.value };
+  return params.value.t ? { ...request, target: params.value.t } : request;
+});
+
+// ---------------------------------------------------------------- looks
+
+export type Theme = "system" | "light" | "dark";
+export type Density = "comfortable" | "compact";
+export const theme = signal<Theme>((remembered("theme") as Theme | null) ?? "system");
+export const density = signal<Density>((remembered("density") as Density | null) ?? "comfortable");
+const system = matchMedia("(prefers-color-scheme: dark)");
+const systemDark = signal(system.matches);
+system.addEventListener("change", () => (systemDark.value = system.matches));
+/** Whether the page is dark now; pictures on canvas read it. */
+export const dark = computed(() => (theme.value === "system" ? systemDark.value : theme.value === "dark"));
+
+effect(() => {
+  remember("theme", theme.value);
+  remember("density", density.value);
+  document.documentElement.dataset.theme = theme.value;
+  document.documentElement.dataset.density = density.value;
+});
