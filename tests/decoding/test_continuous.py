@@ -214,3 +214,4 @@ def test_an_answer_without_positions_fails_alone(short) -> None:
     assert isinstance(found["long"], LookupError)
     assert close(found["good"], alone(short, *job_of(short, "man", {"beam": 3, "min_len": 7, "max_len": 8})))
     assert short.explain(found["long"], []).code == "too_long"
+    assert isinstance(alone(short, *job_of(short, "a", {"min_len": 12, "max_len": 16})), LookupError)

@@ -207,3 +207,21 @@ def test_filters_change_no_score(bench, seed) -> None:
     filters = [forbid(NEVER), force_prefix([[7, 7]]), no_repeat(2), at_least(3)]
     [answer] = greedy(model, memory, [7], filters)
     assert answer.log_probs == pytest.approx(bench.own_log_probs(model, memory, 0, answer), abs=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tokens=st.lists(st.integers(4, 320), min_size=2, max_size=5),
+    room=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
+def test_outside_of_a_character_only_fixed_ids_are_out(tokens, room, seed) -> None:
+    usual = whole_characters(never=NEVER)
+    log_probs = torch.randn(1, 330, generator=torch.Generator().manual_seed(seed))
+    rows = Rows.start([room + len(tokens)])
+    for token in tokens:
+        rows = rows.facing(log_probs).grow(torch.tensor([token]), torch.zeros(1))
+    kept = usual(log_probs, rows.facing(log_probs))
+    if usual.is_free(room) and not usual.may_be_inside(tokens[-1]):
+        assert torch.equal(kept, usual.between(log_probs))
+        assert set((kept == -torch.inf).nonzero()[:, 1].tolist()) == set(usual.fixed)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from jumok.decoding.results import Hypothesis, Score, Token, Translation
+from jumok.decoding.results import Hypothesis, Score, Token, Translation, join
 
 TOKENS = (Token(" 안녕", 300, -0.5), Token("</s>", 2, -0.25))
 
@@ -39,3 +39,14 @@ def test_a_score_knows_its_pair() -> None:
     score = Score("hello", "안녕", -0.75, -0.375, TOKENS)
     assert repr(score) == "Score('안녕', score=-0.75)"
     assert json.loads(score.to_json())["tokens"][0]["logprob"] == -0.5
+
+
+def test_parts_are_joined_best_with_best() -> None:
+    good, poor = (Hypothesis(t, -0.75, -0.375, TOKENS, finished=f) for t, f in (("가", True), ("나", False)))
+    both = join("a. b.", [[good, poor], [good]])
+    assert (both.text, both.source, both.score, both.finished) == ("가 가", "a. b.", -1.5, True)
+    assert both.tokens == TOKENS * 2
+    assert both.score_per_token == -0.375
+    [other] = both.alternatives
+    assert (other.text, other.finished) == ("나 가", False)  # the second part has no second answer
+    assert join("", []).text == ""

@@ -247,7 +247,11 @@ export interface CompareAnswer {
   readonly grow: readonly { readonly words: number; readonly scores: Readonly<Record<string, { readonly chrf: number; readonly text: string }>> }[];
 }
 export interface RunCard {
+  /** as addresses use it: demo~rnn */
   readonly name: string;
+  /** as people read it: demo/rnn */
+  readonly title?: string;
+  readonly reason?: string | null;
   readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
   readonly arch: Arch | null;
   readonly step: number | null;
@@ -264,13 +268,21 @@ export interface Sample {
 export interface RunDetail extends RunCard {
   readonly config: Readonly<Record<string, unknown>>;
   readonly series: readonly string[];
-  readonly notices: readonly { readonly level: string; readonly code: string; readonly message: string; readonly step: number | null }[];
+  readonly notices: readonly Notice[];
   readonly samples: readonly { readonly step: number; readonly samples: readonly Sample[] }[];
   readonly probes: readonly number[];
+  /** where this ends in the run's file; events after it are new */
+  readonly offset?: number;
+}
+export interface Notice {
+  readonly level: string | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly step: number | null;
 }
 export interface Series {
   readonly step: readonly number[];
-  readonly elapsed_s: readonly number[];
+  readonly elapsed_s: readonly (number | null)[];
   readonly value: readonly number[];
 }
 export interface Probe {
@@ -284,28 +296,36 @@ export interface Probe {
   }[];
 }
 export interface Metric {
-  readonly value: number;
-  readonly ci95?: readonly [number, number] | null;
+  readonly value: number | null;
+  readonly ci95?: readonly [number | null, number | null] | null;
   readonly signature?: string;
 }
 export interface EvalCard {
   readonly id: string;
+  readonly run?: string;
   readonly model: string;
   readonly data: string;
   readonly n: number;
   readonly metrics: Readonly<Record<string, Metric>>;
 }
+/** Sentences of one length; next to these fields `bleu`, `bleu_ci95` and so on for each metric. */
 export interface EvalBin {
   readonly lo: number;
-  readonly hi: number;
+  /** null: no upper end */
+  readonly hi: number | null;
   readonly n: number;
-  readonly bleu?: number;
-  readonly bleu_ci95?: readonly [number, number];
-  readonly chrf?: number;
-  readonly chrf_ci95?: readonly [number, number];
-  readonly length_ratio?: number;
+  readonly length_ratio?: number | null;
   readonly thin?: boolean;
-  readonly examples?: readonly unknown[];
+  /** line numbers, the worst first; the texts are in the document's `examples` */
+  readonly examples?: readonly number[];
+  readonly [metric: string]: unknown;
+}
+export interface EvalExample {
+  readonly line: number;
+  readonly chrf?: number | null;
+  readonly source: string;
+  readonly reference: string;
+  readonly hypothesis: string;
 }
 export interface EvalDoc {
   readonly schema: "eval/1";
@@ -313,7 +333,10 @@ export interface EvalDoc {
   readonly data: { readonly name: string; readonly n: number; readonly sha256?: string };
   readonly decode: Readonly<Record<string, unknown>>;
   readonly metrics: Readonly<Record<string, Metric>>;
+  readonly length_ratio?: number | null;
   readonly by_length: { readonly unit: string; readonly bins: readonly EvalBin[] } | null;
-  readonly train_length_histogram?: readonly (readonly [number, number, number])[];
-  readonly speed?: Readonly<Record<string, number>>;
+  readonly train_length_histogram?: readonly (readonly [number, number, number])[] | null;
+  readonly speed?: Readonly<Record<string, number>> | null;
+  readonly examples?: readonly EvalExample[];
+  readonly notes?: readonly string[];
 }

@@ -71,8 +71,9 @@ class Continuous:
         self._drop_cancelled()
         self._admit(over)
         if self._running:
-            log_probs = log_softmax(self._step(over))  # (R, V)
-            self._advance(log_probs, over)
+            logits = self._step(over)  # (R, V)
+            if self._running:
+                self._advance(log_softmax(logits), over)
         return over
 
     def _drop_cancelled(self) -> None:

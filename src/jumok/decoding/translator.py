@@ -285,7 +285,7 @@ class Translator:
 
     def explain(self, error: Exception, batch: Sequence[Job]) -> Exception:
         """A model's trouble as an error that says what to do, with the text where it is known."""
-        if isinstance(error, LookupError):  # a position that has no learned row
+        if type(error) is LookupError:  # a position that has no learned row
             return LimitError(str(error), code="too_long")
         if isinstance(error, NotFiniteError):
             text = self.tokenizers.source.decode(batch[error.sentence].source)

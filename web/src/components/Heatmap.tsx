@@ -131,9 +131,10 @@ export function Heatmap(props: HeatmapProps) {
     if (r < 0 || c < 0 || r >= window_.m.rows || c >= window_.m.cols) return null;
     return { row: seen.r0 + r, col: seen.c0 + order(c) };
   };
+  const allowed = (cell: Cell) => !props.mask || props.mask[cell.row * matrix.cols + cell.col] !== 0;
   const describe = (cell: Cell): string =>
     props.describe?.(cell) ??
-    t("figure.cell", { row: rows[cell.row].text, col: cols[cell.col].text, value: number(matrix.data[cell.row * matrix.cols + cell.col]), rank: rank(rowOf(matrix, cell.row), cell.col), n: matrix.cols });
+    t("figure.cell", { row: rows[cell.row].text, col: cols[cell.col].text, value: allowed(cell) ? number(matrix.data[cell.row * matrix.cols + cell.col]) : t("figure.masked"), rank: rank(rowOf(matrix, cell.row), cell.col), n: matrix.cols });
   const move = (cell: Cell) => {
     if (part) setView(reveal(seen, total, cell));
     setActive(cell);

@@ -71,9 +71,6 @@ export function Thumbnails(props: Props) {
         const [w, h] = [width / thumb.matrix.cols, height / thumb.matrix.rows];
         context.strokeStyle = style.color;
         context.lineWidth = 1;
-        context.globalAlpha = 0.5;
-        context.strokeRect(left + 0.5, top + props.marker.row * h, width - 1, h);
-        context.globalAlpha = 1;
         context.strokeRect(left + props.marker.col * w, top + props.marker.row * h, Math.max(2, w), Math.max(2, h));
       }
       context.strokeStyle = style.borderTopColor;

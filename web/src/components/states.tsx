@@ -27,8 +27,8 @@ export function Loading({ height = 200 }: { height?: number }) {
 
 /** The server's problem in plain words: a known code has its own sentence, the detail follows. */
 export function problemText(error: ApiError): string {
-  const key = `error_${error.code}`;
-  return key in messages.shell.en ? t(`shell.${key}` as MessageKey) : t("shell.error_internal");
+  const known = `error_${error.code}` in messages.shell.en;
+  return known ? t(`shell.error_${error.code}` as MessageKey) : t("shell.error_internal");
 }
 
 export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {

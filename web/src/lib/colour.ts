@@ -57,10 +57,10 @@ export const css = (table: Uint8ClampedArray, entry: number) => {
 };
 
 /** Black or white ink, whichever reads better on an entry of the table. */
-export function inkOn(table: Uint8ClampedArray, entry: number): "#111214" | "#ffffff" {
+export function inkOn(table: Uint8ClampedArray, entry: number): "#000000" | "#ffffff" {
   const i = Math.max(0, Math.min(255, Math.round(entry))) * 4;
   const light = luminance([table[i], table[i + 1], table[i + 2]]);
-  return 1.05 / (light + 0.05) > (light + 0.05) / 0.056 ? "#ffffff" : "#111214";
+  return 1.05 / (light + 0.05) > (light + 0.05) / 0.05 ? "#ffffff" : "#000000";
 }
 
 /** Relative luminance (WCAG) of an sRGB colour. */

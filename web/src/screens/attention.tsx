@@ -102,7 +102,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   return (
     <div class="row wide attention-controls">
       <Segmented label={t("attention.view")} value={choice.view} choices={(["matrix", "flow", "table"] as const).map((value) => ({ value, label: t(`attention.view_${value}`) }))} onChange={(v) => setParams({ v: v === "matrix" ? null : v }, { push: true })} />
-      <Segmented label={t("attention.unit")} value={choice.words ? "words" : "pieces"} choices={(["pieces", "words"] as const).map((value) => ({ value, label: t(`attention.${value}`) }))} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
+      <Segmented label={t("attention.unit")} value={choice.words ? "words" : "pieces"} choices={[{ value: "pieces", label: t("attention.pieces") }, { value: "words", label: t("attention.words") }]} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
       <Select label={t("attention.specials")} value={choice.specials} choices={(["show", "dim", "fold"] as const).map((value) => ({ value, label: t(`attention.specials_${value}`) }))} onChange={(sp) => setParams({ sp: sp === "dim" ? null : sp, rn: null }, { push: true })} />
       {choice.specials === "fold" && <Switch label={t("attention.renormalise")} on={choice.renormalise} onChange={(on) => setParams({ rn: on ? 1 : null }, { push: true })} />}
       <Switch label={t("attention.sqrt")} on={choice.sqrt} onChange={(on) => setParams({ sq: on ? null : 0 }, { push: true })} />

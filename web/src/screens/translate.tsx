@@ -98,7 +98,7 @@ function Input() {
         {!embedded && (
           <>
             <span class="small faint">{t("translate.examples")}</span>
-            {(model.value?.examples ?? []).slice(0, 4).map((text) => (
+            {(model.value?.examples ?? []).slice(0, 3).map((text) => (
               <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => { setDraft(text); write(text); }}>
                 <bdi class="clip">{text}</bdi>
               </button>

@@ -1,0 +1,109 @@
+"""What handlers share: names of models, places, turns, and work that ends with its client."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jumok.decoding.translator import Translator
+from jumok.server.analysis import Flag
+from jumok.server.limits import Limits
+from jumok.server.problems import Problem
+from jumok.server.services import Services, Slots, Turns, answered, make_services
+from jumok.server.settings import About, ServerSettings
+
+
+@pytest.fixture
+def services(tiny_models: dict[str, Translator]) -> Services:
+    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": About(load_s=1.5)})
+    return make_services(tiny_models, settings)
+
+
+def request_with(*messages: str, began: float | None = None) -> Any:
+    """A request whose client sends these messages and then is silent."""
+    left = list(messages)
+
+    async def receive() -> dict[str, str]:
+        if left:
+            return {"type": left.pop(0)}
+        await asyncio.sleep(60)
+        return {}
+
+    state = SimpleNamespace(began=time.monotonic() if began is None else began)
+    return SimpleNamespace(receive=receive, state=state)
+
+
+def test_models_by_name(services: Services) -> None:
+    assert services.model(None).name == "rnn"
+    assert services.model("luong").translator.config.model.arch == "luong"
+    with pytest.raises(Problem, match="known: luong, rnn, transformer"):
+        services.model("lung")
+    with pytest.raises(Problem, match="no model is loaded"):
+        make_services({}, ServerSettings()).model(None)
+    assert services.metrics.load_seconds.value(model="rnn") == 1.5
+
+
+def test_work_gives_its_result(services: Services) -> None:
+    async def work() -> int:
+        return 7
+
+    assert asyncio.run(answered(request_with(), services, work())) == 7
+
+
+@pytest.mark.parametrize(
+    ("messages", "status", "code"), [((), 504, "deadline"), (("http.request", "http.disconnect"), 400, "gone")]
+)
+def test_work_ends_with_its_deadline_or_its_client(
+    services: Services, messages: tuple[str, ...], status: int, code: str
+) -> None:
+    ended = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(Problem) as found:
+        asyncio.run(answered(request_with(*messages), services, work()))
+    assert (found.value.status_code, found.value.code) == (status, code)
+    assert ended == [True]
+
+
+def test_an_error_of_the_work_passes_through(services: Services) -> None:
+    async def work() -> None:
+        raise Problem(422, "bad_parameter", "no")
+
+    with pytest.raises(Problem, match="no"):
+        asyncio.run(answered(request_with(), services, work()))
+
+
+def test_analyses_run_beside(services: Services) -> None:
+    def add(flag: Flag, a: int, b: int) -> int:
+        return a + b
+
+    assert asyncio.run(services.explain(add, 1, 2)) == 3
+    services.close()
+
+
+def test_places_are_limited_and_given_back() -> None:
+    slots = Slots(2, "seats")
+    with slots.take(), slots.take():
+        with pytest.raises(Problem, match="all 2 seats are taken") as found, slots.take():
+            pass
+        assert found.value.headers == {"Retry-After": "1"}
+    assert slots.taken == 0
+    with slots.take():
+        assert slots.taken == 1
+
+
+def test_one_turn_for_each_client() -> None:
+    turns = Turns()
+    here, there = (SimpleNamespace(client=SimpleNamespace(host=host)) for host in ("a", "b"))
+    with turns.take(here), turns.take(there):  # type: ignore[arg-type]
+        with pytest.raises(Problem, match="an analysis of yours is still running"), turns.take(here):  # type: ignore[arg-type]
+            pass
+    with turns.take(here):  # type: ignore[arg-type]
+        pass
