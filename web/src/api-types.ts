@@ -181,7 +181,7 @@ export interface BeamNode {
   readonly norm: number;
   readonly state: "expanded" | "pruned" | "finished" | "chosen";
   readonly rank?: number;
-  readonly beam?: number;
+  readonly beam?: number | null;
 }
 export interface BeamTree {
   readonly schema: "beam/1";
@@ -244,7 +244,7 @@ export interface CompareAnswer {
   readonly source: { readonly words: readonly string[] };
   readonly pseudo_reference: string | null;
   readonly results: readonly CompareResult[];
-  readonly grow: readonly { readonly words: number; readonly scores: Readonly<Record<string, { readonly chrf: number; readonly text: string }>> }[];
+  readonly grow: readonly { readonly words: number; readonly source?: string; readonly reference?: string; readonly scores: Readonly<Record<string, { readonly chrf: number; readonly text: string }>> }[];
 }
 export interface RunCard {
   /** as addresses use it: demo~rnn */

@@ -5,6 +5,7 @@
  * `<script type="text/plain" id="jumok-tensors-{trace id}">` with base64 of gzip of one safetensors file. */
 import type { Manifest, TraceRequest } from "./api-types";
 import { ApiError } from "./errors";
+import { resolveNeed } from "./lib/needs";
 import { readSafetensors, type Tensor } from "./lib/safetensors";
 
 interface Embedded {
@@ -49,7 +50,7 @@ export async function embeddedTensors(id: string, needs: readonly string[]): Pro
   const all = await unpacked.get(id)!;
   const found = new Map<string, Tensor>();
   for (const need of needs) {
-    const tensor = all.get(need);
+    const tensor = resolveNeed(all, need);
     if (!tensor) throw notInFile(need);
     found.set(need, tensor);
   }

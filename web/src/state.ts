@@ -97,6 +97,15 @@ export const model = computed<Card | null>(() => {
   return cards.find((card) => card.name === params.value.m) ?? preferred;
 });
 
+/** What the address asks for and the server cannot give: a model that is not loaded, or one that has changed since the link was made. */
+export const linkProblem = computed<"model" | "fingerprint" | null>(() => {
+  const { m, f } = params.value;
+  if (!models.value || models.value.length === 0) return null;
+  if (m && !models.value.some((card) => card.name === m)) return "model";
+  return f && model.value && !shortPrint(model.value).startsWith(f) ? "fingerprint" : null;
+});
+const shortPrint = (card: Card) => card.fingerprint.replace(/^sha256:/, "").slice(0, 12);
+
 /** The whole source text: that of the address, else the model's first example. */
 export const source = computed(() => params.value.s ?? model.value?.examples[0] ?? "");
 export const sentences = computed(() => sentencesOf(source.value));
@@ -141,6 +150,15 @@ export const traceRequest = computed<TraceRequest | null>(() => {
   const request = { model: model.value.name, text: sentence.value, interventions: ops.value, ...options.value };
   return params.value.t ? { ...request, target: params.value.t } : request;
 });
+
+/** The address of this very view, with all that it takes for granted: model, its fingerprint and the text. */
+export function permalink(): string {
+  const card = model.value;
+  const full = card && aboutText(screen.value) ? patched(params.value, { m: card.name, s: source.value, f: shortPrint(card) }) : params.value;
+  return new URL((embedded ? "#" : "") + formatAddress({ ...route.value, params: full }), location.href).href;
+}
+/** Whether a screen is about one model and one text. */
+const aboutText = (name: Screen) => !["training", "quality", "learn", "docs", "compare"].includes(name);
 
 // ---------------------------------------------------------------- looks
 

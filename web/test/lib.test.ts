@@ -9,6 +9,7 @@ import { around, labelOf, layoutOf, panned, reveal, zoomed } from "../src/lib/he
 import { graphemes, isCjk, isRtl, shorten, thin, widthOf } from "../src/lib/labels";
 import { decodeOps, encodeOps, formatAddress, parseAddress } from "../src/lib/link";
 import { combine, entropy, extent, fromAtlas, fromRows, largest, matrix, maxPool, mergeWords, pick, product, rank, rollout, row, transpose, type Matrix } from "../src/lib/matrix";
+import { resolveNeed } from "../src/lib/needs";
 import { readSafetensors } from "../src/lib/safetensors";
 import { sentencesOf } from "../src/lib/sentences";
 import { cut, offsets, toUtf16 } from "../src/lib/spans";
@@ -288,4 +289,13 @@ test("the forced prefix ends with the candidate in place of the token", () => {
   const side: Side = { text: "I saw it", lang: "en", dir: "ltr", tokens: [token(0, "I", { span: [0, 1] }), token(1, "saw", { span: [2, 5] }), token(2, "</s>", { span: null })], words: [] };
   assert.equal(prefixBefore(side, 1, "watched"), "I watched");
   assert.equal(prefixBefore(side, 2, "."), "I saw it.");
+});
+
+test("a whole tensor answers for its slices, and weights for their atlas", () => {
+  const all = new Map([["cross.weights", { shape: [1, 2, 1, 2], data: Float32Array.of(1, 0, 0.25, 0.75), dtype: "F32" }], ["cross.out", { shape: [2, 1, 1], data: Float32Array.of(5, 6), dtype: "F32" }]]);
+  assert.deepEqual([...resolveNeed(all, "cross.weights:0.1")!.data], [0.25, 0.75]);
+  assert.deepEqual(resolveNeed(all, "cross.weights:0.1")!.shape, [1, 2]);
+  assert.deepEqual([...resolveNeed(all, "cross.atlas")!.data], [255, 0, 128, 221]);
+  assert.deepEqual([...resolveNeed(all, "cross.out:1")!.data], [6]);
+  for (const need of ["cross.weights:1.0", "cross.weights:0.2", "dec_self.atlas", "cross.q:0.0"]) assert.equal(resolveNeed(all, need), undefined);
 });

@@ -19,9 +19,16 @@ log = logging.getLogger("jumok.server")
 
 LOOK_S = 1.0  # between two looks whether the server is stopping
 
-EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string"},
+    },
+    "required": ["event", "data"],
 }
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": EVENT}}}}
 """The answer of a route that streams, for the OpenAPI document."""
 
 

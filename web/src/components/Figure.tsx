@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { download, serialise, svgToPng } from "../export";
 import { t } from "../i18n";
 import { toCsv, type TableData } from "../lib/csv";
-import { dark } from "../state";
+import { dark, permalink } from "../state";
 import { copyText } from "./FirstRun";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
@@ -58,7 +58,7 @@ export function Figure(props: FigureProps) {
     ...(props.exports?.length ? [null, ...props.exports] : []),
   ];
   const link = async () => {
-    await copyText(location.href);
+    await copyText(permalink());
     toast(t("figure.link_copied"));
   };
   return (

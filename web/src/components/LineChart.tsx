@@ -1,6 +1,6 @@
 /** Lines over a shared axis: bands, hollow points for thin data, bars below, flags, and a cursor that charts can share. */
 import { useSignal, type Signal } from "@preact/signals";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { useName, useSize } from "../hooks";
 import { t } from "../i18n";
 import { bandPath, decimated, domain, dotPath, duration, linePath, logTicks, nearest, niceTicks, ringPath, scale, spread, timeTicks, union, type Point, type Project, type Tick } from "../lib/chart";
@@ -119,7 +119,7 @@ function planOf(props: LineChartProps, width: number): Plan {
   const lasts = lines.map((line) => y(lastOf(line, log) ?? yDomain[0]));
   return {
     width, left, right, top, bottom, foot, x, y, xTicks, yTicks,
-    height: foot + 26,
+    height: foot + (room ? 26 : 42),
     xs: union(lines.map((line) => line.x)),
     ends: room ? spread(lasts, LABEL, top + 2, Math.max(bottom, top + 2 + LABEL * lines.length)) : null,
   };
@@ -166,7 +166,6 @@ export function LineChart(props: LineChartProps) {
     [props.lines, props.log, props.height, props.xKind, props.xTicks, props.xRange?.[0], props.xRange?.[1], props.yRange?.[0], props.yRange?.[1], props.bars, props.flags, props.level, props.formatX, size.width],
   );
   const drawing = useMemo(() => <Drawing props={props} plan={plan} />, [plan, props.ranges, props.flags, props.bars]);
-  const drag = useRef(false);
 
   const snapped = (event: PointerEvent): number | null => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -213,7 +212,7 @@ export function LineChart(props: LineChartProps) {
         class={props.onPick ? "chart-plot picks" : "chart-plot"} tabIndex={0} role="application" aria-label={props.name} aria-describedby={help}
         onKeyDown={onKeyDown}
         onPointerMove={(event) => (cursor.value = snapped(event))}
-        onPointerDown={(event) => { drag.current = event.pointerType !== "mouse"; cursor.value = snapped(event); }}
+        onPointerDown={(event) => (cursor.value = snapped(event))}
         onPointerLeave={(event) => { if (event.pointerType === "mouse") cursor.value = null; }}
         onBlur={() => (cursor.value = null)}
         onClick={() => { if (props.onPick && cursor.value !== null) props.onPick(cursor.value); }}
@@ -262,6 +261,7 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
           <text x={x(tick.at)} y={foot + 17} text-anchor="middle">{tick.label}</text>
         </g>
       ))}
+      {plan.ends ? <text class="axis-name" x={right + 10} y={foot + 17}>{props.xLabel}</text> : <text class="axis-name" x={right} y={foot + 35} text-anchor="end">{props.xLabel}</text>}
       {props.bars?.items.map((bar, i) => {
         const [from, to] = [x(bar.from) + 1, x(bar.to) - 1];
         const tall = Math.max(bar.n > 0 ? 1.5 : 0, (bar.n / most) * (BARS - 14));

@@ -1,21 +1,22 @@
 /** The frame of the page: top bar, rail of screens, the screen itself, drawer, banner, help. */
 import { useEffect, useState } from "preact/hooks";
-import { online } from "../api";
+import { getTrace, online } from "../api";
 import { embedded } from "../embedded";
 import { t } from "../i18n";
 import { helpOpen } from "../keys";
-import { SCREENS } from "../lib/link";
+import { encodeOps, SCREENS } from "../lib/link";
 import { screens } from "../screens";
-import { badLink, follow, href, loadModels, model, models, modelsError, screen, setParams, source, whatIfOpen } from "../state";
+import { badLink, follow, go, href, linkProblem, loadModels, model, models, modelsError, params, route, screen, setParams, source, whatIfOpen } from "../state";
 import { FirstRun } from "./FirstRun";
 import { Help } from "./Help";
 import { Icon } from "./Icon";
 import { LookMenu, ModelMenu } from "./Bars";
 import { IconButton } from "./controls";
-import { Failed, Loading, Toasts } from "./states";
+import { Failed, Loading, toast, Toasts } from "./states";
 import { WhatIf } from "./WhatIf";
 
 export function Shell() {
+  useKeptTrace();
   return (
     <div class="shell">
       <a class="sr" href="#main">
@@ -90,9 +91,36 @@ function Rail() {
 }
 
 function Banner() {
-  if (!online.value) return <div class="banner" role="alert"><Icon name="alert" size={18} />{t("shell.offline")}</div>;
-  if (badLink.value) return <div class="banner" role="alert"><Icon name="alert" size={18} />{t("shell.bad_link")}</div>;
-  return null;
+  const problem = linkProblem.value;
+  const text = !online.value
+    ? t("shell.offline")
+    : badLink.value
+      ? t("shell.bad_link")
+      : problem === "model"
+        ? t("shell.link_model", { asked: params.value.m ?? "", shown: model.value?.name ?? "" })
+        : problem === "fingerprint"
+          ? t("shell.link_fingerprint")
+          : null;
+  if (text === null) return null;
+  return (
+    <div class="banner" role="alert">
+      <Icon name="alert" size={18} />
+      <span class="grow">{text}</span>
+      {problem && online.value && <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ f: null, m: model.value?.name })} />}
+    </div>
+  );
+}
+
+/** `/t/{id}`: a trace that the server keeps; its model and texts become the address. */
+function useKeptTrace(): void {
+  const id = /^t\/([\w-]+)$/.exec(route.value.rest)?.[1];
+  useEffect(() => {
+    if (!id) return;
+    getTrace(id).then(
+      (kept) => go("translate", { m: kept.model.name, s: kept.source.text, t: kept.target.text, w: encodeOps(kept.interventions) }),
+      () => toast(t("shell.error_unknown_trace")),
+    );
+  }, [id]);
 }
 
 function Body() {

@@ -4,10 +4,8 @@ type Rgb = readonly [number, number, number];
 /** lightness 0-1, chroma, hue in degrees (OKLCH) */
 type Stop = readonly [number, number, number];
 
-/** sRGB of an OKLCH colour, clipped to the gamut. */
-export function oklch([l, c, h]: Stop): Rgb {
-  const a = c * Math.cos((h * Math.PI) / 180);
-  const b = c * Math.sin((h * Math.PI) / 180);
+/** sRGB of an OKLab colour, clipped to the gamut. */
+export function oklab([l, a, b]: Rgb): Rgb {
   const p = (l + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const q = (l - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const r = (l - 0.0894841775 * a - 1.291485548 * b) ** 3;
@@ -23,15 +21,18 @@ function gamma(x: number): number {
   return Math.round(255 * Math.min(1, Math.max(0, y)));
 }
 
-/** 256 × RGBA, interpolated between stops at equal distances. */
-function tableOf(stops: readonly Stop[]): Uint8ClampedArray {
+const toLab = ([l, c, h]: Stop): Rgb => [l, c * Math.cos((h * Math.PI) / 180), c * Math.sin((h * Math.PI) / 180)];
+
+/** 256 × RGBA, interpolated in OKLab between stops at equal distances. */
+function tableOf(list: readonly Stop[]): Uint8ClampedArray {
+  const stops = list.map(toLab);
   const table = new Uint8ClampedArray(256 * 4);
   for (let i = 0; i < 256; i++) {
     const x = (i / 255) * (stops.length - 1);
     const at = Math.min(stops.length - 2, Math.floor(x));
     const f = x - at;
-    const mixed = stops[at].map((v, j) => v + f * (stops[at + 1][j] - v)) as unknown as Stop;
-    table.set([...oklch(mixed), 255], i * 4);
+    const mixed = stops[at].map((v, j) => v + f * (stops[at + 1][j] - v)) as unknown as Rgb;
+    table.set([...oklab(mixed), 255], i * 4);
   }
   return table;
 }
@@ -41,8 +42,8 @@ const SEQUENTIAL = {
   dark: tableOf([[0.235, 0.012, 265], [0.36, 0.09, 268], [0.53, 0.15, 264], [0.73, 0.12, 245], [0.95, 0.05, 205]]),
 };
 const SIGNED = {
-  light: tableOf([[0.4, 0.14, 255], [0.66, 0.12, 248], [0.975, 0.004, 90], [0.72, 0.13, 58], [0.47, 0.125, 48]]),
-  dark: tableOf([[0.82, 0.1, 242], [0.54, 0.13, 252], [0.245, 0.006, 270], [0.56, 0.12, 52], [0.84, 0.11, 68]]),
+  light: tableOf([[0.4, 0.14, 255], [0.66, 0.12, 248], [0.975, 0.002, 90], [0.72, 0.13, 58], [0.47, 0.125, 48]]),
+  dark: tableOf([[0.82, 0.1, 242], [0.54, 0.13, 252], [0.245, 0.003, 270], [0.56, 0.12, 52], [0.84, 0.11, 68]]),
 };
 
 /** Table for values 0…1 → entries 0…255. */

@@ -2,10 +2,20 @@
 
 const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
 
-/** What a reader sees as characters: combining marks, flags and joined emoji stay whole. */
-export function graphemes(text: string): string[] {
-  return segmenter ? Array.from(segmenter.segment(text), (part) => part.segment) : [...text];
+/** Remembers the last few thousand answers of a function of one text: labels are asked for on every move of the pointer. */
+function memo<R>(make: (text: string) => R): (text: string) => R {
+  const known = new Map<string, R>();
+  return (text) => {
+    if (!known.has(text)) {
+      if (known.size > 4000) known.clear();
+      known.set(text, make(text));
+    }
+    return known.get(text)!;
+  };
 }
+
+/** What a reader sees as characters: combining marks, flags and joined emoji stay whole. */
+export const graphemes: (text: string) => readonly string[] = memo((text) => (segmenter ? Array.from(segmenter.segment(text), (part) => part.segment) : [...text]));
 
 /** At most `length` characters, cut in the middle: the ends of a word tell the most. */
 export function shorten(text: string, length: number): string {
@@ -24,12 +34,13 @@ const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 export const isCjk = (text: string) => CJK.test(text);
 export const isRtl = (text: string) => RTL.test(text);
 
+const WIDE = /\p{Extended_Pictographic}/u;
+
 /** Rough width of a text in em, for layout without measuring. */
-export function widthOf(text: string): number {
-  let width = 0;
-  for (const part of graphemes(text)) width += CJK.test(part) || /\p{Extended_Pictographic}/u.test(part) ? 1 : /[il.,:;'|!\-\s]/.test(part) ? 0.32 : /[mwMW@%]/.test(part) ? 0.85 : 0.57;
-  return width;
-}
+export const widthOf: (text: string) => number = memo((text) => {
+  const one = (part: string) => (CJK.test(part) || WIDE.test(part) ? 1 : /[il.,:;'|!\-\s]/.test(part) ? 0.32 : /[mwMW@%]/.test(part) ? 0.85 : 0.57);
+  return graphemes(text).reduce((sum, part) => sum + one(part), 0);
+});
 
 /** Which of `count` labels to draw when each needs `needed` pixels and has `step`. The ones in `always` are drawn first; their neighbours make room. */
 export function thin(count: number, step: number, needed: number, always: readonly number[] = []): boolean[] {

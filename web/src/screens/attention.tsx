@@ -126,7 +126,7 @@ function Picture({ choice, picture, active, locked, onActive, onLock, select }: 
     title, name: `${t(`attention.kind_${choice.kind}`)}, ${title}`, matrix: m, rows, cols, scale: { sqrt: choice.sqrt }, mask: picture.mask ?? undefined, rtl: picture.rtl,
     margin: folded ? { label: t("attention.special_share"), values: folded } : undefined,
   };
-  const rules = [choice.words && t("attention.rule_words"), folded && !choice.renormalise && t("attention.rule_fold"), pick.head === "rollout" && hasRollout(choice.kind, choice.size) && t("attention.rule_rollout")].filter(Boolean);
+  const rules = [choice.words && t("attention.rule_words"), folded && choice.view === "matrix" && !choice.renormalise && t("attention.rule_fold"), pick.head === "rollout" && hasRollout(choice.kind, choice.size) && t("attention.rule_rollout")].filter(Boolean);
   const focus = active ?? locked ?? { row: 0, col: 0 };
   return (
     <Figure title={title} file={`${choice.kind}-${choice.picks.map(keyOf).join("-")}`} tools={choice.renormalise && folded ? <Badge tone="warn">{t("attention.renormalised")}</Badge> : null}

@@ -1,13 +1,122 @@
-/** The training screen. */
-import { t } from "../i18n";
+/** The training screen: runs at the left; curves, samples and the attention as it forms. */
+import { CommandList } from "../components/Commands";
+import { Tabs } from "../components/controls";
+import { Empty, Failed, Loading } from "../components/states";
+import { t, type MessageKey } from "../i18n";
+import { number } from "../lib/format";
+import { chosenRuns, shortNames, titleOf, type RunData } from "../lib/training";
+import type { RunCard } from "../api-types";
+import { params, setParams } from "../state";
+import { Curves } from "./training/curves";
+import { Emergence } from "./training/emergence";
+import { useRunList, useRuns } from "./training/follow";
+import { Samples } from "./training/samples";
 import "../styles/training.css";
 
+/** A run on show: its data, the name its lines carry and their colour. */
+export interface Shown {
+  readonly data: RunData;
+  readonly name: string;
+  readonly colour: number;
+}
+
+const VIEWS = ["curves", "samples", "emergence"] as const;
+type View = (typeof VIEWS)[number];
+
 export function Training() {
+  const { runs, error, retry } = useRunList();
   return (
     <div class="screen training">
       <header class="screen-head">
         <h1>{t("training.title")}</h1>
+        <p>{t("training.lead")}</p>
       </header>
+      {runs === null ? error ? <Failed error={error} retry={retry} /> : <Loading height={480} /> : runs.length === 0 ? <NoRuns /> : <Board runs={runs} />}
     </div>
   );
+}
+
+function NoRuns() {
+  return (
+    <div class="card none">
+      <Empty title={t("training.empty_title")}>
+        <p>{t("training.empty_text")}</p>
+        <CommandList commands={[
+          [t("training.empty_demo"), "jumok demo"],
+          [t("training.empty_own"), "jumok train --source train.en --target train.de --run runs/en-de"],
+          [t("training.empty_serve"), "jumok serve runs/en-de --runs runs"],
+        ]} />
+      </Empty>
+    </div>
+  );
+}
+
+function Board({ runs }: { runs: readonly RunCard[] }) {
+  const chosen = chosenRuns(runs, params.value.r);
+  const followed = useRuns(chosen);
+  const names = shortNames(runs.map(titleOf));
+  const colourOf = (run: RunCard) => (runs.indexOf(run) % 6) + 1;
+  const shown = chosen.flatMap((run): Shown[] => {
+    const data = followed.get(run.name)?.data;
+    return data ? [{ data, name: names[runs.indexOf(run)], colour: colourOf(run) }] : [];
+  });
+  const failed = chosen.map((run) => followed.get(run.name)).find((entry) => entry?.error && !entry.data);
+  const view: View = VIEWS.find((name) => name === params.value.v) ?? "curves";
+  const toggle = (run: RunCard) => {
+    const next = chosen.includes(run) ? chosen.filter((one) => one !== run) : [...chosen, run];
+    setParams({ r: runs.filter((one) => next.includes(one)).map((one) => one.name).join(",") || "-" }, { push: true });
+  };
+  return (
+    <div class="board">
+      <aside aria-label={t("training.runs")}>
+        <h2>{t("training.runs")}</h2>
+        <ul>
+          {runs.map((run, i) => (
+            <li key={run.name}>
+              <RunButton run={followed.get(run.name)?.data?.detail ?? run} name={names[i]} colour={colourOf(run)} on={chosen.includes(run)} onClick={() => toggle(run)} />
+            </li>
+          ))}
+        </ul>
+        <p class="note">{t("training.runs_hint")}</p>
+      </aside>
+      <div class="view">
+        <Tabs label={t("training.views")} value={view} onChange={(v) => setParams({ v }, { push: true })} choices={VIEWS.map((value) => ({ value, label: t(`training.view_${value}`) }))} />
+        {failed?.error ? <Failed error={failed.error} /> : null}
+        {chosen.length === 0 ? (
+          <Empty title={t("training.none_chosen")}><p>{t("training.none_chosen_text")}</p></Empty>
+        ) : shown.length === 0 ? (
+          !failed && <Loading height={420} />
+        ) : (
+          <div role="tabpanel" aria-label={t(`training.view_${view}`)}>
+            {view === "curves" ? <Curves shown={shown} /> : view === "samples" ? <Samples shown={shown} /> : <Emergence shown={shown} />}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const METRICS: Readonly<Record<string, MessageKey>> = { bleu: "training.metric_bleu", chrf: "training.metric_chrf", exact: "training.metric_exact", loss: "training.metric_loss" };
+export const metricName = (metric: string): string => (metric in METRICS ? t(METRICS[metric]) : metric);
+
+function RunButton({ run, name, colour, on, onClick }: { run: RunCard; name: string; colour: number; on: boolean; onClick(): void }) {
+  const steps = run.step === null ? null : run.max_steps ? t("training.step_of", { n: run.step, total: run.max_steps }) : t("training.step", { n: run.step });
+  const share = run.step !== null && run.max_steps ? Math.min(1, run.step / run.max_steps) : null;
+  return (
+    <button type="button" class={on ? `run on c${colour}` : "run"} aria-pressed={on} onClick={onClick} title={titleOf(run)}>
+      <i class="swatch" aria-hidden="true" />
+      <span class="name clip">{name}</span>
+      <span class={`status ${run.status}`}>{t(`training.status_${run.status}`)}</span>
+      <span class="about">
+        {steps}
+        {run.best && <span>{t("training.best", { metric: metricName(run.best.metric), value: number(Number(run.best.value.toFixed(2))) })}</span>}
+      </span>
+      {share !== null && run.status === "running" && <span class="bar" aria-hidden="true"><i style={{ width: `${share * 100}%` }} /></span>}
+    </button>
+  );
+}
+
+/** One of the runs on show, for views that show one at a time: that of the address, else the last with what is asked for. */
+export function oneOf(shown: readonly Shown[], has: (run: Shown) => boolean): Shown {
+  return shown.find((run) => run.data.detail.name === params.value.o) ?? shown.findLast(has) ?? shown[0];
 }
