@@ -14,6 +14,7 @@ import { readSafetensors } from "../src/lib/safetensors";
 import { sentencesOf } from "../src/lib/sentences";
 import { cut, offsets, toUtf16 } from "../src/lib/spans";
 import { eventReader } from "../src/lib/sse";
+import { stripsSvg } from "../src/lib/strips";
 import { escapeXml, element, svgDocument } from "../src/lib/svg";
 import { prefixBefore, unitsOf, wordUnits } from "../src/lib/tokens";
 import type { Side, Token } from "../src/api-types";
@@ -298,4 +299,15 @@ test("a whole tensor answers for its slices, and weights for their atlas", () =>
   assert.deepEqual([...resolveNeed(all, "cross.atlas")!.data], [255, 0, 128, 221]);
   assert.deepEqual([...resolveNeed(all, "cross.out:1")!.data], [6]);
   for (const need of ["cross.weights:1.0", "cross.weights:0.2", "dec_self.atlas", "cross.q:0.0"]) assert.equal(resolveNeed(all, need), undefined);
+});
+
+test("the drawing of two strips escapes tokens, draws strong links only and turns right-to-left sides", () => {
+  const units = (...texts: string[]) => texts.map((text, i) => ({ text, space: false, special: false, unknown: false, tokens: [i], bytes: 0 }));
+  const input = { title: "x", source: { units: units("<b>", "나"), rtl: false }, target: { units: units("a", "b"), rtl: true }, matrix: fromRows([[1, 0], [0.05, 0.9]]), max: 1, confidence: [1, 0.5], dark: false };
+  const svg = stripsSvg(input);
+  assert.match(svg, /&lt;b&gt;/);
+  assert.equal(svg.match(/<path /g)?.length, 2);
+  const x = (text: string) => Number(new RegExp(`<text x="([\\d.]+)"[^>]*>${text}<`).exec(svg)![1]);
+  assert.ok(x("a") > x("b"));
+  assert.equal(stripsSvg({ ...input, matrix: null }).includes("<path"), false);
 });

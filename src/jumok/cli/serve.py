@@ -24,7 +24,7 @@ EXAMPLES = """\b
 Examples:
   jumok serve runs/en-de
   jumok serve rnn=runs/demo/rnn runs/demo/transformer --runs runs --open
-  jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host translate.example.org
+  jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host mt.example.org
 """
 
 PORT = 7717
@@ -93,20 +93,19 @@ def serve(
         runs=folder_of(runs, "--runs") if runs else None,
         keep=made_folder(keep) if keep else None,
     )
-    sock = listen(settings)  # before the models are loaded: a port that is taken shows at once
     began = time.monotonic()
-    loaded, about = load_models(folders, device, settings.runs)
-    app = build_app(loaded, settings=replace(settings, about=about))
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    with listen(settings) as sock:  # before the models are loaded: a port that is taken shows at once
+        loaded, about = load_models(folders, device, settings.runs)
+        app = build_app(loaded, settings=replace(settings, about=about))
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        address = address_of(sock, settings)
 
-    def started() -> None:
-        greet(
-            address_of(sock, settings), list(loaded), time.monotonic() - began, as_json=as_json, quiet=quiet
-        )
-        if screen is not None:
-            open_browser(address_of(sock, settings).rstrip("/") + screen)
+        def started() -> None:
+            greet(address, list(loaded), time.monotonic() - began, as_json=as_json, quiet=quiet)
+            if screen is not None:
+                open_browser(address.rstrip("/") + screen)
 
-    raise click.exceptions.Exit(run_server(app, settings, sock, started))
+        raise click.exceptions.Exit(run_server(app, settings, sock, started))
 
 
 def check_installed() -> None:

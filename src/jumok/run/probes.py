@@ -1,7 +1,7 @@
 """Attention taking shape: at each validation, where the model looked while it wrote a few sentences.
 
 One safetensors file per validation, `probes/step-0002000.safetensors`: a uint8 tensor `0`, `1`, … for each
-sentence, [L, H, T, S] with round(255 · sqrt(weight)), and what stands on its axes in the metadata.
+sentence, [L, H, T, S] of `explain.tensors.atlas`, and what stands on its axes in the metadata.
 """
 
 import json

@@ -43,6 +43,8 @@ export interface HeatmapProps {
   /** largest cell in pixels (default 44) and height of the cells together (default 620) */
   maxCell?: number;
   maxHeight?: number;
+  /** cells need not be square: rows fill the height, columns the width */
+  free?: boolean;
   /** a bar at the right of each row, e.g. the folded share of special tokens */
   margin?: { readonly label: string; readonly values: ArrayLike<number> };
 }
@@ -84,7 +86,7 @@ export function Heatmap(props: HeatmapProps) {
 
   const local = shown && { row: shown.row - seen.r0, col: shown.col - seen.c0 };
   const layout = layoutOf({
-    rows: window_.rows, cols: window_.cols, width: size.width || 480, maxCell, maxHeight, row: local?.row, col: local?.col, rtl: props.rtl, margin: props.margin ? MARGIN : 0,
+    rows: window_.rows, cols: window_.cols, width: size.width || 480, maxCell, maxHeight, row: local?.row, col: local?.col, rtl: props.rtl, free: props.free, margin: props.margin ? MARGIN : 0,
   });
   const order = (c: number) => (props.rtl ? window_.m.cols - 1 - c : c);
   const isDark = dark.value;

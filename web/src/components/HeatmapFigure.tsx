@@ -56,7 +56,7 @@ export function MatrixTable({ matrix, rows, cols, focus, label }: { matrix: Matr
             <tr key={i}>
               <th scope="row" lang={row.lang}><bdi>{row.text}</bdi></th>
               {Array.from({ length: c1 - c0 }, (_, j) => (
-                <td key={j} class="num" aria-selected={focus.row === r0 + i && focus.col === c0 + j ? "true" : undefined}>
+                <td key={j} class="num" aria-current={focus.row === r0 + i && focus.col === c0 + j ? "true" : undefined}>
                   {number(Number(matrix.data[(r0 + i) * matrix.cols + c0 + j].toPrecision(4)))}
                 </td>
               ))}
@@ -73,7 +73,7 @@ const SHAPES = 2500;
 /** The matrix as an SVG document: true shapes up to 2,500 cells, above that one embedded picture; text stays text. */
 export function heatmapSvg(props: Omit<HeatmapProps, "name"> & { title: string; rows: readonly Label[]; cols: readonly Label[] }, inDark: boolean): string {
   const { matrix: m, scale = {}, rows, cols } = props;
-  const layout = layoutOf({ rows, cols, width: 1200, maxCell: 32, maxHeight: 1200, rtl: props.rtl });
+  const layout = layoutOf({ rows, cols, width: 1200, maxCell: 32, maxHeight: props.free ? 480 : 1200, rtl: props.rtl, free: props.free });
   const { left, top, cellWidth: w, cellHeight: h } = layout;
   const ink = inDark ? "#ececf0" : "#1b1c20";
   const muted = inDark ? "#a3a7b3" : "#5d606a";

@@ -74,7 +74,7 @@ export interface LineChartProps {
 const MOST = 1000;
 const LABEL = 16;
 const BARS = 64;
-const GAP = 22;
+const GAP = 30;
 
 /** Where everything stands. */
 interface Plan {
@@ -103,8 +103,9 @@ function planOf(props: LineChartProps, width: number): Plan {
   const yTicks = (log ? logTicks : niceTicks)(yDomain[0], yDomain[1], Math.max(2, Math.floor(inner / 44))).map((at) => ({ at, label: tickText(at) }));
   const left = Math.max(24, ...yTicks.map((tick) => widthOf(tick.label) * 11.5 + 14));
   const named = Math.max(0, ...lines.map((line) => widthOf(shorten(line.label, 22)) * 12.5));
-  const room = width >= 520 && lines.length * LABEL <= inner + 12;
-  const right = width - (room && lines.length > 0 ? Math.min(230, named + 74) : 12);
+  const aside = Math.min(230, named + 62);
+  const room = width - left - aside >= 220 && lines.length * LABEL <= inner + 12;
+  const right = width - (room && lines.length > 0 ? aside : 12);
   const spans = [...lines.flatMap((line) => (line.x.length ? [line.x[0], line.x[line.x.length - 1]] : [])), ...(props.bars?.items.flatMap((bar) => [bar.from, bar.to]) ?? [])];
   const found = spans.length ? [Math.min(...spans), Math.max(...spans)] : [0, 1];
   const xDomain: [number, number] = [props.xRange?.[0] ?? found[0], props.xRange?.[1] ?? found[1]];
@@ -272,7 +273,7 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
           </g>
         );
       })}
-      {props.bars && <text class="bars-name" x={left} y={bottom + GAP - 6}>{props.bars.label}</text>}
+      {props.bars && <text class="bars-name" x={left} y={bottom + 18}>{props.bars.label}</text>}
       {props.flags?.map((flag, i) => {
         const px = x(flag.x);
         if (px < left - 1 || px > right + 1) return null;

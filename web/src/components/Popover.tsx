@@ -16,7 +16,7 @@ function place(panel: HTMLElement, anchor: HTMLElement): void {
 }
 
 export interface PopoverProps {
-  /** what the button shows; `name` is its accessible name when that is not text */
+  /** what the button shows; `name` is its accessible name when that is an icon (class `icon`), and the name of a menu */
   button: ComponentChildren;
   name?: string;
   className?: string;
@@ -35,6 +35,8 @@ export function Popover(props: PopoverProps) {
   const panel = useRef<HTMLDivElement>(null);
   const id = useName("pop");
   const close = () => panel.current?.hidePopover();
+  // a button with words is named by them
+  const bare = props.className?.includes("icon");
 
   useEffect(() => {
     const node = panel.current!;
@@ -54,7 +56,7 @@ export function Popover(props: PopoverProps) {
 
   return (
     <>
-      <button ref={button} id={props.id} data-tool={props.tool} type="button" class={props.className ?? "btn"} aria-label={props.name} title={props.name} aria-haspopup={props.role ?? "dialog"} aria-expanded={open} aria-controls={id} disabled={props.disabled}
+      <button ref={button} id={props.id} data-tool={props.tool} type="button" class={props.className ?? "btn"} aria-label={bare ? props.name : undefined} title={bare ? props.name : undefined} aria-haspopup={props.role ?? "dialog"} aria-expanded={open} aria-controls={id} disabled={props.disabled}
         onClick={() => (open ? close() : panel.current?.showPopover())}>
         {props.button}
       </button>

@@ -109,7 +109,7 @@ export function Thumbnails(props: Props) {
         {thumbs.map((thumb) => (
           <span key={thumb.key} id={`${id}-${thumb.key}`} role="option" aria-label={thumb.name} aria-selected={props.selected.includes(thumb.key)} class={props.selected.includes(thumb.key) ? "thumb on" : "thumb"} title={thumb.name}
             style={{ left: `${x(thumb.col)}px`, top: `${y(thumb.row)}px`, width: `${width}px`, height: `${height}px` }}>
-            {thumb.badge}
+            {thumb.badge && <small aria-hidden="true">{thumb.badge}</small>}
           </span>
         ))}
       </div>

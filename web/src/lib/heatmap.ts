@@ -52,6 +52,8 @@ export interface LayoutInput {
   readonly rtl?: boolean;
   /** room kept at the right, for a margin bar */
   readonly margin?: number;
+  /** cells need not be square: rows fill the height, columns the width */
+  readonly free?: boolean;
 }
 
 type Mode = Placed["mode"];
@@ -84,8 +86,8 @@ export function layoutOf(input: LayoutInput): Layout {
   const guess = fit(0);
   const right = overhang(guess);
   let cellWidth = fit(right);
-  let cellHeight = Math.min(input.maxCell, cellWidth, Math.max(1, input.maxHeight / Math.max(1, rows.length)));
-  if (cellWidth > cellHeight * 2.2 && cols.length > 3) cellWidth = Math.max(cellHeight * 2.2, 1);
+  let cellHeight = Math.min(input.maxCell, input.free ? Infinity : cellWidth, Math.max(1, input.maxHeight / Math.max(1, rows.length)));
+  if (!input.free && cellWidth > cellHeight * 2.2 && cols.length > 3) cellWidth = Math.max(cellHeight * 2.2, 1);
   if (cellWidth >= 8) cellWidth = Math.floor(cellWidth);
   if (cellHeight >= 8) cellHeight = Math.floor(cellHeight);
 

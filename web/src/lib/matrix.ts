@@ -15,7 +15,7 @@ export function fromRows(rows: readonly (readonly (number | null)[])[]): Matrix 
   return matrix(rows.length, cols, data);
 }
 
-/** One head out of an atlas `[L, H, Q, K]` of round(255·√w), as weights again. */
+/** One head out of an atlas `[L, H, Q, K]` of 255·√w in 52 shades, as weights again. */
 export function fromAtlas(atlas: { shape: readonly number[]; data: ArrayLike<number> }, layer: number, head: number): Matrix {
   const [, heads, rows, cols] = atlas.shape;
   const from = (layer * heads + head) * rows * cols;

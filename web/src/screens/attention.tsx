@@ -114,16 +114,17 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
 
 function Picture({ choice, picture, active, locked, onActive, onLock, select }: { choice: Choice; picture: Picture; active: Cell | null; locked: Cell | null; onActive(cell: Cell | null): void; onLock(cell: Cell | null): void; select(pick: Pick, add: boolean): void }) {
   const { matrix: m, rows, cols, folded } = picture;
-  const title = titleOf(choice);
+  const name = titleOf(choice);
+  const title = name.charAt(0).toUpperCase() + name.slice(1);
   const [pick] = choice.picks;
   const { layers, heads } = choice.size;
   const step = (layerBy: number, headBy: number) => {
     const head = typeof pick.head === "number" ? pick.head : 0;
     select({ layer: (pick.layer + layerBy + layers) % layers, head: headBy || typeof pick.head === "number" ? (head + headBy + heads) % heads : pick.head }, false);
   };
-  const describe = (cell: Cell) => t("attention.cell", { row: rows[cell.row].text, col: cols[cell.col].text, value: fixed(m.data[cell.row * m.cols + cell.col], 2), rank: rank(row(m, cell.row), cell.col), n: m.cols, head: title });
+  const describe = (cell: Cell) => t("attention.cell", { row: rows[cell.row].text, col: cols[cell.col].text, value: fixed(m.data[cell.row * m.cols + cell.col], 2), rank: rank(row(m, cell.row), cell.col), n: m.cols, head: name });
   const drawing = {
-    title, name: `${t(`attention.kind_${choice.kind}`)}, ${title}`, matrix: m, rows, cols, scale: { sqrt: choice.sqrt }, mask: picture.mask ?? undefined, rtl: picture.rtl,
+    title, name: `${t(`attention.kind_${choice.kind}`)}, ${name}`, matrix: m, rows, cols, scale: { sqrt: choice.sqrt }, mask: picture.mask ?? undefined, rtl: picture.rtl,
     margin: folded ? { label: t("attention.special_share"), values: folded } : undefined,
   };
   const rules = [choice.words && t("attention.rule_words"), folded && choice.view === "matrix" && !choice.renormalise && t("attention.rule_fold"), pick.head === "rollout" && hasRollout(choice.kind, choice.size) && t("attention.rule_rollout")].filter(Boolean);

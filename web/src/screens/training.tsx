@@ -2,23 +2,17 @@
 import { CommandList } from "../components/Commands";
 import { Tabs } from "../components/controls";
 import { Empty, Failed, Loading } from "../components/states";
-import { t, type MessageKey } from "../i18n";
+import { t } from "../i18n";
 import { number } from "../lib/format";
-import { chosenRuns, shortNames, titleOf, type RunData } from "../lib/training";
+import { chosenRuns, shortNames, titleOf } from "../lib/training";
 import type { RunCard } from "../api-types";
 import { params, setParams } from "../state";
 import { Curves } from "./training/curves";
 import { Emergence } from "./training/emergence";
 import { useRunList, useRuns } from "./training/follow";
 import { Samples } from "./training/samples";
+import { metricName, type Shown } from "./training/shown";
 import "../styles/training.css";
-
-/** A run on show: its data, the name its lines carry and their colour. */
-export interface Shown {
-  readonly data: RunData;
-  readonly name: string;
-  readonly colour: number;
-}
 
 const VIEWS = ["curves", "samples", "emergence"] as const;
 type View = (typeof VIEWS)[number];
@@ -43,7 +37,7 @@ function NoRuns() {
         <p>{t("training.empty_text")}</p>
         <CommandList commands={[
           [t("training.empty_demo"), "jumok demo"],
-          [t("training.empty_own"), "jumok train --source train.en --target train.de --run runs/en-de"],
+          [t("training.empty_own"), "jumok train --source train.en --target train.de --out runs/en-de"],
           [t("training.empty_serve"), "jumok serve runs/en-de --runs runs"],
         ]} />
       </Empty>
@@ -96,9 +90,6 @@ function Board({ runs }: { runs: readonly RunCard[] }) {
   );
 }
 
-const METRICS: Readonly<Record<string, MessageKey>> = { bleu: "training.metric_bleu", chrf: "training.metric_chrf", exact: "training.metric_exact", loss: "training.metric_loss" };
-export const metricName = (metric: string): string => (metric in METRICS ? t(METRICS[metric]) : metric);
-
 function RunButton({ run, name, colour, on, onClick }: { run: RunCard; name: string; colour: number; on: boolean; onClick(): void }) {
   const steps = run.step === null ? null : run.max_steps ? t("training.step_of", { n: run.step, total: run.max_steps }) : t("training.step", { n: run.step });
   const share = run.step !== null && run.max_steps ? Math.min(1, run.step / run.max_steps) : null;
@@ -114,9 +105,4 @@ function RunButton({ run, name, colour, on, onClick }: { run: RunCard; name: str
       {share !== null && run.status === "running" && <span class="bar" aria-hidden="true"><i style={{ width: `${share * 100}%` }} /></span>}
     </button>
   );
-}
-
-/** One of the runs on show, for views that show one at a time: that of the address, else the last with what is asked for. */
-export function oneOf(shown: readonly Shown[], has: (run: Shown) => boolean): Shown {
-  return shown.find((run) => run.data.detail.name === params.value.o) ?? shown.findLast(has) ?? shown[0];
 }

@@ -8,7 +8,7 @@ import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
 import { entropy, largest, row } from "../../lib/matrix";
 import { follow, href, ops, setOps, whatIfOpen } from "../../state";
-import { headOps, nameOf, type Choice, type Picture } from "./view";
+import { headOps, titleOf, type Choice, type Picture } from "./view";
 
 const SHOWN = 8;
 
@@ -21,7 +21,7 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
   return (
     <aside class="card stack attention-row">
       <div>
-        <h2>{cell ? <bdi>{t("attention.row", { text: rows[cell.row].text })}</bdi> : nameOf(pick, choice.size)}</h2>
+        <h2>{cell ? <bdi>{t("attention.row", { text: rows[cell.row].text })}</bdi> : titleOf(choice)}</h2>
         {pattern && <p class="small muted">{t(`attention.label_${pattern}`)}</p>}
       </div>
       {!weights && <p class="note">{t("attention.row_none")}</p>}

@@ -8,7 +8,7 @@ import { smooth } from "../../lib/chart";
 import { fixed, number, short } from "../../lib/format";
 import { levelOf, placeOf, points, scoreNames } from "../../lib/training";
 import { params, setParams } from "../../state";
-import { metricName, type Shown } from "../training";
+import { metricName, type Shown } from "./shown";
 
 type Axis = "step" | "time";
 const FLAGS = 60;
@@ -60,14 +60,14 @@ export function Curves({ shown }: { shown: readonly Shown[] }) {
         <Switch label={t("training.log")} on={log} onChange={(on) => setParams({ y: on ? "log" : null })} />
       </div>
       <div class="charts">
-        <LineFigure title={t("training.loss")} {...shared} lines={drawn.loss} log={log} flags={flags} height={250} caption={weight > 0 ? t("training.loss_caption_smooth") : t("training.loss_caption")} className="wide" />
+        <LineFigure title={t("training.loss")} {...shared} lines={drawn.loss} log={log} flags={flags} height={260} caption={weight > 0 ? t("training.loss_caption_smooth") : t("training.loss_caption")} className="wide" />
         {metric && (
-          <LineFigure title={t("training.score_title", { metric: metricName(metric) })} {...shared} lines={drawn.score} yRange={[0, 100]} formatY={(v) => fixed(v, 1)} flags={flags} height={250} className="wide"
+          <LineFigure title={t("training.score")} {...shared} lines={drawn.score} yRange={[0, 100]} formatY={(v) => fixed(v, 1)} flags={flags} height={170} caption={t("training.score_caption", { metric: metricName(metric) })}
             tools={scores.length > 1 && <Segmented label={t("training.metric")} value={metric} onChange={(value) => setParams({ me: value })} choices={scores.map((value) => ({ value, label: metricName(value) }))} />} />
         )}
-        <LineFigure title={t("training.lr")} {...shared} lines={drawn.lr} height={140} yRange={[0, null]} />
-        <LineFigure title={t("training.tokens")} {...shared} lines={drawn.tokens} height={140} yRange={[0, null]} formatY={short} />
-        <LineFigure title={t("training.grad")} {...shared} lines={drawn.grad} flags={flags} height={140} yRange={[0, null]} />
+        <LineFigure title={t("training.lr")} {...shared} lines={drawn.lr} height={170} yRange={[0, null]} />
+        <LineFigure title={t("training.tokens")} {...shared} lines={drawn.tokens} height={170} yRange={[0, null]} formatY={short} />
+        <LineFigure title={t("training.grad")} {...shared} lines={drawn.grad} flags={flags} height={170} yRange={[0, null]} />
       </div>
       <Notices shown={shown} />
     </div>

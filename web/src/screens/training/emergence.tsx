@@ -11,7 +11,7 @@ import { shorten } from "../../lib/labels";
 import { combine, fromAtlas, type Matrix } from "../../lib/matrix";
 import { bytesOf } from "../../lib/training";
 import { params, setParams } from "../../state";
-import { oneOf, type Shown } from "../training";
+import { oneOf, type Shown } from "./shown";
 import { RunChoice } from "./samples";
 
 const FRAME_MS = 800;

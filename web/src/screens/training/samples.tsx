@@ -7,7 +7,7 @@ import { signed } from "../../lib/format";
 import { stories, type Stage, type Story } from "../../lib/training";
 import { wordDiff } from "../../lib/words";
 import { params, setParams } from "../../state";
-import { oneOf, type Shown } from "../training";
+import { oneOf, type Shown } from "./shown";
 
 const STAGES = 10;
 

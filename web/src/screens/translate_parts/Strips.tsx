@@ -15,7 +15,8 @@ import { onKey } from "../../keys";
 import { fixed, percent } from "../../lib/format";
 import { column, largest, row, type Matrix } from "../../lib/matrix";
 import { isRtl } from "../../lib/labels";
-import { prefixBefore } from "../../lib/tokens";
+import { stripsSvg } from "../../lib/strips";
+import { prefixBefore, unitsOf } from "../../lib/tokens";
 import { params, setParams } from "../../state";
 import { sourceName, useLinks, type Links } from "./links";
 import type { Live } from "./live";
@@ -37,8 +38,11 @@ export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; l
   const activate = (side: Mark["side"]) => (token: number | null) => setMark(token === null ? null : { side, token });
   const has = (side: Mark["side"], of: Mark | null) => (of?.side === side ? of.token : null);
   const confidence = manifest.steps.map((step) => Math.exp(step.logprob ?? 0));
+  const title = links.source === "influence" ? t("translate.supported") : t("translate.looked");
+  const strip = (side: Manifest["source"]) => ({ units: unitsOf(side.tokens), rtl: side.dir === "rtl" });
+  const svg = (dark: boolean) => stripsSvg({ title, source: strip(manifest.source), target: strip(manifest.target), matrix: m, max: links.max, confidence, dark });
   return (
-    <Figure title={links.source === "influence" ? t("translate.supported") : t("translate.looked")} file="translation" tools={<SourceMenu manifest={manifest} links={links} />}
+    <Figure title={title} file="translation" svg={svg} tools={<SourceMenu manifest={manifest} links={links} />}
       table={() => tableOf(manifest, m)} exports={exportsOf(manifest)} caption={captionOf(manifest, links)}>
       <div class="translate-body">
       <div class="strips">

@@ -32,12 +32,15 @@ export function useLive(): LiveState {
   const [results, setResults] = useState<readonly Live[]>([]);
   const [error, setError] = useState<ApiError | null>(null);
   const [turn, setTurn] = useState(0);
+  // what the results are of: until the first effect of a new question they are still those of the old one
+  const [about, setAbout] = useState<string | null>(null);
   const list = sentences.value;
   const name = model.value?.name ?? null;
   const plain = !embedded && ops.value.length === 0 && !params.value.t;
   const wanted = plain && name && list[0] !== "" ? JSON.stringify([name, list, options.value]) : null;
   useEffect(() => {
     setError(null);
+    setAbout(wanted);
     if (wanted === null) return setResults([]);
     const control = new AbortController();
     const patch = (i: number, change: Partial<Live>) => {
@@ -61,5 +64,6 @@ export function useLive(): LiveState {
     });
     return () => control.abort();
   }, [wanted, turn, epoch.value]);
-  return { results, error, retry: () => setTurn((n) => n + 1) };
+  const now = about === wanted ? results : results.map((result) => ({ ...result, done: false }));
+  return { results: now, error, retry: () => setTurn((n) => n + 1) };
 }

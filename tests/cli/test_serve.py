@@ -1,0 +1,229 @@
+"""`jumok serve`: names, addresses, keys, and one real server from start to SIGTERM."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from tests.decoding.conftest import TINY, untrained
+
+from jumok.checkpoint.checkpoints import save_model
+from jumok.cli import serve as module
+from jumok.cli.serve import bundled_models, examples_for, name_models
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError
+
+Call = Callable[..., int]
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """runs/rnn and runs/luong, as models that can be loaded."""
+    root = tmp_path_factory.mktemp("served") / "runs"
+    for name in ("rnn", "luong"):
+        loaded = untrained(TINY[name])
+        save_model(root / name, loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 1})
+    return root
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """`serve` without the waiting: everything is made, `started` is called, and what was made is kept."""
+    kept: dict[str, Any] = {}
+
+    def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None]) -> int:
+        kept.update(app=app, settings=settings)
+        ready()
+        sock.close()
+        return 0
+
+    monkeypatch.setattr("jumok.server.run.serve", run)
+    monkeypatch.setattr("webbrowser.open", lambda address: kept.update(opened=address) or True)
+    return kept
+
+
+def test_what_it_says(call: Call, folders: Path, started: dict[str, Any], capsys: Captured) -> None:
+    assert call("serve", folders / "rnn", f"second={folders / 'luong'}", "--runs", folders, "--port", "0") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("explorer   http://127.0.0.1:")
+    lines = err.splitlines()
+    assert lines[0] == "translate  POST /translate (LibreTranslate form) · POST /v1/translate · docs /docs"
+    assert lines[1].startswith("models     rnn · second     ready in ")
+    assert lines[1].endswith(" s      Ctrl-C to stop")
+    services = started["app"].state.services
+    assert list(services.models) == ["rnn", "second"]
+    assert services.settings.runs == folders
+    assert "opened" not in started
+
+
+def test_only_the_address_and_json(
+    call: Call, folders: Path, started: dict[str, Any], capsys: Captured
+) -> None:
+    assert call("serve", folders / "rnn", "--port", "0", "-q") == 0
+    out, err = capsys.readouterr()
+    assert (out.startswith("http://127.0.0.1:"), err) == (True, "")
+    assert call("serve", folders / "rnn", "--port", "0", "--json") == 0
+    out, err = capsys.readouterr()
+    said = json.loads(out)
+    assert said["models"] == ["rnn"]
+    assert said["ready_s"] >= 0
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "names"),
+    [
+        (["rnn", "--open"], "/", ["rnn"]),
+        (["rnn", "--open", "/quality"], "/quality", ["rnn"]),
+        (["--open", "rnn"], "/", ["rnn"]),  # a model, not a screen
+    ],
+)
+def test_the_browser_is_opened(
+    call: Call,
+    folders: Path,
+    started: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    path: str,
+    names: list[str],
+) -> None:
+    monkeypatch.chdir(folders)
+    assert call("serve", "--port", "0", *words) == 0
+    assert started["opened"].endswith(path)
+    assert list(started["app"].state.services.models) == names
+
+
+def test_a_machine_without_a_browser(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    module.open_browser("http://127.0.0.1/")
+    assert capsys.readouterr().err == "no browser was found: open the address above\n"
+
+
+def test_names_of_models(folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert name_models([str(folders / "rnn"), f"b={folders / 'rnn'}"]) == {
+        "rnn": folders / "rnn",
+        "b": folders / "rnn",
+    }
+    (tmp_path / "a=b").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert name_models(["a=b", "c=a=b"]) == {"a=b": Path("a=b"), "c": Path("a=b")}
+    assert name_models(["."]) == {tmp_path.name: Path(".")}
+    assert name_models([]) == {}
+
+
+def test_two_models_of_one_name(call: Call, folders: Path, capsys: Captured) -> None:
+    assert call("serve", folders / "rnn", folders / "rnn") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: two models are called 'rnn': ")
+    assert "give one of them another name: other-rnn=" in error
+
+
+@pytest.mark.parametrize("word", ["=x", "a/b=x", "a\tb=x", f"{'n' * 129}=x"])
+def test_names_that_cannot_be(word: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be a model's name"):
+        name_models([word])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["none"], 3, "none"),
+        (["rnn", "--host", "0.0.0.0"], 2, "host '0.0.0.0' can be reached from other machines"),
+        (["rnn", "--api-key-file", "none"], 3, "cannot read the API keys"),
+        (["rnn", "--runs", "none"], 2, "--runs none: there is no such folder"),
+        (["rnn", "--keep", "rnn/config.json"], 2, "--keep rnn/config.json: File exists"),
+        (["rnn", "--allow-origin", "*"], 2, "'*' is not a web origin"),
+        (["rnn", "--port", "70000"], 2, "70000 is not in the range"),
+        (["rnn", "--device", "abacus"], 2, "device 'abacus' is not available"),
+    ],
+)
+def test_what_goes_wrong_says_so(
+    call: Call,
+    folders: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
+    words: list[str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(folders)
+    assert call("serve", *(words if "--port" in words else [*words, "--port", "0"])) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+
+
+def test_a_port_that_is_taken(call: Call, folders: Path, capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert call("serve", folders / "rnn", "--port", port) == 2
+    assert f"error: port {port} is taken" in capsys.readouterr().err
+
+
+def test_without_the_extra_it_says_how_to_get_it(
+    call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    find = module.find_spec
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name in ("fastapi", "h11") else find(name))
+    assert call("serve", "x") == 2
+    assert capsys.readouterr().err == "error: the server needs fastapi, h11\n  pip install 'jumok[serve]'\n"
+
+
+def test_without_models_the_bundled_ones_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="no model is given") as found:
+        bundled_models()
+    assert "jumok demo" in found.value.hint
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    trio = type("Trio", (), {"bundled": staticmethod(lambda: {"rnn": Path("x")})})
+    monkeypatch.setattr(module, "import_module", lambda name: trio)
+    assert bundled_models() == {"rnn": Path("x")}
+
+
+def test_examples_come_from_the_data_a_model_learned_from(folders: Path) -> None:
+    from dataclasses import replace
+
+    loaded = untrained(TINY["rnn"])
+    assert examples_for(Translator(loaded)) == ()
+    data = replace(loaded.config.data, name="dates")
+    dates = examples_for(Translator(replace(loaded, config=replace(loaded.config, data=data))))
+    assert len(dates) == 6
+    assert all(dates)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["version", "-q"], ["serve", "--help"]])
+def test_other_commands_never_import_the_web_stack(words: list[str]) -> None:
+    code = (
+        "import sys\nfrom jumok.cli.main import main\n"
+        f"try: main({words!r})\n"
+        "except SystemExit: pass\n"
+        "sys.exit(any(name in sys.modules for name in ('fastapi', 'starlette', 'uvicorn', 'h11')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_real_server_from_start_to_sigterm(folders: Path) -> None:
+    command = [sys.executable, "-m", "jumok", "serve", str(folders / "luong"), "--port", "0", "--json"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert child.stdout is not None
+        address = json.loads(child.stdout.readline())["address"]
+        with urlopen(f"{address}v1/models") as answer:
+            assert json.load(answer)["models"][0]["name"] == "luong"
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(20) == 0
+        assert child.stderr is not None
+        assert child.stderr.read() == ""
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()

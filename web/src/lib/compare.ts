@@ -1,0 +1,43 @@
+/** Which models stand side by side, and where a sentence is cut to see how it grows. */
+import type { Arch } from "../api-types";
+
+interface Named {
+  readonly name: string;
+  readonly arch: Arch;
+  readonly source_language: string;
+  readonly target_language: string;
+}
+
+const ORDER: readonly Arch[] = ["rnn", "luong", "transformer"];
+export const MOST_MODELS = 3;
+
+/** Order of columns: by architecture, then by name. */
+export const inOrder = <M extends Named>(cards: readonly M[]): M[] =>
+  [...cards].sort((a, b) => ORDER.indexOf(a.arch) - ORDER.indexOf(b.arch) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+
+/** The models of a comma list that are loaded; without two of them, up to three that translate as `like` does, one per architecture first. */
+export function chosenModels<M extends Named>(list: string | undefined, cards: readonly M[], like: Named | null): M[] {
+  const named = (list ?? "").split(",").map((name) => cards.find((card) => card.name === name));
+  const asked = [...new Set(named.filter((card) => card !== undefined))].slice(0, MOST_MODELS);
+  if (asked.length >= 2) return inOrder(asked);
+  const fit = inOrder(cards.filter((card) => !like || (card.source_language === like.source_language && card.target_language === like.target_language)));
+  const first = fit.filter((card, i) => fit.findIndex((other) => other.arch === card.arch) === i);
+  return inOrder([...first, ...fit.filter((card) => !first.includes(card))].slice(0, MOST_MODELS));
+}
+
+/** The list after switching one model on or off; never fewer than two, never more than three (the oldest of the others leaves). */
+export function toggled(names: readonly string[], name: string): string[] {
+  if (!names.includes(name)) return [...names.slice(Math.max(0, names.length - MOST_MODELS + 1)), name];
+  return names.length > 2 ? names.filter((other) => other !== name) : [...names];
+}
+
+const MOST_CUTS = 12;
+
+/** Numbers of words to cut after: every one of a short sentence, else even steps; the whole always. */
+export function cutsOf(words: number): number[] {
+  if (words < 2) return [];
+  const step = Math.max(1, Math.ceil(words / MOST_CUTS));
+  const cuts: number[] = [];
+  for (let n = step; n < words; n += step) cuts.push(n);
+  return [...cuts, words];
+}

@@ -1,0 +1,221 @@
+/** The tree of a beam search, ready to draw: two searches merged, rejected leaves counted, every node in its place. */
+import type { BeamNode, BeamTree } from "../api-types";
+
+/** One node of the drawing. */
+export interface Limb {
+  /** index of the parent in the list, -1 for the root; parents stand before their children */
+  readonly parent: number;
+  readonly t: number;
+  readonly text: string;
+  readonly logprob: number;
+  /** node of the search on show; null where only the earlier search went */
+  readonly n: number | null;
+  /** node of the earlier search; null where it did not go */
+  readonly before: number | null;
+  /** nodes that this one stands for, when rejected leaves are counted */
+  readonly counted: readonly number[];
+}
+
+/** Above this many nodes, rejected leaves are counted instead of drawn. */
+export const MOST = 400;
+
+const rejected = (node: BeamNode) => node.state === "pruned";
+
+/** The nodes to draw: those of `now`, and those of `before` that were not rejected; equal paths are one node. */
+export function limbsOf(now: BeamTree, before: BeamTree | null = null): Limb[] {
+  const counts = now.nodes.length > MOST;
+  const limbs: { -readonly [K in keyof Limb]: Limb[K] }[] = [];
+  const children = new Map<string, number>();
+  const place = new Map<number, number>();
+  const groups = new Map<number, number>();
+  for (const node of now.nodes) {
+    const parent = node.parent === null ? -1 : place.get(node.parent)!;
+    const group = groups.get(parent);
+    if (counts && rejected(node) && group !== undefined) {
+      limbs[group].counted = [...limbs[group].counted, node.n];
+      continue;
+    }
+    if (counts && rejected(node)) groups.set(parent, limbs.length);
+    else children.set(`${parent} ${node.id}`, limbs.length);
+    place.set(node.n, limbs.length);
+    limbs.push({ parent, t: node.t, text: node.text, logprob: node.logprob, n: node.n, before: null, counted: counts && rejected(node) ? [node.n] : [] });
+  }
+  if (!before) return limbs;
+  const old = new Map<number, number>();
+  for (const node of before.nodes) {
+    if (rejected(node)) continue;
+    const parent = node.parent === null ? -1 : old.get(node.parent)!;
+    const same = children.get(`${parent} ${node.id}`);
+    old.set(node.n, same ?? limbs.length);
+    if (same !== undefined) {
+      limbs[same].before = node.n;
+    } else {
+      children.set(`${parent} ${node.id}`, limbs.length);
+      limbs.push({ parent, t: node.t, text: node.text, logprob: node.logprob, n: null, before: node.n, counted: [] });
+    }
+  }
+  return limbs;
+}
+
+/** Children of each limb, the likeliest first, counted leaves last. */
+export function childrenOf(limbs: readonly Limb[]): number[][] {
+  const lists: number[][] = limbs.map(() => []);
+  limbs.forEach((limb, i) => limb.parent >= 0 && lists[limb.parent].push(i));
+  const order = (i: number) => (limbs[i].counted.length > 0 ? Infinity : -limbs[i].logprob);
+  for (const list of lists) list.sort((a, b) => (order(a) === order(b) ? a - b : order(a) - order(b)));
+  return lists;
+}
+
+/** The child that goes on straight from its parent: the one on the `spine`, else that with the most below it. */
+export function mainChild(i: number, children: readonly (readonly number[])[], size: ArrayLike<number>, spine: ReadonlySet<number>): number {
+  let best = -1;
+  for (const child of children[i]) {
+    if (spine.has(child)) return child;
+    if (best < 0 || size[child] > size[best]) best = child;
+  }
+  return best;
+}
+
+/** A row for every limb: siblings from the likeliest down, subtrees packed as close as their outlines allow, a parent level with its main child.
+ *  Two limbs of one step are at least one row apart. The least row is 0. */
+export function rowsOf(limbs: readonly Limb[], spine: ReadonlySet<number>): Float64Array {
+  const children = childrenOf(limbs);
+  const size = new Float64Array(limbs.length).fill(1);
+  const offset = new Float64Array(limbs.length);
+  // outlines by depth below the limb, in rows from it
+  const top: number[][] = new Array<number[]>(limbs.length);
+  const bottom: number[][] = new Array<number[]>(limbs.length);
+  for (let i = limbs.length - 1; i >= 0; i--) {
+    const tops: number[] = [];
+    const bottoms: number[] = [];
+    for (const child of children[i]) {
+      size[i] += size[child];
+      let at = 0;
+      bottoms.forEach((low, depth) => depth < top[child].length && (at = Math.max(at, low + 1 - top[child][depth])));
+      offset[child] = at;
+      top[child].forEach((row, depth) => {
+        if (depth >= tops.length) tops.push(row + at);
+        else tops[depth] = Math.min(tops[depth], row + at);
+      });
+      bottom[child].forEach((row, depth) => (bottoms[depth] = row + at));
+    }
+    const main = mainChild(i, children, size, spine);
+    const level = main < 0 ? 0 : offset[main];
+    for (const child of children[i]) offset[child] -= level;
+    top[i] = [0, ...tops.map((row) => row - level)];
+    bottom[i] = [0, ...bottoms.map((row) => row - level)];
+  }
+  const rows = new Float64Array(limbs.length);
+  let least = 0;
+  limbs.forEach((limb, i) => {
+    rows[i] = limb.parent < 0 ? 0 : rows[limb.parent] + offset[i];
+    least = Math.min(least, rows[i]);
+  });
+  return rows.map((row) => row - least);
+}
+
+/** Of the probability of all nodes recorded at a step, the share of each node. */
+export function sharesOf(nodes: readonly BeamNode[]): Float64Array {
+  const best = new Map<number, number>();
+  for (const node of nodes) best.set(node.t, Math.max(best.get(node.t) ?? -Infinity, node.score));
+  const sums = new Map<number, number>();
+  for (const node of nodes) sums.set(node.t, (sums.get(node.t) ?? 0) + Math.exp(node.score - best.get(node.t)!));
+  return Float64Array.from(nodes, (node) => Math.exp(node.score - best.get(node.t)!) / sums.get(node.t)!);
+}
+
+/** Nodes from the first token to `n`; the root is left out. */
+export function pathOf(tree: BeamTree, n: number): BeamNode[] {
+  const path: BeamNode[] = [];
+  for (let at: number | null = n; at !== null && tree.nodes[at].parent !== null; at = tree.nodes[at].parent) path.unshift(tree.nodes[at]);
+  return path;
+}
+
+/** Whether the node is the end of an answer. */
+export const isEnd = (tree: BeamTree, node: BeamNode): boolean =>
+  node.state === "finished" || (node.n > 0 && node.n === tree.chosen[tree.chosen.length - 1] && (node.beam === null || node.text === "</s>"));
+
+const BYTE = /^<0x([0-9A-Fa-f]{2})>$/;
+
+/** The text that pieces spell, bytes joined into characters; `whole` is false when a character is cut short. */
+export function spell(pieces: readonly string[]): { text: string; whole: boolean } {
+  const parts: (string | number)[] = pieces.map((piece) => {
+    const byte = BYTE.exec(piece);
+    return byte ? parseInt(byte[1], 16) : piece;
+  });
+  let text = "";
+  let bytes: number[] = [];
+  const flush = () => {
+    if (bytes.length > 0) text += new TextDecoder().decode(Uint8Array.from(bytes));
+    bytes = [];
+  };
+  for (const part of parts) {
+    if (typeof part === "number") bytes.push(part);
+    else {
+      flush();
+      text += part;
+    }
+  }
+  flush();
+  return { text: text.trim(), whole: !text.includes("\ufffd") };
+}
+
+/** The text of an answer up to a node, without the mark of its end. */
+export function textUpTo(tree: BeamTree, n: number): { text: string; whole: boolean } {
+  const path = pathOf(tree, n);
+  const last = path[path.length - 1];
+  return spell((last && isEnd(tree, last) ? path.slice(0, -1) : path).map((node) => node.text));
+}
+
+/** How many steps the search took. */
+export const stepsOf = (tree: BeamTree): number => tree.nodes.reduce((most, node) => Math.max(most, node.t + 1), 0);
+
+export interface Moment {
+  /** the best answer so far, from the root */
+  readonly best: ReadonlySet<number>;
+  /** nodes that still lead somewhere: to a hypothesis that lives on, or to one that has ended */
+  readonly alive: ReadonlySet<number>;
+}
+
+/** The search as it stood after `step` steps; after the last one the best is the answer. */
+export function momentOf(tree: BeamTree, step: number): Moment {
+  const last = step >= stepsOf(tree);
+  const goesOn = new Set(tree.nodes.map((node) => node.parent));
+  const ends = tree.nodes.filter((node) => node.t < step && isEnd(tree, node));
+  const front = tree.nodes.filter((node) => node.t === step - 1 && !isEnd(tree, node) && (node.state === "expanded" || goesOn.has(node.n)));
+  const up = (from: number, into: Set<number>) => {
+    for (let at: number | null = from; at !== null && !into.has(at); at = tree.nodes[at].parent) into.add(at);
+  };
+  const alive = new Set<number>();
+  for (const node of [...ends, ...(last ? [] : front)]) up(node.n, alive);
+  if (last) {
+    for (const n of tree.chosen) alive.add(n);
+    return { best: new Set(tree.chosen), alive };
+  }
+  const leader = front.reduce<BeamNode | null>((best, node) => (best === null || node.score > best.score ? node : best), null);
+  const best = new Set<number>();
+  if (leader) up(leader.n, best);
+  else for (const n of tree.chosen) if (tree.nodes[n].t < step) best.add(n);
+  return { best, alive };
+}
+
+/** Ended hypotheses, the best first. */
+export const endsOf = (tree: BeamTree): BeamNode[] => tree.nodes.filter((node) => isEnd(tree, node)).sort((a, b) => b.norm - a.norm);
+
+/** Where the arrow keys lead from a limb: the parent, the main child, the neighbours of the same step. */
+export function neighbour(limbs: readonly Limb[], rows: ArrayLike<number>, spine: ReadonlySet<number>, from: number, key: string): number | null {
+  if (key === "ArrowLeft") return limbs[from].parent >= 0 ? limbs[from].parent : null;
+  if (key === "ArrowRight") {
+    const size = new Float64Array(limbs.length).fill(1);
+    for (let i = limbs.length - 1; i > 0; i--) if (limbs[i].parent >= 0) size[limbs[i].parent] += size[i];
+    const child = mainChild(from, childrenOf(limbs), size, spine);
+    return child < 0 ? null : child;
+  }
+  if (key !== "ArrowUp" && key !== "ArrowDown") return null;
+  const sign = key === "ArrowUp" ? -1 : 1;
+  let found: number | null = null;
+  limbs.forEach((limb, i) => {
+    const by = (rows[i] - rows[from]) * sign;
+    if (limb.t === limbs[from].t && by > 0 && (found === null || by < (rows[found] - rows[from]) * sign)) found = i;
+  });
+  return found;
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Arch } from "../src/api-types";
+import { chosenModels, cutsOf, toggled } from "../src/lib/compare";
+import { differences, marksAgainst } from "../src/lib/diff";
+
+const card = (name: string, arch: Arch, source_language = "ko") => ({ name, arch, source_language, target_language: "en" });
+const cards = [card("t2", "transformer"), card("t1", "transformer"), card("r", "rnn"), card("l", "luong"), card("x", "rnn", "de")];
+const names = (list: readonly { name: string }[]) => list.map(({ name }) => name);
+
+test("three architectures stand side by side unless the address names models", () => {
+  assert.deepEqual(names(chosenModels(undefined, cards, cards[0])), ["r", "l", "t1"]);
+  assert.deepEqual(names(chosenModels("t2,t1", cards, cards[0])), ["t1", "t2"]);
+  assert.deepEqual(names(chosenModels("gone,t1", cards, cards[0])), ["r", "l", "t1"]);
+  assert.deepEqual(names(chosenModels("t1,t1", cards, cards[0])), ["r", "l", "t1"]);
+  assert.deepEqual(names(chosenModels(undefined, cards.slice(0, 2), cards[0])), ["t1", "t2"]);
+  assert.deepEqual(names(chosenModels(undefined, cards, cards[4])), ["x"]);
+  assert.deepEqual(toggled(["a", "b", "c"], "d"), ["b", "c", "d"]);
+  assert.deepEqual(toggled(["a", "b"], "a"), ["a", "b"]);
+  assert.deepEqual(toggled(["a", "b", "c"], "b"), ["a", "c"]);
+});
+
+test("cuts rise to the whole sentence, twelve or so at the most", () => {
+  assert.deepEqual(cutsOf(1), []);
+  assert.deepEqual(cutsOf(4), [1, 2, 3, 4]);
+  for (let n = 2; n < 300; n++) {
+    const cuts = cutsOf(n);
+    assert.equal(cuts[cuts.length - 1], n);
+    assert.ok(cuts.length <= 12 && cuts.every((cut, i) => i === 0 || cut > cuts[i - 1]));
+  }
+});
+
+test("words that differ are marked, with how many lack them", () => {
+  assert.deepEqual(differences(["1998-03-24", "1998-03-24"]), [[], []]);
+  const [a, b, c] = differences(["I saw a film", "I saw a movie", "I saw a movie"]);
+  assert.deepEqual(a, [{ span: [8, 12], lacking: 2 }]);
+  assert.deepEqual(b, [{ span: [8, 13], lacking: 1 }]);
+  assert.deepEqual(c, b);
+  assert.deepEqual(marksAgainst("😀 yes", ["😀 no"]), [{ span: [2, 5], lacking: 1 }]);
+  assert.deepEqual(marksAgainst("", ["x"]), []);
+});
