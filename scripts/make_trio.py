@@ -8,6 +8,7 @@ computation and still falls with length: that is what the page is there to show.
 
 import argparse
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,9 @@ def keep(folder: Path, arch: Arch) -> None:
     loaded = load_model(folder)
     known = ("step", "epoch", "metric", "score")
     info = {key: loaded.info[key] for key in known if key in loaded.info}
+    config = replace(loaded.config, decoding=replace(loaded.config.decoding, beam=5))  # a search to look at
     weights = {name: weight.detach() for name, weight in loaded.model.named_parameters()}  # tied ones once
-    save_model(TRAINED / arch, weights, loaded.config, loaded.tokenizers, info)
+    save_model(TRAINED / arch, weights, config, loaded.tokenizers, info)
 
 
 if __name__ == "__main__":
