@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from jumok.checkpoint.bundled import TRAINED
 from jumok.checkpoint.checkpoints import load_model, save_model
 from jumok.config import Arch
 from jumok.run.demo import COMMON
 from jumok.run.train import Request, Watch, run
-from jumok.run.trio import TRAINED
 
 SETTINGS: dict[Arch, dict[str, Any]] = {
     "rnn": {

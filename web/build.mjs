@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { here, options, root } from "./bundle.mjs";
+import { here, options, root, words, wordsApart } from "./bundle.mjs";
 
 const LIMITS = { js: 90_000, css: 12_000 };
 
@@ -29,17 +29,25 @@ function licences(metafile) {
 
 const flag = process.argv.indexOf("--out");
 const out = flag > 0 ? resolve(process.argv[flag + 1]) : join(root, "src/jumok/server/static");
-const result = await build({ ...options, minify: true });
+const hashOf = (content) => createHash("sha256").update(content).digest("hex").slice(0, 10);
 
 mkdirSync(out, { recursive: true });
-for (const entry of readdirSync(out)) if (/^app-.*\.(js|css)$/.test(entry)) rmSync(join(out, entry));
+for (const entry of readdirSync(out)) if (/^(app|words)-.*\.(js|css|json)$/.test(entry)) rmSync(join(out, entry));
+
+const wordFiles = {};
+for (const [locale, table] of Object.entries(await words())) {
+  const text = JSON.stringify(table);
+  wordFiles[locale] = `words-${locale}-${hashOf(text)}.json`;
+  writeFileSync(join(out, wordFiles[locale]), text);
+  console.log(`${wordFiles[locale]}  ${(gzipSync(text, { level: 9 }).length / 1000).toFixed(1)} kB gzip`);
+}
+const result = await build({ ...options, ...wordsApart(wordFiles), minify: true });
 
 const names = {};
 let over = false;
 for (const file of result.outputFiles) {
   const kind = file.path.endsWith(".css") ? "css" : "js";
-  const hash = createHash("sha256").update(file.contents).digest("hex").slice(0, 10);
-  names[kind] = `app-${hash}.${kind}`;
+  names[kind] = `app-${hashOf(file.contents)}.${kind}`;
   writeFileSync(join(out, names[kind]), file.contents);
   const size = gzipSync(file.contents, { level: 9 }).length;
   over ||= size > LIMITS[kind];

@@ -1,5 +1,6 @@
 // One place that says how the page is bundled, for the build, the development server and the tests.
-import { dirname, resolve } from "node:path";
+import { build } from "esbuild";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const here = dirname(fileURLToPath(import.meta.url));
@@ -22,3 +23,26 @@ export const options = {
   write: false,
   outdir: "out",
 };
+
+/** The message files as data, `{en: {file: {key: text}}, ko: …}`: words travel beside the script, one file per language. */
+export async function words() {
+  const result = await build({ entryPoints: [join(here, "src/messages/index.ts")], bundle: true, format: "esm", write: false, charset: "utf8" });
+  const files = await import("data:text/javascript;base64," + Buffer.from(result.outputFiles[0].contents).toString("base64"));
+  const locales = { en: {}, ko: {} };
+  for (const locale of Object.keys(locales)) for (const [name, file] of Object.entries(files)) locales[locale][name] = file[locale];
+  return locales;
+}
+
+/** Leaves the message files out of the script; `names` are the paths under which the page finds them. */
+export const wordsApart = (names) => ({
+  plugins: [
+    {
+      name: "words-apart",
+      setup(build) {
+        build.onResolve({ filter: /^\.\/messages$/ }, () => ({ path: "words", namespace: "apart" }));
+        build.onLoad({ filter: /.*/, namespace: "apart" }, () => ({ contents: "export {};", loader: "js" }));
+      },
+    },
+  ],
+  define: { ...options.define, __WORDS__: JSON.stringify(names) },
+});

@@ -6,7 +6,7 @@ import { context } from "esbuild";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
-import { here, options } from "./bundle.mjs";
+import { here, options, words, wordsApart } from "./bundle.mjs";
 import { answer } from "./mock.mjs";
 
 const flag = (name, fallback) => {
@@ -16,12 +16,14 @@ const flag = (name, fallback) => {
 const port = Number(flag("port", "8100"));
 const api = flag("api", null);
 const empty = process.argv.includes("--empty");
-const bundler = await context({ ...options, logLevel: "warning" });
+const bundler = await context({ ...options, ...wordsApart({ en: "words-en.json", ko: "words-ko.json" }), logLevel: "warning" });
 let files = {};
 
 async function rebuild() {
   try {
     const { outputFiles } = await bundler.rebuild();
+    const tables = await words();
+    for (const locale of ["en", "ko"]) files[`/words-${locale}.json`] = JSON.stringify(tables[locale]);
     for (const file of outputFiles) files[file.path.endsWith(".css") ? "/app.css" : "/app.js"] = file.contents;
   } catch {
     console.error("the bundle has errors; serving the last good one");
@@ -51,8 +53,8 @@ createServer(async (incoming, outgoing) => {
     const body = chunks.length ? JSON.parse(Buffer.concat(chunks).toString()) : null;
     return answer(incoming, url, body, outgoing, { empty });
   }
-  if (files[url.pathname] && url.pathname.startsWith("/app.")) {
-    const type = url.pathname.endsWith("css") ? "text/css" : "text/javascript";
+  if (files[url.pathname]) {
+    const type = { css: "text/css", js: "text/javascript", json: "application/json" }[url.pathname.split(".").pop()];
     outgoing.writeHead(200, { "Content-Type": `${type}; charset=utf-8`, "Cache-Control": "no-store" });
     return outgoing.end(files[url.pathname]);
   }

@@ -160,13 +160,13 @@ function makeTrace(body) {
   const score = steps.reduce((sum, step) => sum + step.logprob, 0);
   const attention = {};
   for (const kind of Object.keys(found.kinds)) {
-    attention[kind] = { q: kind === "enc_self" ? "source" : "target", k: kind === "dec_self" ? "target" : "source", causal: kind === "dec_self", stages: ["q", "k", "v", "scores", "scaled", "mask", "weights", "context"], atlas: { tensor: `${kind}.atlas` }, fingerprint: fingerprint(trace, kind) };
+    attention[kind] = { q: kind === "enc_self" ? "source" : "target", k: kind === "dec_self" ? "target_in" : "source", causal: kind === "dec_self", stages: ["q", "k", "v", "scores", "scaled", "mask", "weights", "context"], atlas: { tensor: `${kind}.atlas` }, fingerprint: fingerprint(trace, kind) };
   }
   const recurrent = found.arch !== "transformer";
   trace.manifest = {
     schema: "trace/1", id,
     model: { name: found.name, arch: found.arch, fingerprint: found.fingerprint, src_lang: "ko", tgt_lang: "iso", dtype: "float32", device: "cpu", d_model: 64, positions: found.positions, score: found.score ?? null, layers: recurrent ? { encoder: 1, decoder: 1 } : { encoder: 3, decoder: 3 }, kinds: found.kinds },
-    source, target,
+    source, target, target_in: shifted(target),
     decode: { method: "beam", beam: body.beam ?? 4, length_penalty: 1, max_len: 64, seed: null, score, score_per_token: score / steps.length, finished: true, ms: 41.2 },
     steps, attention, rnn: recurrent ? { cell: "gru", layers: 1, d_state: 32, gates: null } : null,
     beam: { href: `/v1/traces/${id}/beam` }, influence: { href: `/v1/traces/${id}/influence` }, positions: { href: `/v1/models/${found.name}/positions?n=64` },
@@ -174,6 +174,13 @@ function makeTrace(body) {
   };
   traces.set(id, trace);
   return trace;
+}
+
+/** What the decoder reads: <s>, then the target without its end. */
+function shifted(target) {
+  const begin = { i: 0, id: 0, text: "<s>", piece: "<s>", type: "special", span: null, word: null };
+  const tokens = [begin, ...target.tokens.slice(0, -1).map((token, i) => ({ ...token, i: i + 1 }))];
+  return { ...target, tokens, words: target.words.map((word) => ({ ...word, tokens: word.tokens.map((i) => i + 1) })) };
 }
 
 function safetensors(entries) {
@@ -258,7 +265,7 @@ function beamTree(trace) {
     live.sort((a, b) => (a === main ? -1 : b === main ? 1 : 0));
   });
   chosen.forEach((n) => (nodes[n].state = "chosen"));
-  return { schema: "beam/1", beam, length_penalty: 1, nodes, chosen, stable_prefix: 4, dropped_candidates: "top 3 per hypothesis" };
+  return { schema: "beam/1", beam, length_penalty: trace.body.length_penalty ?? 1, nodes, chosen, stable_prefix: 4, dropped_candidates: "top 3 per hypothesis" };
 }
 const outTokens = (trace) => trace.target.tokens.map((token, t) => ({ text: token.text, id: token.id, logprob: trace.manifest.steps[t].logprob }));
 
@@ -375,7 +382,7 @@ export async function answer(incoming, url, body, out, { empty }) {
   if (what === "compare") {
     const results = body.models.map((model) => makeTrace({ model, text: body.text })).map((trace, i) => ({ model: trace.card.name, arch: trace.card.arch, id: trace.id, text: trace.target.text, score: trace.manifest.decode.score, score_per_token: trace.manifest.decode.score_per_token, chrf: [41.2, 88.6, 100][i], tokens: outTokens(trace), influence: influence(trace, "words") }));
     const words = side(body.text, "ko").words.map((word) => word.text);
-    const grow = (body.cuts ?? [1, 2, 3, 4]).filter((n) => n <= words.length).map((n) => ({ words: n, scores: Object.fromEntries(results.map((r, i) => [r.model, { chrf: [80 - 12 * n, 97 - 2 * n, 100][i], text: rewrite(words.slice(0, n).join(" ")) }])) }));
+    const grow = (body.cuts ?? [1, 2, 3, 4]).filter((n) => n <= words.length).map((n) => ({ words: n, source: words.slice(0, n).join(" "), reference: body.reference ?? rewrite(words.slice(0, n).join(" ")), scores: Object.fromEntries(results.map((r, i) => [r.model, { chrf: [18 + 70 * Math.exp(-n / 5), 97 - 2 * n, 100][i], text: rewrite(words.slice(0, n).join(" ")) }])) }));
     return json(out, { source: { words }, pseudo_reference: body.reference ? null : results.at(-1).model, results, grow });
   }
   if (what === "runs") {

@@ -6,8 +6,26 @@ from typing import TYPE_CHECKING, Any
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError
 
 if TYPE_CHECKING:
-    from jumok.decoding.translator import Translation, Translator, load
+    from jumok.decoding.translator import Translation, Translator
     from jumok.evaluation.evaluate import Evaluation, evaluate
+    from jumok.explain.compare import compare
+    from jumok.explain.model import Model, load
+    from jumok.explain.ops import (
+        ban,
+        bridge,
+        force_prefix,
+        mask_edge,
+        mask_head,
+        no_positions,
+        no_scale,
+        positions,
+        replace_source,
+        require,
+        scale_head,
+        set_row,
+        uniform,
+    )
+    from jumok.explain.trace import Trace, open_trace
     from jumok.run.train import TrainedRun, train
 
 __version__ = "0.1.0"
@@ -18,26 +36,63 @@ __all__ = [
     "Error",
     "Evaluation",
     "LimitError",
+    "Model",
     "ModelError",
     "RunError",
+    "Trace",
     "TrainedRun",
     "Translation",
     "Translator",
     "__version__",
+    "ban",
+    "bridge",
+    "compare",
     "evaluate",
+    "force_prefix",
     "load",
+    "mask_edge",
+    "mask_head",
+    "no_positions",
+    "no_scale",
+    "open_trace",
+    "positions",
+    "replace_source",
+    "require",
+    "scale_head",
+    "set_row",
     "train",
+    "uniform",
 ]
 
 # Names that need torch are imported on first use, so that `jumok --help` never waits for it.
+_OPS = (
+    "ban",
+    "bridge",
+    "force_prefix",
+    "mask_edge",
+    "mask_head",
+    "no_positions",
+    "no_scale",
+    "positions",
+    "replace_source",
+    "require",
+    "scale_head",
+    "set_row",
+    "uniform",
+)
 _HOMES = {
     "Evaluation": "jumok.evaluation.evaluate",
+    "Model": "jumok.explain.model",
+    "Trace": "jumok.explain.trace",
     "TrainedRun": "jumok.run.train",
     "Translation": "jumok.decoding.translator",
     "Translator": "jumok.decoding.translator",
+    "compare": "jumok.explain.compare",
     "evaluate": "jumok.evaluation.evaluate",
-    "load": "jumok.decoding.translator",
+    "load": "jumok.explain.model",
+    "open_trace": "jumok.explain.trace",
     "train": "jumok.run.train",
+    **dict.fromkeys(_OPS, "jumok.explain.ops"),
 }
 
 

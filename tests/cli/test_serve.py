@@ -1,4 +1,4 @@
-"""`jumok serve`: names, addresses, keys, and one real server from start to SIGTERM."""
+"""`jumok serve`: names, addresses, keys, and one real server from start to Ctrl-C."""
 
 import json
 import os
@@ -51,7 +51,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_what_it_says(call: Call, folders: Path, started: dict[str, Any], capsys: Captured) -> None:
-    assert call("serve", folders / "rnn", f"second={folders / 'luong'}", "--runs", folders, "--port", "0") == 0
+    assert (
+        call("serve", folders / "rnn", f"second={folders / 'luong'}", "--runs", folders, "--port", "0") == 0
+    )
     out, err = capsys.readouterr()
     assert out.startswith("explorer   http://127.0.0.1:")
     lines = err.splitlines()
@@ -177,15 +179,9 @@ def test_without_the_extra_it_says_how_to_get_it(
     assert capsys.readouterr().err == "error: the server needs fastapi, h11\n  pip install 'jumok[serve]'\n"
 
 
-def test_without_models_the_bundled_ones_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="no model is given") as found:
-        bundled_models()
-    assert "jumok demo" in found.value.hint
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
-    trio = type("Trio", (), {"bundled": staticmethod(lambda: {"rnn": Path("x")})})
-    monkeypatch.setattr(module, "import_module", lambda name: trio)
-    assert bundled_models() == {"rnn": Path("x")}
+def test_without_models_the_bundled_ones_are_served() -> None:
+    assert list(bundled_models()) == ["rnn", "luong", "transformer"]
+    assert all((folder / "MANIFEST.json").is_file() for folder in bundled_models().values())
 
 
 def test_examples_come_from_the_data_a_model_learned_from(folders: Path) -> None:
@@ -210,17 +206,19 @@ def test_other_commands_never_import_the_web_stack(words: list[str]) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-def test_a_real_server_from_start_to_sigterm(folders: Path) -> None:
+def test_a_real_server_from_start_to_ctrl_c(folders: Path) -> None:
     command = [sys.executable, "-m", "jumok", "serve", str(folders / "luong"), "--port", "0", "--json"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
     try:
         assert child.stdout is not None
         address = json.loads(child.stdout.readline())["address"]
         with urlopen(f"{address}v1/models") as answer:
             assert json.load(answer)["models"][0]["name"] == "luong"
-        child.send_signal(signal.SIGTERM)
-        assert child.wait(20) == 0
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 130
         assert child.stderr is not None
         assert child.stderr.read() == ""
     finally:

@@ -16,7 +16,8 @@ import torch
 from fastapi import FastAPI
 from tests.decoding.conftest import TINY, untrained
 
-from jumok.decoding.translator import Translator
+from jumok.checkpoint.bundled import bundled
+from jumok.decoding.translator import Translator, load
 from jumok.server.app import build_app
 from jumok.server.limits import Limits
 from jumok.server.run import Server, listen
@@ -143,3 +144,23 @@ def serve(tiny_models: dict[str, Translator], static: Path) -> Serve:
         return serving(models or tiny_models, made)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def trio() -> dict[str, Translator]:
+    """The trained models that come with the package, by architecture."""
+    return {arch: load(folder) for arch, folder in bundled().items()}
+
+
+@pytest.fixture(scope="session")
+def trio_running(trio: dict[str, Translator], static: Path) -> Iterator[Running]:
+    """A server with the trained models."""
+    with serving(trio, ServerSettings(port=0, static=static)) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def trio_client(trio_running: Running) -> Iterator[httpx2.Client]:
+    """A client of the server with the trained models."""
+    with trio_running.client() as found:
+        yield found

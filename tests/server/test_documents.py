@@ -60,7 +60,9 @@ def routes_of(app: FastAPI) -> list[APIRoute]:
 
 
 def test_every_route_that_reads_a_body_reads_it_strictly(app: FastAPI) -> None:
-    loose = [route.path for route in routes_of(app) if route.body_field and not isinstance(route, StrictRoute)]
+    loose = [
+        route.path for route in routes_of(app) if route.body_field and not isinstance(route, StrictRoute)
+    ]
     assert loose == []
 
 

@@ -7,7 +7,13 @@ from jumok.server.languages import NAMES, language_name
 
 @pytest.mark.parametrize(
     ("code", "name"),
-    [("ko", "Korean"), ("KO", "Korean"), ("zh-Hant", "Chinese"), ("pt_BR", "Portuguese"), ("iso8601", "iso8601")],
+    [
+        ("ko", "Korean"),
+        ("KO", "Korean"),
+        ("zh-Hant", "Chinese"),
+        ("pt_BR", "Portuguese"),
+        ("iso8601", "iso8601"),
+    ],
 )
 def test_a_code_has_a_name(code: str, name: str) -> None:
     assert language_name(code) == name

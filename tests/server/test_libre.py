@@ -111,8 +111,16 @@ def test_health_and_settings(libre: httpx2.Client) -> None:
         ({"q": "a", "source": "xx", "target": "ko"}, 400, "source: no model for this language"),
         ({"q": "a", "source": "en", "target": "xx"}, 400, "target: no model for this language"),
         ({"q": "a", "source": "en", "target": "ko", "format": "html"}, 400, "format: only text"),
-        ({"q": "a", "source": "en", "target": "ko", "alternatives": 16}, 400, "alternatives: input should be less"),
-        ({"q": "a", "source": "en", "target": "ko", "alternatives": -1}, 400, "alternatives: input should be greater"),
+        (
+            {"q": "a", "source": "en", "target": "ko", "alternatives": 16},
+            400,
+            "alternatives: input should be less",
+        ),
+        (
+            {"q": "a", "source": "en", "target": "ko", "alternatives": -1},
+            400,
+            "alternatives: input should be greater",
+        ),
         ({"q": ["a"] * 65, "source": "en", "target": "ko"}, 400, "q"),
         ({"q": "GEHEIM" * 1000, "source": "en", "target": "ko"}, 400, "q"),
         (["q"], 400, "the body must be an object"),

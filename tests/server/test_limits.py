@@ -48,12 +48,19 @@ def test_texts(client: httpx2.Client) -> None:
 
 def test_characters(client: httpx2.Client) -> None:
     assert post(client, texts=[" " * 4999 + "a"]).status_code == 200
-    refused(post(client, texts=["ok", " " * 5000 + "a"]), 422, "too_long", "texts.1: string should have at most 5000")
+    refused(
+        post(client, texts=["ok", " " * 5000 + "a"]),
+        422,
+        "too_long",
+        "texts.1: string should have at most 5000",
+    )
 
 
 def test_tokens(client: httpx2.Client) -> None:
     assert post(client, texts=["a " * 512], long="cut").status_code == 200
-    refused(post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 pieces, and 512")
+    refused(
+        post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 pieces, and 512"
+    )
 
 
 def test_a_text_longer_than_the_model_is_split_cut_or_refused(client: httpx2.Client) -> None:
@@ -67,14 +74,21 @@ def test_a_text_longer_than_the_model_is_split_cut_or_refused(client: httpx2.Cli
 def test_beams_answers_and_new_tokens(client: httpx2.Client, field: str, most: int) -> None:
     beam = {"beam": 16} if field == "n_best" else {}
     assert post(client, **{**beam, field: most}).status_code == 200
-    refused(post(client, **{**beam, field: most + 1}), 422, "bad_parameter", f"{field}: input should be less than")
+    refused(
+        post(client, **{**beam, field: most + 1}), 422, "bad_parameter", f"{field}: input should be less than"
+    )
     refused(post(client, **{field: 0}), 422, "bad_parameter", f"{field}: input should be greater than")
 
 
 def test_work(client: httpx2.Client) -> None:
     # 16 beams x (2 source pieces + their end + 512 new tokens), of which a short text gets no more than 36.
     texts = [f"a {number}" for number in range(30)]
-    refused(post(client, texts=texts, beam=16, max_len=512), 422, "too_large", "and 16,384 are allowed: send fewer")
+    refused(
+        post(client, texts=texts, beam=16, max_len=512),
+        422,
+        "too_large",
+        "and 16,384 are allowed: send fewer",
+    )
 
 
 def test_work_to_the_token(serve: Serve) -> None:
@@ -96,7 +110,10 @@ def test_body(running: Running) -> None:
 def test_a_body_in_chunks_is_counted_as_it_comes(running: Running) -> None:
     head = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     head += b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-    for spaces, status in ((65536, b"400"), (65537, b"413")):  # 16 chunks of 64 KiB are a MiB; blanks are no JSON
+    for spaces, status in (
+        (65536, b"400"),
+        (65537, b"413"),
+    ):  # 16 chunks of 64 KiB are a MiB; blanks are no JSON
         with running.connect() as sock, contextlib.suppress(ConnectionError):
             sock.sendall(head)
             for _ in range(15):
@@ -116,6 +133,7 @@ def test_headers(running: Running) -> None:
 
 def test_queue(serve: Serve) -> None:
     """Two at work or waiting for room and two in the queue; the next one is told to come back."""
+
     async def flood(url: str) -> list[httpx2.Response]:
         body = {"texts": ["a man"], "beam": 1, "max_len": 150, "min_len": 150}
         async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
@@ -151,7 +169,9 @@ def test_streams(serve: Serve) -> None:
             refused(answer, 429, "queue_full", "all 1 event streams are taken")
             for _ in first.iter_bytes():
                 pass
-        assert client.post("/v1/translate/stream", json={**body, "max_len": 1, "min_len": 0}).status_code == 200
+        assert (
+            client.post("/v1/translate/stream", json={**body, "max_len": 1, "min_len": 0}).status_code == 200
+        )
 
 
 def test_connections(serve: Serve) -> None:

@@ -15,7 +15,11 @@ def test_counters_and_gauges() -> None:
     found = Metric("counter", "x_total", "About x.", "a", "b")
     found.add(1, a="1", b="2")
     found.add(2.5, b="2", a="1")
-    assert list(found.lines()) == ["# HELP x_total About x.", "# TYPE x_total counter", 'x_total{a="1",b="2"} 3.5']
+    assert list(found.lines()) == [
+        "# HELP x_total About x.",
+        "# TYPE x_total counter",
+        'x_total{a="1",b="2"} 3.5',
+    ]
     assert found.value(a="1", b="2") == 3.5
     gauge = Metric("gauge", "y", "About y.")
     assert list(gauge.lines())[-1] == "y 0"

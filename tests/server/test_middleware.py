@@ -1,6 +1,8 @@
-"""The gates: request ids, host and origin pairs, content types, keys, and what happens when a handler crashes."""
+"""The gates: request ids, hosts, origins, content types, keys; and what a crash looks like from outside."""
 
+import asyncio
 import base64
+import gzip
 from typing import Any
 
 import httpx2
@@ -80,8 +82,6 @@ async def ask(app: FastAPI, method: str, path: str, **options: Any) -> httpx2.Re
 
 
 def call(app: FastAPI, method: str, path: str, **options: Any) -> httpx2.Response:
-    import asyncio
-
     return asyncio.run(ask(app, method, path, **options))
 
 
@@ -166,8 +166,6 @@ def test_bodies_are_json_in_utf_8(running: Running, kind: str) -> None:
 
 
 def test_packed_bodies_are_refused(running: Running) -> None:
-    import gzip
-
     for coding in ("gzip", "br", "deflate", "identity, gzip"):
         packed = gzip.compress(b'{"texts": ["a man"]}')
         status, answer = running.post_raw("/v1/translate", packed, Content_Encoding=coding)
@@ -282,4 +280,6 @@ def test_answers_are_packed_when_the_client_wants_it(client: httpx2.Client) -> N
     long = client.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
     assert long.headers["content-encoding"] == "gzip"
     assert "accept-encoding" in long.headers["vary"].lower()
-    assert "content-encoding" not in client.get("/openapi.json", headers={"Accept-Encoding": "identity"}).headers
+    assert (
+        "content-encoding" not in client.get("/openapi.json", headers={"Accept-Encoding": "identity"}).headers
+    )

@@ -1,5 +1,6 @@
 """Connections: slow ones are closed, broken requests are told so, and healthy ones go on."""
 
+import contextlib
 import json
 import socket
 import time
@@ -59,8 +60,8 @@ def test_a_request_that_does_not_arrive_is_closed(quick: Running, sent: bytes) -
 def test_dripping_does_not_help(quick: Running) -> None:
     with quick.connect() as sock:
         began = time.monotonic()
-        with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            for _ in range(100):
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 10:
                 sock.sendall(b"X")
                 time.sleep(0.05)
         assert time.monotonic() - began < PATIENCE + 3

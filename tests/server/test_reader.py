@@ -127,7 +127,8 @@ def test_a_wrong_value_is_a_422_that_names_the_field(running: Running, name: str
     status, problem = running.post_raw("/v1/translate", body)
     assert (status, problem["code"]) == (422, "bad_parameter")
     assert problem["detail"].startswith(detail)
-    assert SECRET not in json.dumps(problem) and "비밀" not in json.dumps(problem, ensure_ascii=False)
+    assert SECRET not in json.dumps(problem)
+    assert "비밀" not in json.dumps(problem, ensure_ascii=False)
 
 
 def test_depth_at_the_limit_is_read() -> None:
@@ -161,8 +162,9 @@ def test_what_is_json_is_read_as_it_was_written(value: object, ascii_only: bool)
 @settings(max_examples=60)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_value_or_a_problem(body: bytes) -> None:
+    codes = []
     try:
         read_json(body)
     except Problem as problem:
-        assert problem.status_code == 400
-        assert problem.code in ("bad_json", "bad_utf8", "bad_number")
+        codes = [(problem.status_code, problem.code)]
+    assert all(code in ((400, "bad_json"), (400, "bad_utf8"), (400, "bad_number")) for code in codes)

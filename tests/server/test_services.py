@@ -3,7 +3,7 @@
 import asyncio
 import time
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -53,7 +53,8 @@ def test_work_gives_its_result(services: Services) -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "status", "code"), [((), 504, "deadline"), (("http.request", "http.disconnect"), 400, "gone")]
+    ("messages", "status", "code"),
+    [((), 504, "deadline"), (("http.request", "http.disconnect"), 400, "gone")],
 )
 def test_work_ends_with_its_deadline_or_its_client(
     services: Services, messages: tuple[str, ...], status: int, code: str
@@ -101,9 +102,13 @@ def test_places_are_limited_and_given_back() -> None:
 
 def test_one_turn_for_each_client() -> None:
     turns = Turns()
-    here, there = (SimpleNamespace(client=SimpleNamespace(host=host)) for host in ("a", "b"))
-    with turns.take(here), turns.take(there):  # type: ignore[arg-type]
-        with pytest.raises(Problem, match="an analysis of yours is still running"), turns.take(here):  # type: ignore[arg-type]
-            pass
-    with turns.take(here):  # type: ignore[arg-type]
+    here, there = (cast("Any", SimpleNamespace(client=SimpleNamespace(host=host))) for host in ("a", "b"))
+    with (
+        turns.take(here),
+        turns.take(there),
+        pytest.raises(Problem, match="an analysis of yours is still running"),
+        turns.take(here),
+    ):
+        pass
+    with turns.take(here), turns.take(there):
         pass

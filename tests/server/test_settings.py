@@ -18,7 +18,9 @@ def test_loopback_needs_no_key(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", "", "localhost.example.org"])
 def test_another_address_needs_a_key_or_a_word(host: str) -> None:
-    with pytest.raises(ConfigError, match="can be reached from other machines, and there is no API key") as found:
+    with pytest.raises(
+        ConfigError, match="can be reached from other machines, and there is no API key"
+    ) as found:
         ServerSettings(host=host)
     assert found.value.hint == "--api-key-file FILE asks callers for a key; --insecure lets everyone in"
     assert ServerSettings(host=host, keys=(KEY,)).keys == (KEY,)

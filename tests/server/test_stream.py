@@ -78,7 +78,9 @@ def test_an_id_of_another_stream_begins_anew(client: httpx2.Client, last: str) -
 
 
 def test_the_id_belongs_to_the_request(client: httpx2.Client) -> None:
-    names = {stream(client, **other)[0][2]["id"] for other in ({}, {"beam": 2}, {"model": "luong"}, {"text": "a"})}
+    names = {
+        stream(client, **other)[0][2]["id"] for other in ({}, {"beam": 2}, {"model": "luong"}, {"text": "a"})
+    }
     assert len(names) == 4
 
 

@@ -66,7 +66,10 @@ def test_options_reach_the_search(client: httpx2.Client) -> None:
         ({"n_best": 3, "beam": 2}, "these options cannot work together: a beam of 2 gives at most 2 answers"),
         ({"min_len": 9, "max_len": 8}, "these options cannot work together: it is above decoding.max_len=8"),
         ({"ban": ["GEHEIM"], "prefix": "GEHEIM"}, "these options cannot work together: take the text out"),
-        ({"prefix": "one two three four", "max_len": 4}, "these options cannot work together: set max_len to"),
+        (
+            {"prefix": "one two three four", "max_len": 4},
+            "these options cannot work together: set max_len to",
+        ),
         ({"prefix": ["a", "b"]}, "prefix: give one for all texts, or one for each"),
         ({"ban": [""]}, "ban.0: string should have at least 1 character"),
         ({"ban": ["  "]}, "these options cannot work together: give at least one character"),

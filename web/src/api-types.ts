@@ -42,6 +42,7 @@ export interface Word {
   readonly i: number;
   readonly text: string;
   readonly tokens: readonly number[];
+  readonly type?: string;
 }
 export interface Side {
   readonly text: string;
@@ -74,8 +75,9 @@ export interface Fingerprint {
   readonly label: readonly (readonly HeadLabel[])[];
 }
 export interface KindInfo {
-  readonly q: "source" | "target";
-  readonly k: "source" | "target";
+  /** the sides whose tokens are the rows and the columns; `target_in` is what the decoder reads: the target one step later, begun by <s> */
+  readonly q: "source" | "target" | "target_in";
+  readonly k: "source" | "target" | "target_in";
   readonly causal: boolean;
   readonly stages: readonly string[];
   readonly fingerprint?: Fingerprint;
@@ -99,6 +101,7 @@ export interface Manifest {
   };
   readonly source: Side;
   readonly target: Side;
+  readonly target_in: Side;
   readonly decode: {
     readonly method?: string;
     readonly beam?: number;

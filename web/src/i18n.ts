@@ -1,12 +1,19 @@
 /** Words of the page in English and Korean: `t("translate.title")`, `t("shell.heads", { n: 3 })`. */
 import { computed, signal } from "@preact/signals";
-import * as messages from "./messages";
+import * as bundled from "./messages";
 import { remember, remembered } from "./storage";
 
 export type Locale = "en" | "ko";
-type Files = typeof messages;
+type Files = typeof bundled;
 type Keys<Name extends keyof Files & string> = `${Name}.${keyof Files[Name]["en"] & string}`;
 export type MessageKey = { [Name in keyof Files & string]: Keys<Name> }[keyof Files & string];
+
+type Words = Record<string, Record<string, string>>;
+/** Paths of the words of each language, told by the build; absent in tests, which bundle the words. */
+declare const __WORDS__: Record<Locale, string> | undefined;
+
+const tables: Record<Locale, Words> = { en: {}, ko: {} };
+for (const [file, both] of Object.entries(bundled)) for (const name of ["en", "ko"] as const) tables[name][file] = both[name];
 
 function first(): Locale {
   const stored = remembered("locale");
@@ -18,16 +25,30 @@ export const locale = signal<Locale>(first());
 /** Number format of the interface, with grouping. */
 export const numbers = computed(() => new Intl.NumberFormat(locale.value));
 
-export function setLocale(value: Locale): void {
+/** Brings the words of a language: from the exported file (`<script type="application/json" id="jumok-words">` with both), else from the server. */
+export async function loadWords(wanted: Locale): Promise<void> {
+  if (Object.keys(tables[wanted]).length > 0 || typeof __WORDS__ === "undefined") return;
+  const inside = document.getElementById("jumok-words");
+  if (inside) Object.assign(tables, JSON.parse(inside.textContent ?? "{}"));
+  else tables[wanted] = (await (await fetch("/" + __WORDS__[wanted])).json()) as Words;
+}
+
+export async function setLocale(value: Locale): Promise<void> {
+  await loadWords(value);
   locale.value = value;
   remember("locale", value);
 }
 
+function find(key: string): string | undefined {
+  const dot = key.indexOf(".");
+  return tables[locale.value][key.slice(0, dot)]?.[key.slice(dot + 1)];
+}
+
+export const hasMessage = (key: string): key is MessageKey => find(key) !== undefined;
+
 /** The message in the current language; `{n}` is replaced by `args.n`, `{n:head|heads}` by the form that fits the number. */
 export function t(key: MessageKey, args: Readonly<Record<string, string | number>> = {}): string {
-  const [file, ...rest] = key.split(".");
-  const table = (messages as unknown as Record<string, Record<Locale, Record<string, string>>>)[file];
-  const text = table?.[locale.value]?.[rest.join(".")] ?? key;
+  const text = find(key) ?? key;
   return text.replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (_, arg: string, one?: string, many?: string) => {
     const value = args[arg];
     if (one !== undefined) return value === 1 ? one : (many ?? "");

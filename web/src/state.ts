@@ -118,7 +118,7 @@ const decoded = computed(() => decodeOps(params.value.w ?? ""));
 export const ops = computed<readonly Op[]>(() => decoded.value ?? []);
 export const badLink = computed(() => decoded.value === null);
 export function setOps(next: readonly Op[]): void {
-  setParams({ w: encodeOps(next) }, { push: true });
+  setParams({ w: encodeOps(next), pin: next.length > 0 ? params.value.pin && "edit" : null }, { push: true });
 }
 export const addOp = (op: Op) => setOps([...ops.value, op]);
 /** Whether the What-if drawer is open. */
@@ -144,10 +144,10 @@ export const options = computed<Readonly<Record<string, string | number>>>(() =>
   return found;
 });
 
-/** The question every model screen asks: one sentence, its settings and interventions; null without model or text. */
+/** The question every model screen asks: one sentence, its settings and interventions (none where the baseline is pinned); null without model or text. */
 export const traceRequest = computed<TraceRequest | null>(() => {
   if (!model.value || sentence.value.trim() === "") return null;
-  const request = { model: model.value.name, text: sentence.value, interventions: ops.value, ...options.value };
+  const request = { model: model.value.name, text: sentence.value, interventions: params.value.pin === "base" ? [] : ops.value, ...options.value };
   return params.value.t ? { ...request, target: params.value.t } : request;
 });
 

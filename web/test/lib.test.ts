@@ -283,12 +283,14 @@ test("byte tokens of a character are one box until opened; words keep specials a
   assert.deepEqual(units.map((unit) => [unit.text, unit.tokens, unit.bytes]), [["a", [0], 0], ["각", [1, 2], 2], ["</s>", [3], 0]]);
   assert.deepEqual(unitsOf(tokens, new Set([0])).map((unit) => unit.text), ["a", "<EA>", "<B0>", "</s>"]);
   const side: Side = { text: "a각", lang: "ko", dir: "ltr", tokens, words: [{ i: 0, text: "a각", tokens: [0, 1, 2] }] };
-  assert.deepEqual(wordUnits(side).map((unit) => unit.text), ["a각", "</s>"]);
+  assert.deepEqual(wordUnits(side).map((unit) => [unit.text, unit.special]), [["a각", false], ["</s>", true]]);
+  assert.deepEqual(wordUnits({ ...side, words: [...side.words, { i: 1, text: "</s>", tokens: [3], type: "special" }] }), wordUnits(side).map((unit) => ({ ...unit, space: true })));
 });
 
 test("the forced prefix ends with the candidate in place of the token", () => {
   const side: Side = { text: "I saw it", lang: "en", dir: "ltr", tokens: [token(0, "I", { span: [0, 1] }), token(1, "saw", { span: [2, 5] }), token(2, "</s>", { span: null })], words: [] };
   assert.equal(prefixBefore(side, 1, "watched"), "I watched");
+  assert.equal(prefixBefore({ ...side, tokens: [side.tokens[0], token(1, "saw", { span: [1, 5] })] }, 1, "watched"), "I watched");
   assert.equal(prefixBefore(side, 2, "."), "I saw it.");
 });
 

@@ -66,6 +66,18 @@ test("words that differ from the reference", () => {
     { kind: "same", text: "-04" },
   ]);
   assert.deepEqual(wordDiff("같은 말", "같은 말"), [{ kind: "same", text: "같은 말" }]);
+  assert.deepEqual(wordDiff("1956-03-23 x", "1956-07-30 x"), [
+    { kind: "same", text: "1956-" },
+    { kind: "added", text: "03-23" },
+    { kind: "missing", text: "07-30" },
+    { kind: "same", text: " x" },
+  ]);
+  for (const [text, wanted] of [["a b c d", "b c x d"], ["", "q"], ["the cat sat, on", "a cat, sat on it"], ["x-y", "x-z-y"]]) {
+    const parts = wordDiff(text, wanted);
+    const without = (kind: string) => parts.filter((part) => part.kind !== kind).map((part) => part.text).join("");
+    assert.equal(without("missing"), text);
+    assert.equal(without("added"), wanted);
+  }
   assert.deepEqual(wordDiff("", "a"), [{ kind: "missing", text: "a" }]);
 });
 

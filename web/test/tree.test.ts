@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BeamNode, BeamTree } from "../src/api-types";
-import { childrenOf, endsOf, isEnd, limbsOf, momentOf, MOST, neighbour, pathOf, rowsOf, sharesOf, spell, stepsOf, textUpTo } from "../src/lib/tree";
+import { childrenOf, endsOf, isEnd, limbsOf, momentOf, MOST, neighbour, pathOf, rowsOf, sharesOf, spaced, spell, stepsOf, textUpTo } from "../src/lib/tree";
 
 /** A search that keeps `beam` nodes a step, with three rejected ways on from each. */
 function search(steps: number, beam: number, seed = 1): BeamTree {
@@ -32,7 +32,7 @@ function search(steps: number, beam: number, seed = 1): BeamTree {
 }
 const spineOf = (limbs: ReturnType<typeof limbsOf>, tree: BeamTree) => new Set(limbs.flatMap((limb, i) => (limb.n !== null && tree.chosen.includes(limb.n) ? [i] : [])));
 
-test("two nodes of one step are never less than a row apart, and siblings keep their order", () => {
+test("two nodes of one step are never less than a row apart, and the likelier stand nearer to the straight line", () => {
   for (const [steps, beam] of [[1, 1], [6, 1], [9, 4], [14, 5]]) {
     const tree = search(steps, beam, steps * beam);
     const limbs = limbsOf(tree, search(steps, beam + 1, 99));
@@ -42,9 +42,14 @@ test("two nodes of one step are never less than a row apart, and siblings keep t
     limbs.forEach((limb, i) => byStep.set(limb.t, [...(byStep.get(limb.t) ?? []), rows[i]]));
     for (const list of byStep.values()) {
       list.sort((a, b) => a - b);
-      for (let i = 1; i < list.length; i++) assert.ok(list[i] - list[i - 1] >= 1);
+      for (let i = 1; i < list.length; i++) assert.ok(list[i] - list[i - 1] >= 1 - 1e-9);
     }
-    for (const list of childrenOf(limbs)) for (let i = 1; i < list.length; i++) assert.ok(rows[list[i]] > rows[list[i - 1]]);
+    for (const list of childrenOf(limbs)) {
+      const away = list.map((child) => rows[child] - rows[list.find((other) => spineOf(limbs, tree).has(other)) ?? child]);
+      for (const side of [away.filter((by) => by > 0), away.filter((by) => by < 0)]) for (let i = 1; i < side.length; i++) assert.ok(Math.abs(side[i]) > Math.abs(side[i - 1]));
+    }
+    const most = Math.max(...[...byStep.values()].map((list) => list.length));
+    assert.ok(Math.max(...rows) <= 2 * most);
   }
 });
 
@@ -53,7 +58,15 @@ test("the answer runs in one straight line", () => {
   const limbs = limbsOf(tree);
   const spine = spineOf(limbs, tree);
   const rows = rowsOf(limbs, spine);
-  assert.equal(new Set([...spine].map((i) => rows[i])).size, 1);
+  for (const i of spine) assert.ok(Math.abs(rows[i] - rows[0]) < 0.01);
+});
+
+test("places keep their order and their distance, and stay where they are when there is room", () => {
+  assert.deepEqual(spaced([0, 3, 7], [1, 1, 1]), [0, 3, 7]);
+  assert.deepEqual(spaced([0, 0, 0], [1, 1, 1]), [-1, 0, 1]);
+  const firm = spaced([2, 2, 2, 9], [1, 1e7, 1, 1]);
+  assert.ok(Math.abs(firm[1] - 2) < 1e-5 && Math.abs(firm[0] - 1) < 1e-5 && Math.abs(firm[2] - 3) < 1e-5 && firm[3] === 9);
+  assert.deepEqual(spaced([], []), []);
 });
 
 test("shares of a step sum to one", () => {

@@ -17,6 +17,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, BinaryIO
 
+from jumok.checkpoint.bundled import bundled_names, named_folder
 from jumok.errors import ModelError, nearest
 
 MANIFEST = "MANIFEST.json"
@@ -131,8 +132,12 @@ def checkpoint_folders(run: Path) -> dict[int, Path]:
 
 
 def model_folders(path: Path) -> list[Path]:
-    """The folder itself if it holds a model, or those of a run: newest first, its average last."""
+    """The folder itself if it holds a model, or those of a run: newest first, its average last.
+
+    `demo/transformer` and its like are the bundled models, unless there is such a folder.
+    """
     try:
+        path = named_folder(path)
         if any((path / name).exists() for name in (MANIFEST, "config.json", "model.safetensors")):
             return [path]
         if folders := checkpoint_folders(path):
@@ -150,10 +155,12 @@ def damaged(where: Path, message: str) -> ModelError:
 
 def _no_model(path: Path) -> ModelError:
     if not path.exists():
-        names: list[str] = []
+        names, wanted = list[str](), path.name
         with suppress(OSError, ValueError):
             names = [entry.name for entry in path.parent.iterdir() if entry.is_dir()]
-        hint = shorten(nearest(path.name, names), 300, placeholder=" …") if names else "check the path"
+        if not names and path.parts[:1] == ("demo",):
+            names, wanted = list(bundled_names()), path.as_posix()
+        hint = shorten(nearest(wanted, names), 300, placeholder=" …") if names else "check the path"
         return ModelError(f"there is no model folder {path}", hint=hint, code="not_found")
     if not path.is_dir():
         hint = "give the folder that holds it"

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,11 +137,9 @@ def name_models(given: Sequence[str]) -> dict[str, Path]:
 
 def bundled_models() -> dict[str, Path]:
     """The three small models that come with the package."""
-    if find_spec("jumok.run.trio") is None:
-        raise ConfigError(
-            "no model is given", hint="jumok demo trains three: jumok serve runs/demo/transformer"
-        )
-    return dict(import_module("jumok.run.trio").bundled())
+    from jumok.checkpoint.bundled import bundled
+
+    return bundled()
 
 
 def load_models(

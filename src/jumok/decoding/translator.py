@@ -38,7 +38,7 @@ from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
-__all__ = ["Hypothesis", "Score", "Token", "Translation", "Translator", "load"]
+__all__ = ["Hypothesis", "Loaded", "Score", "Token", "Translation", "Translator", "load"]
 
 BLOCK = 1024  # lines that are sorted by length together when the input is a stream
 
@@ -48,9 +48,14 @@ def load(path: str | Path, device: str | None = None) -> "Translator":
 
     Without a device the best there is: cuda, else cpu.
     """
+    return Translator(load_for_use(path, device))
+
+
+def load_for_use(path: str | Path, device: str | None = None) -> Loaded:
+    """The model of a folder on a device that this machine has, ready to translate."""
     # cuDNN's attention makes a plan for each new shape, 0.4 s each, and every step has another.
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)
-    return Translator(load_model(path, check_device(device)))
+    return load_model(path, check_device(device))
 
 
 def check_device(name: str | None) -> str:
@@ -74,7 +79,7 @@ class Translator:
         self._about = {"name": loaded.folder.name, **loaded.info}
 
     def __repr__(self) -> str:
-        return f"Translator({self.info['name']!r}, {self.config.model.arch})"
+        return f"{type(self).__name__}({self.info['name']!r}, {self.config.model.arch})"
 
     def __enter__(self) -> Self:
         return self

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sacrebleu.metrics.chrf import CHRF
 
-from jumok.decoding.results import Translation
+from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
+from jumok.explain.html import shorter, write
 from jumok.explain.influence import Influence, leave_out
+from jumok.explain.show import HEIGHT, Shown
 from jumok.explain.tokens import side_of, text_of, word_groups
-from jumok.explain.trace import Trace, make_trace
+from jumok.explain.trace import Trace, make_trace, write_whole
 from jumok.explain.units import Unit, agreed_units
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
@@ -63,7 +66,7 @@ class Cut:
         return {"words": self.words, "source": self.source, "reference": self.reference, "scores": scores}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Columns by architecture, then by name. Unit j of every influence is the same word of the source."""
 
@@ -82,6 +85,24 @@ class Comparison:
             "results": [column.to_dict() for column in self.columns],
             "grow": [cut.to_dict() for cut in self.grow],
         }
+
+    def __repr__(self) -> str:
+        answers = ", ".join(f"{one.name}: {shorten(one.translation.text)}" for one in self.columns)
+        return f"Comparison({shorten(self.source)} -> {answers})"
+
+    def to_html(self) -> str:
+        """One HTML file with the Compare screen and the trace of every model."""
+        traces = [column.trace for column in self.columns]
+        answers = {"/v1/compare": shorter(self.to_dict())}
+        return write(traces, screen="compare", answers=answers)
+
+    def save_html(self, path: str | Path) -> Path:
+        """Write the comparison to one HTML file that opens in any browser."""
+        return write_whole(path, self.to_html().encode())
+
+    def show(self, height: int = HEIGHT) -> Shown:
+        """The comparison to look at: in a notebook as a frame, in a terminal as text."""
+        return Shown(self.to_html, self.__repr__, height)
 
 
 def compare(
@@ -119,7 +140,7 @@ def compare(
                 name,
                 translator.config.model.arch,
                 answer,
-                make_trace(translator, line, options=settings, translation=answer),
+                make_trace(translator, line, options=settings, translation=answer, name=name),
                 chrf(answer.text, best) if best else None,
                 Influence("words", "unk", units[n], values),
             )

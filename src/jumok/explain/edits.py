@@ -236,19 +236,25 @@ def compile_ops(
     source = translator.tokenizers.source.encode(replaced)[:most]
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
-    compiler = Compiler(translator, settings, source)
+    return Compiled(compile_edits(ops, translator, source, settings), settings, replaced)
+
+
+def compile_edits(
+    ops: Sequence[Op], translator: Translator, source: Sequence[int], options: dict[str, Any]
+) -> Edits:
+    """What interventions do to the model while it reads these ids; they add to the options."""
+    compiler = Compiler(translator, options, source)
     for n, op in enumerate(ops):
         try:
             compiler.add(op)
         except ConfigError as error:
             raise bad_parameter(f"{op.op}: {error.message}", hint=error.hint, where=place(n)) from None
-    edits = Edits(
+    return Edits(
         {key: draft.edit() for key, draft in compiler.drafts.items()},
         compiler.positions.get("source"),
         compiler.positions.get("target"),
         compiler.bridge,
     )
-    return Compiled(edits, settings, replaced)
 
 
 def place(n: int) -> str:

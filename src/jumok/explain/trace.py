@@ -10,12 +10,16 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
-from jumok.explain.capture import STAGES, Array, Captured, capture
+from jumok.explain.beam import beam_tree
+from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.forced import explained
+from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tensors import (
@@ -31,7 +35,9 @@ from jumok.explain.tensors import (
     to_save,
     unpack,
 )
+from jumok.explain.units import UnitName, units_of
 from jumok.models.interface import Kind
+from jumok.progress import Progress, silent
 
 LARGEST = 2 << 30  # bytes of a file
 
@@ -39,8 +45,15 @@ LARGEST = 2 << 30  # bytes of a file
 class Trace:
     """One translation and everything the model computed for it. Layers and heads count from 0."""
 
-    def __init__(self, manifest: Callable[[], dict[str, Any]], store: Store) -> None:
-        self._make, self._store = manifest, store
+    def __init__(
+        self,
+        manifest: Callable[[], dict[str, Any]],
+        store: Store,
+        translator: Translator | None = None,
+        answers: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._make, self._store, self.translator = manifest, store, translator
+        self._answers = dict(answers or {})
 
     def __repr__(self) -> str:
         about = self.manifest
@@ -100,6 +113,52 @@ class Trace:
             raise ConfigError("no tensor was asked for", hint="name one or more", code="bad_parameter")
         return pack({need: self.tensor(need) for need in needs})
 
+    def influence(
+        self, *, unit: UnitName = "words", replace: Replace = "unk", progress: Progress = silent
+    ) -> Influence:
+        """How much each source word (or piece) supports each target token; computed once, then kept."""
+        check_names(unit, replace)
+        units = units_of(self.manifest["source"], unit)
+        values = self._answer(
+            f"influence.{unit}.{replace}",
+            lambda one: leave_out(
+                one, self.source_ids, self.target_ids, units, replace=replace, progress=progress
+            ),
+        )
+        return Influence(unit, replace, units, values)
+
+    def beam(self) -> dict[str, Any] | None:
+        """The tree of the search, in the form `beam/1`; None for a target that was given or drawn."""
+        if self.manifest["decode"]["method"] not in ("beam", "greedy"):
+            return None
+        found: dict[str, Any] = self._answer("beam", lambda one: beam_tree(one, self.manifest))
+        return found
+
+    def positions(self) -> Array | None:
+        """What each of the first 64 positions adds to a source token, [64, D]; None without such rows."""
+        if self.manifest["positions"] is None:
+            return None
+        found: Array | None = self._answer("positions", position_rows)
+        return found
+
+    def _answer(self, name: str, find: Callable[[Translator], Any]) -> Any:
+        """What the model says, asked once."""
+        if name not in self._answers:
+            if self.translator is None:
+                raise ConfigError(
+                    f"this trace comes from a file that was saved without {name.split('.')[0]}",
+                    hint="make the trace again from its model",
+                    code="bad_parameter",
+                )
+            self._answers[name] = find(self.translator)
+        return self._answers[name]
+
+    def record(self, kinds: Collection[Kind]) -> None:
+        """Compute every stage of these kinds now, in one pass instead of one for each layer."""
+        if isinstance(self._store, LiveStore):
+            shapes = {kind: self.manifest["attention"][kind]["shape"] for kind in kinds}
+            self._store.record([(kind, n) for kind in kinds for n in range(shapes[kind][0])])
+
     def save(
         self,
         path: str | Path,
@@ -110,23 +169,44 @@ class Trace:
         """Write the trace to one file, which `open_trace` reads without the model.
 
         Weights and every stage of all heads are kept; `kinds` keeps only those kinds, `heads` only the stages
-        of those (layer, head) pairs.
+        of those (layer, head) pairs. Influence, positions and the beam are kept if they were asked for.
         """
         kept = {k: v for k, v in self.manifest["attention"].items() if kinds is None or k in kinds}
         manifest = {**self.manifest, "attention": kept}
-        if heads is None and isinstance(self._store, LiveStore):
-            self._store.record([(kind, n) for kind in kept for n in range(kept[kind]["shape"][0])])
+        if heads is None:
+            self.record(kept)
         arrays = dict(to_save(self._store, manifest, heads))
-        text = json.dumps(manifest, ensure_ascii=False, allow_nan=False)
-        path = Path(path)
-        unfinished = path.with_name(f"{path.name}.part")
-        try:
-            unfinished.write_bytes(pack(arrays, {"manifest": text}))
-            unfinished.replace(path)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            raise RunError(f"cannot write the trace: {error.strerror}", where=str(path)) from None
-        return path
+        arrays |= {name: one for name, one in self._answers.items() if isinstance(one, np.ndarray)}
+        texts = {"manifest": manifest}
+        if "beam" in self._answers:
+            texts["beam"] = self._answers["beam"]
+        plain = {name: json.dumps(one, ensure_ascii=False, allow_nan=False) for name, one in texts.items()}
+        return write_whole(path, pack(arrays, plain))
+
+    def save_html(self, path: str | Path, **choice: Any) -> Path:
+        """Write the trace to one HTML file that opens in any browser; options are those of `trace_html`."""
+        from jumok.explain.html import trace_html  # it needs traces itself
+
+        return write_whole(path, trace_html(self, **choice).encode())
+
+
+def write_whole(path: str | Path, data: bytes) -> Path:
+    """Write a file whole or not at all."""
+    path = Path(path)
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise RunError(f"cannot write the trace: {error.strerror}", where=str(path)) from None
+    return path
+
+
+def position_rows(translator: Translator, count: int = 64) -> Array | None:
+    """The rows (P, D) of a model's first positions, as its `position_rows` gives them."""
+    rows = translator.model.position_rows(count)
+    return None if rows is None else read_only(rows.float().cpu().numpy())
 
 
 def open_trace(path: str | Path) -> Trace:
@@ -142,7 +222,7 @@ def open_trace(path: str | Path) -> Trace:
     try:
         manifest = json.loads(metadata["manifest"], parse_constant=_refuse)
         _check(manifest, arrays)
-        trace = Trace(lambda: manifest, FileStore(arrays))
+        trace = Trace(lambda: manifest, FileStore(arrays), answers=_answers(metadata, manifest, arrays))
         assert trace.attention is not None  # its labels are there
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise bad_trace(f"{type(error).__name__}: {str(error)[:200]}", str(path)) from None
@@ -165,6 +245,24 @@ def _check(manifest: Any, arrays: Mapping[str, Array]) -> None:
     for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
         if list(arrays[f"rnn.{part}"].shape) != manifest["rnn"][part]:
             raise ValueError(f"the states rnn.{part} have another shape")
+
+
+def _answers(
+    metadata: Mapping[str, str], manifest: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> dict[str, Any]:
+    """What the model had said when the file was written."""
+    kept: dict[str, Any] = {name: arrays[name] for name in arrays if name.startswith("influence.")}
+    for name, values in kept.items():
+        units = units_of(manifest["source"], name.split(".")[1])  # type: ignore[arg-type]
+        if list(values.shape) != [len(manifest["target"]["tokens"]), len(units)]:
+            raise ValueError(f"{name} does not fit the tokens")
+    if "positions" in arrays:
+        kept["positions"] = arrays["positions"]
+    if "beam" in metadata:
+        kept["beam"] = json.loads(metadata["beam"], parse_constant=_refuse)
+        if kept["beam"]["schema"] != "beam/1":
+            raise ValueError(f"the beam's schema is {kept['beam']['schema']!r}, not 'beam/1'")
+    return kept
 
 
 def make_trace(
@@ -219,7 +317,7 @@ def make_traces(
     traces = []
     for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
         manifest = partial(build_manifest, about, translator.tokenizers, subject, captured, interventions)
-        traces.append(Trace(manifest, LiveStore(translator.model, captured)))
+        traces.append(Trace(manifest, LiveStore(translator.model, captured), translator))
     return traces
 
 

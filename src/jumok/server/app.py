@@ -8,7 +8,17 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
 from jumok.decoding.translator import Translator
-from jumok.server import libre, models, operations, run_routes, stream, translate
+from jumok.server import (
+    compare,
+    libre,
+    models,
+    operations,
+    run_routes,
+    stream,
+    traces,
+    translate,
+    what_if,
+)
 from jumok.server.documents import StrictRoute, describe
 from jumok.server.middleware import (
     BodyLimit,
@@ -22,8 +32,19 @@ from jumok.server.page import page_router
 from jumok.server.problems import handle_problems
 from jumok.server.services import make_services
 from jumok.server.settings import ServerSettings
+from jumok.server.tracing import Traces
 
-ROUTERS = (models.router, translate.router, stream.router, run_routes.router, libre.router, operations.router)
+ROUTERS = (
+    models.router,
+    translate.router,
+    stream.router,
+    traces.router,
+    what_if.router,
+    compare.router,
+    run_routes.router,
+    libre.router,
+    operations.router,
+)
 """The API. The page comes after it: `GET /translate` is a screen, `POST /translate` an endpoint."""
 
 FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
@@ -32,6 +53,7 @@ FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9
 def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | None = None) -> FastAPI:
     """The server for these models, the first being the default. `app.state.services` is what they share."""
     services = make_services(models, settings or ServerSettings())
+    services.traces = Traces(services)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,5 +1,5 @@
 /** Menus of the top bar: the model, and look and language. */
-import { locale, numbers, setLocale, t } from "../i18n";
+import { locale, setLocale, t } from "../i18n";
 import { density, model, models, setParams, theme, type Density, type Theme } from "../state";
 import { Segmented } from "./controls";
 import { Icon } from "./Icon";
@@ -30,7 +30,6 @@ export function ModelMenu() {
 export function LookMenu() {
   const themes: Theme[] = ["system", "light", "dark"];
   const densities: Density[] = ["comfortable", "compact"];
-  void numbers.value;
   return (
     <Popover className="btn quiet icon" name={t("shell.look")} button={<Icon name="theme" size={18} />}>
       <div class="stack look">
@@ -40,7 +39,7 @@ export function LookMenu() {
         </div>
         <div>
           <h3>{t("shell.interface")}</h3>
-          <Segmented label={t("shell.interface")} value={locale.value} onChange={setLocale} choices={LANGUAGES} />
+          <Segmented label={t("shell.interface")} value={locale.value} onChange={(value) => void setLocale(value)} choices={LANGUAGES} />
         </div>
         <div>
           <h3>{t("shell.density")}</h3>

@@ -3,6 +3,7 @@ import { t } from "../i18n";
 import { IconButton } from "./controls";
 import { copyText } from "./FirstRun";
 import { toast } from "./states";
+import "../styles/commands.css";
 
 export function CommandList({ commands }: { commands: readonly (readonly [string, string])[] }) {
   const copy = async (text: string) => {

@@ -97,6 +97,7 @@ export function Heatmap(props: HeatmapProps) {
     return pixels(small, scale, isDark, window_.mask);
   }, [window_, scale.sqrt, scale.signed, scale.max, isDark, Math.min(width, window_.m.cols), Math.min(height, window_.m.rows)]);
 
+  // the cross-hair is not part of the canvas, so a moving pointer does not repaint it
   useLayoutEffect(() => {
     if (!canvas.current || size.width === 0) return;
     const extra = props.margin ? MARGIN : 0;
@@ -124,7 +125,7 @@ export function Heatmap(props: HeatmapProps) {
         context.fillRect(width + 10, r * cellHeight + cellHeight / 2 - Math.min(4, cellHeight / 3), share * (MARGIN - 12), Math.min(8, (cellHeight * 2) / 3));
       }
     }
-  });
+  }, [image, window_, width, height, isDark, props.rtl, props.margin?.values, props.format, size.width > 0]);
 
   const at = (event: PointerEvent | WheelEvent): Cell | null => {
     const box = canvas.current!.getBoundingClientRect();

@@ -102,8 +102,8 @@ function planOf(props: LineChartProps, width: number): Plan {
   const bottom = top + inner;
   const yTicks = (log ? logTicks : niceTicks)(yDomain[0], yDomain[1], Math.max(2, Math.floor(inner / 44))).map((at) => ({ at, label: tickText(at) }));
   const left = Math.max(24, ...yTicks.map((tick) => widthOf(tick.label) * 11.5 + 14));
-  const named = Math.max(0, ...lines.map((line) => widthOf(shorten(line.label, 22)) * 12.5));
-  const aside = Math.min(230, named + 62);
+  const named = Math.max(0, ...lines.map((line) => widthOf(shorten(line.label, 28)) * 12.5));
+  const aside = Math.min(264, named + 62);
   const room = width - left - aside >= 220 && lines.length * LABEL <= inner + 12;
   const right = width - (room && lines.length > 0 ? aside : 12);
   const spans = [...lines.flatMap((line) => (line.x.length ? [line.x[0], line.x[line.x.length - 1]] : [])), ...(props.bars?.items.flatMap((bar) => [bar.from, bar.to]) ?? [])];
@@ -113,7 +113,7 @@ function planOf(props: LineChartProps, width: number): Plan {
   const x = scale(xDomain, [left, right]);
   const y = scale(yDomain, [bottom, top], log);
   const foot = props.bars ? bottom + GAP + BARS : bottom;
-  const count = Math.max(2, Math.floor((right - left) / 84));
+  const count = Math.max(2, Math.floor((right - left) / 68));
   const xTicks = props.xTicks
     ? own(props.xTicks, x)
     : (props.xKind === "time" ? timeTicks : niceTicks)(xDomain[0], xDomain[1], count).map((at) => ({ at, label: textX(props, at) }));
@@ -153,7 +153,7 @@ function placeAt(line: Line, x: number | null): number {
   const last = line.x.length - 1;
   const reach = last > 0 ? (line.x[last] - line.x[0]) / last : Infinity;
   const outside = Math.max(line.x[0] - x, x - line.x[last]);
-  return outside > reach / 2 || line.y[i] === null ? -1 : i;
+  return outside > reach / 2 || measured(line, i) === null ? -1 : i;
 }
 
 export function LineChart(props: LineChartProps) {
@@ -230,8 +230,11 @@ export function LineChart(props: LineChartProps) {
   );
 }
 
+/** What was measured at a place of a line, also when the line itself is smoothed. */
+const measured = (line: Line, i: number): number | null => (i < 0 ? null : (line.raw ?? line.y)[i]);
+
 const exact = (props: LineChartProps, line: Line, i: number): string => {
-  const value = textY(props, line.y[i]!);
+  const value = textY(props, measured(line, i)!);
   const [low, high] = [line.low?.[i], line.high?.[i]];
   const told = low === null || low === undefined || high === null || high === undefined ? value : t("chart.interval", { value, low: textY(props, low), high: textY(props, high) });
   return line.thin?.[i] ? `${told}, ${t("chart.thin")}` : told;
@@ -241,6 +244,8 @@ const exact = (props: LineChartProps, line: Line, i: number): string => {
 function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
   const { x, y, left, right, top, bottom, foot } = plan;
   const clamp = (px: number) => Math.max(left, Math.min(right, px));
+  const crowd = Math.max(0, ...props.lines.filter((line) => line.dots).map((line) => line.x.length));
+  const roomy = crowd * 11 <= right - left; // dots that touch hide their line
   const most = Math.max(1, ...(props.bars?.items.map((bar) => bar.n) ?? []));
   return (
     <>
@@ -262,7 +267,7 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
           <text x={x(tick.at)} y={foot + 17} text-anchor="middle">{tick.label}</text>
         </g>
       ))}
-      {plan.ends ? <text class="axis-name" x={right + 10} y={foot + 17}>{props.xLabel}</text> : <text class="axis-name" x={right} y={foot + 35} text-anchor="end">{props.xLabel}</text>}
+      {plan.ends ? <text class="axis-name" x={Math.max(right + 10, ...plan.xTicks.map((tick) => x(tick.at) + widthOf(tick.label) * 6 + 10))} y={foot + 17}>{props.xLabel}</text> : <text class="axis-name" x={right} y={foot + 35} text-anchor="end">{props.xLabel}</text>}
       {props.bars?.items.map((bar, i) => {
         const [from, to] = [x(bar.from) + 1, x(bar.to) - 1];
         const tall = Math.max(bar.n > 0 ? 1.5 : 0, (bar.n / most) * (BARS - 14));
@@ -285,18 +290,18 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
           </g>
         );
       })}
-      {props.lines.map((line) => <Drawn key={line.id} line={line} plan={plan} log={props.log ?? false} />)}
+      {props.lines.map((line) => <Drawn key={line.id} line={line} plan={plan} log={props.log ?? false} roomy={roomy} />)}
       {props.lines.length === 0 && <text x={(left + right) / 2} y={(top + bottom) / 2} text-anchor="middle">{t("chart.empty")}</text>}
     </>
   );
 }
 
-function Drawn({ line, plan, log }: { line: Line; plan: Plan; log: boolean }) {
+function Drawn({ line, plan, log, roomy }: { line: Line; plan: Plan; log: boolean; roomy: boolean }) {
   const { x, y } = plan;
   const fits = (value: number | null | undefined): value is number => value !== null && value !== undefined && Number.isFinite(value) && (!log || value > 0);
   const kept = decimated(line.raw ?? line.y, MOST);
   const points = (values: readonly (number | null)[]) => kept.map((i): Point | null => (fits(values[i]) ? [x(line.x[i]), y(values[i])] : null));
-  const dots = line.dots || kept.length === 1 ? points(line.y) : [];
+  const dots = (line.dots && roomy) || kept.length === 1 ? points(line.y) : [];
   const full = dots.map((point, at) => (line.thin?.[kept[at]] ? null : point));
   const hollow = dots.filter((point, at): point is Point => point !== null && line.thin?.[kept[at]] === true);
   return (
@@ -323,20 +328,21 @@ function Cursor({ props, plan, cursor }: { props: LineChartProps; plan: Plan; cu
       {seen && (
         <g class="cursor">
           <line x1={x(at)} x2={x(at)} y1={top} y2={foot} />
+          <rect class="veil" x={middle - wide / 2 - 14} y={foot + 5} width={wide + 28} height={18} />
           <rect x={middle - wide / 2} y={foot + 4} width={wide} height={19} rx={4} />
           <text x={middle} y={foot + 17.5} text-anchor="middle">{label}</text>
         </g>
       )}
       {props.lines.map((line, l) => {
         const i = seen ? placeAt(line, at) : -1;
-        const value = i < 0 ? null : line.y[i]!;
+        const value = measured(line, i);
         const drawn = value !== null && (!props.log || value > 0);
         return (
           <g key={line.id} class={`series c${line.colour}`}>
             {drawn && <circle class="spot" cx={x(line.x[i])} cy={y(value)} r={4} />}
             {plan.ends && (
               <text class="end" x={right + 10} y={plan.ends[l]} dominant-baseline="central">
-                {shorten(line.label, 22)}
+                {shorten(line.label, 28)}
                 {value !== null && <tspan class="value" dx={6}>{textY(props, value)}</tspan>}
               </text>
             )}
@@ -357,7 +363,7 @@ function Legend({ props, cursor }: { props: LineChartProps; cursor: Signal<numbe
           <li key={line.id} class={`c${line.colour}`}>
             <i class={line.dashed ? "dashed" : undefined} />
             {line.label}
-            {i >= 0 && <b>{textY(props, line.y[i]!)}</b>}
+            <b>{i >= 0 && textY(props, measured(line, i)!)}</b>
           </li>
         );
       })}

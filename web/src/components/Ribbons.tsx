@@ -15,7 +15,7 @@ interface Curve {
 }
 
 /** Rows are target tokens, columns source tokens; `max` is the value of the widest ribbon. Stands between two `.tokens` strips in one parent. */
-export function Ribbons({ matrix, mark, max = 1, dependency }: { matrix: Matrix | null; mark: Mark | null; max?: number; dependency?: unknown }) {
+export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: { matrix: Matrix | null; mark: Mark | null; max?: number; signed?: boolean; dependency?: unknown }) {
   const svg = useRef<SVGSVGElement>(null);
   const [curves, setCurves] = useState<readonly Curve[]>([]);
   const [turn, setTurn] = useState(0);
@@ -57,7 +57,7 @@ export function Ribbons({ matrix, mark, max = 1, dependency }: { matrix: Matrix 
   }, [matrix, mark?.side, mark?.token, max, turn, dependency]);
 
   return (
-    <svg class={mark ? "ribbons marked" : "ribbons"} ref={svg} role="presentation">
+    <svg class={signed ? "ribbons signed" : "ribbons"} ref={svg} role="presentation">
       {curves.map((curve, i) => (
         <path key={i} class={curve.on ? "on" : undefined} d={curve.d} stroke-width={curve.width} stroke-opacity={curve.on ? 0.35 + 0.6 * Math.min(1, curve.strength) : mark ? 0.06 : 0.1 + 0.35 * Math.min(1, curve.strength)} />
       ))}

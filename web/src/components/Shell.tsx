@@ -6,13 +6,15 @@ import { t } from "../i18n";
 import { helpOpen } from "../keys";
 import { encodeOps, SCREENS } from "../lib/link";
 import { screens } from "../screens";
-import { badLink, follow, go, href, linkProblem, loadModels, model, models, modelsError, params, route, screen, setParams, source, whatIfOpen } from "../state";
+import { badLink, follow, go, href, linkProblem, loadModels, model, models, modelsError, ops, params, route, screen, setParams, source, whatIfOpen } from "../state";
 import { FirstRun } from "./FirstRun";
 import { Help } from "./Help";
 import { Icon } from "./Icon";
 import { LookMenu, ModelMenu } from "./Bars";
 import { IconButton } from "./controls";
 import { Failed, Loading, toast, Toasts } from "./states";
+import { LessonNote } from "../screens/learn";
+import { PinBar } from "./whatif/PinBar";
 import { WhatIf } from "./WhatIf";
 
 export function Shell() {
@@ -24,7 +26,11 @@ export function Shell() {
       </a>
       <TopBar />
       <Rail />
-      <Banner />
+      <div class="notices">
+        <Banner />
+        {screens[screen.value].needsModel && <PinBar />}
+        <LessonNote />
+      </div>
       <main class="main" id="main" tabIndex={-1}>
         <Body />
       </main>
@@ -45,10 +51,11 @@ function TopBar() {
       {asks && <ModelMenu />}
       {asks && screen.value !== "translate" && <SentenceInput />}
       <div class="tools">
-        {asks && !embedded && (
+        {asks && !embedded && model.value && (
           <button type="button" class="btn quiet" aria-pressed={whatIfOpen.value} aria-keyshortcuts="w" onClick={() => (whatIfOpen.value = !whatIfOpen.value)}>
             <Icon name="whatif" size={18} />
             <span class="wide-only">{t("shell.whatif")}</span>
+            {ops.value.length > 0 && <span class="count" title={t("whatif.after_n", { n: ops.value.length })}>{ops.value.length}</span>}
           </button>
         )}
         <LookMenu />

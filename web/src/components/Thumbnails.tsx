@@ -33,8 +33,16 @@ interface Props {
   valueScale?: Scale;
   /** cell marked in every square */
   marker?: { readonly row: number; readonly col: number } | null;
+  /** keys run from right to left */
+  rtl?: boolean;
   /** columns from here on are set apart: virtual heads */
   apart?: number;
+}
+
+/** Colours of the theme, read once per theme: reading them makes the browser settle its layout. */
+function coloursOf(canvas: HTMLCanvasElement, dark: boolean) {
+  const style = getComputedStyle(canvas);
+  return { dark, ink: style.color, line: style.borderTopColor };
 }
 
 const HEAD = 22;
@@ -43,6 +51,7 @@ const GAP = 4;
 export function Thumbnails(props: Props) {
   const [frame, size] = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
+  const colours = useRef<ReturnType<typeof coloursOf> | null>(null);
   const id = useName("head");
   const isDark = dark.value;
   const { thumbs, rows, cols, scale } = props;
@@ -60,20 +69,26 @@ export function Thumbnails(props: Props) {
   useLayoutEffect(() => {
     if (!canvas.current || size.width === 0) return;
     const context = prepare(canvas.current, total.width, total.height);
-    const style = getComputedStyle(canvas.current);
+    const { ink, line } = (colours.current?.dark === isDark ? colours.current : null) ?? (colours.current = coloursOf(canvas.current, isDark));
     thumbs.forEach((thumb, i) => {
       const [left, top] = [x(thumb.col), y(thumb.row)];
       if (thumb.value !== undefined) {
         context.fillStyle = css(tableFor(props.valueScale ?? {}, isDark), 127.5 + 127.5 * Math.max(-1, Math.min(1, thumb.value / (props.valueScale?.max ?? 1))));
         context.fillRect(left, top, width, height);
-      } else context.drawImage(images[i], left, top, width, height);
+      } else {
+        context.save();
+        context.translate(props.rtl ? left + width : left, top);
+        context.scale(props.rtl ? -1 : 1, 1);
+        context.drawImage(images[i], 0, 0, width, height);
+        context.restore();
+      }
       if (props.marker && thumb.value === undefined) {
         const [w, h] = [width / thumb.matrix.cols, height / thumb.matrix.rows];
-        context.strokeStyle = style.color;
+        context.strokeStyle = ink;
         context.lineWidth = 1;
-        context.strokeRect(left + props.marker.col * w, top + props.marker.row * h, Math.max(2, w), Math.max(2, h));
+        context.strokeRect(left + (props.rtl ? thumb.matrix.cols - 1 - props.marker.col : props.marker.col) * w, top + props.marker.row * h, Math.max(2, w), Math.max(2, h));
       }
-      context.strokeStyle = style.borderTopColor;
+      context.strokeStyle = line;
       context.lineWidth = 1;
       context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
     });

@@ -1,7 +1,7 @@
 /** A strip of tokens: one tab stop, arrows as seen, background by intensity, a bar for confidence, byte groups that open. */
 import { useRef, useState } from "preact/hooks";
 import { t } from "../i18n";
-import { arrow, visualOrder } from "../lib/bidi";
+import { arrow } from "../lib/bidi";
 import { css, entryOf, inkOn, type Scale } from "../lib/colour";
 import { fixed, percent } from "../lib/format";
 import { unitsOf, type Unit } from "../lib/tokens";
@@ -38,7 +38,6 @@ export function Tokens(props: TokensProps) {
   const id = useName("token");
   const strip = useRef<HTMLDivElement>(null);
   const units = unitsOf(side.tokens, open);
-  const order = visualOrder(units.length, side.dir, props.logical);
   const shown = props.active ?? props.locked ?? null;
   const at = units.findIndex((unit) => shown !== null && unit.tokens.includes(shown));
 
@@ -61,10 +60,10 @@ export function Tokens(props: TokensProps) {
     else props.onLock?.(props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) ? null : unit.tokens[0]);
   };
   return (
-    <div class="tokens" ref={strip} role="listbox" tabIndex={0} aria-label={props.name} aria-orientation="horizontal" aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+    <div class="tokens" ref={strip} dir={props.logical ? "ltr" : side.dir} role="listbox" tabIndex={0} aria-label={props.name} aria-orientation="horizontal" aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
       onKeyDown={onKeyDown} onPointerLeave={() => props.onActive?.(null)} onBlur={() => props.onActive?.(null)}>
-      {order.map((u) => (
-        <Box key={u} id={`${id}-${u}`} unit={units[u]} props={props} on={u === at} click={() => click(units[u])} />
+      {units.map((unit, u) => (
+        <Box key={u} id={`${id}-${u}`} unit={unit} props={props} on={u === at} click={() => click(unit)} />
       ))}
     </div>
   );
@@ -82,7 +81,7 @@ function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: To
   return (
     <span id={id} role="option" aria-selected={on} class={classes.filter(Boolean).join(" ")} data-token={unit.tokens[0]} onPointerEnter={() => props.onActive?.(unit.tokens[0])} onClick={click}
       title={sure === null ? undefined : percent(sure)}>
-      <span class="token-text" lang={props.side.lang} dir={props.side.dir} style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}>
+      <span class="token-text" lang={props.side.lang} dir={unit.special ? "ltr" : props.side.dir} style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}>
         {unit.space && <span class="space" aria-hidden="true">␣</span>}
         {unit.text}
         {unit.bytes > 1 && <small>{t("figure.bytes", { n: unit.bytes })}</small>}

@@ -3,8 +3,7 @@ import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import type { ApiError } from "../errors";
 import type { Resource } from "../hooks";
-import { t, type MessageKey } from "../i18n";
-import * as messages from "../messages";
+import { hasMessage, t } from "../i18n";
 import { Icon } from "./Icon";
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
@@ -27,8 +26,8 @@ export function Loading({ height = 200 }: { height?: number }) {
 
 /** The server's problem in plain words: a known code has its own sentence, the detail follows. */
 export function problemText(error: ApiError): string {
-  const known = `error_${error.code}` in messages.shell.en;
-  return known ? t(`shell.error_${error.code}` as MessageKey) : t("shell.error_internal");
+  const key = `shell.error_${error.code}`;
+  return hasMessage(key) ? t(key) : t("shell.error_internal");
 }
 
 export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {

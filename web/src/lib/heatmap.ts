@@ -60,7 +60,7 @@ type Mode = Placed["mode"];
 const isShort = (text: string) => graphemes(text).length <= 3;
 
 function modeOf(text: string, cell: number): Mode {
-  if (widthOf(text) * FONT <= cell - 3) return "flat";
+  if (widthOf(text) * FONT <= cell - 3 || graphemes(text).length === 1) return "flat";
   return isCjk(text) ? "upright" : isShort(text) && cell >= 22 ? "flat" : "rotated";
 }
 
@@ -99,7 +99,7 @@ export function layoutOf(input: LayoutInput): Layout {
   });
   const top = Math.ceil(Math.max(0, ...heights)) + 8;
   const shownRows = thin(rows.length, cellHeight, LINE, input.row === undefined ? [] : [input.row]);
-  const shownCols = thin(cols.length, cellWidth, modes.some((mode) => mode !== "flat") ? LINE : 1, input.col === undefined ? [] : [input.col]);
+  const shownCols = thin(cols.length, cellWidth, LINE, input.col === undefined ? [] : [input.col]);
 
   const rowLabels: Placed[] = [];
   rows.forEach((label, i) => {

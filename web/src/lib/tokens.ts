@@ -16,11 +16,18 @@ export interface Unit {
 
 const hasSpace = (token: Token) => token.i > 0 && /^[▁Ġ ]/.test(token.piece);
 
+/** White space as its sign, and a character that cannot be seen (a joiner, a mark of direction) as its number. */
+function visible(text: string): string {
+  if (text === "") return "␣";
+  if (!/^[\p{Cf}\p{Cc}\p{Z}]+$/u.test(text)) return text;
+  return [...text].map((char) => `U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
+}
+
 function single(token: Token): Unit {
   const text = token.text.trim();
   const byte = token.type === "byte" && token.byte !== undefined;
   const hex = `<${(token.byte ?? 0).toString(16).toUpperCase().padStart(2, "0")}>`;
-  return { text: byte ? hex : text || "␣", space: hasSpace(token) && text !== "", special: token.type === "special" || token.type === "pad", unknown: token.type === "unk", tokens: [token.i], bytes: 0 };
+  return { text: byte ? hex : visible(text), space: hasSpace(token) && text !== "" && text !== "␣", special: token.type === "special" || token.type === "pad", unknown: token.type === "unk", tokens: [token.i], bytes: 0 };
 }
 
 /** Boxes of a side; byte tokens of one group are one box unless the group is in `open`. */
@@ -44,7 +51,8 @@ export function unitsOf(tokens: readonly Token[], open: ReadonlySet<number> = ne
 
 /** Words of a side as groups of tokens, specials each on their own at their place. */
 export function wordUnits(side: Side): Unit[] {
-  const units: Unit[] = side.words.map((word) => ({ text: word.text, space: true, special: false, unknown: false, tokens: word.tokens, bytes: 0 }));
+  const isSpecial = (i: number) => side.tokens[i]?.type === "special" || side.tokens[i]?.type === "pad";
+  const units: Unit[] = side.words.map((word) => ({ text: word.text, space: true, special: word.tokens.every(isSpecial), unknown: false, tokens: word.tokens, bytes: 0 }));
   const inWord = new Set(side.words.flatMap((word) => word.tokens));
   for (const token of side.tokens) if (!inWord.has(token.i)) units.push(single(token));
   return units.sort((a, b) => a.tokens[0] - b.tokens[0]);
@@ -54,6 +62,8 @@ export function wordUnits(side: Side): Unit[] {
 export function prefixBefore(side: Side, t: number, candidate: string): string {
   const points = [...side.text];
   const span = side.tokens[t]?.span;
-  const from = span ? span[0] : points.length;
+  let from = span ? span[0] : points.length;
+  // a span may begin with the space before its word: it stays
+  while (span && from < span[1] && /\s/.test(points[from])) from++;
   return points.slice(0, from).join("") + candidate.trim();
 }

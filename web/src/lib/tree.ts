@@ -76,42 +76,67 @@ export function mainChild(i: number, children: readonly (readonly number[])[], s
   return best;
 }
 
-/** A row for every limb: siblings from the likeliest down, subtrees packed as close as their outlines allow, a parent level with its main child.
- *  Two limbs of one step are at least one row apart. The least row is 0. */
+/** Children from top to bottom: the main one in the middle, the others above and below it, the likelier nearer. */
+function arranged(list: readonly number[], main: number, size: ArrayLike<number>): number[] {
+  const [above, below]: [number[], number[]] = [[], []];
+  let balance = 0;
+  for (const child of list) {
+    if (child === main) continue;
+    if (balance <= 0) below.push(child);
+    else above.unshift(child);
+    balance += balance <= 0 ? size[child] : -size[child];
+  }
+  return main < 0 ? [] : [...above, main, ...below];
+}
+
+/** Places at least one apart, in the given order, as near as can be to those wished for: isotonic regression by pooling neighbours. */
+export function spaced(wishes: readonly number[], weights: readonly number[]): number[] {
+  const pools: { at: number; weight: number; count: number }[] = [];
+  wishes.forEach((wish, i) => {
+    let pool = { at: wish - i, weight: weights[i], count: 1 };
+    for (let last = pools[pools.length - 1]; last && last.at > pool.at; last = pools[pools.length - 1]) {
+      const weight = last.weight + pool.weight;
+      pool = { at: (last.at * last.weight + pool.at * pool.weight) / weight, weight, count: last.count + pool.count };
+      pools.pop();
+    }
+    pools.push(pool);
+  });
+  return pools.flatMap((pool) => new Array<number>(pool.count).fill(pool.at)).map((at, i) => at + i);
+}
+
+/** How firmly a limb keeps level with its parent: the answer always, what goes on rather than what ends. */
+const FIRM = { spine: 1e7, goesOn: 12, leaf: 1 };
+
+/** A row for every limb, step by step from the root: level with its parent where it is the main child, beside it where not, no line crossing another.
+ *  Two limbs of one step are at least one row apart; the answer runs straight. The least row is 0. */
 export function rowsOf(limbs: readonly Limb[], spine: ReadonlySet<number>): Float64Array {
   const children = childrenOf(limbs);
-  const size = new Float64Array(limbs.length).fill(1);
-  const offset = new Float64Array(limbs.length);
-  // outlines by depth below the limb, in rows from it
-  const top: number[][] = new Array<number[]>(limbs.length);
-  const bottom: number[][] = new Array<number[]>(limbs.length);
-  for (let i = limbs.length - 1; i >= 0; i--) {
-    const tops: number[] = [];
-    const bottoms: number[] = [];
-    for (const child of children[i]) {
-      size[i] += size[child];
-      let at = 0;
-      bottoms.forEach((low, depth) => depth < top[child].length && (at = Math.max(at, low + 1 - top[child][depth])));
-      offset[child] = at;
-      top[child].forEach((row, depth) => {
-        if (depth >= tops.length) tops.push(row + at);
-        else tops[depth] = Math.min(tops[depth], row + at);
-      });
-      bottom[child].forEach((row, depth) => (bottoms[depth] = row + at));
-    }
-    const main = mainChild(i, children, size, spine);
-    const level = main < 0 ? 0 : offset[main];
-    for (const child of children[i]) offset[child] -= level;
-    top[i] = [0, ...tops.map((row) => row - level)];
-    bottom[i] = [0, ...bottoms.map((row) => row - level)];
-  }
+  const size = sizesOf(limbs);
   const rows = new Float64Array(limbs.length);
-  let least = 0;
-  limbs.forEach((limb, i) => {
-    rows[i] = limb.parent < 0 ? 0 : rows[limb.parent] + offset[i];
-    least = Math.min(least, rows[i]);
-  });
+  let column = limbs.length > 0 ? [0] : [];
+  while (column.length > 0) {
+    const next: number[] = [];
+    const wishes: number[] = [];
+    for (const i of column) {
+      const main = mainChild(i, children, size, spine);
+      const list = arranged(children[i], main, size);
+      list.forEach((child, k) => {
+        next.push(child);
+        wishes.push(rows[i] + k - list.indexOf(main));
+      });
+    }
+    spaced(wishes, next.map((i) => (spine.has(i) ? FIRM.spine : children[i].length > 0 ? FIRM.goesOn : FIRM.leaf))).forEach((row, k) => (rows[next[k]] = row));
+    column = next;
+  }
+  const least = rows.reduce((low, row) => Math.min(low, row), 0);
   return rows.map((row) => row - least);
+}
+
+/** How many limbs each subtree has. */
+function sizesOf(limbs: readonly Limb[]): Float64Array {
+  const size = new Float64Array(limbs.length).fill(1);
+  for (let i = limbs.length - 1; i > 0; i--) size[limbs[i].parent] += size[i];
+  return size;
 }
 
 /** Of the probability of all nodes recorded at a step, the share of each node. */
@@ -205,9 +230,7 @@ export const endsOf = (tree: BeamTree): BeamNode[] => tree.nodes.filter((node) =
 export function neighbour(limbs: readonly Limb[], rows: ArrayLike<number>, spine: ReadonlySet<number>, from: number, key: string): number | null {
   if (key === "ArrowLeft") return limbs[from].parent >= 0 ? limbs[from].parent : null;
   if (key === "ArrowRight") {
-    const size = new Float64Array(limbs.length).fill(1);
-    for (let i = limbs.length - 1; i > 0; i--) if (limbs[i].parent >= 0) size[limbs[i].parent] += size[i];
-    const child = mainChild(from, childrenOf(limbs), size, spine);
+    const child = mainChild(from, childrenOf(limbs), sizesOf(limbs), spine);
     return child < 0 ? null : child;
   }
   if (key !== "ArrowUp" && key !== "ArrowDown") return null;

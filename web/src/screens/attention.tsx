@@ -67,7 +67,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
         choices={KINDS.map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !manifest.model.kinds[value], title: manifest.model.kinds[value] ? undefined : t("attention.kind_missing") }))} />
       <Controls choice={choice} manifest={manifest} />
       <div class={choice.size.layers * choice.size.heads > 1 ? "attention-body" : "attention-body single"} role="tabpanel" aria-label={t(`attention.kind_${choice.kind}`)}>
-        {choice.size.layers * choice.size.heads > 1 && (tensor ? <Heads choice={choice} manifest={manifest} atlas={tensor} marker={shown} select={select} /> : <Await of={atlas} height={260}>{() => null}</Await>)}
+        {choice.size.layers * choice.size.heads > 1 && (tensor ? <Heads choice={choice} manifest={manifest} atlas={tensor} marker={shown} rtl={picture?.rtl ?? false} select={select} /> : <Await of={atlas} height={260}>{() => null}</Await>)}
         {picture ? <Picture choice={choice} picture={picture} active={inside(active, picture)} locked={locked} onActive={setActive} onLock={lock} select={select} /> : <Await of={exact} height={320}>{() => <Loading height={320} />}</Await>}
         {picture && <RowPanel choice={choice} manifest={manifest} picture={picture} cell={shown} />}
       </div>

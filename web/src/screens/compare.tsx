@@ -1,13 +1,173 @@
-/** The compare screen. */
+/** The Compare screen: one sentence through two or three models, and the same sentence as it grows. */
+import { useEffect, useState } from "preact/hooks";
+import type { Card, CompareAnswer } from "../api-types";
+import { compare } from "../api";
+import { Segmented } from "../components/controls";
+import { Await, Empty } from "../components/states";
+import { embedded } from "../embedded";
+import { useResource, type Resource } from "../hooks";
 import { t } from "../i18n";
+import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled } from "../lib/compare";
+import { follow, go, href, model, models, ops, options, params, sentence, setParams, whatIfOpen } from "../state";
+import { Column, type Hover } from "./compare_parts/Column";
+import { Grow } from "./compare_parts/Grow";
+import { markedTexts, scoresAt } from "./compare_parts/view";
 import "../styles/compare.css";
 
 export function Compare() {
+  const chosen = chosenModels(params.value.ms, models.value ?? [], model.value);
   return (
     <div class="screen compare">
       <header class="screen-head">
         <h1>{t("compare.title")}</h1>
+        <p class="small">{t("compare.intro")}</p>
       </header>
+      {chosen.length < 2 ? <OneModel /> : <Body chosen={chosen} />}
     </div>
   );
 }
+
+/** With one model there is nothing to put beside it, except itself changed. */
+function OneModel() {
+  const others = (models.value ?? []).length > 1;
+  return (
+    <div class="card">
+      <Empty title={others ? t("compare.one_fitting", { model: model.value?.name ?? "" }) : t("compare.one_title")}>
+        <p>{t("compare.one_text")}</p>
+        {!others && <code>jumok serve a.ckpt b.ckpt</code>}
+        <div class="row">
+          {others && (
+            <button type="button" class="btn" onClick={() => setParams({ ms: inOrder(models.value!).slice(0, MOST_MODELS).map((card) => card.name).join(",") }, { push: true })}>
+              {t("compare.one_anyway")}
+            </button>
+          )}
+          <button type="button" class="btn" onClick={() => { go("attention"); whatIfOpen.value = true; }}>
+            {t("compare.one_whatif")}
+          </button>
+          <a class="btn" href={href("beam")} onClick={follow}>
+            {t("compare.one_beam")}
+          </a>
+        </div>
+      </Empty>
+    </div>
+  );
+}
+
+/** A comparison; the answer never changes for the same question. */
+function useCompare(body: object | null): Resource<CompareAnswer> {
+  return useResource(body && "compare " + JSON.stringify(body), (signal) => compare(body!, signal), { cache: true });
+}
+
+function Body({ chosen }: { chosen: readonly Card[] }) {
+  const reference = (params.value.ref ?? "").trim();
+  const { prefix: _, ...settings } = options.value;
+  const ask = (text: string, extra: object) => ({ models: chosen.map((card) => card.name), text, ...settings, ...extra });
+  const given = reference ? { reference } : {};
+  const text = sentence.value.trim();
+  const whole = useCompare(text === "" ? null : ask(text, given));
+  const words = whole.value?.source.words ?? [];
+  const cuts = whole.status === "ready" ? cutsOf(words.length) : [];
+  const grown = useCompare(cuts.length > 0 ? ask(text, { ...given, cuts }) : null);
+  const cut = Number(params.value.cut ?? NaN);
+  const part = Number.isInteger(cut) && cut >= 1 && cut < words.length ? cut : null;
+  const stand = grown.value?.grow.find((entry) => entry.words === part);
+  const ready = part !== null && (stand !== undefined || grown.status === "error");
+  const begun = useCompare(ready ? ask(stand?.source ?? words.slice(0, part).join(" "), reference && stand?.reference ? { reference: stand.reference } : {}) : null);
+  const shown = part === null ? whole : { ...begun, status: begun.status === "idle" ? ("loading" as const) : begun.status, value: begun.value ?? whole.value };
+  return (
+    <>
+      {!embedded && <Controls chosen={chosen} />}
+      {ops.value.length > 0 && <p class="note">{t("compare.no_ops")}</p>}
+      <Await of={shown} height={420} empty={<Empty title={t("shell.sentence_hint")} />}>
+        {(answer) => <Columns answer={answer} words={words} part={part} cards={chosen} grown={grown.value} reference={reference && (part === null ? reference : (stand?.reference ?? ""))} />}
+      </Await>
+      {words.length === 1 && <p class="note">{t("compare.grow_short")}</p>}
+      {cuts.length > 0 && (
+        <Await of={grown} height={320}>
+          {(answer) => <Grow answer={answer} part={part} reference={reference !== ""} />}
+        </Await>
+      )}
+    </>
+  );
+}
+
+function Controls({ chosen }: { chosen: readonly Card[] }) {
+  const [draft, setDraft] = useState(params.value.ref ?? "");
+  useEffect(() => setDraft(params.value.ref ?? ""), [params.value.ref]);
+  const commit = () => draft.trim() !== (params.value.ref ?? "") && setParams({ ref: draft.trim() || null }, { push: true });
+  const names = chosen.map((card) => card.name);
+  const switchOne = (name: string) => setParams({ ms: toggled(names, name).join(",") }, { push: true });
+  const all = inOrder(models.value ?? []);
+  return (
+    <div class="compare-controls">
+      {all.length > 2 && (
+        <div class="row" role="group" aria-label={t("compare.models")}>
+          <span class="small muted">{t("compare.models")}</span>
+          {all.map((card) => (
+            <button key={card.name} type="button" class={names.includes(card.name) ? "chip on" : "chip"} aria-pressed={names.includes(card.name)} title={t(`shell.arch_${card.arch}`)} onClick={() => switchOne(card.name)}>
+              {card.name}
+            </button>
+          ))}
+        </div>
+      )}
+      <form class="field compare-reference" onSubmit={(event) => { event.preventDefault(); commit(); }}>
+        <label for="compare-reference">{t("compare.reference")}</label>
+        <input id="compare-reference" class="input" dir="auto" type="text" lang={chosen[0].target_language} placeholder={t("compare.reference_hint")} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={commit} />
+      </form>
+      <div class="field">
+        <span aria-hidden="true">{t("compare.rows_short")}</span>
+        <Segmented label={t("compare.rows")} value={params.value.u === "words" ? "words" : "pieces"} choices={(["pieces", "words"] as const).map((value) => ({ value, label: t(`attention.${value}`), title: t("compare.rows") }))} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
+      </div>
+    </div>
+  );
+}
+
+interface ColumnsProps {
+  answer: CompareAnswer;
+  words: readonly string[];
+  part: number | null;
+  cards: readonly Card[];
+  grown: CompareAnswer | null;
+  reference: string;
+}
+
+function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps) {
+  const [hover, setHover] = useState<Hover | null>(null);
+  const most = Math.max(0.1, ...answer.results.flatMap((result) => result.influence.values.flat()).map(Math.abs));
+  const marks = markedTexts(answer, reference);
+  const scores = scoresAt(answer, grown, part ?? words.length, reference !== "");
+  const lang = cards[0].source_language;
+  return (
+    <div class="stack compare-stack">
+      <div class="compare-source">
+        <ol class="compare-words" lang={lang} aria-label={t("compare.source")} onPointerLeave={() => setHover(null)}>
+          {words.map((word, i) => (
+            <li key={i}>
+              <button type="button" class={hover?.word === i ? "on" : undefined} disabled={part !== null && i >= part} onPointerEnter={() => setHover({ word: i, row: null, from: null })} onFocus={() => setHover({ word: i, row: null, from: null })} onBlur={() => setHover(null)}>
+                <bdi>{word}</bdi>
+              </button>
+            </li>
+          ))}
+        </ol>
+        {part !== null && (
+          <div class="row">
+            <span class="badge warn">{t("compare.first_words", { n: part, all: words.length })}</span>
+            <button type="button" class="btn" onClick={() => setParams({ cut: null }, { push: true })}>
+              {t("compare.whole")}
+            </button>
+          </div>
+        )}
+      </div>
+      <p class="note">{marks.every((list) => list.length === 0) ? t("compare.agreed") : reference ? t("compare.marked_reference") : answer.results.length > 2 ? t("compare.marked_three") : t("compare.marked")} {t("compare.hover")}</p>
+      <div class={`compare-columns of-${answer.results.length}`}>
+        {answer.results.map((result, i) => (
+          <Column key={result.model} result={result} text={sentenceOf(answer, words, part)} marks={marks[i]} chrf={scores[i]} most={most} hover={hover} onHover={setHover} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The text the columns were asked for, to ask again when a trace has left the server's memory. */
+const sentenceOf = (answer: CompareAnswer, words: readonly string[], part: number | null): string =>
+  (answer.source as { text?: string }).text ?? (part === null ? sentence.value.trim() : words.slice(0, part).join(" "));

@@ -1,13 +1,36 @@
-/** The inside screen. */
+/** The Inside screen: attention step by step, positions, and recurrence, with the model's own numbers. */
+import { Tabs } from "../components/controls";
+import { Await, Empty } from "../components/states";
+import { useTrace } from "../hooks";
 import { t } from "../i18n";
+import { model, params, setParams } from "../state";
+import { AttentionTab } from "./inside/AttentionTab";
+import { PositionsTab } from "./inside/PositionsTab";
+import { RecurrenceTab } from "./inside/Recurrence";
 import "../styles/inside.css";
 
+const TABS = ["attention", "positions", "recurrence"] as const;
+
 export function Inside() {
+  const trace = useTrace();
+  const card = model.value;
+  const tab = TABS.find((name) => name === params.value.tab) ?? "attention";
   return (
     <div class="screen inside">
       <header class="screen-head">
         <h1>{t("inside.title")}</h1>
+        <p class="small">{t(`inside.about_${tab}`)}</p>
       </header>
+      <Tabs label={t("inside.title")} value={tab} onChange={(name) => setParams({ tab: name === "attention" ? null : name }, { push: true })} choices={TABS.map((value) => ({ value, label: t(`inside.tab_${value}`) }))} />
+      <div role="tabpanel" aria-label={t(`inside.tab_${tab}`)}>
+        {tab === "positions" ? (
+          card && <PositionsTab card={card} />
+        ) : (
+          <Await of={trace} height={420} empty={<Empty title={t("shell.sentence_hint")} />}>
+            {(manifest) => (tab === "attention" ? <AttentionTab manifest={manifest} /> : card && <RecurrenceTab manifest={manifest} card={card} />)}
+          </Await>
+        )}
+      </div>
     </div>
   );
 }

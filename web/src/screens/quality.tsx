@@ -24,7 +24,7 @@ export function Quality() {
 
 function Nothing() {
   return (
-    <>
+    <div class="all">
       <header class="screen-head"><h1>{t("quality.title")}</h1><p>{t("quality.lead")}</p></header>
       <div class="card">
         <Empty title={t("quality.empty_title")}>
@@ -35,7 +35,7 @@ function Nothing() {
           ]} />
         </Empty>
       </div>
-    </>
+    </div>
   );
 }
 

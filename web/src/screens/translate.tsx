@@ -6,8 +6,10 @@ import { useTraceOf } from "../hooks";
 import { numbers, t } from "../i18n";
 import { fixed } from "../lib/format";
 import { embedded } from "../embedded";
+import type { Manifest, Side } from "../api-types";
+import { offsets, toUtf16 } from "../lib/spans";
 import { follow, href, model, ops, params, screen, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
-import { Strips } from "./translate_parts/Strips";
+import { hovered, Strips } from "./translate_parts/Strips";
 import { useLive, type LiveState } from "./translate_parts/live";
 import "../styles/translate.css";
 
@@ -24,8 +26,8 @@ export function Translate() {
     <div class="screen translate">
       <Controls ms={now?.ms ?? manifest?.decode.ms ?? null} perToken={now?.perToken ?? manifest?.decode.score_per_token ?? null} />
       <div class="translate-texts">
-        <Input />
-        <Output live={live} edited={searched ? (manifest?.target.text ?? "") : null} marked={null} />
+        <Input manifest={manifest} />
+        <Output live={live} edited={searched ? (manifest?.target.text ?? "") : null} manifest={manifest} />
       </div>
       {live.error && <Failed error={live.error} retry={live.retry} />}
       {trace.error && !live.error && <Failed error={trace.error} retry={trace.retry} />}
@@ -70,7 +72,7 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
 }
 
 /** The source text; a pause of 250 ms in typing writes it into the address, which translates it. */
-function Input() {
+function Input({ manifest }: { manifest: Manifest | null }) {
   const [draft, setDraft] = useState(source.value);
   const write = (text: string) => setParams({ s: text === "" ? " " : text, t: null, px: null, i: null, q: null, j: null, w: null });
   useEffect(() => {
@@ -83,12 +85,15 @@ function Input() {
   }, [draft]);
   return (
     <div class="card translate-source">
+      <div class="translate-field">
+        <p class="backdrop" aria-hidden="true" dir="auto"><Marked text={draft} side={manifest?.source ?? null} token={hovered.value?.side === "source" ? hovered.value.token : null} /></p>
       <textarea data-input dir="auto" rows={2} lang={model.value?.source_language} aria-label={t("translate.source")} placeholder={t("translate.placeholder")} value={draft.trimStart() === "" ? "" : draft} readOnly={embedded !== null} spellcheck={false}
         onInput={(event) => setDraft(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) write(draft);
           if (event.key === "Escape") event.currentTarget.blur();
         }} />
+      </div>
       <div class="row">
         {!liveTyping() && (
           <button type="button" class="btn primary" onClick={() => write(draft)}>
@@ -111,7 +116,8 @@ function Input() {
 }
 
 /** The translation of every sentence; a click makes a sentence the one that is drawn. */
-function Output({ live, edited }: { live: LiveState; edited: string | null; marked: null }) {
+function Output({ live, edited, manifest }: { live: LiveState; edited: string | null; manifest: Manifest | null }) {
+  const token = hovered.value?.side === "target" ? hovered.value.token : null;
   const lang = model.value?.target_language;
   const several = sentences.value.length > 1;
   const texts = edited !== null ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : "")) : sentences.value.map((_, i) => live.results[i]?.text ?? "");
@@ -123,14 +129,30 @@ function Output({ live, edited }: { live: LiveState; edited: string | null; mark
         {texts.map((text, i) =>
           several ? (
             <button key={i} type="button" class={i === sentenceIndex.value ? "sentence on" : "sentence"} aria-pressed={i === sentenceIndex.value} aria-label={`${t("translate.sentence", { n: i + 1 })}: ${text}`} onClick={() => setParams({ i: i || null, q: null, j: null }, { push: true })}>
-              <bdi>{text || "…"}</bdi>{" "}
+              <bdi>{i === sentenceIndex.value ? <Marked text={text} side={manifest?.target ?? null} token={token} /> : text || "…"}</bdi>
             </button>
           ) : (
-            <bdi key={i}>{text}</bdi>
+            <bdi key={i}><Marked text={text} side={manifest?.target ?? null} token={token} /></bdi>
           ),
         )}
       </p>
       {several && <p class="small faint">{t("translate.sentences", { n: sentences.value.length })}</p>}
     </div>
+  );
+}
+
+/** A text with the span of one token of its sentence marked. */
+function Marked({ text, side, token }: { text: string; side: Side | null; token: number | null }) {
+  const span = token === null ? null : (side?.tokens[token]?.span ?? null);
+  const from = side && span ? text.indexOf(side.text) : -1;
+  if (!span || from < 0) return <>{text}</>;
+  const [start, b] = toUtf16(offsets(side!.text), span).map((at) => at + from);
+  const a = start + (/^\s*/.exec(text.slice(start, b))?.[0].length ?? 0);
+  return (
+    <>
+      {text.slice(0, a)}
+      <mark>{text.slice(a, b)}</mark>
+      {text.slice(b)}
+    </>
   );
 }

@@ -43,7 +43,7 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
   return { values, error, retry: () => setTurn((n) => n + 1) };
 }
 
-export function Heads({ choice, manifest, atlas, marker, select }: { choice: Choice; manifest: Manifest; atlas: Tensor; marker: { row: number; col: number } | null; select(pick: Pick, add: boolean): void }) {
+export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice: Choice; manifest: Manifest; atlas: Tensor; rtl: boolean; marker: { row: number; col: number } | null; select(pick: Pick, add: boolean): void }) {
   const { kind, size } = choice;
   const sort = SORTS.find((name) => name === params.value.o) ?? "layer";
   const swept = params.value.c === "sweep" && !embedded;
@@ -77,7 +77,7 @@ export function Heads({ choice, manifest, atlas, marker, select }: { choice: Cho
       </div>
       <Thumbnails name={t("attention.heads")} thumbs={thumbs} rows={Array.from({ length: size.layers }, (_, i) => t("attention.layer", { n: i + 1 }))}
         cols={[...Array.from({ length: size.heads }, (_, i) => (sort === "layer" ? String(i + 1) : "")), ...virtual.map((name) => t(`attention.virtual_${name}`))]}
-        apart={size.heads} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={choice.words || choice.specials === "fold" ? null : marker}
+        apart={size.heads} rtl={rtl} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={choice.words || choice.specials === "fold" ? null : marker}
         onSelect={(key, add) => select(picks.get(key)!, add)} />
       {error && <Failed error={error} retry={retry} />}
       {size.heads > 1 && (

@@ -10,7 +10,7 @@ import { fixed, signed } from "../../lib/format";
 import { casesOf, difference, metricsOf, rareLengths, spansOf, valueOf, type Judged, type Span } from "../../lib/quality";
 import { wordDiff } from "../../lib/words";
 import { follow, href, params, setParams } from "../../state";
-import { metricName } from "./names";
+import { metricName, outOf100 } from "./names";
 
 interface Chart {
   readonly lines: readonly Line[];
@@ -68,7 +68,7 @@ export function ByLength({ judged }: { judged: readonly Judged[] }) {
       <LineFigure
         title={base ? t("quality.by_length_minus", { metric: metricName(metric), model: base.label }) : t("quality.by_length", { metric: metricName(metric) })}
         lines={lines} xLabel={unit} xTicks={ticks} formatX={labelAt} formatY={text} ranges={rare} bars={bars} height={300} level={base ? 0 : ratio ? 1 : undefined}
-        yRange={base || ratio ? undefined : [0, 100]} onPick={pick} caption={caption} table={() => tableOf(lines, spans, unit)}
+        yRange={base || !outOf100(metric) ? undefined : [0, 100]} onPick={pick} caption={caption} table={() => tableOf(lines, spans, unit)}
         tools={
           <div class="row">
             <Segmented label={t("quality.metric")} value={metric} onChange={(me) => setParams({ me })} choices={metrics.map((value) => ({ value, label: metricName(value) }))} />
@@ -105,7 +105,7 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
   const title = t("quality.sentences_title", { label: span.label, unit });
   return (
     <section class="card cases" aria-label={title}>
-      <div class="row between">
+      <div class="row between top">
         <div>
           <h2>{title}</h2>
           <p class="note">{cases.length > 0 ? t("quality.sentences_hint") : t("quality.sentences_none")}</p>

@@ -5,3 +5,6 @@ const METRICS: Readonly<Record<string, MessageKey>> = { bleu: "quality.metric_bl
 
 /** A metric by the name people know it by; a name that is not known stays as it is. */
 export const metricName = (metric: string): string => (metric in METRICS ? t(METRICS[metric]) : metric.toUpperCase());
+
+/** Whether a metric runs from 0 to 100, more being better. */
+export const outOf100 = (metric: string): boolean => ["bleu", "chrf", "chrf-char", "exact", "rouge"].includes(metric);

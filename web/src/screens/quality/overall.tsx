@@ -5,7 +5,7 @@ import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed } from "../../lib/format";
 import type { Judged } from "../../lib/quality";
-import { metricName } from "./names";
+import { metricName, outOf100 } from "./names";
 
 const ORDER = ["bleu", "chrf", "exact"];
 const rank = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
@@ -39,7 +39,7 @@ export function Overall({ judged }: { judged: readonly Judged[] }) {
             {judged.map(({ card, doc, label }, i) => (
               <tr key={card.id}>
                 <th scope="row"><i class={`dot c${(i % 6) + 1}`} aria-hidden="true" />{label}</th>
-                {metrics.map((name) => <Score key={name} metric={doc.metrics[name]} />)}
+                {metrics.map((name) => <Score key={name} metric={doc.metrics[name]} gauge={outOf100(name)} />)}
                 <td class="num">{typeof doc.length_ratio === "number" ? fixed(doc.length_ratio, 3) : ""}</td>
                 <td class="num">{doc.speed?.sentences_per_s ? fixed(doc.speed.sentences_per_s, doc.speed.sentences_per_s < 100 ? 1 : 0) : ""}</td>
               </tr>
@@ -64,8 +64,8 @@ export function Overall({ judged }: { judged: readonly Judged[] }) {
   );
 }
 
-/** A value, its interval in figures, and both as a bar from 0 to 100. */
-function Score({ metric }: { metric: Judged["doc"]["metrics"][string] | undefined }) {
+/** A value, its interval in figures, and both as a bar from 0 to 100 where that makes sense. */
+function Score({ metric, gauge }: { metric: Judged["doc"]["metrics"][string] | undefined; gauge: boolean }) {
   if (!metric || metric.value === null) return <td />;
   const [low, high] = metric.ci95 ?? [null, null];
   const clamp = (value: number) => Math.max(0, Math.min(100, value));
@@ -74,10 +74,10 @@ function Score({ metric }: { metric: Judged["doc"]["metrics"][string] | undefine
       <div class="score">
         <b>{fixed(metric.value, 1)}</b>
         <span class="muted">{low !== null && high !== null ? t("quality.interval", { low: fixed(low, 1), high: fixed(high, 1) }) : ""}</span>
-        <span class="gauge" aria-hidden="true">
+        {gauge && <span class="gauge" aria-hidden="true">
           <i style={{ width: `${clamp(metric.value)}%` }} />
           {low !== null && high !== null && <u style={{ left: `${clamp(low)}%`, width: `${Math.max(0.6, clamp(high) - clamp(low))}%` }} />}
-        </span>
+        </span>}
       </div>
     </td>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { getProbe } from "../../api";
 import type { Probe } from "../../api-types";
+import { Thumbnails, type Thumb } from "../../components/Thumbnails";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { IconButton, Select } from "../../components/controls";
 import { Await, Empty } from "../../components/states";
@@ -24,7 +25,7 @@ export function Emergence({ shown }: { shown: readonly Shown[] }) {
     <div class="stack">
       {shown.length > 1 && <div class="row wide controls"><RunChoice shown={shown} run={run} /></div>}
       {probes.length > 0 ? (
-        <Film key={run.data.detail.name} name={run.data.detail.name} steps={[...probes].sort((a, b) => a - b)} />
+        <Film key={run.data.detail.name} run={run} steps={[...probes].sort((a, b) => a - b)} />
       ) : (
         <div class="card">
           <Empty title={arch === "rnn" ? t("training.emergence_rnn") : t("training.emergence_none")}>
@@ -36,7 +37,9 @@ export function Emergence({ shown }: { shown: readonly Shown[] }) {
   );
 }
 
-function Film({ name, steps }: { name: string; steps: readonly number[] }) {
+function Film({ run, steps }: { run: Shown; steps: readonly number[] }) {
+  const { name, samples } = run.data.detail;
+  const texts = useMemo(() => samples.flatMap((one) => one.samples.map((sample) => sample.src)), [samples]);
   const asked = steps.indexOf(Number(params.value.p));
   const at = params.value.p !== undefined && asked >= 0 ? asked : steps.length - 1;
   const [playing, setPlaying] = useState(false);
@@ -63,12 +66,12 @@ function Film({ name, steps }: { name: string; steps: readonly number[] }) {
         <IconButton icon="next" label={t("training.next")} disabled={at === steps.length - 1} onClick={() => show(at + 1)} />
         <output>{t("training.step", { n: steps[at] })}</output>
       </div>
-      <Await of={probe} height={420}>{(value) => <Picture probe={value} />}</Await>
+      <Await of={probe} height={420}>{(value) => <Picture probe={value} texts={texts} />}</Await>
     </>
   );
 }
 
-function Picture({ probe }: { probe: Probe }) {
+function Picture({ probe, texts }: { probe: Probe; texts: readonly string[] }) {
   const { i, l, h } = params.value;
   const chosen = Math.max(0, Math.min(probe.sentences.length - 1, Number(i) || 0));
   const sentence = probe.sentences[chosen];
@@ -78,27 +81,49 @@ function Picture({ probe }: { probe: Probe }) {
   const maps = useMemo(() => {
     if (!sentence) return [];
     const atlas = { shape: sentence.shape, data: bytesOf(sentence.atlas) };
-    return Array.from({ length: heads }, (_, n): Matrix => fromAtlas(atlas, layer - 1, n));
-  }, [sentence, layer, heads]);
-  if (!sentence || maps.length === 0) return <div class="card"><Empty title={t("training.emergence_none")} /></div>;
-  const text = (n: number) => shorten(joined(probe.sentences[n].source), 40);
+    return Array.from({ length: layers }, (_, n) => Array.from({ length: heads }, (_, m): Matrix => fromAtlas(atlas, n, m)));
+  }, [sentence, layers, heads]);
+  const thumbs = useMemo(
+    () => maps.flatMap((row, n) => row.map((matrix, m): Thumb => ({ key: `${n + 1}.${m + 1}`, row: n, col: m, name: t("training.head_name", { l: n + 1, h: m + 1 }), matrix }))),
+    [maps],
+  );
+  if (!sentence || thumbs.length === 0) return <div class="card"><Empty title={t("training.emergence_none")} /></div>;
+  const text = (n: number) => shorten(sourceText(probe.sentences[n].source, texts), 48);
   const numbered = (n: number) => Array.from({ length: n }, (_, k) => ({ value: String(k + 1), label: String(k + 1) }));
+  const picked = maps[layer - 1];
+  const choose = (key: string) => {
+    const [toLayer, toHead] = key.split(".");
+    setParams(toLayer === String(layer) && toHead === String(head) ? { h: null } : { l: toLayer, h: toHead });
+  };
   return (
-    <HeatmapFigure
-      title={t("training.emergence_title", { text: text(chosen), n: probe.step })}
-      caption={t("training.emergence_caption")}
-      matrix={head ? maps[head - 1] : heads === 1 ? maps[0] : combine(maps, "mean")}
-      rows={sentence.target} cols={sentence.source} scale={{ sqrt: true }} maxCell={36} maxHeight={520}
-      before={
-        <div class="row wide controls">
-          {probe.sentences.length > 1 && <Select label={t("training.sentence")} value={String(chosen)} onChange={(value) => setParams({ i: value === "0" ? null : value })} choices={probe.sentences.map((_, n) => ({ value: String(n), label: text(n) }))} />}
-          {layers > 1 && <Select label={t("training.layer")} value={String(layer)} onChange={(value) => setParams({ l: value })} choices={numbered(layers)} />}
-          {heads > 1 && <Select label={t("training.head")} value={String(head)} onChange={(value) => setParams({ h: value === "0" ? null : value })} choices={[{ value: "0", label: t("training.head_mean") }, ...numbered(heads)]} />}
-        </div>
-      }
-    />
+    <div class={thumbs.length > 1 ? "picture with-heads" : "picture"}>
+      <HeatmapFigure
+        title={t("training.emergence_title", { text: text(chosen), n: probe.step })}
+        caption={t("training.emergence_caption")}
+        matrix={head ? picked[head - 1] : heads === 1 ? picked[0] : combine(picked, "mean")}
+        rows={sentence.target} cols={sentence.source} scale={{ sqrt: true }} maxCell={40} maxHeight={520}
+        before={
+          <div class="row wide controls">
+            {probe.sentences.length > 1 && <Select label={t("training.sentence")} value={String(chosen)} onChange={(value) => setParams({ i: value === "0" ? null : value })} choices={probe.sentences.map((_, n) => ({ value: String(n), label: text(n) }))} />}
+            {layers > 1 && <Select label={t("training.layer")} value={String(layer)} onChange={(value) => setParams({ l: value })} choices={numbered(layers)} />}
+            {heads > 1 && <Select label={t("training.head")} value={String(head)} onChange={(value) => setParams({ h: value === "0" ? null : value })} choices={[{ value: "0", label: t("training.head_mean") }, ...numbered(heads)]} />}
+            <span class="field">{t("training.wrote")} <bdi class="wrote">{shorten(sentence.text, 64) || t("training.nothing_written")}</bdi></span>
+          </div>
+        }
+      />
+      {thumbs.length > 1 && (
+        <section class="card heads" aria-label={t("training.heads_title")}>
+          <h2>{t("training.heads_title")}</h2>
+          <Thumbnails name={t("training.heads_title")} thumbs={thumbs} rows={numbered(layers).map((one) => one.label)} cols={numbered(heads).map((one) => one.label)} selected={head ? [`${layer}.${head}`] : numbered(heads).map((one) => `${layer}.${one.value}`)} onSelect={choose} scale={{ sqrt: true }} />
+        </section>
+      )}
+    </div>
   );
 }
 
-/** Labels of pieces as a text again: a leading space mark begins a word. */
-const joined = (labels: readonly string[]) => labels.filter((label) => !/^(<.*>|⟨.*⟩)$/.test(label)).join("").replace(/[␣▁ ]+/g, " ").trim();
+/** The sentence behind labels: the sample that reads the same without its spaces, else the labels themselves. */
+function sourceText(labels: readonly string[], texts: readonly string[]): string {
+  const bare = (value: string) => value.replace(/[\s␣▁]+/g, "");
+  const joined = labels.filter((label) => !/^(<.*>|⟨.*⟩)$/.test(label)).join("");
+  return texts.find((text) => bare(text) === bare(joined)) ?? joined.replace(/[␣▁ ]+/g, " ").trim();
+}

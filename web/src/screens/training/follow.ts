@@ -23,7 +23,7 @@ export function useRuns(runs: readonly RunCard[]): ReadonlyMap<string, Followed>
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
   const live = useRef(new Map<string, AbortController>());
   const back = useRef(epoch.value);
-  const key = runs.map((run) => run.name).join(",");
+  const key = runs.map((run) => `${run.name} ${run.status === "running"}`).join(",");
   const now = epoch.value;
 
   const repaint = () => {
@@ -43,6 +43,12 @@ export function useRuns(runs: readonly RunCard[]): ReadonlyMap<string, Followed>
       live.current.clear();
     }
     const names = new Set(runs.map((run) => run.name));
+    for (const run of runs) {
+      const known = store.current.get(run.name)?.data?.detail.status;
+      if (run.status !== "running" || known === undefined || known === "running") continue;
+      live.current.get(run.name)?.abort(); // it goes on after an end: load and follow it anew
+      live.current.delete(run.name);
+    }
     for (const [name, control] of live.current)
       if (!names.has(name)) {
         control.abort();
@@ -54,7 +60,7 @@ export function useRuns(runs: readonly RunCard[]): ReadonlyMap<string, Followed>
       if (live.current.has(run.name)) continue;
       const control = new AbortController();
       live.current.set(run.name, control);
-      const follow = !embedded && (run.status !== "running" || places-- > 0);
+      const follow = run.status !== "running" || places-- > 0;
       void keepUp(run.name, follow, control.signal, () => store.current.get(run.name)?.data ?? null, (entry) => put(run.name, entry));
     }
   }, [key, now]);
@@ -76,8 +82,9 @@ async function keepUp(name: string, follow: boolean, signal: AbortSignal, now: (
       const names = WANTED.filter((wanted) => detail.series.includes(wanted));
       const series = names.length > 0 ? await getSeries(name, names, 1000, signal) : {};
       put({ data: { detail, series }, error: null });
-      if (!follow || detail.status !== "running") return;
-      await listen(name, detail.offset ?? 0, signal, now, put);
+      if (embedded || detail.status !== "running") return;
+      if (follow) await listen(name, detail.offset ?? 0, signal, now, put);
+      else await new Promise((done) => setTimeout(done, LIST_MS));
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));

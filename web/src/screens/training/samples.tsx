@@ -19,8 +19,10 @@ export function Samples({ shown }: { shown: readonly Shown[] }) {
     <div class="stack">
       <div class="row wide controls">
         <RunChoice shown={shown} run={run} />
-        <span class="field">{t("training.samples_against")}</span>
-        <Segmented label={t("training.samples_against")} value={against} onChange={(d) => setParams({ d: d === "before" ? d : null })} choices={[{ value: "reference", label: t("training.against_reference") }, { value: "before", label: t("training.against_before") }]} />
+        <div class="field">
+          {t("training.samples_against")}
+          <Segmented label={t("training.samples_against")} value={against} onChange={(d) => setParams({ d: d === "before" ? d : null })} choices={[{ value: "reference", label: t("training.against_reference") }, { value: "before", label: t("training.against_before") }]} />
+        </div>
       </div>
       {found.length === 0 ? (
         <div class="card"><Empty title={t("training.samples_none")} /></div>
@@ -69,7 +71,7 @@ function StageRow({ stage, wanted, right, gap }: { stage: Stage; wanted: string 
   const parts = wanted === undefined ? [{ kind: "same" as const, text: stage.hyp }] : wordDiff(stage.hyp, wanted);
   return (
     <li class={gap ? "gap" : undefined}>
-      <span class="when">{stage.from === stage.to ? t("training.step", { n: stage.from }) : t("training.steps_range", { from: t("training.step", { n: stage.from }), to: t("training.step", { n: stage.to }) })}</span>
+      <span class="when">{stage.from === stage.to ? t("training.step", { n: stage.from }) : t("training.steps_range", { from: stage.from, to: stage.to })}</span>
       <span class="text" dir="auto">
         {stage.hyp === "" && <span class="faint">{t("training.nothing_written")}</span>}
         {parts.map((part, i) => (part.kind === "same" ? part.text : part.kind === "added" ? <ins key={i}>{part.text}</ins> : <del key={i}>{part.text}</del>))}

@@ -1,4 +1,5 @@
 /** The two strips of tokens with ribbons between them, candidates of a step, alternatives. */
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Manifest, Token } from "../../api-types";
 import { htmlHref } from "../../api";
@@ -21,8 +22,11 @@ import { params, setParams } from "../../state";
 import { sourceName, useLinks, type Links } from "./links";
 import type { Live } from "./live";
 
+/** The token under the pointer or the arrow keys; the texts above mark its span. */
+export const hovered = signal<Mark | null>(null);
+
 export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; live: Live | null; fresh: boolean }) {
-  const [mark, setMark] = useState<Mark | null>(null);
+  const mark = hovered.value;
   const links = useLinks(fresh ? manifest : null);
   if (!fresh || !manifest) {
     if (live && live.sourceTokens.length > 0) return <Streaming live={live} manifest={manifest} />;
@@ -35,7 +39,7 @@ export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; l
   const onTarget = m && shown?.side === "source" && shown.token < m.cols ? column(m, shown.token) : null;
   const scale = links.signed ? { signed: true, max: links.max } : { sqrt: false, max: 1 };
   const lock = (side: Mark["side"]) => (token: number | null) => setParams(side === "target" ? { q: token, j: null } : { j: token, q: null }, { push: token !== null });
-  const activate = (side: Mark["side"]) => (token: number | null) => setMark(token === null ? null : { side, token });
+  const activate = (side: Mark["side"]) => (token: number | null) => (hovered.value = token === null ? null : { side, token });
   const has = (side: Mark["side"], of: Mark | null) => (of?.side === side ? of.token : null);
   const confidence = manifest.steps.map((step) => Math.exp(step.logprob ?? 0));
   const title = links.source === "influence" ? t("translate.supported") : t("translate.looked");
@@ -47,7 +51,7 @@ export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; l
       <div class="translate-body">
       <div class="strips">
         <Tokens name={t("figure.tokens_source")} side={manifest.source} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={scale} />
-        <Ribbons matrix={m} mark={shown} max={links.max} dependency={manifest.id} />
+        <Ribbons matrix={m} mark={shown} max={links.max} signed={links.signed} dependency={manifest.id} />
         <Tokens name={t("figure.tokens_target")} side={manifest.target} active={has("target", mark)} locked={has("target", locked)} onActive={activate("target")} onLock={lock("target")} values={onTarget} scale={scale} confidence={confidence} />
       </div>
       <div class="translate-aside">

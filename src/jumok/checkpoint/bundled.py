@@ -1,4 +1,4 @@
-"""The three small models that come with the package: one of each generation, for a first look at the page.
+"""The three small models that come with the package, one of each generation, and their names.
 
 They read written dates in 20 languages and write ISO dates. `scripts/make_trio.py` trained them.
 """
@@ -20,5 +20,15 @@ EXAMPLES = (
 
 
 def bundled() -> dict[str, Path]:
-    """Name and folder of each model."""
+    """The folder of each model by its architecture."""
     return {arch: TRAINED / arch for arch in ARCHS}
+
+
+def bundled_names() -> dict[str, Path]:
+    """The folder of each model by the name it has wherever a model is asked for: `demo/rnn` and so on."""
+    return {f"demo/{arch}": folder for arch, folder in bundled().items()}
+
+
+def named_folder(path: Path) -> Path:
+    """The folder that a path means: itself, or a bundled model if there is no such folder but such a name."""
+    return path if path.exists() else bundled_names().get(path.as_posix(), path)

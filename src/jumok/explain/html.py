@@ -1,0 +1,271 @@
+"""One HTML file from traces: the explorer's page with the data inside, for any browser, without a network."""
+
+import base64
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from jumok.errors import ConfigError, Error, nearest
+from jumok.explain.capture import Array
+from jumok.explain.manifest import SIDES
+from jumok.explain.page import document
+from jumok.explain.tensors import LUONG, pack
+from jumok.explain.trace import Trace
+from jumok.models.interface import Kind
+
+T = TypeVar("T")
+
+ROOM = 3_000_000  # bytes of exact numbers, unpacked; more are left out unless they are asked for
+
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a file holds of one trace."""
+
+    manifest: Mapping[str, Any]
+    tensors: Mapping[str, Array]
+
+
+def trace_html(
+    trace: Trace | Sequence[Trace],
+    *,
+    title: str = "",
+    kinds: Collection[Kind] | None = None,
+    heads: Sequence[Head] | None = None,
+) -> str:
+    """A trace, or several, as one HTML file: every view that only looks works in it.
+
+    All weights are in it as pictures of 8 bits, with influence, beam and positions where the model or the
+    trace has them. Exact weights and all stages are those of every head if they take at most 3 MB, else of
+    the last layer of cross-attention; or of the (layer, head) pairs in `heads`, counted from 0. `kinds` keeps
+    only those kinds of attention.
+    """
+    traces = [trace] if isinstance(trace, Trace) else list(trace)
+    return write(traces, title=title, kinds=kinds, heads=heads)
+
+
+def write(
+    traces: Sequence[Trace],
+    *,
+    title: str = "",
+    kinds: Collection[Kind] | None = None,
+    heads: Sequence[Head] | None = None,
+    screen: str = "translate",
+    answers: Mapping[str, Any] | None = None,
+) -> str:
+    """The file for these traces; it opens on `screen`, and `answers` are more that the page may ask for."""
+    if not traces:
+        raise ConfigError("there is no trace to write", hint="give one or more", code="bad_parameter")
+    kept = choose_kinds(traces, kinds)
+    chosen = choose_heads(traces, kept, heads)
+    names = names_of_models(traces)
+    held = {one.id: hold(one, names[one.id], kept, chosen[one.id]) for one in traces}
+    manifests = [one.manifest for one in held.values()]
+    found = {path: value for one in traces for path, value in ask(one, names[one.id])}
+    data = {
+        "models": cards(manifests, {one.id: one for one in traces}),
+        "traces": manifests,
+        "answers": {**found, **(answers or {})},
+        "start": start_address(screen, manifests[0]),
+    }
+    return document(
+        title or title_of(manifests[0]), data, {id: pack(one.tensors) for id, one in held.items()}
+    )
+
+
+def choose_kinds(traces: Sequence[Trace], kinds: Collection[Kind] | None) -> list[Kind]:
+    """The kinds of attention to keep, those that a trace has."""
+    for kind in kinds or ():
+        if kind not in SIDES:
+            raise ConfigError(
+                f"{kind!r} is no kind of attention", hint=nearest(str(kind), SIDES), code="bad_parameter"
+            )
+    there = {kind for one in traces for kind in one.manifest["attention"]}
+    return [kind for kind in SIDES if kind in there and (kinds is None or kind in kinds)]
+
+
+def choose_heads(
+    traces: Sequence[Trace], kinds: Sequence[Kind], heads: Sequence[Head] | None
+) -> dict[str, Sequence[Head] | None]:
+    """The heads whose exact numbers go in, by trace: those given, all, or the last layer."""
+    if heads is not None:
+        check_heads(traces, kinds, heads)
+        return dict.fromkeys((one.id for one in traces), heads)
+    if sum(full_size(one.manifest, kinds) for one in traces) <= ROOM:
+        return dict.fromkeys(one.id for one in traces)
+    return {one.id: last_layer(one.manifest) for one in traces}
+
+
+def check_heads(traces: Sequence[Trace], kinds: Sequence[Kind], heads: Sequence[Head]) -> None:
+    """A (layer, head) pair that no kind of any trace has is an error."""
+    sizes = [one.manifest["attention"][kind]["shape"][:2] for one in traces for kind in kinds_in(one, kinds)]
+    for layer, head in heads:
+        if not any(0 <= layer < L and 0 <= head < H for L, H in sizes):
+            L, H = (max((size[axis] for size in sizes), default=0) for axis in (0, 1))
+            raise ConfigError(
+                f"no attention has head {head} of layer {layer}",
+                hint=f"they count from 0, and there are {L} layers of {H} heads",
+                code="bad_parameter",
+            )
+
+
+def kinds_in(trace: Trace, kinds: Sequence[Kind]) -> list[Kind]:
+    return [kind for kind in kinds if kind in trace.manifest["attention"]]
+
+
+def full_size(manifest: Mapping[str, Any], kinds: Sequence[Kind]) -> int:
+    """Bytes of the exact weights and all stages of every head."""
+    total = 0
+    for kind in set(kinds) & set(manifest["attention"]):
+        L, H, Q, K = manifest["attention"][kind]["shape"]
+        d, D = manifest["model"]["kinds"][kind]["d_head"], manifest["model"]["d_model"]
+        maps = (3 * 4 + 1) * Q * K  # scores, scaled and weights; the mask
+        total += L * (H * (maps + 4 * (2 * Q + 2 * K) * d) + 4 * Q * D)  # q, context, k and v; out
+    return total
+
+
+def last_layer(manifest: Mapping[str, Any]) -> list[Head]:
+    """The heads of the last layer of cross-attention."""
+    L, H = manifest["attention"].get("cross", {"shape": (0, 0)})["shape"][:2]
+    return [(L - 1, head) for head in range(H)]
+
+
+def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Sequence[Head] | None) -> Held:
+    """What a file keeps of a trace: the exact numbers of these heads, or of all."""
+    mine = kinds_in(trace, kinds)
+    tensors: dict[str, Array] = {}
+    for part in ("encoder", "decoder", "bridge") if trace.manifest["rnn"] else ():
+        tensors[f"rnn.{part}"] = trace.tensor(f"rnn.{part}")
+    if heads is None:
+        trace.record(mine)
+    for kind in mine:
+        tensors[f"{kind}.atlas"] = trace.tensor(f"{kind}.atlas")
+        for need in needs_of(trace.manifest, kind, heads):
+            if (found := known(partial(trace.tensor, need))) is not None:
+                tensors[need] = found
+    return Held(shown_manifest(trace.manifest, name, mine, heads), tensors)
+
+
+def needs_of(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head] | None) -> list[str]:
+    """The names of the exact tensors of one kind; of these heads only, unless all are kept."""
+    about = manifest["attention"][kind]
+    if heads is None:
+        needs = [f"{kind}.{part}" for part in about["stages"]]
+    else:
+        L, H = about["shape"][:2]
+        inside = [(layer, head) for layer, head in heads if layer < L and head < H]
+        parts = [part for part in about["stages"] if part != "out"]
+        needs = [f"{kind}.{part}:{layer}.{head}" for layer, head in inside for part in parts]
+        needs += [f"{kind}.out:{layer}" for layer in sorted({layer for layer, _ in inside})]
+    if manifest["model"]["arch"] == "luong" and needs:
+        needs += [f"luong.{part}" for part in LUONG]
+    return needs
+
+
+def shown_manifest(
+    manifest: Mapping[str, Any], name: str, kinds: Sequence[Kind], heads: Sequence[Head] | None
+) -> dict[str, Any]:
+    """The manifest as the file has it: with the kinds that it keeps, and what it says about the rest."""
+    model = manifest["model"]
+    sizes = {kind: size for kind, size in model["kinds"].items() if kind in kinds}
+    warnings = list(manifest["warnings"])
+    if heads is not None and kinds:
+        chosen = ", ".join(f"{layer + 1}.{head + 1}" for layer, head in heads) or "none"
+        message = f"this file has exact numbers for some heads only (layer.head): {chosen}"
+        warnings.append({"code": "part_of_trace", "message": message})
+    return {
+        **manifest,
+        "model": {**model, "name": name, "kinds": sizes},
+        "attention": {kind: manifest["attention"][kind] for kind in kinds},
+        "warnings": warnings,
+        "file": {"kinds": list(kinds), "heads": None if heads is None else [list(one) for one in heads]},
+    }
+
+
+def names_of_models(traces: Sequence[Trace]) -> dict[str, str]:
+    """The name of each trace's model, by trace; another model of the same name gets a number."""
+    names: dict[tuple[str, str], str] = {}
+    for model in (one.manifest["model"] for one in traces):
+        number = 1 + sum(name == model["name"] for name, _ in names)
+        own = model["name"] if number == 1 else f"{model['name']} ({number})"
+        names.setdefault((model["name"], model["fingerprint"]), own)
+    models = ((one.id, one.manifest["model"]) for one in traces)
+    return {id: names[model["name"], model["fingerprint"]] for id, model in models}
+
+
+def ask(trace: Trace, name: str) -> list[tuple[str, Any]]:
+    """What the page may ask beyond tensors, by the path it asks with."""
+    here, model = f"/v1/traces/{trace.id}", quote(name, safe="!*'()")  # as encodeURIComponent writes it
+    found: list[tuple[str, Any]] = []
+    if (influence := known(trace.influence)) is not None:
+        found.append((f"{here}/influence?unit=words&replace=unk", shorter(influence.to_dict())))
+    if trace.manifest["decode"]["method"] == "beam" and (tree := known(trace.beam)) is not None:
+        found.append((f"{here}/beam", shorter(tree)))
+    if (rows := known(trace.positions)) is not None or trace.manifest["model"]["positions"] == "none":
+        kind = trace.manifest["model"]["positions"]
+        plain = None if rows is None else shorter(rows.tolist(), digits=5)
+        found.append((f"/v1/models/{model}/positions?n=64", {"positions": kind, "rows": plain}))
+    return found
+
+
+def known(find: Callable[[], T]) -> T | None:
+    """What is found; None where a file was saved without it, or the model cannot say."""
+    try:
+        return find()
+    except Error:
+        return None
+
+
+def cards(manifests: Sequence[Mapping[str, Any]], traces: Mapping[str, Trace]) -> list[dict[str, Any]]:
+    """The card of each model, with the texts that the file holds as its examples."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in manifests:
+        model, translator = one["model"], traces[one["id"]].translator
+        card = {
+            "name": model["name"],
+            "arch": model["arch"],
+            "source_language": model["src_lang"] or "und",
+            "target_language": model["tgt_lang"] or "und",
+            "parameters": int(translator.info.get("parameters", 0)) if translator else 0,
+            "fingerprint": model["fingerprint"],
+            "max_length": model["max_length"],
+            "positions": model["positions"],
+            "score": model["score"] if model["arch"] == "luong" else None,
+            "d_model": model["d_model"],
+            "kinds": model["kinds"],
+            "decoding": {name: one["decode"].get(name) for name in ("beam", "length_penalty", "max_len")},
+            "limits": {},
+            "run": None,
+            "examples": [],
+        }
+        examples = found.setdefault(model["name"], card)["examples"]
+        if one["source"]["text"] not in examples:
+            examples.append(one["source"]["text"])
+    return list(found.values())
+
+
+def start_address(screen: str, manifest: Mapping[str, Any]) -> str:
+    """The view that the file opens with: a screen, model, text and interventions, as the page writes them."""
+    asked = {"m": manifest["model"]["name"], "s": manifest["source"]["text"]}
+    if manifest["interventions"]:
+        plain = json.dumps(manifest["interventions"], separators=(",", ":"), ensure_ascii=False)
+        asked["w"] = base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+    return f"/{screen}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in asked.items())
+
+
+def shorter(value: Any, digits: int = 7) -> Any:
+    """Plain values with numbers of so many digits: float32 has no more."""
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}")
+    if isinstance(value, dict):
+        return {key: shorter(inner, digits) for key, inner in value.items()}
+    return [shorter(inner, digits) for inner in value] if isinstance(value, list) else value
+
+
+def title_of(manifest: Mapping[str, Any]) -> str:
+    return f"{manifest['source']['text']} → {manifest['target']['text']} · jumok"

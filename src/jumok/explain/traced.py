@@ -1,0 +1,131 @@
+"""A translation that remembers how it came about: attention, alignment, influence, beam, files to keep."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.decoding.results import Translation
+from jumok.errors import ConfigError, nearest
+from jumok.explain.align import THRESHOLD, Link, links, pharaoh
+from jumok.explain.attention import Attentions
+from jumok.explain.html import known
+from jumok.explain.influence import Replace
+from jumok.explain.show import HEIGHT, Shown, shares, show_trace, word_rows
+from jumok.explain.trace import Trace
+from jumok.explain.units import UnitName
+
+Method = Literal["cross", "influence"]
+
+
+class Aligned(NamedTuple):
+    """A target word and the source word that it goes with most."""
+
+    source: str
+    target: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Traced(Translation):
+    """The answer that `translate` gives, and all that a trace knows. A blank text has no trace."""
+
+    made: Trace | None = field(default=None, compare=False)
+    recorded: bool = field(default=False, compare=False)
+    """The beam was asked for."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: those of the translation."""
+        return asdict(Translation(*(getattr(self, one.name) for one in fields(Translation))))
+
+    @property
+    def trace(self) -> Trace:
+        """Everything the model computed; of a text too long for the model, that for its beginning."""
+        if self.made is None:
+            raise ConfigError("a blank text has no trace", hint="give a text", code="empty_text")
+        return self.made
+
+    @property
+    def attention(self) -> Attentions:
+        """The weights by kind; None for a kind that the model does not have."""
+        return Attentions() if self.made is None else self.made.attention
+
+    @property
+    def beam(self) -> dict[str, Any] | None:
+        """The tree of the search, in the form `beam/1`, if `record_beam=True` asked for it."""
+        return self.made.beam() if self.recorded and self.made else None
+
+    def influence(self, *, unit: UnitName = "words", replace: Replace = "unk") -> NDArray[np.float32]:
+        """[target tokens, source words]: how much each word supports each token, in nats."""
+        return self.trace.influence(unit=unit, replace=replace).values
+
+    def align(
+        self, method: Method = "cross", layer: int | None = -1, *, threshold: float = THRESHOLD
+    ) -> list[Aligned]:
+        """Each target word with the source word it looked at most, as (source, target, weight).
+
+        `method="influence"` asks what it depended on, which every model can answer. A word whose largest
+        weight is below the threshold has no partner; nor has one that looked at the end of the sentence.
+        """
+        source, target, found = self._links(method, layer, threshold)
+        return [Aligned(source[one.source], target[one.target], one.weight) for one in found]
+
+    def pharaoh(
+        self, method: Method = "cross", layer: int | None = -1, *, threshold: float = THRESHOLD
+    ) -> str:
+        """The same as numbers of words, `0-0 2-1`, the form that other tools read."""
+        return pharaoh(self._links(method, layer, threshold)[2])
+
+    def _links(
+        self, method: Method, layer: int | None, threshold: float
+    ) -> tuple[Sequence[str], Sequence[str], list[Link]]:
+        """The words of both sides, and the links between them."""
+        if method not in get_args(Method):
+            raise ConfigError(
+                f"method={method!r} is unknown",
+                hint=nearest(str(method), get_args(Method)),
+                code="bad_parameter",
+            )
+        if self.made is None:
+            return (), (), []
+        if method == "influence":
+            return self._influence_links(self.made, threshold)
+        cross = self.made.attention.cross
+        if cross is None:
+            raise ConfigError(
+                "this model has no attention to align by",
+                hint='method="influence" asks what each word depended on',
+                code="bad_parameter",
+            )
+        words = cross.mean(layer).words()
+        weights = words.weights[0, 0]
+        if not self.finished:  # then the last row is a word, too
+            weights = np.vstack([weights, np.zeros_like(weights[:1])])
+        return words.source, words.target, links(weights, threshold=threshold)
+
+    @staticmethod
+    def _influence_links(trace: Trace, threshold: float) -> tuple[Sequence[str], Sequence[str], list[Link]]:
+        found, words = trace.influence(), trace.manifest["target"]["words"]
+        rows = word_rows(trace, shares(found))
+        kept = [i for i, word in enumerate(words) if "type" not in word]
+        source, target = [unit.text for unit in found.units], [words[i]["text"] for i in kept]
+        return source, target, links(rows[kept], threshold=threshold, end=False)
+
+    def show(self, height: int = HEIGHT) -> Shown:
+        """The explorer with this translation: in a notebook as a frame, in a terminal as a heat map."""
+        return show_trace(self.trace, height)
+
+    def save_html(self, path: str | Path, **choice: Any) -> Path:
+        """Write one HTML file that opens in any browser; options are those of `trace_html`."""
+        return self.trace.save_html(path, **choice)
+
+    def save(self, path: str | Path, **choice: Any) -> Path:
+        """Write one file that `open_trace` reads without the model; options are those of `Trace.save`."""
+        known(self.trace.influence)  # what was asked is kept
+        known(self.trace.positions)
+        if self.recorded:
+            known(self.trace.beam)
+        return self.trace.save(path, **choice)

@@ -1,0 +1,127 @@
+/** Attention step by step: one head, six stages, one cell that stays chosen, and its arithmetic. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { KINDS, type Manifest } from "../../api-types";
+import { IconButton, Segmented, Select, Switch } from "../../components/controls";
+import { Await, Loading } from "../../components/states";
+import { useTensors } from "../../hooks";
+import { t } from "../../i18n";
+import { onKey } from "../../keys";
+import { decimalsFor, shown } from "../../lib/arithmetic";
+import { params, setParams } from "../../state";
+import { StageFormula, WholeFormula } from "./formulas";
+import { chosenOf, choiceOf, dimensionOf, dimensionsOf, headOf, isWide, needsOf, STAGES, valueParts, type Choice, type Chosen, type Head, type Stage } from "./head";
+import { Panels } from "./Panels";
+import { Reckoning } from "./Reckoning";
+import { Trials } from "./Trials";
+import { WithoutAttention } from "./Recurrence";
+
+const PACE = 2200;
+
+export function AttentionTab({ manifest }: { manifest: Manifest }) {
+  const choice = choiceOf(params.value, manifest);
+  return choice ? <OneHead manifest={manifest} choice={choice} /> : <WithoutAttention manifest={manifest} />;
+}
+
+function OneHead({ manifest, choice }: { manifest: Manifest; choice: Choice }) {
+  const tensors = useTensors(manifest.id, needsOf(choice, manifest));
+  const head = useMemo(() => headOf(manifest, choice, tensors.value), [manifest.id, choice.kind, choice.layer, choice.head, tensors.value]);
+  const chosen = head && chosenOf(params.value, head);
+  return (
+    <div class="stack inside-attention">
+      <Controls manifest={manifest} choice={choice} wide={head ? isWide(head.d) : false} />
+      {head && chosen ? (
+        <div class={tensors.status === "loading" ? "stack stale" : "stack"}>
+          <Steps choice={choice} head={head} chosen={chosen} />
+          <div class="inside-body">
+            <Panels manifest={manifest} choice={choice} head={head} chosen={chosen} />
+            <Reckoning manifest={manifest} choice={choice} head={head} chosen={chosen} />
+          </div>
+          <Trials choice={choice} head={head} chosen={chosen} />
+        </div>
+      ) : (
+        <Await of={tensors} height={420}>{() => <Loading height={420} />}</Await>
+      )}
+    </div>
+  );
+}
+
+function Controls({ manifest, choice, wide }: { manifest: Manifest; choice: Choice; wide: boolean }) {
+  const { kinds } = manifest.model;
+  const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ value: String(n + 1), label: String(n + 1) }));
+  return (
+    <div class="row wide">
+      <Segmented label={t("attention.kind")} value={choice.kind} onChange={(k) => setParams({ k, l: null, h: null, q: null, j: null, dim: null }, { push: true })}
+        choices={KINDS.map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !kinds[value], title: kinds[value] ? undefined : t("attention.kind_missing") }))} />
+      {choice.size.layers > 1 && <Select label={t("inside.layer")} value={String(choice.layer + 1)} choices={numbered(choice.size.layers)} onChange={(l) => setParams({ l, dim: null }, { push: true })} />}
+      {choice.size.heads > 1 && <Select label={t("inside.head")} value={String(choice.head + 1)} choices={numbered(choice.size.heads)} onChange={(h) => setParams({ h, dim: null }, { push: true })} />}
+      {wide && <Switch label={t("inside.show_all", { n: manifest.model.kinds[choice.kind]!.d_head })} on={choice.all} onChange={(on) => setParams({ all: on ? 1 : null })} />}
+    </div>
+  );
+}
+
+/** The six stages as steps, each with the chosen cell's value after it; play, pause, back and on. */
+function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: Chosen }) {
+  const [playing, setPlaying] = useState(false);
+  const { stage } = choice;
+  const last = STAGES.length as Stage;
+  const show = (next: number, push = true) => setParams({ stage: next === 1 ? null : next }, { push });
+  const step = (by: -1 | 1) => {
+    setPlaying(false);
+    show(Math.max(1, Math.min(last, stage + by)));
+  };
+  useEffect(() => {
+    const removers = [onKey(",", () => step(-1)), onKey(".", () => step(1))];
+    return () => removers.forEach((remove) => remove());
+  }, [stage]);
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setTimeout(() => (stage < last ? show(stage + 1, false) : setPlaying(false)), PACE);
+    return () => clearTimeout(timer);
+  }, [playing, stage]);
+  const play = () => {
+    if (!playing && stage === last) show(1, false);
+    setPlaying(!playing);
+  };
+  return (
+    <div class="card inside-steps">
+      <div class="row between">
+        <div class="row inside-play">
+          <IconButton icon="prev" label={t("inside.back")} shortcut="," disabled={stage === 1} onClick={() => step(-1)} />
+          <IconButton icon={playing ? "pause" : "play"} label={playing ? t("inside.pause") : t("inside.play")} pressed={playing} onClick={play} />
+          <IconButton icon="next" label={t("inside.on")} shortcut="." disabled={stage === last} onClick={() => step(1)} />
+        </div>
+        <WholeFormula stage={stage} luong={head.luong} score={head.score} heads={choice.size.heads} />
+      </div>
+      <ol>
+        {STAGES.map((one) => (
+          <li key={one}>
+            <button type="button" aria-current={one === stage ? "step" : undefined} onClick={() => { setPlaying(false); show(one); }}>
+              <span class="inside-step-name"><b>{one}</b> {t(stageName(one, head.luong))}</span>
+              <StageFormula stage={one} luong={head.luong} score={head.score} />
+              <span class="inside-step-value">{valueAfter(one, choice, head, chosen)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+export const stageName = (stage: Stage, luong: boolean) => (luong && stage === 6 ? "inside.stage_6_luong" : luong && stage === 2 ? "inside.stage_2_luong" : (`inside.stage_${stage}` as const));
+
+const figure = (value: number) => shown(value, Math.min(4, decimalsFor(value))).text;
+
+/** The chosen cell after a stage. */
+function valueAfter(stage: Stage, choice: Choice, head: Head, chosen: Chosen): string {
+  const at = chosen.q * head.scores.cols + chosen.k;
+  const parts = valueParts(head, chosen);
+  const dimension = dimensionOf(params.value, parts, dimensionsOf(parts, choice.all));
+  switch (stage) {
+    case 1: return figure(head.scores.data[at]);
+    case 2: return head.luong ? t("inside.unscaled_short") : figure(head.scaled.data[at]);
+    case 3: return head.mask[at] ? figure(head.scaled.data[at]) : figure(-Infinity);
+    case 4: return figure(head.weights.data[at]);
+    case 5: return t("inside.dimension_value", { dim: dimension + 1, value: figure(head.context.data[chosen.q * head.d + dimension]) });
+    case 6: return t("inside.numbers", { n: head.out.cols });
+  }
+}

@@ -1,0 +1,265 @@
+/** The arithmetic of the chosen cell at a stage, in printed numbers that add up. */
+import type { ComponentChildren } from "preact";
+import type { Manifest } from "../../api-types";
+import { useTensors } from "../../hooks";
+import { t } from "../../i18n";
+import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf, withSign, type Shown, type Sum } from "../../lib/arithmetic";
+import { fixed } from "../../lib/format";
+import { entropy, row } from "../../lib/matrix";
+import { follow, href, params, setParams } from "../../state";
+import { asMatrix, dimensionOf, dimensionsOf, joinNeeds, keyParts, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
+
+interface Props {
+  manifest: Manifest;
+  choice: Choice;
+  head: Head;
+  chosen: Chosen;
+}
+
+export function Reckoning(props: Props) {
+  const { choice, head, chosen } = props;
+  const stages = { 1: Scores, 2: Scaled, 3: Masked, 4: Weights, 5: Context, 6: Joined } as const;
+  const Stage = stages[choice.stage];
+  return (
+    <aside class="card stack inside-sum" aria-label={t("inside.arithmetic")} aria-live="polite">
+      <h2 class="inside-cell">
+        <bdi class="tone-q" lang={head.rows[chosen.q].lang}>{head.rows[chosen.q].text}</bdi>
+        <span class="faint">{"→"}</span>
+        <bdi class="tone-k" lang={head.cols[chosen.k].lang}>{head.cols[chosen.k].text}</bdi>
+      </h2>
+      <Stage {...props} />
+    </aside>
+  );
+}
+
+interface Term {
+  readonly name: ComponentChildren;
+  readonly how?: string;
+  readonly on?: boolean;
+  onClick?(): void;
+}
+
+/** Parts, rest and total under each other, with bars; the printed numbers add up. */
+function SumList({ sum, term, total, rest }: { sum: Sum; term(index: number): Term; total: ComponentChildren; rest: string }) {
+  const most = Math.max(...sum.parts.map((part) => Math.abs(part.shown.units)), Math.abs(sum.rest?.shown.units ?? 0), 1);
+  const bar = (one: Shown) => <i class={one.units < 0 ? "neg" : undefined} style={{ width: `${(100 * Math.abs(one.units)) / most}%` }} />;
+  return (
+    <ol class="sum">
+      {sum.parts.map((part) => {
+        const { name, how, on, onClick } = term(part.index);
+        return (
+          <li key={part.index} class={on ? "on" : undefined}>
+            {onClick ? <button type="button" onClick={onClick}>{name}</button> : <span class="clip">{name}</span>}
+            <span class="sum-how">{how}</span>
+            <span class="num">{withSign(part.shown)}</span>
+            {bar(part.shown)}
+          </li>
+        );
+      })}
+      {sum.rest && (
+        <li class="rest">
+          <span class="clip">{sum.rest.count > 0 ? rest : t("inside.rounding")}</span>
+          <span />
+          <span class="num">{withSign(sum.rest.shown)}</span>
+          {bar(sum.rest.shown)}
+        </li>
+      )}
+      <li class="total">
+        <span class="clip">{total}</span>
+        <span />
+        <span class="num">{sum.total.text}</span>
+      </li>
+    </ol>
+  );
+}
+
+/** `a × b` with the digits that make the printed product come out. */
+function factors(a: number, b: number, product: Shown): string {
+  const decimals = operandDecimals([a, b], (x, y) => x * y, product, 2) ?? 4;
+  const text = (value: number) => shown(value, decimals).text;
+  return `${text(a)} × ${b < 0 ? `(${text(b)})` : text(b)}`;
+}
+
+const dimension = (n: number) => t("inside.dimension", { n: n + 1 });
+
+function Scores({ choice, head, chosen }: Props) {
+  const parts = scoreParts(head, chosen);
+  const score = head.scores.data[chosen.q * head.scores.cols + chosen.k];
+  if (!addsUp(parts, score)) return <Whole head={head} score={score} />;
+  const [q, k] = [row(head.q, chosen.q), row(head.k, chosen.k)];
+  const on = dimensionOf(params.value, parts, dimensionsOf(parts, choice.all));
+  const sum = sumOf(parts, score, { first: on, most: choice.all ? parts.length : 8 });
+  return (
+    <>
+      <p class="small muted">{t(head.luong ? "inside.sum_scores_luong" : "inside.sum_scores", { d: head.d })}</p>
+      <div class="inside-scroll">
+        <SumList sum={sum} rest={t("inside.rest", { n: sum.rest?.count ?? 0 })} total={<b>{head.luong ? "e" : "q · k"}</b>}
+          term={(n) => ({ name: dimension(n), how: factors(q[n], k[n], shown(parts[n], sum.total.decimals)), on: n === on, onClick: () => setParams({ dim: n + 1 }) })} />
+      </div>
+    </>
+  );
+}
+
+/** A score that is no plain product of what the trace holds: Luong's general and concat put weights of the model between. */
+function Whole({ head, score }: { head: Head; score: number }) {
+  return (
+    <>
+      <p class="small muted">{t(head.score === "concat" ? "inside.whole_concat" : "inside.whole_general", { d: head.d })}</p>
+      <p class="inside-line"><span>{"e"}</span><span>{"="}</span><b>{shown(score, decimalsFor(score)).text}</b></p>
+    </>
+  );
+}
+
+function Scaled({ head, chosen }: Props) {
+  const at = chosen.q * head.scores.cols + chosen.k;
+  const [score, scaled] = [head.scores.data[at], head.scaled.data[at]];
+  const rowAt = { scores: row(head.scores, chosen.q), mask: head.mask.subarray(chosen.q * head.scores.cols, (chosen.q + 1) * head.scores.cols) };
+  const same = Math.abs(score - scaled) < 1e-6 * Math.max(1, Math.abs(score));
+  if (same && (head.luong || Math.abs(score) > 1e-4))
+    return (
+      <>
+        <p class="small muted">{t(head.luong ? "inside.unscaled_luong" : "inside.unscaled_edit")}</p>
+        <p class="inside-line"><b>{shown(score, decimalsFor(score)).text}</b><span>{"="}</span><b>{shown(scaled, decimalsFor(scaled)).text}</b></p>
+      </>
+    );
+  const result = shown(scaled, decimalsFor(scaled));
+  const root = Math.sqrt(head.d);
+  const decimals = operandDecimals([score, root], (a, b) => a / b, result);
+  const with_ = entropy(softmax(row(head.scaled, chosen.q), rowAt.mask));
+  const without = entropy(softmax(rowAt.scores, rowAt.mask));
+  return (
+    <>
+      <p class="inside-line">
+        <span>{shown(score, decimals ?? 6).text}</span>
+        <span>{"÷"}</span>
+        <span title={`√${head.d}`}>{Number.isInteger(root) ? String(root) : shown(root, decimals ?? 6).text}</span>
+        <span>{decimals === null ? "≈" : "="}</span>
+        <b>{result.text}</b>
+      </p>
+      <p class="small muted">{t("inside.root", { d: head.d, root: Number.isInteger(root) ? root : shown(root, 3).text })}</p>
+      <dl class="facts">
+        <dt>{t("inside.entropy_with")}</dt>
+        <dd>{t("attention.bits", { n: fixed(with_, 2) })}</dd>
+        <dt>{t("inside.entropy_without")}</dt>
+        <dd>{t("attention.bits", { n: fixed(without, 2) })}</dd>
+      </dl>
+    </>
+  );
+}
+
+function Masked({ head, chosen }: Props) {
+  const at = chosen.q * head.scores.cols + chosen.k;
+  const value = shown(head.scaled.data[at], decimalsFor(head.scaled.data[at])).text;
+  const open = head.mask[at] !== 0;
+  const from = chosen.q * head.scores.cols;
+  const seen = head.mask.subarray(from, from + head.scores.cols).reduce((n, m) => n + m, 0);
+  return (
+    <>
+      <p class="inside-line"><span>{value}</span><span>{"+"}</span><span>{open ? "0" : "(−∞)"}</span><span>{"="}</span><b>{open ? value : "−∞"}</b></p>
+      <p class="small muted">{t(open ? "inside.allowed" : "inside.forbidden")}</p>
+      <dl class="facts">
+        <dt>{t("inside.keys_seen")}</dt>
+        <dd>{t("inside.of", { n: seen, all: head.cols.length })}</dd>
+      </dl>
+    </>
+  );
+}
+
+function Weights({ head, chosen }: Props) {
+  const from = chosen.q * head.scores.cols;
+  const mask = head.mask.subarray(from, from + head.scores.cols);
+  const [scores, weights] = [row(head.scaled, chosen.q), row(head.weights, chosen.q)];
+  if (!mask[chosen.k]) return <p class="inside-line"><span>{"exp(−∞)"}</span><span>{"="}</span><b>{"0"}</b></p>;
+  const computed = softmax(scores, mask);
+  if (weights.some((w, i) => Math.abs(w - computed[i]) > 1e-4)) return <Edited value={weights[chosen.k]} />;
+  const steps = softmaxSteps(scores, mask, chosen.k, weights[chosen.k]);
+  const equals = steps.exact ? "=" : "≈";
+  return (
+    <>
+      <ol class="lines">
+        <li>
+          <small>{t("inside.soft_exp")}</small>
+          <p class="inside-line"><span>{`exp(${steps.score.text} − ${steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text})`}</span><span>{equals}</span><b>{steps.exp.text}</b></p>
+        </li>
+        <li>
+          <small>{t("inside.soft_sum")}</small>
+          <SumList sum={steps.sum} rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })} total={<b>{"Σ"}</b>}
+            term={(k) => ({ name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>, on: k === chosen.k, onClick: () => setParams({ j: k }) })} />
+        </li>
+        <li>
+          <small>{t("inside.soft_share")}</small>
+          <p class="inside-line"><span>{steps.exp.text}</span><span>{"÷"}</span><span>{steps.sum.total.text}</span><span>{equals}</span><b>{steps.weight.text}</b></p>
+        </li>
+      </ol>
+      <dl class="facts">
+        <dt>{t("inside.entropy_row")}</dt>
+        <dd>{t("attention.bits", { n: fixed(entropy(weights), 2) })}</dd>
+      </dl>
+    </>
+  );
+}
+
+/** A number that an intervention put there. */
+function Edited({ value }: { value: number }) {
+  return (
+    <>
+      <p class="small muted">{t("inside.edited")}</p>
+      <p class="inside-line"><b>{shown(value, decimalsFor(value)).text}</b></p>
+    </>
+  );
+}
+
+function Context({ choice, head, chosen }: Props) {
+  const own = valueParts(head, chosen);
+  const on = dimensionOf(params.value, own, dimensionsOf(own, choice.all));
+  const parts = keyParts(head, chosen.q, on);
+  const total = head.context.data[chosen.q * head.d + on];
+  if (!addsUp(parts, total)) return <Edited value={total} />;
+  const weights = row(head.weights, chosen.q);
+  const sum = sumOf(parts, total, { first: chosen.k });
+  return (
+    <>
+      <p class="small muted">{t("inside.sum_context", { dim: on + 1 })}</p>
+      <SumList sum={sum} rest={t("inside.rest_keys", { n: sum.rest?.count ?? 0 })} total={<b>{t("inside.context_dim", { n: on + 1 })}</b>}
+        term={(k) => ({ name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>, how: factors(weights[k], head.v.data[k * head.d + on], shown(parts[k], sum.total.decimals)), on: k === chosen.k, onClick: () => setParams({ j: k }) })} />
+    </>
+  );
+}
+
+function Joined({ manifest, choice, head, chosen }: Props) {
+  const tensors = useTensors(head.luong ? null : manifest.id, joinNeeds(choice));
+  const out = row(head.out, chosen.q);
+  if (head.luong)
+    return (
+      <>
+        <p class="small muted">{t("inside.join_luong", { d: head.d, out: head.out.cols })}</p>
+        <Norms items={[[t("inside.context"), norm(row(head.context, chosen.q))], [t("inside.state"), norm(row(head.states ?? head.q, chosen.q))], [t("inside.attentional"), norm(out)]]} />
+        <Onward />
+      </>
+    );
+  const found = joinNeeds(choice).map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined).map(asMatrix);
+  const squares = found.filter((one) => one.rows > chosen.q).map((one) => norm(row(one, chosen.q)) ** 2);
+  const sum = sumOf(squares, squares.reduce((a, b) => a + b, 0), { most: 16 });
+  return (
+    <>
+      <p class="small muted">{t("inside.join", { heads: choice.size.heads, d: head.d, all: choice.size.heads * head.d })}</p>
+      {squares.length > 0 && (
+        <SumList sum={sum} rest={t("inside.rest_heads", { n: sum.rest?.count ?? 0 })} total={<b>{t("inside.length_squared")}</b>}
+          term={(h) => ({ name: t("inside.head_n", { n: h + 1 }), on: h === choice.head, onClick: () => setParams({ h: h + 1 }) })} />
+      )}
+      <p class="small muted">{t("inside.join_why")}</p>
+      <Norms items={[[t("inside.out_length"), norm(out)]]} />
+      <Onward />
+    </>
+  );
+}
+
+function Norms({ items }: { items: readonly (readonly [string, number])[] }) {
+  return (
+    <dl class="facts">
+      {items.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{`‖·‖ = ${shown(value, 3).text}`}</dd>])}
+    </dl>
+  );
+}
+
+const Onward = () => <a class="small" href={href("attention")} onClick={follow}>{t("inside.to_attention")}</a>;

@@ -1,0 +1,149 @@
+/** One head of the model with all its stages, and what the address says about it. */
+import { KINDS, type Kind, type KindSize, type Manifest, type Side } from "../../api-types";
+import { products, ranked, TRIALS, type Trial } from "../../lib/arithmetic";
+import type { Label } from "../../lib/heatmap";
+import type { Params } from "../../lib/link";
+import { extent, largest, matrix, row, type Matrix } from "../../lib/matrix";
+import type { Tensor } from "../../lib/safetensors";
+import { unitsOf } from "../../lib/tokens";
+
+export const STAGES = [1, 2, 3, 4, 5, 6] as const;
+export type Stage = (typeof STAGES)[number];
+/** Matrices with more columns show the dimensions that matter most to the chosen cell. */
+const WIDE = 16;
+const SHOWN = 8;
+
+export interface Choice {
+  readonly kind: Kind;
+  readonly size: KindSize;
+  /** both from 0 */
+  readonly layer: number;
+  readonly head: number;
+  readonly stage: Stage;
+  readonly all: boolean;
+  readonly trial: Trial;
+  readonly temperature: number;
+}
+
+const within = (text: string | undefined, count: number, otherwise: number) => {
+  const n = Number(text ?? NaN) - 1;
+  return Number.isInteger(n) && n >= 0 && n < count ? n : otherwise;
+};
+
+/** The head and stage of an address (k, l, h, stage, all, try, tau), corrected to what the model has; null without attention. */
+export function choiceOf(params: Params, manifest: Manifest): Choice | null {
+  const kinds = manifest.model.kinds;
+  const kind = KINDS.find((name) => name === params.k && kinds[name]) ?? (kinds.cross ? "cross" : KINDS.find((name) => kinds[name]));
+  const size = kind && kinds[kind];
+  if (!kind || !size) return null;
+  const temperature = Number(params.tau ?? NaN);
+  return {
+    kind, size,
+    layer: within(params.l, size.layers, size.layers - 1),
+    head: within(params.h, size.heads, 0),
+    stage: STAGES[within(params.stage, STAGES.length, 0)],
+    all: params.all === "1",
+    trial: TRIALS.find((trial) => trial === params.try) ?? "unscaled",
+    temperature: temperature >= 0.1 && temperature <= 10 ? temperature : 2,
+  };
+}
+
+const PARTS = ["q", "k", "v", "scores", "scaled", "mask", "weights", "context"] as const;
+export const needsOf = ({ kind, layer, head }: Choice, manifest: Manifest): string[] => [
+  ...PARTS.map((part) => `${kind}.${part}:${layer}.${head}`),
+  `${kind}.out:${layer}`,
+  ...(manifest.rnn ? ["rnn.decoder"] : []),
+];
+/** Contexts of all heads of the layer, which the last stage joins. */
+export const joinNeeds = ({ kind, layer, size }: Choice): string[] => Array.from({ length: size.heads }, (_, head) => `${kind}.context:${layer}.${head}`);
+
+/** Luong's attention works on states and has no projections of its own: other letters, no scaling. */
+export interface Head {
+  readonly luong: boolean;
+  readonly score: string | null;
+  readonly causal: boolean;
+  readonly d: number;
+  readonly q: Matrix;
+  readonly k: Matrix;
+  readonly v: Matrix;
+  readonly scores: Matrix;
+  readonly scaled: Matrix;
+  readonly mask: Uint8Array;
+  readonly weights: Matrix;
+  readonly context: Matrix;
+  readonly out: Matrix;
+  /** decoder states of a recurrent model; its queries are these, or these after a projection */
+  readonly states: Matrix | null;
+  readonly rows: readonly Label[];
+  readonly cols: readonly Label[];
+  readonly rtl: boolean;
+}
+
+export const asMatrix = ({ shape, data }: Tensor): Matrix => {
+  const cols = shape[shape.length - 1] ?? 0;
+  return matrix(cols ? data.length / cols : 0, cols, data instanceof Float32Array ? data : Float32Array.from(data));
+};
+
+/** Labels of a side, one per token. */
+export function labelsOf(side: Side): Label[] {
+  const open = new Set(side.tokens.flatMap((token) => (token.group === undefined ? [] : [token.group])));
+  return unitsOf(side.tokens, open).map((unit) => ({ text: unit.text, lang: unit.special ? undefined : side.lang }));
+}
+
+/** The stages out of the tensors of `needsOf`; null until all of them are those of this choice. */
+export function headOf(manifest: Manifest, choice: Choice, tensors: ReadonlyMap<string, Tensor> | null): Head | null {
+  const info = manifest.attention[choice.kind];
+  if (!info || !tensors) return null;
+  const found = needsOf(choice, manifest).map((need) => tensors.get(need));
+  if (found.some((tensor) => tensor === undefined)) return null;
+  const [q, k, v, scores, scaled, mask, weights, context, out, states] = found.map((tensor) => asMatrix(tensor!));
+  const sides = manifest as unknown as Readonly<Record<string, Side | undefined>>;
+  const [asks, answers] = [sides[info.q]!, sides[info.k] ?? manifest.target];
+  const [rows, cols] = [labelsOf(asks), labelsOf(answers)];
+  if (rows.length !== scores.rows || cols.length !== scores.cols) return null;
+  return {
+    luong: manifest.model.arch === "luong", score: manifest.model.score, causal: info.causal, d: q.cols,
+    q, k, v, scores, scaled, mask: Uint8Array.from(mask.data), weights, context, out, states: states ?? null, rows, cols, rtl: answers.dir === "rtl",
+  };
+}
+
+/** The cell that stays chosen through all stages. */
+export interface Chosen {
+  readonly q: number;
+  readonly k: number;
+}
+
+/** The cell of the address, else the strongest link of a row in the middle. */
+export function chosenOf(params: Params, head: Head): Chosen {
+  const at = (text: string | undefined, count: number) => {
+    const n = Number(text ?? NaN);
+    return Number.isInteger(n) && n >= 0 && n < count ? n : null;
+  };
+  const q = at(params.q, head.rows.length) ?? Math.floor((head.rows.length - 1) / 2);
+  return { q, k: at(params.j, head.cols.length) ?? largest(row(head.weights, q), 1)[0] ?? 0 };
+}
+
+/** q_i · k_i for every dimension of the chosen cell. */
+export const scoreParts = (head: Head, { q, k }: Chosen) => products(row(head.q, q), row(head.k, k));
+/** w · v_i for every dimension: what the chosen key gives to the context. */
+export const valueParts = (head: Head, { q, k }: Chosen) => {
+  const w = head.weights.data[q * head.weights.cols + k];
+  return Float64Array.from(row(head.v, k), (x) => w * x);
+};
+/** w_j · v_j in one dimension, for every key: the parts of one number of the context. */
+export const keyParts = (head: Head, q: number, dimension: number) => Float64Array.from(row(head.weights, q), (w, k) => w * head.v.data[k * head.d + dimension]);
+
+/** Dimensions on show: all of a narrow matrix or when asked, else the largest of the chosen cell, largest first. */
+export function dimensionsOf(parts: ArrayLike<number>, all: boolean): number[] {
+  return all || parts.length <= WIDE ? Array.from({ length: parts.length }, (_, i) => i) : ranked(parts, SHOWN);
+}
+export const isWide = (d: number) => d > WIDE;
+
+/** The dimension of the address if it is on show, else the one that matters most. */
+export function dimensionOf(params: Params, parts: ArrayLike<number>, on: readonly number[]): number {
+  const n = Number(params.dim ?? NaN) - 1;
+  return on.includes(n) ? n : (ranked(parts, 1)[0] ?? 0);
+}
+
+/** Largest magnitude of some matrices, for a colour scale they share. */
+export const reach = (...all: Matrix[]): number => Math.max(1e-6, ...all.flatMap((m) => extent(m.data)).map(Math.abs));
