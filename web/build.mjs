@@ -1,4 +1,4 @@
-// Bundles the page into src/jumok/server/static/: one script, one style sheet, the index page and the licences.
+// Bundles the page into src/jumok/server/static/: one script, one style sheet, the index page, the chapters of Learn and the licences.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -55,6 +55,7 @@ for (const file of result.outputFiles) {
 }
 const page = readFileSync(join(here, "src/index.html"), "utf8");
 writeFileSync(join(out, "index.html"), page.replace("app.js", names.js).replace("app.css", names.css));
+writeFileSync(join(out, "learn.json"), JSON.stringify(JSON.parse(readFileSync(join(here, "src/learn.json"), "utf8"))));
 writeFileSync(join(out, "LICENSES.txt"), licences(result.metafile));
 if (over) {
   console.error("the page is over its size limit");

@@ -58,6 +58,7 @@ createServer(async (incoming, outgoing) => {
     outgoing.writeHead(200, { "Content-Type": `${type}; charset=utf-8`, "Cache-Control": "no-store" });
     return outgoing.end(files[url.pathname]);
   }
+  if (url.pathname === "/learn.json") return outgoing.writeHead(200, { "Content-Type": "application/json" }).end(readFileSync(join(here, "src/learn.json")));
   await rebuild();
   outgoing.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": CSP, "Cache-Control": "no-store" });
   return outgoing.end(readFileSync(join(here, "src/index.html")));

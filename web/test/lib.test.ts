@@ -273,6 +273,7 @@ test("sentences: marks end them, dates do not, blank text is one empty sentence"
   assert.deepEqual(sentencesOf("1998. 3. 24. 화요일"), ["1998. 3. 24. 화요일"]);
   assert.deepEqual(sentencesOf("我来了。你呢？"), ["我来了。", "你呢？"]);
   assert.deepEqual(sentencesOf("  \n "), [""]);
+  assert.deepEqual(sentencesOf("den 5 mars kl. 14:30\n\nund dann", 96), ["den 5 mars kl. 14:30", "und dann"]);
 });
 
 const token = (i: number, text: string, extra: Partial<Token> = {}): Token => ({ i, id: i, text, piece: text, type: "normal", span: [i, i + 1], word: 0, ...extra });

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from jumok.errors import ConfigError, Error, nearest
 from jumok.explain.capture import Array
-from jumok.explain.manifest import SIDES
+from jumok.explain.manifest import SIDES, finite
 from jumok.explain.page import document
-from jumok.explain.tensors import LUONG, pack
+from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
 from jumok.models.interface import Kind
 
@@ -21,6 +21,8 @@ T = TypeVar("T")
 ROOM = 3_000_000  # bytes of exact numbers, unpacked; more are left out unless they are asked for
 
 Head = tuple[int, int]
+Exact = Mapping[Kind, Sequence[Head]] | None
+"""The heads whose exact numbers a file holds, by kind; None for all of them."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def write(
     data = {
         "models": cards(manifests, {one.id: one for one in traces}),
         "traces": manifests,
-        "answers": {**found, **(answers or {})},
+        "answers": finite({**found, **(answers or {})}),
         "start": start_address(screen, manifests[0]),
     }
     return document(
@@ -91,14 +93,20 @@ def choose_kinds(traces: Sequence[Trace], kinds: Collection[Kind] | None) -> lis
 
 def choose_heads(
     traces: Sequence[Trace], kinds: Sequence[Kind], heads: Sequence[Head] | None
-) -> dict[str, Sequence[Head] | None]:
-    """The heads whose exact numbers go in, by trace: those given, all, or the last layer."""
+) -> dict[str, Exact]:
+    """The heads whose exact numbers go in, by trace: those given, all, or the last layer of `cross`."""
     if heads is not None:
         check_heads(traces, kinds, heads)
-        return dict.fromkeys((one.id for one in traces), heads)
+        return {one.id: {kind: inside(one.manifest, kind, heads) for kind in kinds} for one in traces}
     if sum(full_size(one.manifest, kinds) for one in traces) <= ROOM:
         return dict.fromkeys(one.id for one in traces)
-    return {one.id: last_layer(one.manifest) for one in traces}
+    return {one.id: {"cross": last_layer(one.manifest)} for one in traces}
+
+
+def inside(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head]) -> list[Head]:
+    """The heads that one kind of attention has."""
+    L, H = manifest["attention"].get(kind, {"shape": (0, 0)})["shape"][:2]
+    return [(layer, head) for layer, head in heads if layer < L and head < H]
 
 
 def check_heads(traces: Sequence[Trace], kinds: Sequence[Kind], heads: Sequence[Head]) -> None:
@@ -135,7 +143,7 @@ def last_layer(manifest: Mapping[str, Any]) -> list[Head]:
     return [(L - 1, head) for head in range(H)]
 
 
-def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Sequence[Head] | None) -> Held:
+def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Exact) -> Held:
     """What a file keeps of a trace: the exact numbers of these heads, or of all."""
     mine = kinds_in(trace, kinds)
     tensors: dict[str, Array] = {}
@@ -145,45 +153,41 @@ def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Sequence[Head] |
         trace.record(mine)
     for kind in mine:
         tensors[f"{kind}.atlas"] = trace.tensor(f"{kind}.atlas")
-        for need in needs_of(trace.manifest, kind, heads):
+        for need in needs_of(trace.manifest["attention"][kind]["stages"], kind, heads):
             if (found := known(partial(trace.tensor, need))) is not None:
                 tensors[need] = found
-    return Held(shown_manifest(trace.manifest, name, mine, heads), tensors)
+    manifest = shown_manifest(trace.manifest, name, mine, heads)
+    return Held({**manifest, "file": {"kinds": mine, "tensors": sorted(tensors)}}, tensors)
 
 
-def needs_of(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head] | None) -> list[str]:
+def needs_of(stages: Sequence[str], kind: Kind, heads: Exact) -> list[str]:
     """The names of the exact tensors of one kind; of these heads only, unless all are kept."""
-    about = manifest["attention"][kind]
     if heads is None:
-        needs = [f"{kind}.{part}" for part in about["stages"]]
-    else:
-        L, H = about["shape"][:2]
-        inside = [(layer, head) for layer, head in heads if layer < L and head < H]
-        parts = [part for part in about["stages"] if part != "out"]
-        needs = [f"{kind}.{part}:{layer}.{head}" for layer, head in inside for part in parts]
-        needs += [f"{kind}.out:{layer}" for layer in sorted({layer for layer, _ in inside})]
-    if manifest["model"]["arch"] == "luong" and needs:
-        needs += [f"luong.{part}" for part in LUONG]
-    return needs
+        return [f"{kind}.{part}" for part in stages]
+    mine = heads.get(kind, ())
+    parts = [part for part in stages if part != "out"]
+    joined = [f"{kind}.out:{layer}" for layer in sorted({layer for layer, _ in mine})]
+    return [f"{kind}.{part}:{layer}.{head}" for layer, head in mine for part in parts] + joined
 
 
 def shown_manifest(
-    manifest: Mapping[str, Any], name: str, kinds: Sequence[Kind], heads: Sequence[Head] | None
+    manifest: Mapping[str, Any], name: str, kinds: Sequence[Kind], heads: Exact
 ) -> dict[str, Any]:
     """The manifest as the file has it: with the kinds that it keeps, and what it says about the rest."""
     model = manifest["model"]
     sizes = {kind: size for kind, size in model["kinds"].items() if kind in kinds}
     warnings = list(manifest["warnings"])
     if heads is not None and kinds:
-        chosen = ", ".join(f"{layer + 1}.{head + 1}" for layer, head in heads) or "none"
-        message = f"this file has exact numbers for some heads only (layer.head): {chosen}"
+        named = [f"{kind} {layer + 1}.{head + 1}" for kind in heads for layer, head in heads[kind]]
+        message = (
+            f"this file has exact numbers for some heads only (layer.head): {', '.join(named) or 'none'}"
+        )
         warnings.append({"code": "part_of_trace", "message": message})
     return {
         **manifest,
         "model": {**model, "name": name, "kinds": sizes},
         "attention": {kind: manifest["attention"][kind] for kind in kinds},
         "warnings": warnings,
-        "file": {"kinds": list(kinds), "heads": None if heads is None else [list(one) for one in heads]},
     }
 
 

@@ -22,10 +22,11 @@ START = 'location.hash||(location.hash=JSON.parse(document.getElementById("jumok
 
 @dataclass(frozen=True)
 class Bundle:
-    """The built page: its one script and its one style sheet."""
+    """The built page: its one script, its one style sheet, and its words by language."""
 
     script: str
     style: str
+    words: Mapping[str, Any]
 
 
 def bundle() -> Bundle:
@@ -34,7 +35,11 @@ def bundle() -> Bundle:
         index = (STATIC / "index.html").read_text(encoding="utf-8")
         names = [re.findall(rf'"/?(app-\w+\.{kind})"', index)[0] for kind in ("js", "css")]
         script, style = ((STATIC / name).read_text(encoding="utf-8") for name in names)
-    except (OSError, IndexError):
+        words = {
+            path.name.split("-")[1]: json.loads(path.read_text(encoding="utf-8"))
+            for path in sorted(STATIC.glob("words-*-*.json"))
+        }
+    except (OSError, IndexError, ValueError):
         raise RunError(
             "the page is not built",
             where=str(STATIC),
@@ -43,7 +48,8 @@ def bundle() -> Bundle:
         ) from None
     # The same meaning inside strings and expressions, and nothing that a reader of HTML would stop at.
     script = re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)
-    return Bundle(script, re.sub(r"<(?=/style)", r"\\3c ", style, flags=re.IGNORECASE))
+    style = re.sub(r"<(?=/style)", r"\\3c ", style, flags=re.IGNORECASE)
+    return Bundle(script, style, words)
 
 
 def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) -> str:
@@ -70,6 +76,7 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
             "<body>",
             '<div id="app"></div>',
             "<noscript>This file draws itself, for which the browser must allow scripts.</noscript>",
+            block("application/json", "jumok-words", to_json(page.words)),
             block("application/json", "jumok-data", to_json(data)),
             *(block("text/plain", f"jumok-tensors-{id}", packed(one)) for id, one in tensors.items()),
             f"<script>{START}</script>",

@@ -157,7 +157,9 @@ class Trace:
         """Compute every stage of these kinds now, in one pass instead of one for each layer."""
         if isinstance(self._store, LiveStore):
             shapes = {kind: self.manifest["attention"][kind]["shape"] for kind in kinds}
-            self._store.record([(kind, n) for kind in kinds for n in range(shapes[kind][0])])
+            layers = [(kind, n) for kind in kinds for n in range(shapes[kind][0])]
+            if missing := [layer for layer in layers if layer not in self._store.layers]:
+                self._store.record(missing)
 
     def save(
         self,

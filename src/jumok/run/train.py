@@ -17,7 +17,7 @@ from jumok import __version__
 from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import RunConfig
-from jumok.decoding.translator import Translator, load
+from jumok.explain.model import Model, load
 from jumok.models.build import build_model
 from jumok.presets import preset
 from jumok.progress import Progress, silent
@@ -84,7 +84,7 @@ class TrainedRun:
     score: float | None
 
     @property
-    def model(self) -> Translator:
+    def model(self) -> Model:
         """The best model of the run, ready to translate."""
         return load(self.folder)
 

@@ -74,7 +74,7 @@ class ProbeSentence(Told):
     target: list[str]
     text: str
     shape: list[int] = Field(description="Layers, heads, target tokens, source tokens.")
-    atlas: str = Field(description="Base64 of bytes in this shape: 255 · sqrt(weight), to the nearest of 52 shades.")
+    atlas: str = Field(description="Base64 of bytes in this shape: 255 · sqrt(weight) in 52 shades.")
 
 
 class ProbeOut(Told):

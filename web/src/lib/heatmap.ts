@@ -59,8 +59,8 @@ export interface LayoutInput {
 type Mode = Placed["mode"];
 const isShort = (text: string) => graphemes(text).length <= 3;
 
-function modeOf(text: string, cell: number): Mode {
-  if (widthOf(text) * FONT <= cell - 3 || graphemes(text).length === 1) return "flat";
+function modeOf(text: string, cell: number, numbers: boolean): Mode {
+  if (numbers || widthOf(text) * FONT <= cell - 3 || graphemes(text).length === 1) return "flat";
   return isCjk(text) ? "upright" : isShort(text) && cell >= 22 ? "flat" : "rotated";
 }
 
@@ -69,6 +69,7 @@ export function layoutOf(input: LayoutInput): Layout {
   const { rows, cols } = input;
   const rowTexts = rows.map((label) => shorten(label.text, ROW_CHARS));
   const colTexts = cols.map((label) => shorten(label.text, COL_CHARS));
+  const numbers = colTexts.length > 0 && colTexts.every((text) => /^\d+$/.test(text)); // numbers are left out where they do not fit, never turned
   const widest = Math.max(0, ...rowTexts.map(widthOf)) * FONT;
   const left = Math.ceil(Math.min(widest + 14, Math.max(48, input.width * 0.38)));
   const margin = input.margin ?? 0;
@@ -77,7 +78,7 @@ export function layoutOf(input: LayoutInput): Layout {
   const overhang = (cell: number) => {
     let most = 0;
     colTexts.forEach((text, c) => {
-      if (modeOf(text, cell) !== "rotated") return;
+      if (modeOf(text, cell, numbers) !== "rotated") return;
       const after = (cols.length - 1 - (input.rtl ? cols.length - 1 - c : c) + 0.5) * cell;
       most = Math.max(most, widthOf(text) * FONT * COS + 8 - after);
     });
@@ -91,7 +92,7 @@ export function layoutOf(input: LayoutInput): Layout {
   if (cellWidth >= 8) cellWidth = Math.floor(cellWidth);
   if (cellHeight >= 8) cellHeight = Math.floor(cellHeight);
 
-  const modes = colTexts.map((text) => modeOf(text, cellWidth));
+  const modes = colTexts.map((text) => modeOf(text, cellWidth, numbers));
   const heights = colTexts.map((text, c) => {
     if (modes[c] === "flat") return LINE;
     if (modes[c] === "upright") return graphemes(text).length * LINE;

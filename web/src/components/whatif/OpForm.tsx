@@ -15,7 +15,7 @@ interface Props {
 
 export function OpForm(props: Props) {
   const fields = fieldsOf(props.op);
-  const where = fields.filter((field) => field === "kind" || field === "layer" || field === "head");
+  const where: readonly Field[] = fields.filter((field) => field === "kind" || field === "layer" || field === "head");
   const rest = fields.filter((field) => !where.includes(field));
   return (
     <div class="whatif-form">

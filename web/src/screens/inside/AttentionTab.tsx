@@ -90,14 +90,14 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
           <IconButton icon={playing ? "pause" : "play"} label={playing ? t("inside.pause") : t("inside.play")} pressed={playing} onClick={play} />
           <IconButton icon="next" label={t("inside.on")} shortcut="." disabled={stage === last} onClick={() => step(1)} />
         </div>
-        <WholeFormula stage={stage} luong={head.luong} score={head.score} heads={choice.size.heads} />
+        <div class="inside-whole"><WholeFormula stage={stage} luong={head.luong} score={head.score} heads={choice.size.heads} /></div>
       </div>
       <ol>
         {STAGES.map((one) => (
           <li key={one}>
             <button type="button" aria-current={one === stage ? "step" : undefined} onClick={() => { setPlaying(false); show(one); }}>
               <span class="inside-step-name"><b>{one}</b> {t(stageName(one, head.luong))}</span>
-              <StageFormula stage={one} luong={head.luong} score={head.score} />
+              <span class={head.luong && one === 2 ? "struck" : undefined}><StageFormula stage={one} luong={head.luong} score={head.score} /></span>
               <span class="inside-step-value">{valueAfter(one, choice, head, chosen)}</span>
             </button>
           </li>

@@ -39,7 +39,7 @@ const digits = (max: number) => (max < 1 ? 2 : max < 100 ? 1 : 0);
 function Panel(props: PanelProps & { step(layer: -1 | 0 | 1, head: -1 | 0 | 1): void }) {
   const { matrix: m, max, step } = props;
   return (
-    <div class="inside-panel" style={{ flexGrow: String(props.grow ?? m.cols + 3) }}>
+    <div class="inside-panel" style={{ flexGrow: String(props.grow ?? m.cols + 6) }}>
       <HeatmapFigure bare className={`tone-${props.tone}`} title={props.name} file={props.file} matrix={m} rows={props.rows} cols={props.cols} mask={props.mask} rtl={props.rtl}
         scale={max === undefined ? { sqrt: true } : { signed: true, max }} format={max === undefined ? undefined : (value) => fixed(value, digits(max))}
         maxCell={props.maxCell ?? 38} maxHeight={400} free={props.free} locked={props.at} onLock={(cell) => cell && props.choose(cell)} onLayer={(by) => step(by, 0)} onHead={(by) => step(0, by)}

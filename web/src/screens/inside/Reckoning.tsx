@@ -40,9 +40,10 @@ interface Term {
 }
 
 /** Parts, rest and total under each other, with bars; the printed numbers add up. */
-function SumList({ sum, term, total, rest }: { sum: Sum; term(index: number): Term; total: ComponentChildren; rest: string }) {
+function SumList({ sum, term, total, rest, positive }: { sum: Sum; term(index: number): Term; total: ComponentChildren; rest: string; positive?: boolean }) {
+  const text = (one: Shown) => (positive ? one.text : withSign(one));
   const most = Math.max(...sum.parts.map((part) => Math.abs(part.shown.units)), Math.abs(sum.rest?.shown.units ?? 0), 1);
-  const bar = (one: Shown) => <i class={one.units < 0 ? "neg" : undefined} style={{ width: `${(100 * Math.abs(one.units)) / most}%` }} />;
+  const bar = (one: Shown) => Math.abs(one.units) * 100 > most && <i class={one.units < 0 ? "neg" : undefined} style={{ width: `${(100 * Math.abs(one.units)) / most}%` }} />;
   return (
     <ol class="sum">
       {sum.parts.map((part) => {
@@ -51,7 +52,7 @@ function SumList({ sum, term, total, rest }: { sum: Sum; term(index: number): Te
           <li key={part.index} class={on ? "on" : undefined}>
             {onClick ? <button type="button" onClick={onClick}>{name}</button> : <span class="clip">{name}</span>}
             <span class="sum-how">{how}</span>
-            <span class="num">{withSign(part.shown)}</span>
+            <span class="num">{text(part.shown)}</span>
             {bar(part.shown)}
           </li>
         );
@@ -60,7 +61,7 @@ function SumList({ sum, term, total, rest }: { sum: Sum; term(index: number): Te
         <li class="rest">
           <span class="clip">{sum.rest.count > 0 ? rest : t("inside.rounding")}</span>
           <span />
-          <span class="num">{withSign(sum.rest.shown)}</span>
+          <span class="num">{text(sum.rest.shown)}</span>
           {bar(sum.rest.shown)}
         </li>
       )}
@@ -183,7 +184,7 @@ function Weights({ head, chosen }: Props) {
         </li>
         <li>
           <small>{t("inside.soft_sum")}</small>
-          <SumList sum={steps.sum} rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })} total={<b>{"Σ"}</b>}
+          <SumList positive sum={steps.sum} rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })} total={<b>{"Σ"}</b>}
             term={(k) => ({ name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>, on: k === chosen.k, onClick: () => setParams({ j: k }) })} />
         </li>
         <li>
@@ -244,7 +245,7 @@ function Joined({ manifest, choice, head, chosen }: Props) {
     <>
       <p class="small muted">{t("inside.join", { heads: choice.size.heads, d: head.d, all: choice.size.heads * head.d })}</p>
       {squares.length > 0 && (
-        <SumList sum={sum} rest={t("inside.rest_heads", { n: sum.rest?.count ?? 0 })} total={<b>{t("inside.length_squared")}</b>}
+        <SumList positive sum={sum} rest={t("inside.rest_heads", { n: sum.rest?.count ?? 0 })} total={<b>{t("inside.length_squared")}</b>}
           term={(h) => ({ name: t("inside.head_n", { n: h + 1 }), on: h === choice.head, onClick: () => setParams({ h: h + 1 }) })} />
       )}
       <p class="small muted">{t("inside.join_why")}</p>

@@ -38,12 +38,13 @@ export function Trials({ choice, head, chosen }: Props) {
   const token = head.rows[chosen.q].text;
   const label = (k: number) => head.cols[k].text;
   return (
-    <Figure title={t("inside.trials")} file="before-after" caption={t(`inside.trial_${trial}_note`)}
+    <Figure title={t("inside.trials")} file="before-after"
       table={() => ({ head: [t("inside.key"), t("inside.before"), t("inside.after")], rows: head.cols.map((col, k) => [col.text, before[k], then[k]]) })}>
       <div class="inside-trial">
         <div class="stack">
           <Segmented label={t("inside.trials")} value={trial} onChange={(value) => setParams({ try: value === "unscaled" ? null : value }, { push: true })}
             choices={TRIALS.map((value) => ({ value, label: t(`inside.trial_${value}`), disabled: barred(value, head) !== null, title: barred(value, head) ?? undefined }))} />
+          <p class="note">{t(`inside.trial_${trial}_note`)}</p>
           {trial === "temperature" && (
             <label class="field">
               {t("inside.temperature")}
