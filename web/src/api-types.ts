@@ -1,4 +1,6 @@
-/** Shapes of what the server answers, written by hand; the manifest follows trace/1. */
+/** Shapes of what the server answers; those of a trace come from its schema. */
+import type { Attention, Trace } from "./types";
+
 export type Arch = "rnn" | "luong" | "transformer";
 export type Kind = "enc_self" | "dec_self" | "cross";
 export const KINDS: readonly Kind[] = ["enc_self", "dec_self", "cross"];
@@ -27,97 +29,10 @@ export interface Card {
   readonly examples: readonly string[];
 }
 
-export interface Token {
-  readonly i: number;
-  readonly id: number;
-  readonly text: string;
-  readonly piece: string;
-  readonly type: "normal" | "special" | "unk" | "byte" | "pad";
-  readonly span: readonly [number, number] | null;
-  readonly word: number | null;
-  readonly byte?: number;
-  readonly group?: number;
-}
-export interface Word {
-  readonly i: number;
-  readonly text: string;
-  readonly tokens: readonly number[];
-  readonly type?: string;
-}
-export interface Side {
-  readonly text: string;
-  readonly lang: string;
-  readonly dir: "ltr" | "rtl";
-  readonly tokens: readonly Token[];
-  readonly words: readonly Word[];
-  readonly origin?: string;
-}
-export interface Candidate {
-  readonly id: number;
-  readonly text: string;
-  readonly logprob: number;
-}
-export interface Step {
-  readonly t: number;
-  readonly id: number;
-  readonly logprob: number | null;
-  readonly entropy: number | null;
-  readonly top: readonly Candidate[];
-}
+export type { Candidate, Fingerprint, Side, Step, Token, Word } from "./types";
+export type KindInfo = Attention;
+export type Manifest = Omit<Trace, "interventions"> & { readonly interventions: readonly Op[] };
 export type HeadLabel = "previous" | "diagonal" | "special" | "sharp" | "broad" | "mixed";
-export interface Fingerprint {
-  readonly entropy: readonly (readonly number[])[];
-  readonly distance: readonly (readonly number[])[];
-  readonly diagonal: readonly (readonly number[])[];
-  readonly previous: readonly (readonly number[])[];
-  readonly special: readonly (readonly number[])[];
-  readonly max: readonly (readonly number[])[];
-  readonly label: readonly (readonly HeadLabel[])[];
-}
-export interface KindInfo {
-  /** the sides whose tokens are the rows and the columns; `target_in` is what the decoder reads: the target one step later, begun by <s> */
-  readonly q: "source" | "target" | "target_in";
-  readonly k: "source" | "target" | "target_in";
-  readonly causal: boolean;
-  readonly stages: readonly string[];
-  readonly fingerprint?: Fingerprint;
-}
-export interface Manifest {
-  readonly schema: "trace/1";
-  readonly id: string;
-  readonly model: {
-    readonly name: string;
-    readonly arch: Arch;
-    readonly fingerprint: string;
-    readonly src_lang: string;
-    readonly tgt_lang: string;
-    readonly dtype: string;
-    readonly device: string;
-    readonly d_model: number;
-    readonly positions: string | null;
-    readonly score: string | null;
-    readonly layers: { readonly encoder: number; readonly decoder: number };
-    readonly kinds: Kinds;
-  };
-  readonly source: Side;
-  readonly target: Side;
-  readonly target_in: Side;
-  readonly decode: {
-    readonly method?: string;
-    readonly beam?: number;
-    readonly length_penalty?: number;
-    readonly score: number | null;
-    readonly score_per_token: number | null;
-    readonly finished: boolean | null;
-    readonly ms: number | null;
-  };
-  readonly steps: readonly Step[];
-  readonly attention: Partial<Record<Kind, KindInfo>>;
-  readonly rnn: Readonly<Record<string, unknown>> | null;
-  readonly interventions: readonly Op[];
-  readonly warnings: readonly { readonly code: string; readonly message: string }[];
-}
-
 /** One intervention; the fields depend on `op` (mask_head, scale_head, mask_edge, set_row, uniform, no_scale, positions, bridge, force_prefix, ban, require, replace_source). */
 export interface Op {
   readonly op: string;

@@ -279,7 +279,7 @@ test("sentences: marks end them, dates do not, blank text is one empty sentence"
 const token = (i: number, text: string, extra: Partial<Token> = {}): Token => ({ i, id: i, text, piece: text, type: "normal", span: [i, i + 1], word: 0, ...extra });
 
 test("byte tokens of a character are one box until opened; words keep specials apart", () => {
-  const tokens = [token(0, "a"), token(1, "각", { type: "byte", byte: 234, group: 0 }), token(2, "각", { type: "byte", byte: 176, group: 0 }), token(3, "</s>", { type: "special", span: null, word: null })];
+  const tokens = [token(0, "a"), token(1, "각", { type: "byte", byte: 234, group: 0 }), token(2, "각", { type: "byte", byte: 176, group: 0 }), token(3, "</s>", { type: "special", span: null, word: 3 })];
   const units = unitsOf(tokens);
   assert.deepEqual(units.map((unit) => [unit.text, unit.tokens, unit.bytes]), [["a", [0], 0], ["각", [1, 2], 2], ["</s>", [3], 0]]);
   assert.deepEqual(unitsOf(tokens, new Set([0])).map((unit) => unit.text), ["a", "<EA>", "<B0>", "</s>"]);

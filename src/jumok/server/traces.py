@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from jumok.errors import RunError
 from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
 from jumok.progress import Progress, silent
@@ -189,6 +190,11 @@ async def show_html(id: TraceId, request: Request, services: Here) -> Response:
 
 
 def written(flag: Flag, trace: Trace) -> str:
-    from jumok.explain.html import trace_html
+    from jumok.explain.html import trace_html  # it reads the built page, which only this route needs
 
-    return trace_html(trace)
+    try:
+        return trace_html(trace)
+    except RunError as error:
+        if error.code != "page_not_built":
+            raise
+        raise Problem(503, error.code, f"{error.message}: {error.hint}") from None

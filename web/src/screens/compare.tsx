@@ -34,7 +34,7 @@ function OneModel() {
     <div class="card">
       <Empty title={others ? t("compare.one_fitting", { model: model.value?.name ?? "" }) : t("compare.one_title")}>
         <p>{t("compare.one_text")}</p>
-        {!others && <code>jumok serve a.ckpt b.ckpt</code>}
+        {!others && <code>{"jumok serve runs/rnn runs/transformer"}</code>}
         <div class="row">
           {others && (
             <button type="button" class="btn" onClick={() => setParams({ ms: inOrder(models.value!).slice(0, MOST_MODELS).map((card) => card.name).join(",") }, { push: true })}>
@@ -116,7 +116,7 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
       </form>
       <div class="field">
         <span aria-hidden="true">{t("compare.rows_short")}</span>
-        <Segmented label={t("compare.rows")} value={params.value.u === "words" ? "words" : "pieces"} choices={(["pieces", "words"] as const).map((value) => ({ value, label: t(`attention.${value}`), title: t("compare.rows") }))} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
+        <Segmented label={t("compare.rows")} value={params.value.u === "words" ? "words" : "pieces"} choices={[{ value: "pieces", label: t("attention.pieces") }, { value: "words", label: t("attention.words") }]} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
       </div>
     </div>
   );

@@ -130,7 +130,7 @@ function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
 function NodeAttention({ manifest, tree, n, path, text }: { manifest: Manifest; tree: BeamTree; n: number; path: readonly BeamNode[]; text: string }) {
   const size = manifest.model.kinds.cross;
   const onAnswer = tree.chosen.includes(n);
-  const ask = size && !onAnswer && !embedded && text !== "" ? { model: manifest.model.name, text: manifest.source.text, interventions: manifest.interventions, target: text } : null;
+  const ask = size && !onAnswer && !embedded && text !== "" ? { model: manifest.model.name, text: manifest.source.text, interventions: ops.value, target: text } : null;
   const other = useTraceOf(ask);
   const trace = onAnswer ? manifest : other.value;
   const at = path.length - 1;

@@ -22,8 +22,8 @@ interface About {
 }
 
 function aboutOf(manifest: Manifest): About {
-  const rnn = manifest.rnn ?? {};
-  return { cell: String(rnn.cell ?? "rnn").toUpperCase(), bidirectional: rnn.bidirectional === true, layers: Number(rnn.layers ?? 1), inputFeeding: rnn.input_feeding === true };
+  const rnn = manifest.rnn;
+  return { cell: (rnn?.cell ?? "rnn").toUpperCase(), bidirectional: rnn?.bidirectional === true, layers: rnn?.layers ?? 1, inputFeeding: rnn?.input_feeding === true };
 }
 
 const NEEDS = ["rnn.encoder", "rnn.bridge", "rnn.decoder"];

@@ -70,7 +70,7 @@ function lockOf(text: string | undefined, side: Mark["side"], count: number): Ma
 
 /** Strips while the search is running: the part that may change is faint. */
 function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }) {
-  const make = (texts: readonly string[]): Token[] => texts.map((piece, i) => ({ i, piece, text: piece.replace(/^[▁Ġ]/, "") })).map(({ i, piece, text }) => ({ i, id: 0, text, piece, type: text === "</s>" ? "special" : "normal", span: null, word: null }));
+  const make = (texts: readonly string[]): Token[] => texts.map((piece, i) => ({ i, piece, text: piece.replace(/^[▁Ġ]/, "") })).map(({ i, piece, text }) => ({ i, id: 0, text, piece, type: text === "</s>" ? "special" : "normal", span: null, word: i }));
   const dir = (texts: readonly string[]) => (texts.some(isRtl) ? "rtl" : "ltr");
   return (
     <Figure title={manifest && !manifest.model.kinds.cross ? t("translate.supported") : t("translate.looked")} file="translation" table={() => ({ head: [t("translate.column_token")], rows: live.tokens.map((text) => [text]) })}>
@@ -140,7 +140,7 @@ function Candidates({ manifest, step }: { manifest: Manifest; step: number | nul
       <h3>{t("translate.candidates", { n: at + 1 })}</h3>
       <div class="candidate-list">
         {now.top.map((candidate) => {
-          const share = Math.exp(candidate.logprob);
+          const share = Math.exp(candidate.logprob ?? -Infinity);
           const chosen = candidate.id === now.id;
           const prefix = prefixBefore(manifest.target, at, candidate.text);
           return (
