@@ -125,7 +125,7 @@ def test_hostile_texts_stay_data(text: str, built: Path) -> None:
     page.encode()
 
 
-@given(st.text())
+@given(text=st.text(st.characters(exclude_categories=())))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_any_text_survives(text: str, built: Path) -> None:
     plain = to_json({"text": text})

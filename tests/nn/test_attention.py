@@ -169,6 +169,8 @@ def test_luong_records_stages_that_belong_together(score: str) -> None:
     assert stages.query.shape == (2, 1, 3, 6)
     assert stages.key.shape == stages.value.shape == (2, 1, 5, 6)
     assert torch.equal(stages.scores, stages.scaled)
+    if score != "concat":  # what is shown as the query is what meets the keys
+        torch.testing.assert_close(stages.query @ stages.key.mT, stages.scores)
     torch.testing.assert_close(stages.weights, stages.scores.softmax(dim=-1))
     torch.testing.assert_close(stages.context, stages.weights @ stages.value)
 

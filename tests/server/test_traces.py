@@ -181,7 +181,7 @@ def test_tensors_never_change(trio_client: httpx2.Client) -> None:
             "cross.q:0.7",
             "cross has 4 heads, and head 7 was asked for: heads count from 0: 0 to 3",
         ),
-        ("transformer", "cross.spice", "this trace has no tensor cross.spice: did you mean 'cross.scale"),
+        ("transformer", "cross.spice", "this trace has no tensor cross.spice: did you mean 'cross.scores'?"),
         ("transformer", "rnn.encoder", "this trace has no tensor rnn.encoder: did you mean"),
         (
             "luong",

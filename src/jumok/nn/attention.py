@@ -171,7 +171,8 @@ class LuongAttention(nn.Module):
         if probe is None:
             context = masked_softmax(scores, mask[:, None, :]) @ memory  # (B, T, D)
             return self.attentional(context, query)
-        q, h, e = query[:, None], memory[:, None], scores[:, None]  # one head
+        asks = query @ self.w_a if self.score == "general" else query  # what meets the memory: asks H^T = E
+        q, h, e = asks[:, None], memory[:, None], scores[:, None]  # one head
         stages = Stages(q, h, h, e, e, *weigh(e, h, mask[:, None, None, :], probe.edit, first=first))
         out = self.attentional(stages.context[:, 0], query)
         probe.take(stages, out)

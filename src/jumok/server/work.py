@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 PATIENCE_S = 0.5
 LOOK_S = 0.02
+QUOTING = ("force_prefix:", "'", '"')  # forced ids spell a text; a tensor's name is in quotes
 
 
 def json_answer(value: object) -> Response:
@@ -41,10 +42,10 @@ async def worked(request: Request, services: Services, work: Coroutine[Any, Any,
 
 
 def refusal(error: ConfigError) -> Exception:
-    """What is wrong with a parameter. Forced ids are not repeated: they spell what the client wrote."""
+    """What is wrong with a parameter; of a message that repeats what the client wrote, only its advice."""
     if error.code != "bad_parameter":
         return error
-    said = "" if error.message.startswith("force_prefix:") else error.message
+    said = "" if error.message.startswith(QUOTING) else error.message
     return Problem(422, "bad_parameter", ": ".join(part for part in (error.where, said, error.hint) if part))
 
 

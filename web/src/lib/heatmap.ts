@@ -100,7 +100,7 @@ export function layoutOf(input: LayoutInput): Layout {
   });
   const top = Math.ceil(Math.max(0, ...heights)) + 8;
   const shownRows = thin(rows.length, cellHeight, LINE, input.row === undefined ? [] : [input.row]);
-  const shownCols = thin(cols.length, cellWidth, LINE, input.col === undefined ? [] : [input.col]);
+  const shownCols = thin(cols.length, cellWidth, numbers ? Math.max(...colTexts.map(widthOf)) * FONT + 5 : LINE, input.col === undefined ? [] : [input.col]);
 
   const rowLabels: Placed[] = [];
   rows.forEach((label, i) => {

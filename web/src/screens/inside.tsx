@@ -19,7 +19,7 @@ export function Inside() {
     <div class="screen inside">
       <header class="screen-head">
         <h1>{t("inside.title")}</h1>
-        <p class="small">{t(`inside.about_${tab}`)}</p>
+        {(tab !== "attention" || Object.keys(card?.kinds ?? {}).length > 0) && <p class="small">{t(`inside.about_${tab}`)}</p>}
       </header>
       <Tabs label={t("inside.title")} value={tab} onChange={(name) => setParams({ tab: name === "attention" ? null : name }, { push: true })} choices={TABS.map((value) => ({ value, label: t(`inside.tab_${value}`) }))} />
       <div role="tabpanel" aria-label={t(`inside.tab_${tab}`)}>

@@ -54,11 +54,11 @@ function States({ manifest, card }: { manifest: Manifest; card: Card }) {
 
 /** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
 function Timeline({ manifest, encoder, bridge, decoder, about }: { manifest: Manifest; encoder: Matrix; bridge: Matrix; decoder: Matrix; about: About }) {
-  const most = reach(encoder, decoder, bridge);
+  const most = reach(encoder, decoder);
   const numbers = (m: Matrix) => Array.from({ length: m.cols }, (_, n) => String(n + 1));
   const luong = manifest.model.arch === "luong";
   const [q, j] = [Number(params.value.q ?? NaN), Number(params.value.j ?? NaN)];
-  const strip = (m: Matrix) => ({ matrix: transpose(m), rows: numbers(m), scale: { signed: true, max: most }, format: (value: number) => fixed(value, 1), free: true, maxCell: 40, maxHeight: 360 });
+  const strip = (m: Matrix, max = most) => ({ matrix: transpose(m), rows: numbers(m), scale: { signed: true, max }, format: (value: number) => fixed(value, 1), free: true, maxCell: 40, maxHeight: 360 });
   const at = (n: number, m: Matrix) => (n >= 0 && n < m.rows ? { row: 0, col: n } : null);
   return (
     <div class="card inside-timeline">
@@ -67,8 +67,8 @@ function Timeline({ manifest, encoder, bridge, decoder, about }: { manifest: Man
           caption={t("inside.encoder_note")} tools={<span class="badge">{`${encoder.rows} × ${encoder.cols}`}</span>} />
       </div>
       <div class="inside-gate" style={{ flexGrow: String(Math.max(3, bridge.rows + 2)) }}>
-        <HeatmapFigure bare className="tone-o" title={t("inside.bridge")} file="bridge" {...strip(bridge)} cols={bridgeLabels(bridge.rows, about)}
-          caption={t(luong ? "inside.bridge_note_luong" : "inside.bridge_note", { n: bridge.rows * bridge.cols })} tools={<span class="badge">{`${bridge.rows} × ${bridge.cols}`}</span>} />
+        <HeatmapFigure bare className="tone-o" title={t("inside.bridge")} file="bridge" {...strip(bridge, reach(bridge))} cols={bridgeLabels(bridge.rows, about)}
+          caption={t(luong ? "inside.bridge_note_luong" : "inside.bridge_note", { n: bridge.rows * bridge.cols })} />
       </div>
       <div style={{ flexGrow: String(decoder.rows + 2) }}>
         <HeatmapFigure bare className="tone-q" title={t("inside.decoder_states")} file="decoder-states" {...strip(decoder)} cols={labelsOf(manifest.target)} rtl={manifest.target.dir === "rtl"} locked={at(q, decoder)} onLock={(cell) => cell && setParams({ q: cell.col })}
