@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from jumok.config import (
     TransformerConfig,
 )
 from jumok.decoding.translator import Translator
+from jumok.explain.model import Model
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
@@ -66,6 +68,12 @@ class Workshop:
         return Translator(
             Loaded(network.eval(), Tokenizers(tokenizer, tokenizer), config_of_run, Path(name), about)
         )
+
+    def model(self, model: ModelConfig | str, *, name: str = "tiny", **settings: Any) -> Model:
+        """The same as what `jumok.load` returns."""
+        one = self.translator(model, name=name, **settings)
+        about = {"parameters": 7, "step": 3, "fingerprint": f"{name}-{one.config.model.arch}"}
+        return Model(Loaded(one.model, one.tokenizers, one.config, Path(name), about))
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,17 @@
 """Models side by side: the same words, a fixed order, and cuts that say what they are compared with."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sacrebleu import sentence_chrf
+from tests.explain.test_page import text_of
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.compare import begin_of, chrf, compare
+from jumok.explain.html import shorter
 from jumok.explain.influence import influence
 
 TEXT = "the dog sees a horse."
@@ -156,3 +159,17 @@ def test_the_beginning_of_a_reference(text: str, share: float, begin: str) -> No
 def test_chrf_of_blank_texts() -> None:
     assert chrf("", "") == 100
     assert chrf("", "a") == chrf("a", "") == 0
+
+
+def test_a_file_opens_on_the_comparison(trio: list[Translator], built: Path, tmp_path: Path) -> None:
+    found = compare({"x": trio[0], "y": trio[1], "z": trio[2]}, TEXT, cuts=[2])
+    page = found.save_html(tmp_path / "a.html").read_text(encoding="utf-8")
+    data = json.loads(text_of(page, "jumok-data"))
+    assert data["start"].startswith("/compare?")
+    answer = data["answers"]["/v1/compare"]
+    assert answer == json.loads(json.dumps(shorter(found.to_dict())))
+    assert [one["model"] for one in answer["results"]] == [card["name"] for card in data["models"]]
+    assert [one["id"] for one in answer["results"]] == [one["id"] for one in data["traces"]]
+    assert "srcdoc" in found.show()._repr_html_()
+    assert repr(found.show()) == repr(found)
+    assert repr(found).startswith(f"Comparison({TEXT!r} -> ")

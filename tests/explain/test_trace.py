@@ -240,3 +240,46 @@ def test_a_long_text_is_cut_with_a_warning(transformer: Translator) -> None:
     assert len(trace.source_ids) == 24
     assert trace.manifest["warnings"][0]["code"] == "source_truncated"
     assert text.startswith(trace.manifest["source"]["text"])
+
+
+def test_answers_are_asked_once_and_kept_in_the_file(transformer: Translator, tmp_path: Path) -> None:
+    trace = make_trace(transformer, TEXT)
+    found = trace.influence()
+    assert trace.influence().values is found.values
+    assert found.values.shape == (len(trace.target_ids), len(found.units))
+    assert trace.positions() is not None
+    assert trace.beam() is not None
+    again = open_trace(trace.save(tmp_path / "a.trace"))
+    assert again.influence().units == found.units
+    np.testing.assert_array_equal(again.influence().values, found.values)
+    np.testing.assert_array_equal(again.positions(), trace.positions())
+    assert again.beam() == trace.beam()
+    with pytest.raises(ConfigError, match="comes from a file that was saved without influence") as error:
+        again.influence(replace="drop")
+    assert error.value.hint == "make the trace again from its model"
+    with pytest.raises(ConfigError, match="unit='word' is unknown"):
+        trace.influence(unit="word")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("influence.words.unk", "influence.words.unk does not fit the tokens"),
+        ("beam", "the beam's schema is 'beam/9', not 'beam/1'"),
+    ],
+)
+def test_answers_that_do_not_fit_are_no_trace(
+    name: str, reason: str, transformer: Translator, tmp_path: Path
+) -> None:
+    trace = make_trace(transformer, TEXT)
+    path = trace.save(tmp_path / "a.trace")
+    arrays = load(path.read_bytes())
+    metadata = {"manifest": json.dumps(trace.manifest)}
+    if name == "beam":
+        metadata["beam"] = json.dumps({"schema": "beam/9"})
+    else:
+        arrays[name] = np.zeros((1, 1), dtype=np.float32)
+    path.write_bytes(save(arrays, metadata))
+    with pytest.raises(DataError, match="not a trace of jumok") as error:
+        open_trace(path)
+    assert reason in str(error.value)

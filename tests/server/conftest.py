@@ -1,9 +1,11 @@
 """A real server around tiny models, and ways to talk to it: a client, and plain sockets."""
 
 import asyncio
+import copy
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from tests.decoding.conftest import TINY, untrained
 
 from jumok.checkpoint.bundled import bundled
 from jumok.decoding.translator import Translator, load
+from jumok.explain.watched import Watched
 from jumok.server.app import build_app
 from jumok.server.limits import Limits
 from jumok.server.run import Server, listen
@@ -164,3 +167,17 @@ def trio_client(trio_running: Running) -> Iterator[httpx2.Client]:
     """A client of the server with the trained models."""
     with trio_running.client() as found:
         yield found
+
+
+@pytest.fixture
+def slow_luong(tiny_models: dict[str, Translator]) -> tuple[Translator, list[float]]:
+    """A translator that takes a while for each pass and step, and the list that grows with each."""
+    looks: list[float] = []
+
+    def look() -> None:
+        looks.append(time.monotonic())
+        time.sleep(0.01)
+
+    slow = copy.copy(tiny_models["luong"])
+    slow.model = Watched(slow.model, look, 10**6)
+    return slow, looks

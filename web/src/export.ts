@@ -1,5 +1,5 @@
 /** Files made in the browser: drawings, pictures and tables to download. */
-import { svgDocument } from "./lib/svg";
+import { svgDocument, textElement } from "./lib/svg";
 
 export function download(name: string, type: string, content: string | Blob): void {
   const blob = typeof content === "string" ? new Blob([content], { type }) : content;
@@ -24,30 +24,44 @@ export async function svgToPng(svg: string, scale: number): Promise<Blob> {
 
 const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linecap", "opacity", "font-size", "font-weight", "font-family", "text-anchor", "dominant-baseline", "writing-mode", "visibility", "display"];
 
-/** A live drawing as a document of its own, with the styles it is seen with. Canvases beside it are not part of it. */
-export function serialise(live: SVGSVGElement, title: string): string {
-  const copy = live.cloneNode(true) as SVGSVGElement;
-  const from = [live, ...live.querySelectorAll("*")];
-  const to = [copy, ...copy.querySelectorAll("*")];
-  from.forEach((node, i) => {
-    const style = getComputedStyle(node);
-    const target = to[i] as SVGElement;
-    for (const name of KEPT) {
-      const value = style.getPropertyValue(name);
-      if (value) target.setAttribute(name, value);
-    }
-    target.removeAttribute("class");
-    target.removeAttribute("style");
-  });
-  const { width, height } = live.getBoundingClientRect();
-  const background = getComputedStyle(document.documentElement).getPropertyValue("--surface");
+const HEAD = 40;
+
+/** A live drawing as a document of its own, under its title, with the styles it is seen with or those of the other theme. Canvases beside it are not part of it. */
+export function serialise(live: SVGSVGElement, title: string, inDark: boolean): string {
+  const root = document.documentElement;
+  const theme = root.dataset.theme;
+  root.dataset.theme = inDark ? "dark" : "light";
+  try {
+    const copy = live.cloneNode(true) as SVGSVGElement;
+    const from = [live, ...live.querySelectorAll("*")];
+    const to = [copy, ...copy.querySelectorAll("*")];
+    from.forEach((node, i) => {
+      const style = getComputedStyle(node);
+      const target = to[i] as SVGElement;
+      for (const name of KEPT) {
+        const value = style.getPropertyValue(name);
+        if (value) target.setAttribute(name, value);
+      }
+      target.removeAttribute("class");
+      target.removeAttribute("style");
+    });
+    const { width, height } = live.getBoundingClientRect();
+    copy.setAttribute("width", String(width));
+    copy.setAttribute("height", String(height));
+    copy.setAttribute("y", String(HEAD));
+    const name = textElement(title, { x: 12, y: 25, "font-size": 15, "font-weight": 600, fill: colourOf("--ink") });
+    return svgDocument(Math.ceil(width), Math.ceil(height) + HEAD, colourOf("--surface"), title, name + new XMLSerializer().serializeToString(copy));
+  } finally {
+    root.dataset.theme = theme;
+  }
+}
+
+/** A colour of the theme as it is now, in a form that every program reads. */
+function colourOf(token: string): string {
   const probe = document.createElement("i");
-  probe.style.color = background;
+  probe.style.color = `var(${token})`;
   document.body.append(probe);
-  const colour = getComputedStyle(probe).color;
+  const { color } = getComputedStyle(probe);
   probe.remove();
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
-  const body = new XMLSerializer().serializeToString(copy);
-  return svgDocument(Math.ceil(width), Math.ceil(height), colour, title, body);
+  return color;
 }

@@ -102,7 +102,7 @@ class Traced(Translation):
             )
         words = cross.mean(layer).words()
         weights = words.weights[0, 0]
-        if not self.finished:  # then the last row is a word, too
+        if not self.made.manifest["decode"]["finished"]:  # then the last row is a word, too
             weights = np.vstack([weights, np.zeros_like(weights[:1])])
         return words.source, words.target, links(weights, threshold=threshold)
 

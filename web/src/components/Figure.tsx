@@ -9,7 +9,7 @@ import { copyText } from "./FirstRun";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
 import { Table } from "./Table";
-import { IconButton } from "./controls";
+import { IconButton, Segmented } from "./controls";
 import { toast } from "./states";
 
 export interface FigureProps {
@@ -36,27 +36,29 @@ export interface FigureProps {
 
 export function Figure(props: FigureProps) {
   const [asTable, setAsTable] = useState(false);
+  const [asked, setAsked] = useState<boolean | null>(null);
+  const inDark = asked ?? dark.value;
   const body = useRef<HTMLDivElement>(null);
   const file = props.file ?? props.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").toLowerCase();
 
-  const drawing = (inDark: boolean): string | null => {
+  const drawing = (): string | null => {
     if (props.svg) return props.svg(inDark);
     const live = body.current?.querySelector<SVGSVGElement>("svg:not([aria-hidden=true])");
-    return live ? serialise(live, props.title) : null;
+    return live ? serialise(live, props.title, inDark) : null;
   };
-  const png = async (scale: number, inDark: boolean) => {
-    const svg = drawing(inDark);
+  const png = async (scale: number) => {
+    const svg = drawing();
     if (svg) download(`${file}.png`, "image/png", await svgToPng(svg, scale));
   };
   const items: (MenuItem | null)[] = [
-    ...[1, 2, 4].map((n) => ({ label: t("figure.png", { n }), disabled: asTable && !props.svg, onSelect: () => void png(n, dark.value) })),
-    ...(props.svg ? [{ label: dark.value ? t("figure.theme_other_light") : t("figure.theme_other_dark"), onSelect: () => void png(2, !dark.value) }] : []),
-    { label: t("figure.svg"), disabled: asTable && !props.svg, onSelect: () => { const svg = drawing(dark.value); if (svg) download(`${file}.svg`, "image/svg+xml", svg); } },
+    ...[1, 2, 4].map((n) => ({ label: t("figure.png", { n }), disabled: asTable && !props.svg, onSelect: () => void png(n) })),
+    { label: t("figure.svg"), disabled: asTable && !props.svg, onSelect: () => { const svg = drawing(); if (svg) download(`${file}.svg`, "image/svg+xml", svg); } },
     null,
     { label: t("figure.csv"), onSelect: () => download(`${file}.csv`, "text/csv", "\ufeff" + toCsv(props.table())) },
     { label: t("figure.tsv"), onSelect: () => download(`${file}.tsv`, "text/tab-separated-values", toCsv(props.table(), "\t")) },
     ...(props.exports?.length ? [null, ...props.exports] : []),
   ];
+  const themes = <Segmented label={t("shell.theme_label")} value={inDark ? "dark" : "light"} choices={(["light", "dark"] as const).map((value) => ({ value, label: t(`shell.theme_${value}`) }))} onChange={(value) => setAsked(value === "dark")} />;
   const link = async () => {
     await copyText(permalink());
     toast(t("figure.link_copied"));
@@ -69,7 +71,7 @@ export function Figure(props: FigureProps) {
         <div class="figure-tools">
           <IconButton tool="table" icon={asTable ? "attention" : "table"} label={asTable ? t("figure.picture") : t("figure.table")} pressed={asTable} onClick={() => setAsTable(!asTable)} />
           <IconButton tool="link" icon="link" label={t("figure.link")} onClick={() => void link()} />
-          <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} button={<Icon name="export" size={18} />} />
+          <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} before={themes} button={<Icon name="export" size={18} />} />
         </div>
       </div>
       <div ref={body}>{asTable ? (props.twin?.() ?? <Table data={props.table()} label={props.title} />) : props.children}</div>

@@ -51,7 +51,7 @@ export function Popover(props: PopoverProps) {
   useLayoutEffect(() => {
     if (!open) return;
     place(panel.current!, button.current!);
-    panel.current!.querySelector<HTMLElement>('[aria-checked="true"], [role^="menuitem"]:not(:disabled), input, select, button, a')?.focus();
+    panel.current!.querySelector<HTMLElement>('[role^="menuitem"][aria-checked="true"], [role^="menuitem"]:not(:disabled), input, select, button, a')?.focus();
   }, [open]);
 
   return (
@@ -77,8 +77,8 @@ export interface MenuItem {
   onSelect(): void;
 }
 
-/** Actions or choices; `null` in the list draws a line, `why` is a note at the end. */
-export function Menu(props: Omit<PopoverProps, "children" | "role"> & { items: readonly (MenuItem | null)[]; why?: string }) {
+/** Actions or choices; `null` in the list draws a line, `before` stands above them, `why` is a note at the end. */
+export function Menu(props: Omit<PopoverProps, "children" | "role"> & { items: readonly (MenuItem | null)[]; before?: ComponentChildren; why?: string }) {
   const move = (event: KeyboardEvent) => {
     const items = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[role^="menuitem"]:not(:disabled)')];
     const at = items.indexOf(document.activeElement as HTMLElement);
@@ -91,6 +91,8 @@ export function Menu(props: Omit<PopoverProps, "children" | "role"> & { items: r
   return (
     <Popover {...props} role="menu">
       {(close: () => void) => (
+        <>
+        {props.before}
         <div class="menu" role="menu" aria-label={props.name} onKeyDown={move}>
           {props.items.map((item, i) =>
             item === null ? (
@@ -109,6 +111,7 @@ export function Menu(props: Omit<PopoverProps, "children" | "role"> & { items: r
           )}
           {props.why && <p class="why">{props.why}</p>}
         </div>
+        </>
       )}
     </Popover>
   );

@@ -27,7 +27,8 @@ export function WhatIf() {
   if (!card) return null;
   const list = ops.value;
   const bad = answer.status === "error" ? answer.error : null;
-  const culprit = bad ? (refused(bad.detail) ?? (list.length === 1 ? 0 : null)) : null;
+  const why = bad && refused(bad.detail);
+  const culprit = why ? (why.at ?? (list.length === 1 ? 0 : null)) : null;
   return (
     <div class="stack whatif">
       <div class="row between">
@@ -46,7 +47,7 @@ export function WhatIf() {
       {list.length > 0 && (
         <ul class="whatif-ops">
           {list.map((op, i) => (
-            <Row key={i} op={op} card={card} manifest={manifest} open={open === i} reason={bad && culprit === i ? bad.detail : null}
+            <Row key={i} op={op} card={card} manifest={manifest} open={open === i} reason={why && culprit === i ? why.reason : null}
               toggle={() => setOpen(open === i ? null : i)} change={(next) => setParams({ w: encodeOps(list.map((old, j) => (j === i ? next : old))) })}
               remove={() => { setOpen(null); setOps(list.filter((_, j) => j !== i)); }} />
           ))}

@@ -121,8 +121,8 @@ export const numbersOf = (value: unknown): readonly number[] | "*" => (value ===
 /** The place of an intervention that silences exactly this head; -1 without one. */
 export const maskAt = (ops: readonly Op[], kind: Kind, layer: number, head: number): number => ops.findIndex((op) => op.op === "mask_head" && op.kind === kind && op.layer === layer && op.head === head);
 
-/** Which intervention the server's reason is about, when it says so. */
-export function refused(detail: string): number | null {
-  const found = /interventions[[.](\d+)/.exec(detail);
-  return found ? Number(found[1]) : null;
+/** Which intervention the server's reason is about, when it says so, and the reason without that. */
+export function refused(detail: string): { readonly at: number | null; readonly reason: string } {
+  const found = /^interventions\[(\d+)\][^:]*:\s*(?:[a-z_]+:\s*)?/.exec(detail);
+  return found ? { at: Number(found[1]), reason: detail.slice(found[0].length) } : { at: null, reason: detail };
 }

@@ -75,7 +75,7 @@ export function groupsOf(api: OpenApi): Map<string, Call[]> {
 function callOf(api: OpenApi, method: string, path: string, operation: Operation): Call {
   const content = operation.requestBody?.content;
   const body = content?.["application/json"]?.schema ?? (content && Object.values(content)[0]?.schema) ?? null;
-  const parameters = (operation.parameters ?? []).map((one): FieldRow => ({ name: one.name, place: one.in, type: typeName(api, one.schema ?? {}), required: one.required ?? false, text: one.description ?? one.schema?.description ?? "", fallback: shownDefault(one.schema) }));
+  const parameters = (operation.parameters ?? []).map((one): FieldRow => ({ name: one.name, place: one.in, type: typeName(api, plain(one.schema ?? {})), required: one.required ?? false, text: one.description ?? one.schema?.description ?? "", fallback: shownDefault(one.schema) }));
   const good = operation.responses?.["200"]?.content ?? {};
   const answerType = Object.keys(good)[0] ?? "";
   return {
@@ -99,7 +99,7 @@ function rowsOf(api: OpenApi, schema: Schema, place: string, before = "", depth 
     const inner = resolve(api, plain(field));
     const list = inner.items && resolve(api, plain(inner.items));
     const full = `${before}${name}${list?.properties ? "[]" : ""}`;
-    const row: FieldRow = { name: full, place, type: typeName(api, field), required: whole.required?.includes(name) ?? false, text: field.description ?? inner.description ?? "", fallback: shownDefault(field) };
+    const row: FieldRow = { name: full, place, type: typeName(api, place === "body" ? plain(field) : field), required: whole.required?.includes(name) ?? false, text: field.description ?? inner.description ?? "", fallback: shownDefault(field) };
     const below = list?.properties ? list : inner.properties ? inner : null;
     return [row, ...(below && depth < 1 ? rowsOf(api, below, place, `${full}.`, depth + 1) : [])];
   });
@@ -108,7 +108,7 @@ function rowsOf(api: OpenApi, schema: Schema, place: string, before = "", depth 
 /** A schema without its "or null". */
 const plain = (schema: Schema): Schema => {
   const choices = (schema.anyOf ?? schema.oneOf ?? []).filter((one) => one.type !== "null");
-  return choices.length === 1 ? choices[0] : schema;
+  return choices.length === 1 ? choices[0] : choices.length > 1 ? { ...schema, anyOf: choices, oneOf: undefined } : schema;
 };
 
 function shownDefault(schema: Schema | undefined): string | null {

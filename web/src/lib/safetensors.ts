@@ -1,4 +1,4 @@
-/** Reader of the safetensors layout: 8-byte little-endian header length, JSON header, raw data. */
+/** Reader and writer of the safetensors layout: 8-byte little-endian header length, JSON header, raw data. */
 export interface Tensor {
   readonly shape: readonly number[];
   readonly data: Float32Array | Uint8Array;
@@ -66,4 +66,21 @@ function fromHalf(half: number): number {
   if (exponent === 0) return sign * fraction * 2 ** -24;
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+/** The tensors as one file: bytes as uint8, everything else as float32. */
+export function writeSafetensors(tensors: ReadonlyMap<string, Tensor>): ArrayBuffer {
+  const header: Record<string, Entry> = {};
+  let end = 0;
+  for (const [name, { shape, data }] of tensors) {
+    header[name] = { dtype: data instanceof Uint8Array ? "U8" : "F32", shape: [...shape], data_offsets: [end, end + data.byteLength] };
+    end += data.byteLength;
+  }
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const length = Math.ceil(text.length / 8) * 8;
+  const bytes = new Uint8Array(8 + length + end).fill(32, 8, 8 + length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(length), true);
+  bytes.set(text, 8);
+  for (const [name, { data }] of tensors) bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), 8 + length + header[name].data_offsets[0]);
+  return bytes.buffer;
 }

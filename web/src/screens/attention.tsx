@@ -7,6 +7,7 @@ import { Figure } from "../components/Figure";
 import { Heatmap, type Cell } from "../components/Heatmap";
 import { HeatmapFigure, heatmapSvg, MatrixTable, matrixTable } from "../components/HeatmapFigure";
 import { Await, Empty, Loading } from "../components/states";
+import { traceExports } from "../components/traceExports";
 import { useResource, useTensors, useTrace, type Resource } from "../hooks";
 import { t } from "../i18n";
 import { fixed, signed } from "../lib/format";
@@ -68,7 +69,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
       <Controls choice={choice} manifest={manifest} />
       <div class={choice.size.layers * choice.size.heads > 1 ? "attention-body" : "attention-body single"} role="tabpanel" aria-label={t(`attention.kind_${choice.kind}`)}>
         {choice.size.layers * choice.size.heads > 1 && (tensor ? <Heads choice={choice} manifest={manifest} atlas={tensor} marker={shown} rtl={picture?.rtl ?? false} select={select} /> : <Await of={atlas} height={260}>{() => null}</Await>)}
-        {picture ? <Picture choice={choice} picture={picture} active={inside(active, picture)} locked={locked} onActive={setActive} onLock={lock} select={select} /> : <Await of={exact} height={320}>{() => <Loading height={320} />}</Await>}
+        {picture ? <Picture choice={choice} manifest={manifest} picture={picture} active={inside(active, picture)} locked={locked} onActive={setActive} onLock={lock} select={select} /> : <Await of={exact} height={320}>{() => <Loading height={320} />}</Await>}
         {picture && <RowPanel choice={choice} manifest={manifest} picture={picture} cell={shown} />}
       </div>
     </div>
@@ -112,7 +113,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   );
 }
 
-function Picture({ choice, picture, active, locked, onActive, onLock, select }: { choice: Choice; picture: Picture; active: Cell | null; locked: Cell | null; onActive(cell: Cell | null): void; onLock(cell: Cell | null): void; select(pick: Pick, add: boolean): void }) {
+function Picture({ choice, manifest, picture, active, locked, onActive, onLock, select }: { choice: Choice; manifest: Manifest; picture: Picture; active: Cell | null; locked: Cell | null; onActive(cell: Cell | null): void; onLock(cell: Cell | null): void; select(pick: Pick, add: boolean): void }) {
   const { matrix: m, rows, cols, folded } = picture;
   const name = titleOf(choice);
   const title = name.charAt(0).toUpperCase() + name.slice(1);
@@ -131,6 +132,7 @@ function Picture({ choice, picture, active, locked, onActive, onLock, select }: 
   const focus = active ?? locked ?? { row: 0, col: 0 };
   return (
     <Figure title={title} file={`${choice.kind}-${choice.picks.map(keyOf).join("-")}`} tools={choice.renormalise && folded ? <Badge tone="warn">{t("attention.renormalised")}</Badge> : null}
+      exports={traceExports(manifest, needsOf(choice))}
       table={() => matrixTable(m, rows, cols)} svg={(inDark) => heatmapSvg(drawing, inDark)} twin={() => <MatrixTable matrix={m} rows={rows} cols={cols} focus={focus} label={title} />} caption={rules.length > 0 ? rules.join(" ") : undefined}>
       {choice.view === "matrix" && <Heatmap {...drawing} describe={describe} active={active} onActive={onActive} locked={locked} onLock={onLock} onLayer={(by) => step(by, 0)} onHead={(by) => step(0, by)} />}
       {choice.view === "flow" && <Flow picture={picture} name={drawing.name} active={active ?? locked} onActive={onActive} onLock={onLock} />}

@@ -29,8 +29,11 @@ export function Docs() {
   );
 }
 
+/** `name` in a text of the server's is a name in code. */
+const coded = (text: string) => text.split("`").map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part));
+
 function Group({ api, tag, calls }: { api: OpenApi; tag: string; calls: readonly Call[] }) {
-  const name = `docs.tag_${tag}`;
+  const name = `docs.tag_${tag.replace("-", "_")}`;
   return (
     <section>
       <h2>{hasMessage(name) ? t(name) : tag}</h2>
@@ -49,7 +52,7 @@ function One({ api, call }: { api: OpenApi; call: Call }) {
       <summary onClick={(event) => { event.preventDefault(); setParams({ o: open ? null : call.id }, { push: true }); }}>
         <span class={`method ${call.method.toLowerCase()}`}>{call.method}</span>
         <code>{call.path}</code>
-        <span class="muted">{call.text.split("\n")[0]}</span>
+        <span class="muted">{coded(call.text.split("\n")[0])}</span>
       </summary>
       {open && <Details api={api} call={call} />}
     </details>
@@ -67,7 +70,7 @@ function Details({ api, call }: { api: OpenApi; call: Call }) {
   };
   return (
     <div class="stack docs-details">
-      {call.text.includes("\n") && <p class="muted">{call.text.split("\n").slice(1).join(" ").trim()}</p>}
+      {call.text.includes("\n") && <p class="muted">{coded(call.text.split("\n").slice(1).join(" ").trim())}</p>}
       <div class="docs-example">
         <pre tabIndex={0} aria-label={t("docs.example")}>{command}</pre>
         <IconButton icon="copy" label={t("shell.copy")} onClick={() => void copy()} />
@@ -96,7 +99,7 @@ function Fields({ title, rows, asked }: { title: string; rows: readonly FieldRow
                 <th scope="row"><code>{row.name}</code></th>
                 <td class="muted"><code>{row.type}</code></td>
                 {asked && <td>{row.required ? <Badge>{t("docs.required")}</Badge> : row.place !== "body" && row.place !== "query" ? <Badge>{row.place}</Badge> : null}</td>}
-                <td>{row.text}{asked && row.fallback !== null && <span class="faint"> {t("docs.default", { value: row.fallback })}</span>}</td>
+                <td>{coded(row.text)}{asked && row.fallback !== null && <span class="faint"> {t("docs.default", { value: row.fallback })}</span>}</td>
               </tr>
             ))}
           </tbody>

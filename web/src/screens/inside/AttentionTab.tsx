@@ -67,12 +67,13 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
   const show = (next: number, push = true) => setParams({ stage: next === 1 ? null : next }, { push });
   const step = (by: -1 | 1) => {
     setPlaying(false);
-    show(Math.max(1, Math.min(last, stage + by)));
+    const now = Number(params.peek().stage ?? 1) || 1; // the address may be a step ahead of what is drawn
+    show(Math.max(1, Math.min(last, now + by)));
   };
   useEffect(() => {
     const removers = [onKey(",", () => step(-1)), onKey(".", () => step(1))];
     return () => removers.forEach((remove) => remove());
-  }, [stage]);
+  }, []);
   useEffect(() => {
     if (!playing) return;
     const timer = setTimeout(() => (stage < last ? show(stage + 1, false) : setPlaying(false)), PACE);

@@ -12,7 +12,7 @@ import type { Label } from "../../lib/heatmap";
 import { matrix, pick, row, transpose, type Matrix } from "../../lib/matrix";
 import { params, setParams } from "../../state";
 import type { Tone } from "./formulas";
-import { asMatrix, dimensionOf, dimensionsOf, joinNeeds, reach, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
+import { asMatrix, dimensionOf, dimensionsOf, isWide, joinNeeds, reach, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
 
 interface PanelProps {
   name: string;
@@ -39,7 +39,7 @@ const digits = (max: number) => (max < 1 ? 2 : max < 100 ? 1 : 0);
 function Panel(props: PanelProps & { step(layer: -1 | 0 | 1, head: -1 | 0 | 1): void }) {
   const { matrix: m, max, step } = props;
   return (
-    <div class="inside-panel" style={{ flexGrow: String(props.grow ?? m.cols + 6) }}>
+    <div class="inside-panel" style={{ flexGrow: String(Math.min(28, props.grow ?? m.cols + 6)) }}>
       <HeatmapFigure bare className={`tone-${props.tone}`} title={props.name} file={props.file} matrix={m} rows={props.rows} cols={props.cols} mask={props.mask} rtl={props.rtl}
         scale={max === undefined ? { sqrt: true } : { signed: true, max }} format={max === undefined ? undefined : (value) => fixed(value, digits(max))}
         maxCell={props.maxCell ?? 38} maxHeight={400} free={props.free} locked={props.at} onLock={(cell) => cell && props.choose(cell)} onLayer={(by) => step(by, 0)} onHead={(by) => step(0, by)}
@@ -98,6 +98,7 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
   const cell = { row: chosen.q, col: chosen.k };
   const square = { rows, cols, rtl, at: cell, choose: ({ row: q, col: k }: Cell) => choose(q, k), tone: "s" as Tone };
   const top = reach(head.scores);
+  const scaled = head.luong ? t("inside.scores") : t("inside.scaled");
   const letters = head.luong ? { q: projected(head) ? "S · Wₐ" : "S", k: "Hᵀ", v: "H" } : { q: "Q", k: "Kᵀ", v: "V" };
   switch (choice.stage) {
     case 1: {
@@ -105,14 +106,15 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
       const dims = dimensionsOf(parts, choice.all);
       const at = dims.indexOf(dimensionOf(params.value, parts, dims));
       const names = dimLabels(dims);
-      const q: PanelProps = { name: letters.q, file: "q", tone: "q", matrix: pick(head.q, all(head.q.rows), dims), rows, cols: names, max: reach(head.q), at: { row: chosen.q, col: at }, choose: ({ row: r, col }) => choose(r, null, dims[col]), maxCell: 26, grow: dims.length * 0.8 + 4, size: `${head.q.rows} × ${head.d}` };
-      const k: PanelProps = { name: letters.k, file: "k", tone: "k", matrix: transpose(pick(head.k, all(head.k.rows), dims)), rows: names, cols, max: reach(head.k), at: { row: at, col: chosen.k }, choose: ({ row: r, col }) => choose(null, col, dims[r]), rtl, maxCell: 26, grow: cols.length * 0.9 + 4, size: `${head.d} × ${head.k.rows}` };
+      const free = choice.all && isWide(head.d);
+      const q: PanelProps = { free, name: letters.q, file: "q", tone: "q", matrix: pick(head.q, all(head.q.rows), dims), rows, cols: names, max: reach(head.q), at: { row: chosen.q, col: at }, choose: ({ row: r, col }) => choose(r, null, dims[col]), maxCell: 26, grow: Math.min(20, dims.length * 0.8 + 6), size: `${head.q.rows} × ${head.d}` };
+      const k: PanelProps = { free, name: letters.k, file: "k", tone: "k", matrix: transpose(pick(head.k, all(head.k.rows), dims)), rows: names, cols, max: reach(head.k), at: { row: at, col: chosen.k }, choose: ({ row: r, col }) => choose(null, col, dims[r]), rtl, maxCell: 26, grow: cols.length * 0.9 + 4, size: `${head.d} × ${head.k.rows}` };
       return { panels: [q, k, { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top, grow: cols.length * 1.25 + 4 }], operators: [addsUp(parts, head.scores.data[chosen.q * head.scores.cols + chosen.k]) ? "×" : "∘", "="] };
     }
-    case 2: return { panels: [{ ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top }, { ...square, name: t("inside.scaled"), file: "scaled", matrix: head.scaled, max: top }], operators: ["→"] };
+    case 2: return { panels: [{ ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top }, { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: top }], operators: ["→"] };
     case 3: {
       const masked: PanelProps = { ...square, name: t("inside.masked"), file: "masked", matrix: head.scaled, max: reach(head.scaled), mask: head.mask };
-      return { panels: [{ ...square, name: t("inside.scaled"), file: "scaled", matrix: head.scaled, max: reach(head.scaled) }, masked], operators: ["→"] };
+      return { panels: [{ ...square, name: scaled, file: "scaled", matrix: head.scaled, max: reach(head.scaled) }, masked], operators: ["→"] };
     }
     case 4: return { panels: [{ ...square, name: t("inside.masked"), file: "masked", matrix: head.scaled, max: reach(head.scaled), mask: head.mask }, { ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask }], operators: ["→"] };
     default: {
@@ -121,8 +123,9 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
       const at = dims.indexOf(dimensionOf(params.value, parts, dims));
       const names = dimLabels(dims);
       const most = reach(head.v);
-      const v: PanelProps = { name: letters.v, file: "v", tone: "v", matrix: pick(head.v, all(head.v.rows), dims), rows: cols, cols: names, max: most, at: { row: chosen.k, col: at }, choose: ({ row: k, col }) => choose(null, k, dims[col]), maxCell: 30, size: `${head.v.rows} × ${head.d}` };
-      const context: PanelProps = { name: t("inside.context"), file: "context", tone: "o", matrix: pick(head.context, all(head.context.rows), dims), rows, cols: names, max: most, at: { row: chosen.q, col: at }, choose: ({ row: q, col }) => choose(q, null, dims[col]), maxCell: 30, size: `${head.context.rows} × ${head.d}` };
+      const free = choice.all && isWide(head.d);
+      const v: PanelProps = { free, name: letters.v, file: "v", tone: "v", matrix: pick(head.v, all(head.v.rows), dims), rows: cols, cols: names, max: most, at: { row: chosen.k, col: at }, choose: ({ row: k, col }) => choose(null, k, dims[col]), maxCell: 30, size: `${head.v.rows} × ${head.d}` };
+      const context: PanelProps = { free, name: t("inside.context"), file: "context", tone: "o", matrix: pick(head.context, all(head.context.rows), dims), rows, cols: names, max: most, at: { row: chosen.q, col: at }, choose: ({ row: q, col }) => choose(q, null, dims[col]), maxCell: 30, size: `${head.context.rows} × ${head.d}` };
       return { panels: [{ ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask, maxCell: 30 }, v, context], operators: ["×", "="] };
     }
   }

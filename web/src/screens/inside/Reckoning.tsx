@@ -21,7 +21,7 @@ export function Reckoning(props: Props) {
   const stages = { 1: Scores, 2: Scaled, 3: Masked, 4: Weights, 5: Context, 6: Joined } as const;
   const Stage = stages[choice.stage];
   return (
-    <aside class="card stack inside-sum" aria-label={t("inside.arithmetic")} aria-live="polite">
+    <aside class="card stack inside-sum" aria-label={t("inside.arithmetic")}>
       <h2 class="inside-cell">
         <bdi class="tone-q" lang={head.rows[chosen.q].lang}>{head.rows[chosen.q].text}</bdi>
         <span class="faint">{"→"}</span>

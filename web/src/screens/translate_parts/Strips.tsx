@@ -2,15 +2,14 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Manifest, Token } from "../../api-types";
-import { htmlHref } from "../../api";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
 import { Ribbons, type Mark } from "../../components/Ribbons";
 import { Tokens } from "../../components/Tokens";
 import { Loading } from "../../components/states";
+import { traceExports } from "../../components/traceExports";
 import { embedded } from "../../embedded";
-import { download } from "../../export";
 import { t } from "../../i18n";
 import { onKey } from "../../keys";
 import { fixed, percent } from "../../lib/format";
@@ -47,7 +46,7 @@ export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; l
   const svg = (dark: boolean) => stripsSvg({ title, source: strip(manifest.source), target: strip(manifest.target), matrix: m, max: links.max, confidence, dark });
   return (
     <Figure title={title} file="translation" svg={svg} tools={<SourceMenu manifest={manifest} links={links} />}
-      table={() => tableOf(manifest, m)} exports={exportsOf(manifest)} caption={captionOf(manifest, links)}>
+      table={() => tableOf(manifest, m)} exports={traceExports(manifest, links.needs)} caption={captionOf(manifest, links)}>
       <div class="translate-body">
       <div class="strips">
         <Tokens name={t("figure.tokens_source")} side={manifest.source} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={scale} />
@@ -196,11 +195,4 @@ function tableOf(manifest: Manifest, m: Matrix | null) {
     return [token.text, step?.logprob == null ? null : Math.exp(step.logprob), step?.logprob ?? null, best === undefined ? null : manifest.source.tokens[best].text, best === undefined ? null : m!.data[q * m!.cols + best]];
   });
   return { head, rows };
-}
-
-function exportsOf(manifest: Manifest): MenuItem[] {
-  const json: MenuItem = { label: t("figure.json"), onSelect: () => download(`${manifest.id}.json`, "application/json", JSON.stringify(manifest, null, 2)) };
-  if (embedded) return [json];
-  const html: MenuItem = { label: t("figure.html"), onSelect: () => location.assign(htmlHref(manifest.id)) };
-  return [json, html];
 }

@@ -14,6 +14,8 @@ export interface Links {
   /** value of the widest ribbon */
   readonly max: number;
   readonly signed: boolean;
+  /** the tensors behind it, none for influence */
+  readonly needs: readonly string[];
   readonly status: Resource<unknown>;
 }
 
@@ -62,10 +64,10 @@ export function useLinks(manifest: Manifest | null): Links {
   const influence = useResource(asks ? `influence ${manifest.id} words` : null, (signal) => getInfluence(manifest!.id, "words", "unk", signal), { cache: true });
   if (manifest && source === "influence") {
     const found = influence.status === "ready" && influence.value ? spread(influence.value, manifest.source.tokens.length) : null;
-    return { source, matrix: found, max: Math.max(0.5, found ? extent(found.data)[1] : 1), signed: true, status: influence };
+    return { source, matrix: found, max: Math.max(0.5, found ? extent(found.data)[1] : 1), signed: true, needs, status: influence };
   }
   const found = needs.map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined);
   const all = found.map((tensor) => matrix(tensor.shape[0], tensor.shape[1], tensor.data as Float32Array));
   const fits = all.length > 0 && all.length === needs.length && all[0].rows === manifest?.target.tokens.length && all[0].cols === manifest.source.tokens.length;
-  return { source, matrix: fits ? combine(all, source === "max" ? "max" : "mean") : null, max: 1, signed: false, status: tensors };
+  return { source, matrix: fits ? combine(all, source === "max" ? "max" : "mean") : null, max: 1, signed: false, needs, status: tensors };
 }

@@ -1,0 +1,1 @@
+"""What `jumok inspect` shows, one module for each view."""

@@ -1,0 +1,110 @@
+"""The tree of a search as text: the answer as a trunk, and beside each of its tokens what was not chosen."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumok.cli.views.view import View, coloured, terminal_width
+from jumok.errors import ConfigError
+from jumok.explain.heatmap import cells, ltr, pad, shorten
+from jumok.explain.tokens import label
+from jumok.explain.trace import Trace
+
+TEXT = 24  # cells of a hypothesis
+LEGEND = (
+    "● the answer   ○ kept for a while   ✕ rejected at once\n"
+    "numbers: log-probability of the token, and of the hypothesis so far"
+)
+
+Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The nodes of a tree, and the ways on from each."""
+
+    nodes: Sequence[Node]
+    children: Mapping[int | None, list[Node]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        for node in self.nodes:
+            self.children[node["parent"]].append(node)
+
+    def longest(self, node: Node) -> list[Node]:
+        """The nodes from this one to the last that was kept below it; of equally late ones the best."""
+        below = [one for one in self.children.get(node["n"], ()) if one["state"] != "pruned"]
+        ways = [self.longest(one) for one in below]
+        return [node, *max(ways, key=lambda way: (way[-1]["t"], way[-1]["norm"]), default=[])]
+
+
+def beam_view(trace: Trace, style: str = "auto") -> View:
+    """Every step of the search that wrote the answer."""
+    found = trace.beam()
+    manifest = trace.manifest
+    source, target = manifest["source"]["text"], manifest["target"]["text"]
+    if found is None:
+        drawn = manifest["decode"]["method"] == "sample"
+        raise ConfigError(
+            f"there is no tree: the target was {'drawn at random' if drawn else 'given, not searched for'}",
+            hint="leave out --target" if not drawn else "",
+        )
+    nodes = found["nodes"]
+    last = nodes[found["chosen"][-1]]
+    states = Counter(node["state"] for node in nodes)
+    title = (
+        f"beam {found['beam']} · length penalty {found['length_penalty']:g} · {last['t'] + 1} steps · "
+        f"{len(nodes) - 1} hypotheses: {states['pruned']} rejected at once"
+    )
+    lines = trunk(Tree(nodes), [nodes[n] for n in found["chosen"][1:]], colour=coloured(style))
+    line = f"{target}\t{last['score']:.4f}"
+    names = ("n", "parent", "t", "text", "logprob", "score", "norm", "state", "rank", "beam")
+    rows = [list(names), *([node[name] for name in names] for node in nodes)]
+    text = "\n".join((target, "", title, "", *lines, "", LEGEND))
+    return View({"source": source, "target": target, "beam": found}, text, line, rows)
+
+
+def trunk(tree: Tree, chosen: Sequence[Node], *, colour: bool) -> Iterator[str]:
+    """A line for each token of the answer, and under it the hypotheses that parted from it there."""
+    for node in chosen:
+        number = f"{node['t'] + 1:>4}  "
+        yield number + bold(f"● {hypothesis([node])}  {scores([node])}", colour=colour)
+        others = [one for one in tree.children[node["parent"]] if one["n"] != node["n"]]
+        for one in others:
+            if one["state"] != "pruned":
+                way = tree.longest(one)
+                yield " " * 6 + f"○ {hypothesis(way)}  {scores(way)}  {fate(way[-1])}"
+        if gone := [one for one in others if one["state"] == "pruned"]:
+            yield " " * 6 + dim(f"✕ {rejected(gone, terminal_width() - 8)}", colour=colour)
+
+
+def hypothesis(way: Sequence[Node]) -> str:
+    return pad(shorten(" ".join(label(node["text"]) for node in way), TEXT), TEXT)
+
+
+def scores(way: Sequence[Node]) -> str:
+    """The first token's log-probability, and the whole hypothesis's at its end."""
+    return f"{way[0]['logprob']:>8.3f} {way[-1]['score']:>8.3f}"
+
+
+def fate(last: Node) -> str:
+    return f"ended at {last['t'] + 1}" if last["state"] == "finished" else f"kept until {last['t'] + 1}"
+
+
+def rejected(gone: Sequence[Node], room: int) -> str:
+    """Tokens with their log-probabilities, as many as fit on the line."""
+    text = ""
+    for node in gone:
+        word = f"{ltr(label(node['text']))} {node['logprob']:.2f}"
+        if text and cells(text) + 3 + cells(word) > room:
+            return f"{text} …"
+        text = f"{text} · {word}" if text else word
+    return text
+
+
+def bold(text: str, *, colour: bool) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if colour else text
+
+
+def dim(text: str, *, colour: bool) -> str:
+    return f"\x1b[2m{text}\x1b[0m" if colour else text

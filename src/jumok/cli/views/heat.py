@@ -1,0 +1,69 @@
+"""What each piece looked at, as a heat map; and why a model may have none."""
+
+from dataclasses import dataclass
+
+from jumok.cli.views.view import View, choose, pick_style, terminal_width
+from jumok.errors import ConfigError
+from jumok.explain.attention import Attention
+from jumok.explain.tokens import label
+from jumok.explain.trace import Trace
+from jumok.models.interface import Kind
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which attention to show, and how, in the words of the command line."""
+
+    kind: Kind = "cross"
+    layer: str = "last"
+    head: str = "mean"
+    style: str = "auto"
+    words: bool = False
+    q: int | None = None
+    k: int | None = None
+
+
+def heat_view(trace: Trace, which: Which) -> View:
+    """The weights of a layer and a head, or their mean, between pieces or words."""
+    source, target = trace.manifest["source"]["text"], trace.manifest["target"]["text"]
+    found = find_attention(trace, which.kind)
+    if found is None:
+        reason = no_attention(trace.manifest["model"]["arch"], which.kind)
+        without = {"source": source, "target": target, "attention": None, "reason": reason}
+        return View(without, f"{target}\n\n{reason}", reason)
+    N, H = found.weights.shape[:2]
+    found = found.words() if which.words else found
+    layer, head = choose("layer", which.layer, N), choose("head", which.head, H)
+    picture = found.show(
+        layer=layer, head=head, style=pick_style(which.style), width=max(terminal_width(), 20)
+    )
+    strongest = next((line for line in picture.splitlines() if line.startswith("strongest: ")), "")
+    plain = {"source": source, "target": target, "attention": found.to_dict()}
+    weights = found.pick(layer, head).tolist()
+    rows = [[label(piece), *row] for piece, row in zip(found.target, weights, strict=True)]
+    return View(plain, f"{target}\n\n{picture}", strongest, [["", *map(label, found.source)], *rows])
+
+
+def find_attention(trace: Trace, kind: Kind) -> Attention | None:
+    """The attention of one kind; None if the model has none."""
+    found: Attention | None = getattr(trace.attention, kind)
+    if found is None and kind in trace.manifest["model"]["kinds"]:
+        held = ", ".join(trace.manifest["attention"]) or "none"
+        raise ConfigError(
+            f"--kind {kind}: the trace was saved without it", hint=f"it holds: {held}", code="bad_parameter"
+        )
+    return found
+
+
+def no_attention(arch: str, kind: str) -> str:
+    """Why there is nothing to show, in plain words."""
+    if arch == "rnn":
+        return (
+            "This model has no attention: its encoder squeezes the source into one fixed vector, which is\n"
+            "all that the decoder ever sees. --view steps shows that vector, and --view influence what each\n"
+            "word did. Train with --arch luong or transformer for a model that looks back at every word."
+        )
+    return (
+        f"This model has no {kind} attention: its encoder and decoder are recurrent.\n"
+        "Only its decoder looks at the source: --kind cross."
+    )

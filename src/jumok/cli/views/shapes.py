@@ -1,0 +1,79 @@
+"""The shape of every tensor while a model reads a source and writes a target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.cli.views.view import View, columns
+from jumok.config import TransformerConfig
+from jumok.decoding.translator import Translator, load
+from jumok.errors import ConfigError, LimitError
+from jumok.explain.shapes import ShapeTrace, trace_shapes
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import SPECIALS
+
+LONGEST = 1024  # pieces of a text to look into
+
+
+def shapes_view(path: Path, text: str, target: str | None) -> View:
+    translator = load(path)
+    pair = read_pair(translator, text, target)
+    trace = trace_shapes(translator.model, pair.source_ids, pair.target_ids)
+    plain = {"source": pair.source, "target": pair.target, **trace.to_dict()}
+    return View(plain, shapes_text(trace), trace.path)
+
+
+def shapes_text(trace: ShapeTrace) -> str:
+    """A table with a line per tensor; layers that repeat the one before are joined."""
+    blocks: dict[str, list[tuple[str, ...]]] = {}
+    for row, times in zip(trace.rows, trace.times, strict=True):
+        steps = f"{times} steps" if times > 1 else ""
+        shape = " × ".join(map(str, row.shape))
+        blocks.setdefault(row.stage, []).append((row.operation, row.axes, shape, row.dtype, steps))
+    table: list[tuple[str, ...]] = [("stage", "operation", "axes", "shape", "dtype", "")]
+    before: list[tuple[str, ...]] = []
+    for stage, rows in blocks.items():
+        if rows == before:
+            table.append((stage, "the same", "", "", "", ""))
+        else:
+            table += [(stage if i == 0 else "", *row) for i, row in enumerate(rows)]
+        before = rows
+    letters = "  ".join(f"{letter}={size}" for letter, size in trace.sizes.items())
+    return f"{trace.path}\n{letters}\n\n{columns(table)}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A source and what it became, as text and as ids without special ids."""
+
+    source: str
+    target: str
+    source_ids: list[int]
+    target_ids: list[int]
+
+
+def read_pair(translator: Translator, text: str, target: str | None) -> Pair:
+    """The text with its translation, or with the target that was given."""
+    source = tidy(text)
+    source_ids = translator.tokenizers.source.encode(source)
+    if not source_ids:
+        raise ConfigError("the text is empty", hint="give a sentence to look at")
+    check_length(translator, "text", source_ids)
+    if target is None:
+        found = translator.translate(source, long="error")
+        target, target_ids = found.text, [t.id for t in found.tokens if t.id >= len(SPECIALS)]
+    else:
+        target_ids = translator.tokenizers.target.encode(tidy(target))
+        check_length(translator, "target", target_ids)
+    return Pair(source, target, source_ids, target_ids)
+
+
+def check_length(translator: Translator, name: str, ids: Sequence[int]) -> None:
+    limit = LONGEST
+    match translator.config.model:
+        case TransformerConfig(positions="learned", max_positions=rows):
+            limit = min(limit, rows - 1)
+    if len(ids) > limit:
+        raise LimitError(
+            f"the {name} has {len(ids):,} pieces, more than {limit:,}", hint="give a shorter one"
+        )

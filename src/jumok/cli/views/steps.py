@@ -1,0 +1,245 @@
+"""How one weight came about: every stage of one head, one row of it, or one cell with its arithmetic.
+
+Layers, heads, tokens and dimensions count from 1 here, as everywhere in the terminal.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from jumok.cli.views.bridge import bridge_view
+from jumok.cli.views.heat import Which, find_attention, no_attention
+from jumok.cli.views.view import View, choose_one, columns, terminal_width
+from jumok.errors import ConfigError
+from jumok.explain.attention import HeadStages
+from jumok.explain.heatmap import cells, ltr
+from jumok.explain.trace import Trace
+
+LARGEST = 4  # products of a cell that are written out
+SCORES = {"dot": "s·h", "general": "(s Wₐ)·h", "concat": "vₐ·tanh(Wₐ[s; h])"}
+SHARES = "share of context: how far weight · value goes the context's way; the shares of a row add up to 1"
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head with its stages, and the tokens on both sides."""
+
+    title: str
+    score: str
+    """`scaled_dot` for a Transformer; dot, general or concat for Luong's attention."""
+    stages: HeadStages
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    @property
+    def luong(self) -> bool:
+        return self.score in SCORES
+
+    @property
+    def divisor(self) -> float:
+        """What the scores were divided by; 1 where a what-if left that out, and in Luong's attention."""
+        divided = not self.luong and not np.array_equal(self.stages.scores, self.stages.scaled)
+        return sqrt(self.stages.q.shape[1]) if divided else 1.0
+
+    @property
+    def shares(self) -> np.ndarray[Any, Any]:
+        """[Q, K]: how far each weight · value goes the way of their sum, of its length; rows sum to 1."""
+        weights, v = self.stages.weights.astype(np.float64), self.stages.v.astype(np.float64)
+        context = weights @ v  # [Q, d]
+        length = np.square(context).sum(axis=1, keepdims=True)
+        found: np.ndarray[Any, Any] = weights * (context @ v.T) / np.maximum(length, 1e-30)
+        return found
+
+    def softmax(self, q: int) -> np.ndarray[Any, Any]:
+        """[K]: exp(score - largest) of the row's allowed keys."""
+        row = np.where(self.stages.mask[q] > 0, self.stages.scaled[q].astype(np.float64), -np.inf)
+        found: np.ndarray[Any, Any] = np.exp(row - row.max())
+        return found
+
+
+def steps_view(trace: Trace, which: Which) -> View:
+    """The stages of one head; with --q those of one row, with --q and --k those of one cell."""
+    manifest = trace.manifest
+    found = find_attention(trace, which.kind)
+    if found is None:
+        return bridge_view(trace, no_attention(manifest["model"]["arch"], which.kind))
+    L, H = found.weights.shape[:2]
+    layer = choose_one("layer", which.layer, L)
+    head = choose_one("head", which.head, H)
+    about = manifest["attention"][which.kind]
+    sides = (tuple(token["text"] for token in manifest[about[side]]["tokens"]) for side in ("q", "k"))
+    title = " · ".join((which.kind, *found.name(layer, head)))
+    one = Head(title, manifest["model"]["score"], found.stages(layer, head), *sides)
+    q = place("q", which.q, one.queries)
+    k = place("k", which.k, one.keys)
+    common = {
+        "source": manifest["source"]["text"],
+        "target": manifest["target"]["text"],
+        "kind": which.kind,
+        "layer": layer + 1,
+        "head": head + 1,
+    }
+    if q is None:
+        return stages_view(one, common)
+    return row_view(one, common, q) if k is None else cell_view(one, common, q, k)
+
+
+def place(option: str, number: int | None, labels: tuple[str, ...]) -> int | None:
+    """The index of a token that was named by its number."""
+    if number is not None and number > len(labels):
+        what = {"q": "queries", "k": "keys"}[option]
+        raise ConfigError(
+            f"--{option} {number}: there are {len(labels)} {what} here",
+            hint=f"choose a number from 1 to {len(labels)}; without --{option} they are listed",
+        )
+    return None if number is None else number - 1
+
+
+def stages_view(one: Head, common: dict[str, Any]) -> View:
+    """All stages as a table of shapes and norms, and the numbers of the tokens."""
+    rows, plain = [("stage", "is", "shape", "norm", "smallest", "largest")], []
+    for name, words in stage_words(one).items():
+        array = getattr(one.stages, name).astype(np.float64)
+        shape, norm = [*array.shape], float(np.linalg.norm(array))
+        low, high = float(array.min()), float(array.max())
+        plain.append({"stage": name, "shape": shape, "norm": norm, "smallest": low, "largest": high})
+        numbers = (f"{norm:.3f}", f"{low:.3f}", f"{high:.3f}")
+        rows.append((name, words, " × ".join(map(str, shape)), *numbers))
+    text = "\n".join(
+        (
+            one.title,
+            "",
+            columns(rows, right=(3, 4, 5)),
+            "",
+            numbered("queries, --q", one.queries),
+            numbered("keys, --k", one.keys),
+        )
+    )
+    weights = next(row for row in rows if row[0] == "weights")
+    return View({**common, "stages": plain}, text, f"{one.title}   weights {weights[2]}", rows)
+
+
+def stage_words(one: Head) -> dict[str, str]:
+    """The stages in the order of computation, and what each is."""
+    if one.luong:
+        asks = "states s of the decoder, times Wₐ" if one.score == "general" else "states s of the decoder"
+        return {
+            "q": asks,
+            "k": "states h of the encoder; they are the values, too",
+            "scores": f"score({one.score}) = {SCORES[one.score]}",
+            "mask": "1 where looking is allowed",
+            "weights": "softmax of the scores over the keys",
+            "context": "weights · h",
+            "out": "attentional state tanh(W_c[context; s])",
+        }
+    return {
+        "q": "queries of this head",
+        "k": "keys",
+        "v": "values",
+        "scores": "q·k",
+        "scaled": f"scores ÷ √{one.stages.q.shape[1]}" if one.divisor != 1 else "scores, not divided",
+        "mask": "1 where looking is allowed",
+        "weights": "softmax over the keys",
+        "context": "weights · v",
+        "out": "all heads of the layer joined, · W_O",
+    }
+
+
+def numbered(name: str, labels: tuple[str, ...]) -> str:
+    """Tokens with their numbers, in as many lines as they need."""
+    lines, margin = [name.ljust(14)], 14
+    for number, label in enumerate(labels, start=1):
+        word = f"{number} {ltr(label)}   "
+        if cells(lines[-1]) + cells(word.rstrip()) > terminal_width() and lines[-1].strip():
+            lines.append(" " * margin)
+        lines[-1] += word
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def cell_values(one: Head, q: int, k: int, shares: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """One cell through all stages."""
+    stages = one.stages
+    return {
+        "k": k + 1,
+        "key": one.keys[k],
+        "score": float(stages.scores[q, k]),
+        "scaled": float(stages.scaled[q, k]),
+        "allowed": bool(stages.mask[q, k]),
+        "weight": float(stages.weights[q, k]),
+        "value_norm": float(np.linalg.norm(stages.v[k])),
+        "share": float(shares[q, k]),
+    }
+
+
+def stage_names(one: Head) -> dict[str, str]:
+    """What the numbers of a cell are called."""
+    score = {"score": f"score({one.score})"} if one.luong else {"score": "q·k"}
+    divided = {"scaled": f"÷√{one.stages.q.shape[1]}" if one.divisor != 1 else "not divided"}
+    value = {"value_norm": "|h|" if one.luong else "|value|", "share": "share of context"}
+    return {**score, **({} if one.luong else divided), "allowed": "mask", "weight": "softmax", **value}
+
+
+def written(values: dict[str, Any], name: str) -> str:
+    if name == "allowed":
+        return "allowed" if values[name] else "forbidden"
+    return f"{values[name]:.{2 if name in ('value_norm', 'share') else 3}f}"
+
+
+def row_view(one: Head, common: dict[str, Any], q: int) -> View:
+    """What one query made of every key."""
+    shares, names = one.shares, stage_names(one)
+    found = [cell_values(one, q, k, shares) for k in range(len(one.keys))]
+    rows = [("k", "key", *names.values())]
+    rows += [(str(one["k"]), one["key"], *(written(one, name) for name in names)) for one in found]
+    title = f"{one.title} · query {q + 1} {one.queries[q]!r}"
+    best = max(found, key=lambda cell: float(cell["weight"]))
+    line = f"{title} ← key {best['k']} {best['key']!r} {best['weight']:.3f}"
+    plain = {**common, "q": q + 1, "query": one.queries[q], "keys": found}
+    table = columns(rows, right=(0, *range(2, 2 + len(names))))
+    return View(plain, f"{title}\n\n{table}\n\n{SHARES}", line, rows)
+
+
+def cell_view(one: Head, common: dict[str, Any], q: int, k: int) -> View:
+    """One query and one key: every stage, and how the numbers follow from each other."""
+    values, names = cell_values(one, q, k, one.shares), stage_names(one)
+    title = f"{one.title} · query {q + 1} {one.queries[q]!r} ← key {k + 1} {one.keys[k]!r}"
+    line = "   ".join(f"{word} {written(values, name)}" for name, word in names.items())
+    products = None if one.score == "concat" else (one.stages.q[q] * one.stages.k[k]).astype(np.float64)
+    lines = [title, line, ""]
+    if products is not None:
+        lines += products_lines(products, values["score"])
+    lines += [softmax_line(one, q, k, values), "", SHARES]
+    plain = {**common, "q": q + 1, "query": one.queries[q], **values}
+    plain["products"] = None if products is None else products.tolist()
+    return View(plain, "\n".join(lines), line, [[*names.values()], [values[name] for name in names]])
+
+
+def products_lines(products: np.ndarray[Any, Any], score: float) -> list[str]:
+    """The score as a sum: its largest terms and the rest, which add up as they are written."""
+    largest = np.argsort(-np.abs(products), kind="stable")[:LARGEST]
+    terms = [f"d{d + 1} {products[d]:+.3f}" for d in largest]
+    rest = round(score, 3) - sum(round(float(products[d]), 3) for d in largest)
+    others = len(products) - len(largest)
+    end = [f"the other {others} {rest:+.3f}"] if others else []
+    return [
+        f"score    Σ of {len(products)} products = {score:.3f}",
+        f"         largest: {'   '.join([*terms, *end])}",
+    ]
+
+
+def softmax_line(one: Head, q: int, k: int, values: dict[str, Any]) -> str:
+    """The weight as the softmax makes it, or that a what-if made it."""
+    raised = one.softmax(q)
+    usual = float(raised[k] / raised.sum())
+    if abs(usual - values["weight"]) > 1e-3:
+        return f"softmax  would be {usual:.3f}; the what-if makes it {values['weight']:.3f}"
+    if not values["allowed"]:
+        return "softmax  the mask forbids this key, so its weight is 0"
+    largest = float(np.where(one.stages.mask[q] > 0, one.stages.scaled[q], -np.inf).max())
+    score = values["scaled"]
+    return (
+        f"softmax  exp({score:.3f} - {largest:.3f}) / {raised.sum():.3f} (the sum over the row) "
+        f"= {values['weight']:.3f}".replace("- -", "+ ")
+    )

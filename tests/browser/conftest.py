@@ -1,0 +1,154 @@
+"""One Chromium and one server with the trained trio for all browser tests; a page that fails a test on any fault.
+
+The page under test is the built one in the package. JUMOK_TEST_STATIC names another folder, such as that of
+`node web/build.mjs --out FOLDER`, for work on the page itself.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+from tests.browser.world import make_runs
+from tests.server.conftest import Running, serving
+
+from jumok.checkpoint.bundled import EXAMPLES, bundled
+from jumok.decoding.translator import Translator, load
+from jumok.explain import page as exported_page
+from jumok.server.limits import Limits
+from jumok.server.settings import About, ServerSettings
+
+STATIC = Path(os.environ["JUMOK_TEST_STATIC"]) if "JUMOK_TEST_STATIC" in os.environ else None
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PATIENCE_MS = 30_000  # of one expectation, on a machine that does other things too
+LIMITS = Limits(heartbeat_s=0.5, drain_s=1.0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium. Without one the tests are skipped; in CI that is a failure."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no Chromium: looked for {', '.join(BROWSERS)}")
+        pytest.skip("there is no Chromium on this machine")
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        root = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=found, args=[*root, "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def trio() -> dict[str, Translator]:
+    """The trained models that come with the package."""
+    return {arch: load(folder) for arch, folder in bundled().items()}
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Training runs and evaluations; see `world`."""
+    return make_runs(tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def site(trio: dict[str, Translator], runs: Path) -> Iterator[Running]:
+    """The server that most tests share."""
+    with pytest.MonkeyPatch.context() as patch:
+        if STATIC is not None:
+            patch.setattr(exported_page, "STATIC", STATIC)
+        with serving(trio, settings_for(trio, runs=runs)) as found:
+            yield found
+
+
+def settings_for(models: dict[str, Translator], limits: Limits = LIMITS, **more: Any) -> ServerSettings:
+    about = {name: About(examples=EXAMPLES) for name in models}
+    return ServerSettings(**{"port": 0, "static": STATIC, "limits": limits, "about": about, **more})
+
+
+@dataclass
+class Watched:
+    """A page, its server, and all that went wrong on it so far."""
+
+    page: Page
+    url: str
+    faults: list[str] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    allowed: list[str] = field(default_factory=list)
+
+    def allow(self, *patterns: str) -> None:
+        """Faults of these patterns belong to the test."""
+        self.allowed += patterns
+
+    def open(self, path: str = "/", **params: Any) -> Page:
+        """Go to a screen: `open("/attention", m="rnn", s="…")`."""
+        query = urlencode({name: value for name, value in params.items() if value is not None})
+        self.page.goto(f"{self.url}{path}{'?' if query else ''}{query}")
+        return self.page
+
+    def watch(self) -> "Watched":
+        self.page.on("request", self._see)
+        self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
+        self.page.on("console", lambda message: message.type == "error" and self._hear(message.text))
+        return self
+
+    def _see(self, request: Request) -> None:
+        self.requests.append(request)
+        if not request.url.startswith((self.url, "data:", "blob:")):
+            self.faults.append(f"foreign request: {request.url}")
+
+    def _hear(self, text: str) -> None:
+        self.faults.append(f"console: {text}")
+
+    def check(self) -> None:
+        """No fault but those allowed."""
+        left = [one for one in self.faults if not any(re.search(pattern, one) for pattern in self.allowed)]
+        assert not left, "\n".join(left)
+
+
+Open = Callable[..., Watched]
+
+
+@pytest.fixture
+def opening(browser: Browser, site: Running) -> Iterator[Open]:
+    """`opening(url=…, locale="ko", …)`: a page of one's own, watched until the end of the test."""
+    contexts: list[BrowserContext] = []
+    pages: list[Watched] = []
+
+    def make(url: str | None = None, **options: Any) -> Watched:
+        usual = {
+            "viewport": {"width": 1280, "height": 860},
+            "locale": "en-GB",
+            "reduced_motion": "reduce",
+            "permissions": ["clipboard-read", "clipboard-write"],
+        }
+        context = browser.new_context(**{**usual, **options})
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        pages.append(Watched(context.new_page(), url or site.url).watch())
+        return pages[-1]
+
+    yield make
+    for context in contexts:
+        context.close()
+    for one in pages:
+        one.check()
+
+
+@pytest.fixture
+def web(opening: Open) -> Watched:
+    """A page on the shared server."""
+    return opening()

@@ -1,0 +1,58 @@
+"""The screens of the page and what each must show when it is ready."""
+
+from urllib.parse import parse_qsl, urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+ARCHS = ("rnn", "luong", "transformer")
+OF_A_MODEL = ("translate", "attention", "inside", "compare", "beam")
+OF_FILES = ("training", "quality", "learn", "docs")
+SCREENS = OF_A_MODEL + OF_FILES
+
+KOREAN = "1998년 3월 24일 화요일"
+ISO = "1998-03-24"
+ARABIC = "٢٤ مارس ١٩٩٨"
+
+BUSY = ".loading, .stale, [aria-busy=true]"
+
+READY = {
+    "translate": ".translate figure .tokens .token",
+    "attention": ".attention .heatmap-grid",
+    "inside": ".inside .heatmap-grid",
+    "compare": ".compare .compare-column .heatmap-grid",
+    "beam": ".beam [role=tree] .node",
+    "training": ".training .charts svg",
+    "quality": ".quality figure svg",
+    "learn": ".learn article math",
+    "docs": ".docs h1",
+}
+"""Something that is drawn from data on each screen."""
+
+
+def ready(page: Page, screen: str) -> Locator:
+    """Wait until a screen shows its data and nothing on it is on its way."""
+    found = page.locator(READY[screen])
+    expect(found.first).to_be_visible()
+    settled(page)
+    return found
+
+
+def settled(page: Page) -> None:
+    """Wait until nothing is on its way."""
+    expect(page.locator(BUSY)).to_have_count(0)
+
+
+def params(page: Page) -> dict[str, str]:
+    """The parameters of the address."""
+    return dict(parse_qsl(urlsplit(page.url).query))
+
+
+def wait_for(page: Page, **wanted: str | None) -> None:
+    """Wait until the address holds these parameters; None is one that it must not hold."""
+    page.wait_for_function(
+        """wanted => {
+            const held = new URLSearchParams(location.search);
+            return Object.entries(wanted).every(([name, value]) => held.get(name) === value);
+        }""",
+        arg=wanted,
+    )

@@ -1,0 +1,130 @@
+"""Every screen for every architecture loads and shows its data; no picture is without table, link and export."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser.conftest import Open, Watched, settings_for
+from tests.browser.screens import ARCHS, KOREAN, OF_A_MODEL, OF_FILES, SCREENS, ready, settled
+from tests.server.conftest import Running, serving
+
+TABS = {
+    "inside": ("tab", ("positions", "recurrence")),
+    "training": ("v", ("samples", "emergence")),
+}
+"""Views of a screen besides the first, by the parameter that names them."""
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("screen", OF_A_MODEL)
+def test_every_screen_shows_every_architecture(web: Watched, screen: str, arch: str) -> None:
+    page = web.open(f"/{screen}", m=arch, s=KOREAN)
+    ready(page, screen)
+    expect(page.locator("main [role=alert], .banner")).to_have_count(0)
+    for tab in TABS.get(screen, ("", ()))[1]:
+        page.get_by_role("tab", name=tab, exact=False).first.click()
+        expect(page.get_by_role("tabpanel")).to_contain_text(re.compile(r"\w{4}"))
+        settled(page)
+
+
+@pytest.mark.parametrize("screen", OF_FILES)
+def test_every_screen_of_files_shows_something(web: Watched, screen: str) -> None:
+    page = web.open(f"/{screen}")
+    ready(page, screen)
+    expect(page.locator("main [role=alert], .banner")).to_have_count(0)
+    for tab in TABS.get(screen, ("", ()))[1]:
+        page.get_by_role("tab", name=tab, exact=False).first.click()
+        expect(page.get_by_role("tabpanel")).to_contain_text(re.compile(r"\w{4}"))
+        settled(page)
+
+
+@pytest.mark.parametrize("chapter", range(1, 9))
+def test_every_chapter_leads_to_real_screens(web: Watched, chapter: int) -> None:
+    page = web.open(f"/learn/{chapter}")
+    links = page.locator("a.learn-try")
+    expect(links.first).to_be_visible()
+    for n in range(links.count()):
+        target = links.nth(n).get_attribute("href")
+        assert target is not None
+        web.open(target)
+        expect(page.locator(".lesson")).to_be_visible()
+        ready(page, target.split("/")[1].split("?")[0])
+        expect(page.locator("main [role=alert], .banner")).to_have_count(0)
+        web.open(f"/learn/{chapter}")
+        expect(links.first).to_be_visible()
+
+
+@pytest.mark.parametrize("screen", [screen for screen in SCREENS if screen not in ("learn", "docs")])
+def test_every_picture_has_a_table_a_link_and_an_export(web: Watched, screen: str) -> None:
+    page = web.open(f"/{screen}", m="transformer" if screen in OF_A_MODEL else None)
+    ready(page, screen)
+    figures = page.locator("figure.figure")
+    count = figures.count()
+    assert count >= 1
+    for tool in ("table", "link", "export"):
+        expect(page.locator(f"figure.figure [data-tool={tool}]")).to_have_count(count)
+    outside = page.locator("main canvas, main svg[role=img]").evaluate_all(
+        "nodes => nodes.filter(node => !node.closest('figure, .thumbs')).map(node => node.outerHTML.slice(0, 80))"
+    )
+    assert outside == []
+    for n in range(count):
+        one = figures.nth(n)
+        one.locator("[data-tool=table]").click()
+        table = one.locator("table").first
+        expect(table.locator("th").first).to_be_attached()
+        assert table.locator("td").count() >= 1
+    page.locator("[data-tool=link]").first.click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{web.url}/{screen}")
+
+
+def test_the_first_run_shows_commands(opening: Open) -> None:
+    """A server without any model cannot be started by hand, but a page may meet one."""
+    web = opening()
+    web.page.route("**/v1/models", lambda route: route.fulfill(json={"models": []}))
+    for screen in OF_A_MODEL:
+        page = web.open(f"/{screen}")
+        expect(page.locator(".first code")).to_have_count(3)
+        expect(page.locator(".first code").first).to_have_text("jumok demo")
+
+
+def test_one_model_alone_has_every_screen(opening: Open, trio: dict, site: Running) -> None:
+    """Nothing to compare with, no runs, no evaluations: still something to read everywhere."""
+    alone = {"rnn": trio["rnn"]}
+    with serving(alone, settings_for(alone)) as lonely:
+        web = opening(lonely.url)
+        for screen in SCREENS:
+            page = web.open(f"/{screen}")
+            expect(page.locator("main h1").first).to_be_visible()
+            settled(page)
+            expect(page.locator("main [role=alert], .banner")).to_have_count(0)
+            assert len(page.locator("main").inner_text()) > 60
+
+
+def test_the_page_may_load_nothing_from_elsewhere(web: Watched) -> None:
+    response = web.page.goto(web.url)
+    assert response is not None
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "connect-src 'self'" in policy
+    assert "unsafe" not in policy
+    text = response.text()
+    assert "<style" not in text
+    assert re.findall(r"<script(?![^>]*\ssrc=)", text) == []
+    assert re.findall(r"\s(?:style|on\w+)=", text) == []
+    ready(web.page, "translate")
+    origins = {re.match(r"\w+:(?://[^/]+)?", request.url)[0] for request in web.requests}  # type: ignore[index]
+    assert origins <= {web.url, "data:"}
+
+
+def test_a_foreign_request_fails_a_test(opening: Open) -> None:
+    """The watch itself works: a request to elsewhere and an error are seen."""
+    web = opening()
+    page = web.open("/learn")
+    page.evaluate("fetch('http://example.invalid/x').catch(() => console.error('gone'))")
+    page.evaluate("setTimeout(() => { throw new Error('thrown') })")
+    page.wait_for_event("pageerror") if not any("thrown" in one for one in web.faults) else None
+    with pytest.raises(AssertionError, match="Content Security Policy|foreign request"):
+        web.check()
+    web.allow(".*")
