@@ -23,7 +23,7 @@ from jumok.settings import check_names, known_names, read_environment, read_word
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 NOTES = ROOT / "docs" / "notes-to-code.md"
-ROWS = [*range(1, 17), 19]
+ROWS = [*range(1, 18), 19]
 KOREAN = sorted(ROOT.glob("docs/*.ko.md"))
 
 RUN = "<!-- run -->"
@@ -200,10 +200,11 @@ def parse(words: list[str]) -> None:
         assert command is not None, name
         try:
             with command.make_context(name, args, parent=group) as context:
-                chosen = context.params.get("words") or ()
+                chosen = context.params.get("words", ())
         except click.exceptions.Exit:  # --help and its like
             return
-    read_words(chosen)
+    if isinstance(chosen, tuple):  # `--words` of inspect is a flag
+        read_words(chosen)
 
 
 @every_page

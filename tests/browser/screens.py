@@ -11,6 +11,7 @@ SCREENS = OF_A_MODEL + OF_FILES
 
 KOREAN = "1998년 3월 24일 화요일"
 ISO = "1998-03-24"
+GERMAN = "5. März 2024"
 ARABIC = "٢٤ مارس ١٩٩٨"
 
 BUSY = ".loading, .stale, [aria-busy=true]"

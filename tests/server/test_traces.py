@@ -277,3 +277,15 @@ def test_leaving_influence_ends_it(running: Running) -> None:
         with running.client() as client:
             client.get("/health/live")
     assert running.services.streams.taken == running.services.analyst.waiting == 0
+
+
+def test_every_endpoint_is_described(trio_client: httpx2.Client) -> None:
+    paths = trio_client.get("/openapi.json").json()["paths"]
+    one = "/v1/traces/{id}"
+    for path in ("/v1/trace", "/v1/what-if", "/v1/sweep", "/v1/compare"):
+        assert "post" in paths[path]
+    for path in (one, f"{one}/tensors", f"{one}/beam", f"{one}/influence", f"{one}/html"):
+        assert "get" in paths[path]
+    kinds = paths["/v1/sweep"]["post"]["responses"]["200"]["content"]
+    assert set(kinds) == {"application/json", "text/event-stream"}
+    assert set(paths[f"{one}/tensors"]["get"]["responses"]["200"]["content"]) == {"application/octet-stream"}

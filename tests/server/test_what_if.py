@@ -7,6 +7,8 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
@@ -16,6 +18,7 @@ from jumok.explain.sweep import sweep
 from jumok.explain.what_if import what_if
 from jumok.server import work
 from jumok.server.limits import Limits
+from jumok.server.trace_schema import WhatIfOut
 
 TEXT = "5. März 2024"
 INSIDE: dict[str, dict[str, Any]] = {
@@ -196,7 +199,8 @@ def test_a_client_that_leaves_ends_its_sweep(
         f"POST /v1/sweep HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\nAccept: {accept}\r\n"
     )
     with serve(models={"m": translator}) as running:
-        running.services.analyst._pool.submit(threading.Event().wait, 0.3)  # it has to wait for its turn
+        held = threading.Event()
+        running.services.analyst._pool.submit(held.wait, 20)  # it has to wait
         with running.connect() as sock:
             sock.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
             wait_for(lambda: running.services.analyst.waiting)
@@ -204,6 +208,7 @@ def test_a_client_that_leaves_ends_its_sweep(
         wait_for(lambda: not running.services.turns._busy)
         assert running.services.streams.taken == 0
         count = len(looks)
+        held.set()
         running.services.analyst._pool.submit(int).result(10)
         assert len(looks) == count  # it never began
 
@@ -227,12 +232,62 @@ def test_a_late_sweep_ends_with_an_error_event(
     serve: Serve, slow_luong: tuple[Translator, list[float]]
 ) -> None:
     translator, _ = slow_luong
-    limits = Limits(deadline_s=0.4)
+    limits, body = Limits(deadline_s=1.5), {"text": "a man", "target": "a"}
     with serve(models={"m": translator}, limits=limits) as running, running.client() as client:
+        assert client.post("/v1/trace", json=body).status_code == 200
         held = threading.Event()
-        running.services.analyst._pool.submit(held.wait, 5)
-        answer = client.post("/v1/sweep", json={"text": "a man", "target": "a"})
+        running.services.analyst._pool.submit(held.wait, 20)
+        answer = client.post("/v1/sweep", json=body)
         held.set()
         [(name, problem)] = events(answer.text)
         assert (name, problem["code"], problem["status"]) == ("error", "deadline", 504)
         wait_for(lambda: not running.services.turns._busy)
+
+
+small = st.integers(0, 3)
+places = st.lists(small, min_size=1, max_size=3)
+heads = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(["enc_self", "dec_self", "cross"]),
+        "layer": small | st.just("*"),
+        "head": small | places,
+    }
+)
+ops = st.one_of(
+    st.builds(lambda head: {"op": "mask_head", **head}, heads),
+    st.builds(lambda head, x: {"op": "scale_head", **head, "factor": x}, heads, st.floats(-1000, 1000)),
+    st.builds(lambda head, q, k: {"op": "mask_edge", **head, "q": q, "k": k}, heads, places, places),
+    st.builds(
+        lambda head, q, w: {"op": "set_row", **head, "q": q, "weights": w},
+        heads,
+        small,
+        st.dictionaries(st.sampled_from("0123"), st.floats(0, 10), min_size=1),
+    ),
+    st.builds(lambda head: {"op": "uniform", **head}, heads),
+    st.builds(lambda kind: {"op": "no_scale", "kind": kind}, st.sampled_from(["enc_self", "cross"])),
+    st.builds(
+        lambda mode, by: {"op": "positions", "mode": mode, "by": by},
+        st.sampled_from(["none", "shuffle", "shift"]),
+        st.integers(-9, 9),
+    ),
+    st.builds(lambda mode: {"op": "bridge", "mode": mode, "text": "a"}, st.sampled_from(["mean", "swap"])),
+    st.builds(lambda ids: {"op": "force_prefix", "ids": ids}, st.lists(st.integers(0, 400), max_size=2)),
+    st.builds(lambda text: {"op": "ban", "text": [text]}, st.text("a m", min_size=1, max_size=2)),
+    st.builds(lambda unit, text: {"op": "replace_source", "unit": unit, "text": text}, small, st.text("a ")),
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(sorted(INSIDE)), st.lists(ops, min_size=1, max_size=3))
+def test_any_interventions_are_applied_or_refused(
+    client: httpx2.Client, arch: str, asked: list[dict[str, Any]]
+) -> None:
+    body = {"model": arch, "text": "a man rides", "max_len": 5, "interventions": asked}
+    answer = client.post("/v1/what-if", json=body)
+    found = answer.json()
+    if answer.status_code == 422:
+        assert found["code"] == "bad_parameter"
+        assert len(found["detail"]) > 20
+    else:
+        assert answer.status_code == 200, answer.text
+        WhatIfOut.model_validate(found)

@@ -180,8 +180,8 @@ export const getBeam = (id: string, signal?: AbortSignal) =>
   onTrace(id, () => getJson<T.BeamTree>(`/v1/traces/${name(id)}/beam`, signal), signal);
 export const getInfluence = (id: string, unit: "words" | "pieces" = "words", replace: "unk" | "drop" = "unk", signal?: AbortSignal) =>
   onTrace(id, () => getJson<T.Influence>(`/v1/traces/${name(id)}/influence?unit=${unit}&replace=${replace}`, signal), signal);
-/** Address of the one-file export of a trace. */
-export const htmlHref = (id: string) => `/v1/traces/${name(id)}/html`;
+/** A trace as one HTML file. */
+export const getHtml = (id: string) => onTrace(id, async () => (await send(`/v1/traces/${name(id)}/html`, {})).blob());
 
 // ---------------------------------------------------------------- experiments
 

@@ -34,13 +34,13 @@ export async function embeddedAnswer<R>(method: "GET" | "POST", path: string, bo
   return answer as R;
 }
 
+/** The trace of a question: with these very interventions, else with as many. */
 function findTrace(data: Embedded, body: TraceRequest): Manifest {
-  const edited = (body.interventions ?? []).length;
-  const found = data.traces.find(
-    (trace) => trace.model.name === body.model && trace.source.text === body.text && trace.interventions.length === edited,
-  );
-  if (!found) throw notInFile(body.text);
-  return found;
+  const asked = body.interventions ?? [];
+  const fitting = data.traces.filter((trace) => trace.model.name === body.model && trace.source.text === body.text && trace.interventions.length === asked.length);
+  const same = fitting.find((trace) => JSON.stringify(trace.interventions) === JSON.stringify(asked)) ?? fitting[0];
+  if (!same) throw notInFile(body.text);
+  return same;
 }
 
 const unpacked = new Map<string, Promise<Map<string, Tensor>>>();

@@ -1,4 +1,4 @@
-"""`jumok demo`: trains the three models on dates and shows the difference in the terminal."""
+"""`jumok demo`: trains the three models on dates, shows the difference, and serves the explorer on them."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.console import duration, progress_display, say, wants_colour
+from jumok.cli.serve import PORT, best_first, check_installed, serve_folders
 from jumok.cli.train import interruptible, seconds
+from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.run.demo import Contestant
@@ -16,6 +18,7 @@ EXAMPLES = """\b
 Examples:
   jumok demo
   jumok demo --time-limit 20s --out runs/quick-demo
+  jumok demo --no-serve
 """
 
 NAMES = {
@@ -28,12 +31,26 @@ NAMES = {
 @click.command(epilog=EXAMPLES)
 @click.option("--out", default="runs/demo", show_default=True, help="Folder for the three runs.")
 @click.option("--time-limit", default="", metavar="20s", help="Train each model this long.")
-@click.option("--json", "as_json", is_flag=True, help="The table as JSON on standard output.")
+@click.option("--no-serve", is_flag=True, help="End after the tables, without the explorer.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Of the explorer, or the next that is free.",
+)
+@click.option("--no-open", is_flag=True, help="Serve, and open no browser.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="The table as JSON on standard output, and no explorer."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only the table.")
-def demo(out: str, time_limit: str, *, as_json: bool, quiet: bool) -> None:
+def demo(
+    out: str, time_limit: str, *, no_serve: bool, port: int, no_open: bool, as_json: bool, quiet: bool
+) -> None:
     """Train the three generations on written dates in 20 languages, and see what attention changes.
 
-    Takes about four minutes on two CPU cores. Run again to see the result at once.
+    Takes about four minutes on two CPU cores, then serves the explorer on the three models and opens it in
+    the browser; Ctrl-C ends it. Run again to see the result at once.
     """
     import json
 
@@ -69,10 +86,28 @@ def demo(out: str, time_limit: str, *, as_json: bool, quiet: bool) -> None:
         click.echo(json.dumps([row(one) for one in contestants], ensure_ascii=False))
         return
     click.echo(table(contestants))
-    if not quiet:
-        show_sentence([(one, *look_inside(one)) for one in contestants])
-        say(f'\nnext: jumok translate -m {Path(out) / "transformer"} "5. März 2024"')
-        say(f'      jumok inspect -m {Path(out) / "luong"} --text "den 5 mars 2024 kl. 14:30"')
+    if quiet:
+        return
+    show_sentence([(one, *look_inside(one)) for one in contestants])
+    say(f'\nnext: jumok translate -m {Path(out) / "transformer"} "5. März 2024"')
+    say(f'      jumok inspect -m {Path(out) / "luong"} --text "den 5 mars 2024 kl. 14:30"')
+    if not no_serve:
+        say("")
+        raise click.exceptions.Exit(explore(contestants, Path(out), port, browse=not no_open))
+
+
+def explore(contestants: "list[Contestant]", out: Path, port: int, *, browse: bool) -> int:
+    """Serve the explorer on the three models and their runs until Ctrl-C, and give the exit code."""
+    try:
+        check_installed()
+    except ConfigError as error:
+        say(f"no explorer: {error.message}; {error.hint}")
+        return 0
+    from jumok.server.settings import ServerSettings
+
+    folders = best_first({one.arch: one.run.folder for one in contestants})
+    settings = ServerSettings(port=port, runs=out)
+    return serve_folders(folders, settings, screen="/" if browse else None, another_port=True)
 
 
 def row(one: "Contestant") -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from dataclasses import asdict, dataclass
 from os.path import abspath
 from pathlib import Path
@@ -125,6 +126,8 @@ def evaluate(
     if output and output != "-":
         write_json(Path(output), result)
     show(evaluations, comparisons, result if as_json or output == "-" else None, quiet=quiet)
+    if not quiet and not as_json and (command := explorer(models)):
+        say(f"hint: {command}")
     check_threshold(evaluations, min_bleu)
 
 
@@ -167,7 +170,7 @@ def evaluate_models(
     for model, name in zip(models, _names(models), strict=True):
         sources = test.sources or []
         found.append(evaluate_translator(load(model, device), sources, test.references, name=name, **options))
-        if (Path(model) / "config.toml").is_file():
+        if is_run(Path(model)):
             keep(Path(model), found[-1])
     return found
 
@@ -233,6 +236,19 @@ def show(
         click.echo(draw_table(evaluations, comparisons))
         for note in dict.fromkeys(note for one in evaluations for note in one.notes):
             say(f"note: {note}")
+
+
+def explorer(models: tuple[str, ...]) -> str:
+    """The command that shows these results in the explorer; "" unless all are runs of one folder."""
+    runs = [Path(model) for model in models]
+    parents = {run.parent for run in runs if is_run(run)}
+    if len(parents) != 1 or not all(map(is_run, runs)):
+        return ""
+    return f"jumok serve {shlex.join(models)} --runs {shlex.quote(str(*parents))} --open /quality"
+
+
+def is_run(folder: Path) -> bool:
+    return (folder / "config.toml").is_file()
 
 
 def keep(run: Path, evaluation: "Evaluation") -> None:

@@ -31,11 +31,8 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(0) from None
         return
-    place = Path(path).resolve()
-    if place.is_dir():
-        raise ConfigError(f"{path} is a folder", hint="name a file for the output", code="unwritable")
-    ordinary = place.is_file() or not place.exists()
-    written = place.with_name(f"{place.name}.tmp-{secrets.token_hex(4)}") if ordinary else place
+    place, ordinary = _place_of(path)
+    written = _neighbour(place) if ordinary else place
     if ordinary:
         _check_writable(written, path)
     try:
@@ -55,6 +52,27 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
     finally:
         if ordinary:
             written.unlink(missing_ok=True)
+
+
+def check_output(path: str) -> None:
+    """Refuse a place that cannot be written to, before the work for it begins."""
+    place, ordinary = _place_of(path)
+    if ordinary:
+        tried = _neighbour(place)
+        _check_writable(tried, path)
+        tried.unlink()
+
+
+def _place_of(path: str) -> tuple[Path, bool]:
+    """Where a file goes, and whether it is an ordinary one: no device and no pipe."""
+    place = Path(path).resolve()
+    if place.is_dir():
+        raise ConfigError(f"{path} is a folder", hint="name a file for the output", code="unwritable")
+    return place, place.is_file() or not place.exists()
+
+
+def _neighbour(place: Path) -> Path:
+    return place.with_name(f"{place.name}.tmp-{secrets.token_hex(4)}")
 
 
 def _packed(raw: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
-    from jumok.server.settings import About
+    from jumok.server.settings import About, ServerSettings
 
 EXAMPLES = """\b
 Examples:
@@ -27,6 +28,7 @@ Examples:
 """
 
 PORT = 7717
+PORTS = 20  # to try, where any will do
 SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/training", "/quality", "/learn"}
 NEEDED = ("fastapi", "starlette", "uvicorn", "h11")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
@@ -76,10 +78,6 @@ def serve(
     check_installed()
     if screen is not None and screen not in SCREENS:  # `--open runs/a` names a model, not a screen
         models, screen = (screen, *models), "/"
-    folders = name_models(models) or bundled_models()
-    from jumok.server.app import build_app
-    from jumok.server.run import address_of, listen
-    from jumok.server.run import serve as run_server
     from jumok.server.settings import ServerSettings, read_keys
 
     settings = ServerSettings(
@@ -92,8 +90,33 @@ def serve(
         runs=folder_of(runs, "--runs") if runs else None,
         keep=made_folder(keep) if keep else None,
     )
+    folders = name_models(models) or bundled_models()
+    raise click.exceptions.Exit(
+        serve_folders(folders, settings, device=device, screen=screen, as_json=as_json, quiet=quiet)
+    )
+
+
+def serve_folders(
+    folders: dict[str, Path],
+    settings: "ServerSettings",
+    *,
+    device: str | None = None,
+    screen: str | None = None,
+    another_port: bool = False,
+    as_json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Serve models by name until a signal comes, and give the exit code; `screen` opens the browser there.
+
+    With `another_port`, one that is taken makes way for the next.
+    """
+    from jumok.server.app import build_app
+    from jumok.server.run import address_of
+    from jumok.server.run import serve as run_server
+
     began = time.monotonic()
-    with listen(settings) as sock:  # before the models are loaded: a port that is taken shows at once
+    # Before the models are loaded: a port that is taken shows at once.
+    with listen_near(settings, PORTS if another_port else 1) as sock:
         loaded, about = load_models(folders, device, settings.runs)
         app = build_app(loaded, settings=replace(settings, about=about))
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
@@ -104,7 +127,19 @@ def serve(
             if screen is not None:
                 open_browser(address.rstrip("/") + screen)
 
-        raise click.exceptions.Exit(run_server(app, settings, sock, started))
+        return run_server(app, settings, sock, started)
+
+
+def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:
+    """A socket on the port, or on the first of the next ones that is free."""
+    from jumok.server.run import listen
+
+    try:
+        return listen(settings)
+    except ConfigError as error:
+        if error.code != "port_taken" or tries <= 1 or settings.port >= 65535:
+            raise
+    return listen_near(replace(settings, port=settings.port + 1), tries - 1)
 
 
 def check_installed() -> None:
@@ -136,10 +171,15 @@ def name_models(given: Sequence[str]) -> dict[str, Path]:
 
 
 def bundled_models() -> dict[str, Path]:
-    """The three small models that come with the package."""
+    """The three small models that come with the package, the one first that clients get by default."""
     from jumok.checkpoint.bundled import bundled
 
-    return bundled()
+    return best_first(bundled())
+
+
+def best_first(folders: dict[str, Path]) -> dict[str, Path]:
+    """Models by architecture, the youngest first."""
+    return dict(reversed(folders.items()))
 
 
 def load_models(

@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -98,10 +99,15 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
             if as_json:
                 click.echo(to_json(event))
 
+        def on_start(started: Any) -> None:
+            if not quiet:
+                say(f"dashboard: jumok serve --runs {quote(str(request.out.parent))}")
+            panel.start(started)
+
         watch = Watch(
             progress=progress,
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
-            on_start=panel.start,
+            on_start=on_start,
             on_event=on_event,
             interrupted=lambda: bool(flag),
         )

@@ -3,18 +3,24 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 
+from jumok.cli import explained
 from jumok.cli.console import progress_display, say
 from jumok.cli.output import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.decoding.translator import Hypothesis, Translation
+    from jumok.decoding.results import Hypothesis, Translation
+    from jumok.explain.model import Model
+    from jumok.progress import Progress
+
+Form = Literal["text", "moses", "json"]
 
 BLOCK = 1024  # lines that are read, sorted by length and answered together
 
@@ -23,12 +29,13 @@ Examples:
   jumok translate -m runs/en-de "A man is riding a horse."
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
+  jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
+@click.option("-m", "--model", "model_path", required=True, metavar="MODEL", help="Run or model folder.")
 @click.option("-i", "--input", "source", default="", metavar="FILE", help="Text, one per line; - is stdin.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per text; 1 is greedy.")
@@ -45,6 +52,9 @@ Examples:
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
 @click.option("--ban", multiple=True, metavar="TEXT", help="Appears in no answer; may be repeated.")
 @click.option("--require", multiple=True, metavar="TEXT", help="Appears in every answer; may be repeated.")
+@click.option("--align", is_flag=True, help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
+@click.option("--attention", default="", metavar="FILE", help="Where it looked, as .html or .trace.")
+@click.option("--stream", is_flag=True, help="Write each answer as it grows, as far as it is sure.")
 @click.option("--scores", is_flag=True, help="Add a tab and the log-probability to each line.")
 @click.option("--format", "form", type=click.Choice(["text", "moses", "json"]), help="[text; n-best: moses]")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: an object per line.")
@@ -59,13 +69,16 @@ Examples:
 @click.help_option("-h", "--help")
 def translate(
     texts: tuple[str, ...],
-    model: str,
+    model_path: str,
     source: str,
     output: str,
     *,
-    form: Literal["text", "moses", "json"] | None,
+    form: Form | None,
     scores: bool,
     as_json: bool,
+    align: bool,
+    attention: str,
+    stream: bool,
     errors: Literal["strict", "replace"],
     device: str | None,
     line_buffered: bool,
@@ -74,30 +87,104 @@ def translate(
 ) -> None:
     """Translate text, files or standard input: one line in, one line out, blank lines included.
 
-    Options of the search that are not given are those of the model.
+    Options of the search that are not given are those of the model. --attention with a folder that exists
+    writes a page for each line into it.
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
     asked = check_options(options)
-    write_line = choose_form(form, asked, as_json=as_json, scores=scores)
+    chosen = choose_form(form, asked, as_json=as_json)
+    way = Way(
+        form=chosen, asked=asked, scores=scores, align=align, attention=attention, stream=stream, quiet=quiet
+    )
+    way.check(output)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
-    from jumok.decoding.translator import load
+    if attention and not Path(attention).is_dir():
+        lines = explained.only_line(lines, attention)
+    from jumok.explain.model import load
 
-    translator = load(model, device)
+    model = load(model_path, device)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
     began, count, pieces = time.monotonic(), 0, 0
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
-        results = translator.translate_iter(
-            lines, block=block, progress=lambda what, done, _: report(what, done, total), **asked
-        )
-        for count, result in enumerate(results, start=1):
-            file.write(write_line(count, result).encode() + b"\n")
+        results = way.write(model, lines, file, block, lambda what, done, _: report(what, done, total))
+        for result in results:
+            count += 1
             pieces += len(result.tokens)
-            if count % block == 0:
-                file.flush()
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
         say(f"{count:,} lines · {seconds:.1f} s · {pieces / max(seconds, 1e-9):,.0f} pieces/s")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """How answers are found and written."""
+
+    form: Form
+    asked: dict[str, Any]
+    """Options of the search."""
+    scores: bool = False
+    align: bool = False
+    attention: str = ""
+    stream: bool = False
+    quiet: bool = False
+
+    def check(self, output: str) -> None:
+        """Refuse what cannot be had together."""
+        if self.attention:
+            explained.check_place(self.attention)
+        if self.align and self.form == "moses":
+            raise ConfigError("--align has no place in the moses form", hint="add --json or --format text")
+        others = {
+            "-o": output != "-",
+            "--align": self.align,
+            "--attention": bool(self.attention),
+            "--scores": self.scores,
+            "--n-best": self.form == "moses",
+        }
+        for name, given in others.items():
+            if self.stream and given:
+                raise ConfigError(
+                    f"--stream and {name} cannot be had together",
+                    hint="leave out --stream: the whole answer has more to tell",
+                )
+
+    def write(
+        self, model: "Model", lines: Iterable[str], file: IO[bytes], block: int, progress: "Progress"
+    ) -> "Iterator[Translation]":
+        """Write every answer, and give it back."""
+        if self.stream:
+            grow = explained.write_events if self.form == "json" else explained.write_growing
+            yield from grow(model, lines, file, self.asked)
+            return
+        found: Iterable[Translation]
+        if self.align or self.attention:
+            found = explained.traced(model, lines, block, self.asked, progress)
+        else:
+            found = model.translate_iter(lines, block=block, progress=progress, **self.asked)
+        for number, result in enumerate(found, start=1):
+            file.write(self.line(number, result).encode() + b"\n")
+            if number % block == 0:
+                file.flush()
+            yield result
+
+    def line(self, number: int, result: "Translation") -> str:
+        """One answer as a line, and its attention in its place."""
+        from jumok.explain.traced import Traced
+
+        links: dict[str, Any] = {}
+        if isinstance(result, Traced):
+            links = explained.align(result) if self.align else {}
+            if self.attention:
+                explained.keep_attention(self.attention, number, result, quiet=self.quiet)
+        match self.form:
+            case "json":
+                return json_line(number, result, links)
+            case "moses":
+                return moses_lines(number, result)
+            case _:
+                text = scored_line(result) if self.scores else result.text
+                return f"{text} ||| {links['align']}" if self.align else text
 
 
 def check_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -142,27 +229,15 @@ def count_lines(path: str, errors: Literal["strict", "replace"]) -> int | None:
     return sum(1 for _ in read_lines(path, encoding_errors=errors))
 
 
-def choose_form(
-    form: Literal["text", "moses", "json"] | None, asked: dict[str, Any], *, as_json: bool, scores: bool
-) -> "Callable[[int, Translation], str]":
-    """How a result becomes a line; several answers are in moses form unless another is asked for."""
+def choose_form(form: Form | None, asked: dict[str, Any], *, as_json: bool) -> Form:
+    """How results become lines; several answers are in moses form unless another is asked for."""
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
     several = asked.get("n_best", 1) > 1
-    match "json" if as_json else form or ("moses" if several else "text"):
-        case "json":
-            return json_line
-        case "moses":
-            return moses_lines
-        case _:
-            return scored_line if scores else text_line
+    return "json" if as_json else form or ("moses" if several else "text")
 
 
-def text_line(number: int, result: "Translation") -> str:
-    return result.text
-
-
-def scored_line(number: int, result: "Translation") -> str:
+def scored_line(result: "Translation") -> str:
     return f"{result.text}\t{result.score:.4f}"
 
 
@@ -170,8 +245,8 @@ def moses_lines(number: int, result: "Translation") -> str:
     return "\n".join(f"{number - 1} ||| {one.text} ||| {one.score:.4f}" for one in result.hypotheses)
 
 
-def json_line(number: int, result: "Translation") -> str:
-    line: dict[str, Any] = {"line": number, "src": result.source, **answer_fields(result)}
+def json_line(number: int, result: "Translation", links: dict[str, Any]) -> str:
+    line: dict[str, Any] = {"line": number, "src": result.source, **answer_fields(result), **links}
     if result.alternatives:
         line["alternatives"] = [answer_fields(one) for one in result.alternatives]
     return json.dumps(line, ensure_ascii=False, allow_nan=False)

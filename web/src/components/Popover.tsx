@@ -51,7 +51,10 @@ export function Popover(props: PopoverProps) {
   useLayoutEffect(() => {
     if (!open) return;
     place(panel.current!, button.current!);
-    panel.current!.querySelector<HTMLElement>('[role^="menuitem"][aria-checked="true"], [role^="menuitem"]:not(:disabled), input, select, button, a')?.focus();
+    for (const selector of ['[role^="menuitem"][aria-checked="true"]', '[role^="menuitem"]:not(:disabled)', "input, select, button, a"]) {
+      const first = panel.current!.querySelector<HTMLElement>(selector);
+      if (first) return first.focus();
+    }
   }, [open]);
 
   return (

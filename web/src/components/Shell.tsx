@@ -21,7 +21,7 @@ export function Shell() {
   useKeptTrace();
   return (
     <div class="shell">
-      <a class="sr" href="#main">
+      <a class="sr" href="#main" onClick={toMain}>
         {t("shell.skip")}
       </a>
       <TopBar />
@@ -38,6 +38,12 @@ export function Shell() {
       <Help />
     </div>
   );
+}
+
+/** Past the bars, without a word in the address. */
+function toMain(event: MouseEvent): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
 }
 
 function TopBar() {

@@ -1,5 +1,5 @@
 /** Entries of the export menu for a picture that belongs to a trace: tensors, alignments, manifest, the one-file page. */
-import { getTensors, htmlHref } from "../api";
+import { getHtml, getTensors } from "../api";
 import type { Manifest } from "../api-types";
 import { embedded } from "../embedded";
 import { ApiError } from "../errors";
@@ -28,7 +28,7 @@ export function traceExports(manifest: Manifest, needs: readonly string[] = []):
     items.push({ label: t("figure.nematus"), onSelect: align("nematus", (weights) => nematus(weights, manifest.source, manifest.target, manifest.decode.score ?? 0)) });
   }
   items.push({ label: t("figure.json"), onSelect: () => download(`${manifest.id}.json`, "application/json", JSON.stringify(manifest, null, 2)) });
-  if (!embedded) items.push({ label: t("figure.html"), onSelect: () => location.assign(htmlHref(manifest.id)) });
+  if (!embedded) items.push({ label: t("figure.html"), onSelect: () => trying(async () => download(`${manifest.id}.html`, "text/html", await getHtml(manifest.id))) });
   return items;
 }
 

@@ -18,36 +18,27 @@ function applies(name: OpName, card: Card): boolean {
 /** The interventions that this model understands, in groups. */
 export const offered = (card: Card): OpName[][] => GROUPS.map((group) => group.filter((name) => applies(name, card))).filter((group) => group.length > 0);
 
+const FIELDS: Readonly<Record<string, string>> = {
+  mask_head: "kind layer head",
+  uniform: "kind layer head",
+  scale_head: "kind layer head factor",
+  mask_edge: "kind layer head q k",
+  set_row: "kind layer head q key",
+  no_scale: "kind",
+  positions: "side change",
+  positions_shuffle: "side change seed",
+  positions_shift: "side change by",
+  bridge: "start text",
+  bridge_mean: "start lines",
+  bridge_zero: "start",
+  force_prefix: "text",
+  ban: "lines",
+  require: "lines",
+  replace_source: "unit text",
+};
+
 /** The fields of an intervention that a reader may set, in their order. */
-export function fieldsOf(op: Op): readonly Field[] {
-  const head: Field[] = ["kind", "layer", "head"];
-  switch (op.op) {
-    case "mask_head":
-    case "uniform":
-      return head;
-    case "scale_head":
-      return [...head, "factor"];
-    case "mask_edge":
-      return [...head, "q", "k"];
-    case "set_row":
-      return [...head, "q", "key"];
-    case "no_scale":
-      return ["kind"];
-    case "positions":
-      return ["side", "change", ...(op.mode === "shuffle" ? (["seed"] as const) : op.mode === "shift" ? (["by"] as const) : [])];
-    case "bridge":
-      return op.mode === "zero" ? ["start"] : ["start", op.mode === "mean" ? "lines" : "text"];
-    case "force_prefix":
-      return ["text"];
-    case "ban":
-    case "require":
-      return ["lines"];
-    case "replace_source":
-      return ["unit", "text"];
-    default:
-      return [];
-  }
-}
+export const fieldsOf = (op: Op): readonly Field[] => (FIELDS[`${op.op}_${op.mode}`] ?? FIELDS[op.op] ?? "").split(" ") as Field[];
 
 /** An intervention with the values a form begins with: the last layer of the attention to the source, where there is one. */
 export function begin(name: OpName, card: Card): Op {

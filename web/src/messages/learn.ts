@@ -3,7 +3,7 @@ export const learn = {
   en: {
     title: "Learn",
     chapters: "Chapters",
-    chapter: "Chapter {n} of 8",
+    chapter: "Chapter {n} of {all}",
     try: "Try it",
     next: "Next:",
     back: "Back to chapter {n}",
@@ -13,7 +13,7 @@ export const learn = {
   ko: {
     title: "배우기",
     chapters: "장",
-    chapter: "8장 중 {n}장",
+    chapter: "{all}장 중 {n}장",
     try: "해 보기",
     next: "다음:",
     back: "{n}장으로 돌아가기",

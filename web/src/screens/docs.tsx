@@ -36,7 +36,7 @@ function Group({ api, tag, calls }: { api: OpenApi; tag: string; calls: readonly
   const name = `docs.tag_${tag.replace("-", "_")}`;
   return (
     <section>
-      <h2>{hasMessage(name) ? t(name) : tag}</h2>
+      <h2 class="small muted">{hasMessage(name) ? t(name) : tag}</h2>
       <div class="docs-calls">
         {calls.map((call) => <One key={call.id} api={api} call={call} />)}
       </div>
@@ -76,7 +76,8 @@ function Details({ api, call }: { api: OpenApi; call: Call }) {
         <IconButton icon="copy" label={t("shell.copy")} onClick={() => void copy()} />
       </div>
       {call.fields.length > 0 && <Fields title={t("docs.fields")} rows={call.fields} asked />}
-      {call.answer.length > 0 ? <Fields title={t("docs.answer")} rows={call.answer} /> : call.answerType && <p class="note">{t("docs.answer")}: <code>{call.answerType}</code></p>}
+      {call.answer.length > 0 && <Fields title={t("docs.answer")} rows={call.answer} />}
+      {call.answer.length === 0 && call.answerType !== "" && <p class="note">{t("docs.answer")} <code>{call.answerType}</code></p>}
       {call.errors.length > 0 && (
         <div>
           <h3>{t("docs.errors")}</h3>

@@ -7,20 +7,11 @@ import { Icon } from "../components/Icon";
 import { Await } from "../components/states";
 import { embedded } from "../embedded";
 import { useResource } from "../hooks";
-import { locale, t, type Locale } from "../i18n";
-import { FORMULAS, lessonOf, tryAddress, TRIES, type Formula } from "../lib/lessons";
+import { locale, t } from "../i18n";
+import { viewAddress, type Book, type Formula } from "../lib/lessons";
 import { formatAddress } from "../lib/link";
-import { follow, model, models, ops, params, route, screen, setParams, whatIfOpen } from "../state";
+import { follow, models, ops, params, route, screen, setParams, whatIfOpen } from "../state";
 import "../styles/learn.css";
-
-interface Chapter {
-  readonly title: string;
-  readonly text: readonly string[];
-  /** the formula in words */
-  readonly says: string;
-  readonly tries: readonly { readonly label: string; readonly look: string }[];
-}
-type Book = Readonly<Record<Locale, readonly Chapter[]>>;
 
 /** The texts are data beside the page, so that only readers of Learn load them. */
 const useBook = (on = true) => useResource(on ? "learn" : null, (signal) => getJson<Book>("/learn.json", signal), { cache: true });
@@ -28,51 +19,57 @@ const chapterHref = (n: number) => formatAddress({ screen: "learn", rest: String
 
 export function Learn() {
   const book = useBook();
-  const at = Math.max(0, Math.min(FORMULAS.length - 1, (Number(route.value.rest) || 1) - 1));
-  useEffect(() => scrollTo(0, 0), [at]);
+  const asked = (Number(route.value.rest) || 1) - 1;
+  useEffect(() => scrollTo(0, 0), [asked]);
   return (
     <div class="screen learn">
       <Await of={book} height={480}>
-        {(found) => (
-          <div class="learn-body">
-            <nav aria-label={t("learn.chapters")}>
-              <h1>{t("learn.title")}</h1>
-              <ol>
-                {found[locale.value].map((chapter, i) => (
-                  <li key={i}>
-                    <a href={chapterHref(i)} onClick={follow} aria-current={i === at ? "page" : undefined}>
-                      <span class="num">{i + 1}</span>
-                      {chapter.title}
-                    </a>
-                  </li>
-                ))}
-              </ol>
-            </nav>
-            <Page chapter={found[locale.value][at]} at={at} next={found[locale.value][at + 1]} />
-          </div>
-        )}
+        {(found) => {
+          const at = found.chapters[asked] ? asked : 0;
+          return (
+            <div class="learn-body">
+              <nav aria-label={t("learn.chapters")}>
+                <h1>{t("learn.title")}</h1>
+                <ol>
+                  {found[locale.value].map((chapter, i) => (
+                    <li key={i}>
+                      <a href={chapterHref(i)} onClick={follow} aria-current={i === at ? "page" : undefined}>
+                        <span class="num">{i + 1}</span>
+                        {chapter.title}
+                      </a>
+                    </li>
+                  ))}
+                </ol>
+              </nav>
+              <Page key={at} book={found} at={at} />
+            </div>
+          );
+        }}
       </Await>
     </div>
   );
 }
 
-function Page({ chapter, at, next }: { chapter: Chapter; at: number; next: Chapter | undefined }) {
+function Page({ book, at }: { book: Book; at: number }) {
+  const chapters = book[locale.value];
+  const { title, text, says, tries } = chapters[at];
+  const next = chapters[at + 1];
   return (
     <article>
-      <p class="small muted">{t("learn.chapter", { n: at + 1 })}</p>
-      <h2>{chapter.title}</h2>
-      {chapter.text.map((text, i) => <p key={i}>{styled(text)}</p>)}
+      <p class="small muted">{t("learn.chapter", { n: at + 1, all: chapters.length })}</p>
+      <h2>{title}</h2>
+      {text.map((part, i) => <p key={i}>{styled(part)}</p>)}
       <div class="learn-formula">
-        {FORMULAS[at].map((formula, i) => (
-          <math key={i} display="block" aria-label={i === 0 ? chapter.says : undefined} aria-hidden={i > 0}>
+        {book.chapters[at].formulas.map((formula, i) => (
+          <math key={i} display="block">
             {drawn(formula)}
           </math>
         ))}
-        <p class="note">{chapter.says}</p>
+        <p class="note">{says}</p>
       </div>
       <section class="learn-tries" aria-label={t("learn.try")}>
-        <h3>{t("learn.try")}</h3>
-        {chapter.tries.map((entry, n) => <TryCard key={`${at}.${n}`} label={entry.label} look={entry.look} at={at} n={n} />)}
+        <h3 class="muted">{t("learn.try")}</h3>
+        {tries.map((entry, n) => <TryCard key={n} {...entry} book={book} at={at} n={n} />)}
       </section>
       {next && (
         <a class="learn-next" href={chapterHref(at + 1)} onClick={follow}>
@@ -84,21 +81,18 @@ function Page({ chapter, at, next }: { chapter: Chapter; at: number; next: Chapt
   );
 }
 
-function TryCard({ label, look, at, n }: { label: string; look: string; at: number; n: number }) {
-  const found = models.value && tryAddress(at, n, models.value);
+function TryCard({ label, look, book, at, n }: { label: string; look: string; book: Book; at: number; n: number }) {
+  const { arch, screen: to } = book.chapters[at].views[n];
+  const address = models.value && viewAddress(book, at, n, models.value);
+  const needs = models.value && !address;
   const inside = (
     <>
       <b>{label}</b>
       <span>{look}</span>
-      <small>{found || models.value === null ? t(`shell.screen_${TRIES[at][n].screen}`) : t("learn.no_model", { arch: missing(at, n) })}</small>
+      <small>{needs ? t("learn.no_model", { arch: arch[0] ? t(`shell.arch_${arch[0]}`) : t("learn.two_models") }) : t(`shell.screen_${to}`)}</small>
     </>
   );
-  return found ? <a class="learn-try" href={found.address} onClick={follow}>{inside}<Icon name="next" size={18} /></a> : <div class="learn-try off">{inside}</div>;
-}
-
-function missing(at: number, n: number): string {
-  const [first] = TRIES[at][n].arch;
-  return first ? t(`shell.arch_${first}`) : t("learn.two_models");
+  return address ? <a class="learn-try" href={address} onClick={follow}>{inside}<Icon name="next" size={18} /></a> : <div class="learn-try off">{inside}</div>;
 }
 
 /** *word* is set apart: a term that is explained where it stands. */
@@ -107,26 +101,28 @@ const styled = (text: string): ComponentChildren => text.split("*").map((part, i
 function drawn(formula: Formula): ComponentChildren {
   if (typeof formula !== "string") return createElement(formula[0] as string, null, ...formula.slice(1).map(drawn));
   if (/^\d+$/.test(formula)) return <mn>{formula}</mn>;
-  return /^[\p{L}\d]/u.test(formula) ? <mi>{formula}</mi> : <mo>{formula}</mo>;
+  if (/^\p{L}/u.test(formula)) return <mi>{formula}</mi>;
+  return /^[|<]$/.test(formula) ? <mo lspace="0" rspace="0">{formula}</mo> : <mo>{formula}</mo>;
 }
 
-/** What to look at on a screen that a chapter has opened. */
+/** What to look at on a screen that a chapter has opened; `le` of the address says which, "2.1" for the first view of chapter 2. */
 export function LessonNote() {
-  const lesson = screen.value === "learn" || embedded ? null : lessonOf(params.value.le);
-  const book = useBook(lesson !== null).value;
+  const { le } = params.value;
+  const book = useBook(le !== undefined && !embedded).value;
+  const [chapter, n] = (le ?? "").split(".").map((part) => Number(part) - 1);
+  const shown = le !== undefined && book?.chapters[chapter]?.views[n]?.screen === screen.value;
   useEffect(() => {
-    if (lesson && ops.value.length > 0 && innerWidth > 1100) whatIfOpen.value = true;
-  }, [params.value.le]);
-  const chapter = lesson && book?.[locale.value][lesson.chapter];
-  const opened = chapter && chapter.tries[lesson.n];
-  if (!opened || !model.value) return null;
+    if (shown && ops.value.length > 0 && innerWidth > 1100) whatIfOpen.value = true;
+  }, [le, shown]);
+  if (!shown) return null;
+  const { label, look } = book[locale.value][chapter].tries[n];
   return (
     <aside class="lesson" aria-label={t("learn.title")}>
       <Icon name="learn" size={18} />
       <p>
-        <b>{opened.label}.</b> {opened.look}
+        <b>{label}.</b> {look}
       </p>
-      <a href={chapterHref(lesson.chapter)} onClick={follow}>{t("learn.back", { n: lesson.chapter + 1 })}</a>
+      <a href={chapterHref(chapter)} onClick={follow}>{t("learn.back", { n: chapter + 1 })}</a>
       <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ le: null })} />
     </aside>
   );

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from jumok.cli.views.view import View, coloured, terminal_width
@@ -13,29 +12,33 @@ from jumok.explain.trace import Trace
 
 TEXT = 24  # cells of a hypothesis
 LEGEND = (
-    "● the answer   ○ kept for a while   ✕ rejected at once\n"
+    "● the answer   ○ kept for a while   ✕ rejected at once   ␣ a word begins\n"
     "numbers: log-probability of the token, and of the hypothesis so far"
 )
 
 Node = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
 class Tree:
     """The nodes of a tree, and the ways on from each."""
 
-    nodes: Sequence[Node]
-    children: Mapping[int | None, list[Node]] = field(default_factory=lambda: defaultdict(list))
-
-    def __post_init__(self) -> None:
-        for node in self.nodes:
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.children: dict[int | None, list[Node]] = defaultdict(list)
+        self.last: dict[int, Node] = {}
+        """By node, the latest below it that was kept; of equally late ones the best."""
+        for node in nodes:
             self.children[node["parent"]].append(node)
+        for node in reversed(nodes):  # a parent comes before its children
+            below = [self.last[one["n"]] for one in self.children[node["n"]] if one["state"] != "pruned"]
+            self.last[node["n"]] = max(below, key=lambda one: (one["t"], one["norm"]), default=node)
+        self.nodes = nodes
 
     def longest(self, node: Node) -> list[Node]:
-        """The nodes from this one to the last that was kept below it; of equally late ones the best."""
-        below = [one for one in self.children.get(node["n"], ()) if one["state"] != "pruned"]
-        ways = [self.longest(one) for one in below]
-        return [node, *max(ways, key=lambda way: (way[-1]["t"], way[-1]["norm"]), default=[])]
+        """The nodes from this one to the latest that was kept below it."""
+        way = [self.last[node["n"]]]
+        while way[-1]["n"] != node["n"]:
+            way.append(self.nodes[way[-1]["parent"]])
+        return way[::-1]
 
 
 def beam_view(trace: Trace, style: str = "auto") -> View:
@@ -57,7 +60,7 @@ def beam_view(trace: Trace, style: str = "auto") -> View:
         f"{len(nodes) - 1} hypotheses: {states['pruned']} rejected at once"
     )
     lines = trunk(Tree(nodes), [nodes[n] for n in found["chosen"][1:]], colour=coloured(style))
-    line = f"{target}\t{last['score']:.4f}"
+    line = f"{target}\t{last['score']:z.4f}"
     names = ("n", "parent", "t", "text", "logprob", "score", "norm", "state", "rank", "beam")
     rows = [list(names), *([node[name] for name in names] for node in nodes)]
     text = "\n".join((target, "", title, "", *lines, "", LEGEND))
@@ -79,12 +82,18 @@ def trunk(tree: Tree, chosen: Sequence[Node], *, colour: bool) -> Iterator[str]:
 
 
 def hypothesis(way: Sequence[Node]) -> str:
-    return pad(shorten(" ".join(label(node["text"]) for node in way), TEXT), TEXT)
+    return pad(shorten(" ".join(map(shown, way)), TEXT), TEXT)
+
+
+def shown(node: Node) -> str:
+    """A token; one that begins a word has a mark in front, since the same without it is another."""
+    piece = node["text"]
+    return ("␣" if piece[:1].isspace() and piece.strip() else "") + label(piece)
 
 
 def scores(way: Sequence[Node]) -> str:
     """The first token's log-probability, and the whole hypothesis's at its end."""
-    return f"{way[0]['logprob']:>8.3f} {way[-1]['score']:>8.3f}"
+    return f"{way[0]['logprob']:>z8.3f} {way[-1]['score']:>z8.3f}"
 
 
 def fate(last: Node) -> str:
@@ -95,7 +104,7 @@ def rejected(gone: Sequence[Node], room: int) -> str:
     """Tokens with their log-probabilities, as many as fit on the line."""
     text = ""
     for node in gone:
-        word = f"{ltr(label(node['text']))} {node['logprob']:.2f}"
+        word = f"{ltr(shown(node))} {node['logprob']:z.2f}"
         if text and cells(text) + 3 + cells(word) > room:
             return f"{text} …"
         text = f"{text} · {word}" if text else word

@@ -7,7 +7,7 @@ import numpy as np
 
 from jumok.cli.views.influence import influence_view
 from jumok.cli.views.view import View
-from jumok.errors import ConfigError
+from jumok.errors import Error
 from jumok.explain.trace import Trace
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -23,7 +23,7 @@ def bridge_view(trace: Trace, reason: str) -> View:
     lines = [about["target"], "", reason, "", *vector_lines(vector, manifest)]
     try:
         found = influence_view(trace, "blocks")
-    except ConfigError as error:  # a file that was saved without it
+    except Error as error:  # a file that was saved without it, or too many words
         lines += ["", error.message]
     else:
         lines += ["", *found.text.splitlines()[2:]]

@@ -29,6 +29,8 @@ def heat_view(trace: Trace, which: Which) -> View:
     found = find_attention(trace, which.kind)
     if found is None:
         reason = no_attention(trace.manifest["model"]["arch"], which.kind)
+        if not trace.manifest["model"]["kinds"]:
+            reason += "\n--view steps shows that vector, and --view influence what each word did."
         without = {"source": source, "target": target, "attention": None, "reason": reason}
         return View(without, f"{target}\n\n{reason}", reason)
     N, H = found.weights.shape[:2]
@@ -60,8 +62,8 @@ def no_attention(arch: str, kind: str) -> str:
     if arch == "rnn":
         return (
             "This model has no attention: its encoder squeezes the source into one fixed vector, which is\n"
-            "all that the decoder ever sees. --view steps shows that vector, and --view influence what each\n"
-            "word did. Train with --arch luong or transformer for a model that looks back at every word."
+            "all that the decoder ever sees. Train with --arch luong or transformer for a model that looks\n"
+            "back at every word."
         )
     return (
         f"This model has no {kind} attention: its encoder and decoder are recurrent.\n"

@@ -90,9 +90,7 @@ def paint(text: str, share: float, style: Style | None) -> str:
     return f"\x1b[48;5;{few[round(depth * (len(few) - 1))]};{ink}m{text}\x1b[0m"
 
 
-def strongest(
-    above: Sequence[str], left: Sequence[str], values: NDArray[np.float64], count: int = 3
-) -> str:
+def strongest(above: Sequence[str], left: Sequence[str], values: NDArray[np.float64], count: int = 3) -> str:
     """The largest values of different rows: `strongest: 2024←2024 +15.2 · 03←mars +8.1`."""
     best: Any = np.abs(values).argmax(axis=1)
     links: dict[str, float] = {}

@@ -184,7 +184,7 @@ def stage_names(one: Head) -> dict[str, str]:
 def written(values: dict[str, Any], name: str) -> str:
     if name == "allowed":
         return "allowed" if values[name] else "forbidden"
-    return f"{values[name]:.{2 if name in ('value_norm', 'share') else 3}f}"
+    return f"{values[name]:z.{2 if name in ('value_norm', 'share') else 3}f}"
 
 
 def row_view(one: Head, common: dict[str, Any], q: int) -> View:
@@ -222,9 +222,9 @@ def products_lines(products: np.ndarray[Any, Any], score: float) -> list[str]:
     terms = [f"d{d + 1} {products[d]:+.3f}" for d in largest]
     rest = round(score, 3) - sum(round(float(products[d]), 3) for d in largest)
     others = len(products) - len(largest)
-    end = [f"the other {others} {rest:+.3f}"] if others else []
+    end = [f"the other {others} {rest:+z.3f}"] if others else []
     return [
-        f"score    Σ of {len(products)} products = {score:.3f}",
+        f"score    Σ of {len(products)} products = {score:z.3f}",
         f"         largest: {'   '.join([*terms, *end])}",
     ]
 

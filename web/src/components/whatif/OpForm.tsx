@@ -34,8 +34,8 @@ function One({ field, op, card, manifest, onChange }: Props & { field: Field }) 
       return <Select bare label={t("attention.kind")} value={kind} choices={KINDS.filter((one) => card.kinds[one]).map((value) => ({ value, label: t(`attention.kind_${value}`) }))} onChange={set} />;
     case "layer":
     case "head":
-      return <Place label={t(`whatif.${field}`)} value={op[field]} all={t(`whatif.every_${field}`)} bare onChange={set}
-        names={Array.from({ length: (field === "layer" ? size?.layers : size?.heads) ?? 1 }, (_, i) => t(`whatif.${field}_n`, { n: i + 1 }))} />;
+      return <Place label={t(`whatif.place_${field}`)} value={op[field]} all={t(`whatif.every_${field}`)} bare onChange={set}
+        names={Array.from({ length: (field === "layer" ? size?.layers : size?.heads) ?? 1 }, (_, i) => t(`whatif.n_${field}`, { n: i + 1 }))} />;
     case "q":
     case "k":
     case "key": {
@@ -45,7 +45,7 @@ function One({ field, op, card, manifest, onChange }: Props & { field: Field }) 
       return <Place label={t(`whatif.field_${field}`)} value={value} onChange={set} names={(side ? manifest[side].tokens : []).map((token, i) => `${i + 1} · ${token.text.trim() || "␣"}`)} />;
     }
     case "unit":
-      return <Place label={t("whatif.field_unit")} value={op.unit} onChange={set} names={(manifest?.source.words ?? []).map((word, i) => `${i + 1} · ${word.text}`)} />;
+      return <Place label={t("whatif.field_unit")} value={op.unit} onChange={set} names={(manifest?.source.words ?? []).filter((word) => manifest!.source.tokens[word.tokens[0]]?.type !== "special").map((word, i) => `${i + 1} · ${word.text}`)} />;
     case "factor":
       return (
         <label class="field whatif-range">

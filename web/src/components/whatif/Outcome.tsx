@@ -1,10 +1,12 @@
 /** What the interventions change: the words, the score, where the answers part. */
 import type { OutToken, WhatIfAnswer } from "../../api-types";
 import { t } from "../../i18n";
+import type { TableData } from "../../lib/csv";
 import { fixed, percent, signed } from "../../lib/format";
 import { wordDiff } from "../../lib/words";
 import { model, params, setParams } from "../../state";
 import { Switch } from "../controls";
+import { Table } from "../Table";
 
 /** One of two answers; words that the other lacks are marked. */
 export function Marked({ text, other, kind }: { text: string; other: string; kind: "before" | "after" }) {
@@ -44,30 +46,18 @@ export function Outcome({ answer }: { answer: WhatIfAnswer }) {
       <Switch label={t("whatif.pin")} on={params.value.pin !== undefined} onChange={(on) => setParams({ pin: on ? "edit" : null }, { push: true })} />
       <details>
         <summary>{t("whatif.by_token")}</summary>
-        <Tokens answer={answer} />
+        <Table data={tokenTable(answer)} label={t("whatif.by_token")} />
       </details>
     </div>
   );
 }
 
 /** Both answers token by token, side by side as the diff pairs them, each with its probability. */
-function Tokens({ answer }: { answer: WhatIfAnswer }) {
-  const rows = answer.diff.flatMap(({ op, a, b }) =>
-    Array.from({ length: Math.max(a[1] - a[0], b[1] - b[0]) }, (_, i) => ({ op, a: a[0] + i < a[1] ? answer.baseline.tokens[a[0] + i] : null, b: b[0] + i < b[1] ? answer.edited.tokens[b[0] + i] : null })),
-  );
-  const cells = (token: OutToken | null) => [<td key="text"><bdi>{token ? token.text.trim() || "␣" : ""}</bdi></td>, <td key="p" class="num muted">{token ? percent(Math.exp(token.logprob)) : ""}</td>];
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={t("whatif.by_token")}>
-      <table class="data whatif-tokens" lang={model.value?.target_language}>
-        <thead>
-          <tr>
-            <th scope="col" colSpan={2}>{t("whatif.before")}</th>
-            <th scope="col" colSpan={2}>{t("whatif.after")}</th>
-          </tr>
-        </thead>
-        <tbody>{rows.map((row, i) => <tr key={i} class={row.op === "equal" ? undefined : "changed"}>{cells(row.a)}{cells(row.b)}</tr>)}</tbody>
-      </table>
-    </div>
-  );
+function tokenTable(answer: WhatIfAnswer): TableData {
+  const cells = (token: OutToken | undefined) => (token ? [token.text.trim() || "␣", percent(Math.exp(token.logprob))] : ["", ""]);
+  const rows = answer.diff.flatMap(({ a, b }) => {
+    const [before, after] = [answer.baseline.tokens.slice(...a), answer.edited.tokens.slice(...b)];
+    return Array.from({ length: Math.max(before.length, after.length) }, (_, i) => [...cells(before[i]), ...cells(after[i])]);
+  });
+  return { head: [t("whatif.before"), "p", t("whatif.after"), "p"], rows };
 }
-

@@ -8,7 +8,7 @@ export const opName = (op: string): string => t(`whatif.op_${op as OpName}`);
 
 const indices = (value: unknown, what: "layer" | "head"): string => {
   const found = numbersOf(value);
-  return found === "*" ? t(`whatif.every_${what}`) : t(`whatif.${what}_n`, { n: found.map((i) => i + 1).join(", ") });
+  return found === "*" ? t(`whatif.every_${what}`) : t(`whatif.n_${what}`, { n: found.map((i) => i + 1).join(", ") });
 };
 
 /** Tokens by position, as far as the trace has them. */

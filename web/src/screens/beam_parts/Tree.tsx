@@ -159,6 +159,7 @@ function Node({ id, tree, limb, plan, i, lang, state, on, focused, click }: Node
       <text x={x + width / 2} y={figure ? y - 2 : y + 4.5} text-anchor="middle" lang={lang}>
         {label}
       </text>
+      {" "}
       {figure && <text class="figure" x={x + width / 2} y={y + 11} text-anchor="middle">{figure}</text>}
     </g>
   );

@@ -1,0 +1,152 @@
+"""Interventions in the words of the command line.
+
+mask_head kind=cross layer=2 head=1        as the terminal counts: from 1
+{"op": "mask_head", "kind": "cross", …}    the JSON of Python and HTTP, which count from 0
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from jumok.errors import ConfigError, nearest
+from jumok.explain.ops import OPS, HeadOp, Op, brief, parse_ops
+from jumok.models.interface import Kind
+
+EXAMPLE = "write it like 'mask_head kind=cross layer=2 head=1', or as a JSON object"
+
+Sizes = Mapping[Kind, tuple[int, int]]
+"""Layers and heads of each kind of attention."""
+
+
+def read_ops(words: Sequence[str], sizes: Sizes) -> tuple[Op, ...]:
+    """The interventions of a model with these sizes; an error says which of the words it is about."""
+    return tuple(read_op(one, sizes) for one in words)
+
+
+def read_op(text: str, sizes: Sizes) -> Op:
+    """One intervention, in either form."""
+    where = place(text)
+    as_json = text.lstrip().startswith("{")
+    plain = read_json(text) if as_json else read_words(text)
+    try:
+        [op] = parse_ops([plain])
+    except ConfigError as error:
+        raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
+    if not as_json and isinstance(op, get_args(HeadOp)):
+        check_heads(op, sizes, where)
+    return op
+
+
+def place(text: str) -> str:
+    return f"--what-if {brief(text)}"
+
+
+def read_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"this is no JSON: {error}", where=place(text), hint=EXAMPLE, code="bad_parameter"
+        ) from None
+
+
+def read_words(text: str) -> dict[str, Any]:
+    """`op field=value …` as JSON has it; a field that comes twice is a list."""
+    where = place(text)
+    try:
+        name, *rest = shlex.split(text) or [""]
+    except ValueError as error:
+        raise ConfigError(f"cannot read this: {error}", where=where, code="bad_parameter") from None
+    if name not in OPS:
+        hint = nearest(name, OPS) if name else EXAMPLE
+        raise ConfigError(f"unknown op {name!r}", where=where, hint=hint, code="bad_parameter")
+    found: dict[str, Any] = {}
+    for word in rest:
+        field, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(
+                f"{name}: {word!r} is no field=value", where=where, hint=EXAMPLE, code="bad_parameter"
+            )
+        try:
+            read = READERS.get(field, str)(value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{name}: {field}={value}: {error}", where=where, code="bad_parameter"
+            ) from None
+        if field in found:
+            before = found[field] if isinstance(found[field], list) else [found[field]]
+            read = [*before, read]
+        found[field] = read
+    return {"op": name, **found}
+
+
+def counted(text: str) -> int:
+    """A number that the terminal counts from 1, as Python counts it."""
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) < 2**31):
+        raise ValueError("this counts from 1 here")
+    return int(text) - 1
+
+
+def several(text: str) -> int | list[int]:
+    """One such number, or several with commas between."""
+    numbers = [counted(one) for one in text.split(",")]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def index(text: str) -> int | list[int] | str:
+    """A layer or a head, several, or `*` for all."""
+    return text if text == "*" else several(text)
+
+
+def whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("this is no whole number") from None
+
+
+def real(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("this is no number") from None
+
+
+def weights(text: str) -> list[list[float]]:
+    """`3:1,4:0.5`: weights by the number of the key."""
+    pairs = [one.partition(":") for one in text.split(",")]
+    if not all(colon for _, colon, _ in pairs):
+        raise ValueError("write key:weight, such as 3:1,4:0.5")
+    return [[counted(key), real(weight)] for key, _, weight in pairs]
+
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "layer": index,
+    "head": index,
+    "q": several,
+    "k": several,
+    "unit": counted,
+    "weights": weights,
+    "factor": real,
+    "seed": whole,
+    "by": whole,
+    "ids": lambda text: [whole(one) for one in text.split(",")],
+}
+
+
+def check_heads(op: HeadOp, sizes: Sizes, where: str) -> None:
+    """Layers and heads that are not there, counted from 1 as they were given."""
+    if op.kind not in sizes:
+        return  # the model itself says so
+    for name, given, count in zip(("layer", "head"), (op.layer, op.head), sizes[op.kind], strict=True):
+        numbers = [] if given == "*" else [given] if isinstance(given, int) else [*map(int, given)]
+        for number in numbers:
+            if number >= count:
+                raise ConfigError(
+                    f"{op.op}: {name} {number + 1} does not exist: {op.kind} has {count} {name}"
+                    f"{'s' * (count > 1)}",
+                    where=where,
+                    hint="only 1" if count == 1 else f"choose a number from 1 to {count}, or *",
+                    code="bad_parameter",
+                )

@@ -1,0 +1,66 @@
+/** Interventions: what is offered, forms that stay right, reasons of the server. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Card } from "../src/api-types";
+import { begin, change, complete, fieldsOf, maskAt, offered, refused, type OpName } from "../src/lib/interventions";
+import { decodeOps, encodeOps } from "../src/lib/link";
+
+const base = { source_language: "ko", target_language: "en", parameters: 1, fingerprint: "", max_length: 64, d_model: 8, decoding: {}, limits: {}, run: null, examples: [] };
+const size = { layers: 2, heads: 4, d_head: 2 };
+const transformer: Card = { ...base, name: "t", arch: "transformer", positions: "sinusoidal", kinds: { enc_self: { layers: 1, heads: 2, d_head: 4 }, dec_self: size, cross: size } };
+const luong: Card = { ...base, name: "l", arch: "luong", positions: null, kinds: { cross: { layers: 1, heads: 1, d_head: 8 } } };
+const rnn: Card = { ...base, name: "r", arch: "rnn", positions: null, kinds: {} };
+
+test("a model is offered only what applies to it", () => {
+  assert.deepEqual(offered(rnn).flat(), ["bridge", "force_prefix", "ban", "require", "replace_source"]);
+  assert.deepEqual(offered(luong).flat(), ["mask_head", "scale_head", "uniform", "mask_edge", "set_row", "bridge", "force_prefix", "ban", "require", "replace_source"]);
+  assert.equal(offered(transformer).flat().length, 11);
+  assert.ok(!offered({ ...transformer, positions: "none" }).flat().includes("positions"));
+});
+
+test("every intervention begins with its fields, and survives an address", () => {
+  for (const card of [transformer, luong, rnn])
+    for (const name of offered(card).flat()) {
+      const op = begin(name, card);
+      assert.equal(op.op, name);
+      assert.ok(fieldsOf(op).length > 0, name);
+      assert.deepEqual(decodeOps(encodeOps([op])), [op]);
+    }
+});
+
+test("only those that need a text are incomplete at first", () => {
+  const names = [...new Set([transformer, rnn].flatMap((card) => offered(card).flat()))];
+  const waiting = names.filter((name) => !complete(begin(name, transformer)));
+  assert.deepEqual(waiting.sort(), ["ban", "force_prefix", "require"] satisfies OpName[]);
+  assert.ok(!complete({ op: "bridge", mode: "swap", text: " " }));
+  assert.ok(complete({ op: "bridge", mode: "swap", text: "x" }));
+});
+
+test("another kind of attention keeps layer and head within it", () => {
+  const op = { op: "mask_head", kind: "cross", layer: 1, head: 3 };
+  assert.deepEqual(change(op, "kind", "enc_self", transformer), { op: "mask_head", kind: "enc_self", layer: 0, head: 1 });
+  const edge = { op: "mask_edge", kind: "cross", layer: "*", head: "*", q: 5, k: 2 };
+  assert.deepEqual(change(edge, "kind", "dec_self", transformer), { ...edge, kind: "dec_self", q: 0, k: 0 });
+});
+
+test("a mode takes its fields along and leaves those of others behind", () => {
+  const shift = change({ op: "positions", mode: "none", side: "target" }, "change", "shift", transformer);
+  assert.deepEqual(shift, { op: "positions", mode: "shift", side: "target", by: 1 });
+  assert.deepEqual(fieldsOf(shift), ["side", "change", "by"]);
+  assert.deepEqual(change(shift, "change", "shuffle", transformer), { op: "positions", mode: "shuffle", side: "target", seed: 1 });
+  const swap = { op: "bridge", mode: "swap", text: "x" };
+  assert.deepEqual(change(swap, "start", "zero", rnn), { op: "bridge", mode: "zero" });
+  assert.deepEqual(change({ op: "ban", text: [] }, "lines", " a b \n\nc", rnn), { op: "ban", text: ["a b", "c"] });
+  assert.deepEqual(change({ op: "set_row", q: 1, weights: { "0": 1 } }, "key", 4, transformer).weights, { "4": 1 });
+});
+
+test("a silenced head is found, and only that one", () => {
+  const ops = [{ op: "ban", text: ["a"] }, { op: "mask_head", kind: "cross", layer: 1, head: 2 }, { op: "mask_head", kind: "cross", layer: "*", head: 0 }];
+  assert.equal(maskAt(ops, "cross", 1, 2), 1);
+  assert.equal(maskAt(ops, "cross", 0, 0), -1);
+});
+
+test("the server's reason says which intervention it is about", () => {
+  assert.deepEqual(refused("interventions[1]: mask_head: layer 5 does not exist: cross has layers 0 to 1"), { at: 1, reason: "layer 5 does not exist: cross has layers 0 to 1" });
+  assert.deepEqual(refused("the text is too long"), { at: null, reason: "the text is too long" });
+});
