@@ -2,8 +2,10 @@
 
 import json
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.dates import few_dates
@@ -23,7 +25,8 @@ def few(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> None:
-    assert call("demo", "--time-limit", "0.1s", "--out", made / "demo") == 0
+    words = ("demo", "--time-limit", "0.1s", "--out", made / "demo")
+    assert call(*words, "--no-serve") == 0
     first = capsys.readouterr()
     lines = first.out.splitlines()
     assert lines[0] == "exact match in % on 12 unseen dates: all, and by characters of the source"
@@ -41,19 +44,19 @@ def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> N
     assert "valid step=" in first.err
     assert f'next: jumok translate -m {made / "demo" / "transformer"} "5. März 2024"' in first.err
 
-    assert call("demo", "--time-limit", "0.1s", "--out", made / "demo") == 0
+    assert call(*words, "--no-serve") == 0
     second = capsys.readouterr()
     assert second.out == first.out
     assert "valid step=" not in second.err
     assert "translating" not in second.err
 
-    assert call("demo", "--time-limit", "0.1s", "--out", made / "demo", "-q") == 0
+    assert call(*words, "-q") == 0
     quiet = capsys.readouterr()
     assert quiet.out.splitlines() == lines[:5]
     assert quiet.err == ""
 
-    assert call("demo", "--time-limit", "0.1s", "--out", made / "demo", "--json", "-q") == 0
-    rows = json.loads(capsys.readouterr().out)
+    assert call(*words, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)  # and it ended: nothing is served
     assert [one["arch"] for one in rows] == ["rnn", "luong", "transformer"]
     for one in rows:
         assert set(one) == {
@@ -66,6 +69,56 @@ def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> N
             "sentences_per_s",
         }
         assert len(one["by_length"]) == 3
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The server without the waiting: it starts, says so, and Ctrl-C comes at once."""
+    kept: dict[str, Any] = {}
+
+    def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None]) -> int:
+        kept.update(services=app.state.services, port=sock.getsockname()[1])
+        ready()
+        return 130
+
+    monkeypatch.setattr("jumok.server.run.serve", run)
+    monkeypatch.setattr("webbrowser.open", lambda address: kept.update(opened=address) or True)
+    return kept
+
+
+def test_it_ends_by_serving_the_explorer_on_what_it_trained(
+    made: Path, served: dict[str, Any], call: Call, capsys: Captured
+) -> None:
+    words = ("demo", "--time-limit", "0.1s", "--out", made / "demo")
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # so it takes the next
+        port = taken.getsockname()[1]
+        assert call(*words, "--port", port) == 130
+    out, err = capsys.readouterr()
+    address = f"http://127.0.0.1:{served['port']}/"
+    assert served["port"] > port
+    assert out.endswith(f"explorer   {address}\n")
+    assert "models     transformer · luong · rnn     ready in " in err
+    assert served["opened"] == address
+    services = served["services"]
+    assert list(services.models) == ["transformer", "luong", "rnn"]
+    assert services.settings.runs == made / "demo"
+    assert {one.run for one in services.settings.about.values()} == {"rnn", "luong", "transformer"}
+
+
+def test_no_browser(made: Path, served: dict[str, Any], call: Call, capsys: Captured) -> None:
+    words = ("demo", "--time-limit", "0.1s", "--out", made / "demo", "--port", "0")
+    assert call(*words, "--no-open") == 130
+    assert "opened" not in served
+    assert "explorer   http://127.0.0.1:" in capsys.readouterr().out
+
+
+def test_without_the_extra_it_ends_after_the_tables(
+    made: Path, call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr("jumok.cli.serve.find_spec", lambda name: None)
+    assert call("demo", "--time-limit", "0.1s", "--out", made / "demo") == 0
+    err = capsys.readouterr().err
+    assert "no explorer: the server needs fastapi, starlette, uvicorn, h11; pip install 'jumok[serve]'" in err
 
 
 def test_a_bad_time(made: Path, call: Call, capsys: Captured) -> None:

@@ -1,16 +1,17 @@
-"""jumok inspect: the card, attention, shapes and cost of real model folders."""
+"""jumok inspect: the card, attention, shapes and cost of real model folders, and every view of a trace."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from click.testing import CliRunner, Result
+from tests.explain.conftest import built
 
 from jumok.checkpoint.checkpoints import save_model
 from jumok.cli.inspect import EXAMPLES, inspect
-from jumok.cli.views import short, size_of
 from jumok.config import (
     DataConfig,
     DecodingConfig,
@@ -21,9 +22,11 @@ from jumok.config import (
     TextConfig,
     TransformerConfig,
 )
-from jumok.errors import ConfigError, LimitError, ModelError
+from jumok.errors import ConfigError, DataError, LimitError, ModelError
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+__all__ = ["built"]
 
 TEXT = "3 May 2024"
 MODELS: dict[str, ModelConfig] = {
@@ -220,18 +223,105 @@ def test_a_missing_model_is_named(folder: Path) -> None:
     assert error.value.hint == "did you mean 'transformer'?"
 
 
-def test_numbers_in_words() -> None:
-    assert [short(n) for n in (0, 999, 1000, 12_345, 999_600, 1.5e9)] == [
-        "0", "999", "1.00 k", "12.3 k", "1.00 M", "1.50 G",
-    ]  # fmt: skip
-    assert [size_of(n) for n in (128, 10_240)] == ["128 B", "10.2 kB"]
-
-
-def test_every_example_of_the_help_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shlex
-
-    monkeypatch.chdir(folder)
+@pytest.mark.usefixtures("built")
+def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     examples = [shlex.split(line)[2:] for line in EXAMPLES.splitlines() if line.startswith("  jumok inspect")]
-    assert len(examples) == 4
+    assert len(examples) == 6
     for words in examples:
-        assert run(*(word.replace("runs/en-de", "luong") for word in words)).exit_code == 0
+        assert run(*(word.replace("runs/en-de", "demo/luong") for word in words)).exit_code == 0
+    assert (tmp_path / "horse.html").is_file()
+
+
+DATE = "den 5 mars 2024 kl. 14:30"
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("view", ["heat", "steps", "beam", "influence"])
+def test_every_view_of_every_architecture_as_text_json_and_line(name: str, view: str) -> None:
+    words = ("-m", f"demo/{name}", "--text", DATE, "--view", view)
+    text = run(*words).stdout
+    assert "\x1b" not in text
+    found = run_json(*words)
+    assert found["source"] == DATE
+    assert found["target"] == ("2024-04-03T15:30" if name == "rnn" else "2024-03-05T14:30")
+    line = run(*words, "-q").stdout
+    assert line.strip()
+    assert line.count("\n") <= (5 if name == "rnn" and view == "heat" else 1)
+
+
+def test_a_what_if_stands_before_the_view_of_the_edited_trace() -> None:
+    words = ("-m", "demo/transformer", "--text", DATE, "--what-if", "ban text=2024-03")
+    lines = run(*words, "--view", "beam").stdout.splitlines()
+    assert lines[0] == "what if   ban text=2024-03"
+    assert lines[1].startswith("as it is  2024-03-05T14:30")
+    edited = lines[2].split()[1]
+    assert edited != "2024-03-05T14:30"
+    assert lines[7] == edited
+    assert lines[9].startswith("beam 5 · ")
+    found = run_json(*words)
+    assert found["what_if"]["interventions"] == [{"op": "ban", "text": ["2024-03"]}]
+    assert found["what_if"]["edited"]["text"] == found["target"] == edited
+    assert run(*words, "-q").stdout == f"{edited}\n"
+
+
+def test_a_saved_trace_is_opened_without_the_model(tmp_path: Path) -> None:
+    file = tmp_path / "date.trace"
+    said = run("-m", "demo/luong", "--text", DATE, "-o", file)
+    assert said.stdout == ""
+    assert said.stderr.startswith(f"{file}  ")
+    assert said.stderr.endswith("kB  every number; jumok inspect --trace opens it\n")
+    for words in (["--words"], ["--view", "steps", "--q", "6"], ["--view", "beam"], ["--view", "influence"]):
+        again = run("--trace", file, *words).stdout
+        assert again == run("-m", "demo/luong", "--text", DATE, *words).stdout
+
+
+def test_a_file_is_told_as_json(tmp_path: Path) -> None:
+    file = tmp_path / "date.csv"
+    found = run_json("-m", "demo/luong", "--text", DATE, "-o", file)
+    assert (found["file"], found["bytes"]) == (str(file), file.stat().st_size)
+    assert len(found["trace"]) == 16
+    assert run("-m", "demo/luong", "--text", DATE, "-o", file, "-q").output == ""
+
+
+def test_a_text_that_is_too_long_is_cut_and_that_is_said() -> None:
+    long = run("-m", "demo/luong", "--text", "1 " * 300)
+    assert "warning: source cut from 300 to " in long.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "which model?"),
+        (["--trace", "x", "--text", "y"], "--text and --trace cannot be shown together"),
+        (["--trace", "x", "-m", "y"], "-m goes with --text or --shapes or --cost"),
+        (["--trace", "x", "--what-if", "no_scale kind=cross"], "--what-if goes with --text"),
+        (["-m", "x", "-o", "y.html"], "-o goes with --text or --trace"),
+        (["-m", "x", "--text", "y", "--q", "1"], "--q goes with --view steps"),
+        (["-m", "x", "--text", "y", "--view", "steps", "--k", "1"], "--k goes with --q"),
+        (["-m", "x", "--text", "y", "--view", "beam", "--words"], "--words goes with --view heat"),
+        (["-m", "x", "--text", "y", "--view", "influence", "--head", "1"], "--head goes with --view heat or"),
+        (["-m", "x", "--text", "y", "--target", "z", "--what-if", "x"], "--what-if and --target cannot be"),
+        (["-m", "x", "--text", "y", "-o", "y.svg"], "-o y.svg: '.svg' is no form of a trace"),
+        (["-m", "x", "--text", "y", "-o", "/nowhere/y.csv"], "cannot write /nowhere/y.csv: No such file"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_any_work(args: list[str], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        run(*args)
+    assert error.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("option", ["--q", "--k", "--beam"])
+def test_numbers_below_one_are_refused(option: str) -> None:
+    result = run("-m", "demo/luong", "--text", DATE, option, "0")
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}': 0 is not in the range x>=1." in result.stderr
+
+
+def test_a_trace_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot read the trace: No such file"):
+        run("--trace", tmp_path / "none.trace")
+    (tmp_path / "bad.trace").write_text("{}")
+    with pytest.raises(DataError, match="not a trace of jumok"):
+        run("--trace", tmp_path / "bad.trace")

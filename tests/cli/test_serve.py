@@ -16,9 +16,10 @@ from tests.decoding.conftest import TINY, untrained
 
 from jumok.checkpoint.checkpoints import save_model
 from jumok.cli import serve as module
-from jumok.cli.serve import bundled_models, examples_for, name_models
+from jumok.cli.serve import bundled_models, examples_for, listen_near, name_models
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
+from jumok.server.settings import ServerSettings
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -170,6 +171,17 @@ def test_a_port_that_is_taken(call: Call, folders: Path, capsys: Captured) -> No
     assert f"error: port {port} is taken" in capsys.readouterr().err
 
 
+def test_the_next_free_port_is_taken_where_any_will_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with listen_near(ServerSettings(port=port), 20) as sock:
+            assert port < sock.getsockname()[1] < port + 20
+        with pytest.raises(ConfigError, match=f"port {port} is taken"):
+            listen_near(ServerSettings(port=port), 1)
+    with pytest.raises(ConfigError, match="there is no host 'no.such.host.invalid'"):
+        listen_near(ServerSettings(host="no.such.host.invalid", insecure=True), 20)
+
+
 def test_without_the_extra_it_says_how_to_get_it(
     call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
@@ -180,7 +192,7 @@ def test_without_the_extra_it_says_how_to_get_it(
 
 
 def test_without_models_the_bundled_ones_are_served() -> None:
-    assert list(bundled_models()) == ["rnn", "luong", "transformer"]
+    assert list(bundled_models()) == ["transformer", "luong", "rnn"]  # the first is the clients' default
     assert all((folder / "MANIFEST.json").is_file() for folder in bundled_models().values())
 
 

@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import select
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +12,19 @@ import torch
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.explain.conftest import built
 
 from jumok.checkpoint.checkpoints import save_model
-from jumok.cli.translate import translate
+from jumok.cli.translate import EXAMPLES, translate
 from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError
+from jumok.explain import model as models
+from jumok.explain.trace import open_trace
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+__all__ = ["built"]
 
 TEXT = "a man\n\nthe dog sees\r\n나는 영화를\u2028봤다\n"
 
@@ -144,6 +150,11 @@ def test_search_options_reach_the_search(folder: Path, translator: Translator) -
         (["--top-k", "0", "text"], "--top-k changes nothing in a search\n  add --sample to draw answers"),
         (["--n-best", "9", "text"], "decoding.n_best=9 cannot work"),
         (["-o", "/nowhere/out", "text"], "cannot write /nowhere/out: No such file or directory"),
+        (["--align", "--n-best", "2", "text"], "--align has no place in the moses form\n  add --json or"),
+        (
+            ["--attention", "x.txt", "text"],
+            "--attention x.txt: the name says no form\n  end it with .html or",
+        ),
         (["--device", "abacus", "text"], "device 'abacus' is not available"),
     ],
 )
@@ -152,6 +163,71 @@ def test_wrong_usage(folder: Path, args: list[str], message: str) -> None:
         run(folder, *args)
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_links_after_the_text(folder: Path) -> None:
+    expected = models.load(folder, "cpu").translate("a man", attention=True)
+    first, blank = run(folder, "--align", "a man", "").stdout.splitlines()
+    assert first == f"{expected.text} ||| {expected.pharaoh()}"
+    assert blank == " ||| "
+    scored = run(folder, "--align", "--scores", "a man").stdout
+    assert scored == f"{expected.text}\t{expected.score:.4f} ||| {expected.pharaoh()}\n"
+    found = json.loads(run(folder, "--align", "--json", "--n-best", "2", "a man").stdout)
+    assert found["align"] == expected.pharaoh()
+    assert found["words"]["src"] == ["a", "man"]
+    assert len(found["alternatives"]) == 1
+
+
+def test_where_it_looked_in_a_file(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "a.trace"
+    result = run(folder, "--attention", str(place), "a man")
+    assert result.stderr == f"attention: {place}\n"
+    trace = open_trace(place)
+    assert trace.manifest["source"]["text"] == "a man"
+    assert trace.manifest["target"]["text"] + "\n" == result.stdout
+    with pytest.raises(ConfigError, match="takes one line, and there are more"):
+        run(folder, "--attention", str(place), stdin="a man\nthe dog\n")
+
+
+@pytest.mark.usefixtures("built")
+def test_a_folder_gets_a_page_for_each_line(folder: Path, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    result = run(folder, "--attention", str(pages), stdin=TEXT)
+    assert result.stdout == run(folder, stdin=TEXT).stdout
+    names = sorted(path.name for path in pages.iterdir())
+    assert names == ["000001.html", "000003.html", "000004.html"]  # line 2 is blank
+
+
+def test_answers_as_they_grow(folder: Path) -> None:
+    assert run(folder, "--stream", stdin=TEXT).stdout == run(folder, stdin=TEXT).stdout
+    events = run(folder, "--stream", "--json", "a man").stdout.splitlines()
+    assert json.loads(events[0])["type"] == "partial"
+    assert json.loads(events[-1])["text"] + "\n" == run(folder, "a man").stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["--n-best", "2"], ["-o", "x"], ["--align"], ["--attention", "x.html"], ["--scores"]]
+)
+def test_what_grows_has_nothing_else_to_tell(
+    folder: Path, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=f"--stream and {words[0]} cannot be had together"):
+        run(folder, "--stream", *words, "a")
+
+
+@pytest.mark.usefixtures("built")
+def test_every_example_of_the_help_runs(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test.en").write_text("a man\n")
+    lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[2:]]
+    assert len(lines) == 4
+    for line in lines:
+        assert run(folder, *shlex.split(line), stdin="Hello.\n").exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}
 
 
 def test_bad_bytes_are_found_before_the_work_begins(folder: Path, tmp_path: Path) -> None:

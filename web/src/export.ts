@@ -31,6 +31,7 @@ export function serialise(live: SVGSVGElement, title: string, inDark: boolean): 
   const root = document.documentElement;
   const theme = root.dataset.theme;
   root.dataset.theme = inDark ? "dark" : "light";
+  root.dataset.still = ""; // no colour is caught halfway
   try {
     const copy = live.cloneNode(true) as SVGSVGElement;
     const from = [live, ...live.querySelectorAll("*")];
@@ -53,6 +54,7 @@ export function serialise(live: SVGSVGElement, title: string, inDark: boolean): 
     return svgDocument(Math.ceil(width), Math.ceil(height) + HEAD, colourOf("--surface"), title, name + new XMLSerializer().serializeToString(copy));
   } finally {
     root.dataset.theme = theme;
+    delete root.dataset.still;
   }
 }
 

@@ -9,6 +9,8 @@ import jumok
 from jumok.config import ARCHS
 
 TRAINED = Path(jumok.__file__).parent / "trained"
+RECORDS = TRAINED / "runs"
+"""How they were trained and how good they are, as run folders without checkpoints."""
 
 EXAMPLES = (
     "1998년 3월 24일 화요일",

@@ -61,7 +61,7 @@ function TopBar() {
           <button type="button" class="btn quiet" aria-pressed={whatIfOpen.value} aria-keyshortcuts="w" onClick={() => (whatIfOpen.value = !whatIfOpen.value)}>
             <Icon name="whatif" size={18} />
             <span class="wide-only">{t("shell.whatif")}</span>
-            {ops.value.length > 0 && <span class="count" title={t("whatif.after_n", { n: ops.value.length })}>{ops.value.length}</span>}
+            {ops.value.length > 0 && <span class="badge count" title={t("whatif.after_n", { n: ops.value.length })}>{ops.value.length}</span>}
           </button>
         )}
         <LookMenu />

@@ -110,7 +110,7 @@ function Draft({ op, card, manifest, onChange, close }: { op: Op; card: Card; ma
     setOps([...ops.value, op]);
   };
   return (
-    <form class="whatif-draft" onSubmit={(event) => { event.preventDefault(); if (complete(op)) add(); }}>
+    <form class="card whatif-draft" onSubmit={(event) => { event.preventDefault(); if (complete(op)) add(); }}>
       <h3>{opName(op.op)}</h3>
       <p class="note">{t(`whatif.about_${op.op as OpName}`)}</p>
       <OpForm op={op} card={card} manifest={manifest} onChange={onChange} />

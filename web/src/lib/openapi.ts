@@ -142,7 +142,7 @@ export function exampleOf(api: OpenApi, schema: Schema, known: Known): unknown {
   const whole = resolve(api, plain(schema));
   if (whole.examples?.length) return whole.examples[0];
   if (whole.properties) {
-    const names = Object.keys(whole.properties).filter((name) => whole.required?.includes(name) || (name === "model" && name in known));
+    const names = Object.keys(whole.properties).filter((name) => whole.required?.includes(name) || ((name === "model" || name === "interventions") && name in known));
     return Object.fromEntries(names.map((name) => [name, name in known ? known[name] : exampleOf(api, whole.properties![name], known)]));
   }
   if (whole.enum) return whole.enum[0];

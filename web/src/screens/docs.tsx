@@ -37,7 +37,7 @@ function Group({ api, tag, calls }: { api: OpenApi; tag: string; calls: readonly
   return (
     <section>
       <h2 class="small muted">{hasMessage(name) ? t(name) : tag}</h2>
-      <div class="docs-calls">
+      <div class="card docs-calls">
         {calls.map((call) => <One key={call.id} api={api} call={call} />)}
       </div>
     </section>
@@ -62,7 +62,7 @@ function One({ api, call }: { api: OpenApi; call: Call }) {
 function Details({ api, call }: { api: OpenApi; call: Call }) {
   const card = model.value;
   const text = card?.examples[0] ?? "…";
-  const known = { ...(card ? { model: card.name, source: card.source_language, target: card.target_language } : {}), text, texts: [text], q: text, sources: [text], targets: ["…"], interventions: [{ op: "ban", text: ["…"] }] };
+  const known = { ...(card ? { model: card.name, source: card.source_language, target: card.target_language } : {}), text, texts: [text], q: text, sources: [text], targets: ["…"], ...(call.path === "/v1/what-if" ? { interventions: [{ op: "ban", text: ["2024"] }] } : {}) };
   const command = curlOf(api, call, location.origin, known);
   const copy = async () => {
     await copyText(command);
@@ -80,7 +80,7 @@ function Details({ api, call }: { api: OpenApi; call: Call }) {
       {call.answer.length === 0 && call.answerType !== "" && <p class="note">{t("docs.answer")} <code>{call.answerType}</code></p>}
       {call.errors.length > 0 && (
         <div>
-          <h3>{t("docs.errors")}</h3>
+          <h3 class="muted">{t("docs.errors")}</h3>
           <ul class="docs-errors">{call.errors.map(([status, text]) => <li key={status}><code>{status}</code> {text}</li>)}</ul>
         </div>
       )}
@@ -91,7 +91,7 @@ function Details({ api, call }: { api: OpenApi; call: Call }) {
 function Fields({ title, rows, asked }: { title: string; rows: readonly FieldRow[]; asked?: boolean }) {
   return (
     <div>
-      <h3>{title}</h3>
+      <h3 class="muted">{title}</h3>
       <div class="scroll docs-fields" tabIndex={0} role="region" aria-label={title}>
         <table class="data">
           <tbody>

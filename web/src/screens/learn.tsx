@@ -34,7 +34,7 @@ export function Learn() {
                   {found[locale.value].map((chapter, i) => (
                     <li key={i}>
                       <a href={chapterHref(i)} onClick={follow} aria-current={i === at ? "page" : undefined}>
-                        <span class="num">{i + 1}</span>
+                        <span class="num">{i + 1}</span>{" "}
                         {chapter.title}
                       </a>
                     </li>
@@ -92,7 +92,7 @@ function TryCard({ label, look, book, at, n }: { label: string; look: string; bo
       <small>{needs ? t("learn.no_model", { arch: arch[0] ? t(`shell.arch_${arch[0]}`) : t("learn.two_models") }) : t(`shell.screen_${to}`)}</small>
     </>
   );
-  return address ? <a class="learn-try" href={address} onClick={follow}>{inside}<Icon name="next" size={18} /></a> : <div class="learn-try off">{inside}</div>;
+  return address ? <a class="card learn-try" href={address} onClick={follow}>{inside}<Icon name="next" size={18} /></a> : <div class="card learn-try">{inside}</div>;
 }
 
 /** *word* is set apart: a term that is explained where it stands. */

@@ -19,7 +19,7 @@ function Pinned({ base }: { base: boolean }) {
     </button>
   );
   return (
-    <div class="pinbar" role="radiogroup" aria-label={t("whatif.pin")}>
+    <div class="card pinbar" role="radiogroup" aria-label={t("whatif.pin")}>
       {side("before", base)}
       {side("after", !base)}
       <IconButton icon="close" label={t("whatif.unpin")} onClick={() => setParams({ pin: null })} />

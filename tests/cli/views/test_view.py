@@ -1,21 +1,12 @@
-"""The parts of what `jumok inspect` prints; whole pictures are tested in test_inspect.py."""
+"""The parts that all views are written with."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.cli.views import choose, columns, describe, no_attention, short, size_of
-from jumok.config import LuongConfig, RnnConfig, TransformerConfig
+from jumok.cli.views.view import choose, choose_one, coloured, columns, pick_style, short, size_of
 from jumok.errors import ConfigError
 from jumok.explain.heatmap import cells
-
-
-def test_a_model_is_described_in_words() -> None:
-    words = list(describe(TransformerConfig()))
-    assert words[:4] == ["transformer", "6+6 layers", "width 512", "8 heads"]
-    assert "general score" in describe(LuongConfig())
-    assert "encoder in one direction" in describe(RnnConfig())
-    assert list(describe(RnnConfig(tied=False)))[-1] == "own output"
 
 
 def test_layers_and_heads_are_chosen_by_number_from_one() -> None:
@@ -24,16 +15,29 @@ def test_layers_and_heads_are_chosen_by_number_from_one() -> None:
     assert choose("head", "mean", 3) is None
 
 
-@pytest.mark.parametrize("value", ["0", "4", "x", "last"])
+@pytest.mark.parametrize("value", ["0", "4", "x", "last", "-1"])
 def test_a_head_that_is_not_there_is_refused_with_the_choices(value: str) -> None:
     with pytest.raises(ConfigError, match="this model has 3 heads here") as caught:
         choose("head", value, 3)
     assert caught.value.hint == "choose a number from 1 to 3, mean"
 
 
-def test_a_model_without_attention_says_why() -> None:
-    assert "one fixed vector" in no_attention("rnn", "cross")
-    assert "no enc_self attention" in no_attention("luong", "enc_self")
+def test_the_mean_is_no_single_head() -> None:
+    assert choose_one("layer", "last", 3) == 2
+    with pytest.raises(ConfigError, match="--head mean: the steps are those of one head") as caught:
+        choose_one("head", "mean", 3)
+    assert caught.value.hint == "choose a number from 1 to 3"
+
+
+def test_colour_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert (pick_style("auto"), coloured("auto"), coloured("blocks")) == ("colour", True, False)
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    assert (pick_style("colour"), coloured("colour")) == ("truecolour", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not coloured("auto")
 
 
 @given(
@@ -55,5 +59,4 @@ def test_large_numbers_have_three_digits_and_a_unit(number: float, text: str) ->
 
 
 def test_sizes_are_in_bytes() -> None:
-    assert size_of(128) == "128 B"
-    assert size_of(12_300) == "12.3 kB"
+    assert [size_of(n) for n in (128, 12_300)] == ["128 B", "12.3 kB"]

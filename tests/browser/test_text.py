@@ -1,0 +1,176 @@
+"""Any script, and any malice: glyphs that exist, boxes in the order of the eye, and text that stays text."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import Watched
+from tests.browser.screens import ARABIC, KOREAN, OF_A_MODEL, ready, settled
+from tests.browser.world import HOSTILE, HOSTILE_RUN
+
+SCRIPTS = {
+    "Korean": "한",
+    "Korean jamo": "한",
+    "Chinese": "漢",
+    "Japanese": "ぎ",
+    "Arabic": "م",
+    "Hebrew": "ש",
+    "Hindi": "क्ष",
+    "Thai": "ก็",
+}
+LONG = "가나다라마바사아자차" * 20
+"""One word of 200 characters."""
+
+DRAWN = """text => {
+    const node = document.querySelector('.token-text') ?? document.body;
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = 64;
+    const context = canvas.getContext('2d', { willReadFrequently: true });
+    context.font = '40px ' + getComputedStyle(node).fontFamily;
+    const pixels = (one) => {
+        context.clearRect(0, 0, 64, 64);
+        context.fillText(one, 8, 44);
+        return context.getImageData(0, 0, 64, 64).data.join();
+    };
+    return { drawn: pixels(text), missing: pixels('\\uffff'), unassigned: pixels('\\u0378'), nothing: pixels('') };
+}"""
+
+
+def left_edges(page: Page, selector: str) -> list[float]:
+    found: list[float] = page.locator(selector).evaluate_all(
+        "nodes => nodes.map(node => node.getBoundingClientRect().left)"
+    )
+    return found
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_glyph_is_not_the_box_of_a_missing_one(web: Watched, script: str) -> None:
+    page = web.open("/learn")
+    expect(page.locator("main h1")).to_be_visible()
+    found: dict[str, Any] = page.evaluate(DRAWN, SCRIPTS[script])
+    assert found["drawn"] not in (found["missing"], found["unassigned"], found["nothing"])
+
+
+def test_tokens_of_arabic_run_from_right_to_left(web: Watched) -> None:
+    page = web.open("/translate", m="transformer", s=ARABIC)
+    ready(page, "translate")
+    strip = ".strips .tokens[dir=rtl] .token"
+    edges = left_edges(page, strip)
+    assert len(edges) > 4
+    assert edges == sorted(edges, reverse=True)
+    target = left_edges(page, ".strips .tokens[dir=ltr] .token")
+    assert target == sorted(target)
+    texts = page.locator(f"{strip} .token-text").all_inner_texts()
+    assert "".join(texts).replace("␣", "").startswith("٢٤")
+    page.locator("textarea").evaluate("node => getComputedStyle(node).direction") == "rtl"
+
+
+def test_arrows_follow_the_eye(web: Watched) -> None:
+    page = web.open("/translate", m="transformer", s=ARABIC)
+    ready(page, "translate")
+    page.locator(".strips .tokens[dir=rtl]").focus()
+    page.keyboard.press("End")
+    last = page.locator(".tokens[dir=rtl] .token.on").bounding_box()
+    page.keyboard.press("ArrowRight")
+    after = page.locator(".tokens[dir=rtl] .token.on").bounding_box()
+    assert last is not None
+    assert after is not None
+    assert after["x"] > last["x"]
+
+
+def test_columns_of_arabic_run_from_right_to_left(web: Watched) -> None:
+    page = web.open("/attention", m="luong", s=ARABIC, q=0, j=0)
+    ready(page, "attention")
+    grid = page.locator("figure .heatmap-grid").first
+    canvas = grid.locator("canvas").bounding_box()
+    marked = grid.locator("rect.cell").bounding_box()
+    assert canvas is not None
+    assert marked is not None
+    assert marked["x"] + marked["width"] >= canvas["x"] + canvas["width"] - 3
+    grid.focus()
+    page.keyboard.press("ArrowLeft")
+    moved = grid.locator("rect.cell").bounding_box()
+    assert moved is not None
+    assert moved["x"] < marked["x"]
+
+
+def test_a_token_marks_its_span_in_the_text(web: Watched) -> None:
+    """Also behind characters that are two units in UTF-16."""
+    page = web.open("/translate", m="transformer", s=f"😀 {KOREAN}")
+    ready(page, "translate")
+    tokens = page.locator(".strips .tokens").first.locator(".token:not(.special)")
+    for n in range(tokens.count()):
+        one = tokens.nth(n)
+        shown = one.locator(".token-text").evaluate(
+            "node => [...node.childNodes].filter(part => part.nodeType === 3).map(part => part.data).join('')"
+        )
+        one.hover()
+        marked = page.locator(".translate-source mark")
+        expect(marked).to_have_count(1)
+        assert marked.text_content().strip() == shown.strip()
+
+
+@pytest.mark.parametrize("screen", OF_A_MODEL)
+def test_a_word_of_200_characters_breaks_no_screen(web: Watched, screen: str) -> None:
+    page = web.open(f"/{screen}", m="luong", s=LONG)
+    page.locator("main h1, main h2").first.wait_for()
+    page.locator("main :is(figure, .state)").first.wait_for()
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("arch", ["rnn", "transformer"])
+@pytest.mark.parametrize("screen", OF_A_MODEL)
+def test_text_that_looks_like_script_is_shown_as_text(web: Watched, screen: str, arch: str) -> None:
+    page = web.open(f"/{screen}", m=arch, s=HOSTILE)
+    ready(page, screen)
+    typed = page.locator("[data-input]")
+    assert typed.input_value() == HOSTILE
+    check_nothing_ran(page)
+    if screen == "translate":
+        page.locator("[data-tool=table]").first.click()
+        shown = "".join(page.locator(".strips .tokens, figure table").first.all_inner_texts())
+        assert "hacked" not in page.title()
+        assert shown
+    check_nothing_ran(page)
+
+
+def test_pieces_that_look_like_special_ones_are_not_special(web: Watched) -> None:
+    page = web.open("/translate", m="transformer", s="</s> <s> <pad>")
+    ready(page, "translate")
+    source = page.locator(".strips .tokens").first
+    expect(source.locator(".token.special")).to_have_count(1)  # the real end of the sentence
+    texts = [text.replace("␣", " ") for text in source.locator(".token:not(.special) .token-text").all_inner_texts()]
+    assert "".join(texts).replace(" ", "").replace("\n", "") == "</s><s><pad>"
+
+
+def test_hostile_runs_and_samples_are_shown_as_text(web: Watched) -> None:
+    page = web.open("/training", r=HOSTILE_RUN)
+    ready(page, "training")
+    expect(page.locator("aside .run .name", has_text=HOSTILE_RUN)).to_be_visible()
+    expect(page.locator(".notices li")).to_contain_text(HOSTILE)
+    page.get_by_role("tab", name="Samples").click()
+    expect(page.locator(".story dd").first).to_have_text(HOSTILE)
+    check_nothing_ran(page)
+    page = web.open("/quality", bin="1")
+    ready(page, "quality")
+    check_nothing_ran(page)
+
+
+def check_nothing_ran(page: Page) -> None:
+    assert "hacked" not in page.title()
+    assert page.locator("main img, main script, main iframe").count() == 0
+
+
+def test_an_empty_text_asks_for_one(web: Watched) -> None:
+    for screen in OF_A_MODEL:
+        page = web.open(f"/{screen}", m="luong", s=" ")
+        settled(page)
+        expect(page.locator("main [role=alert]")).to_have_count(0)
+        expect(page.locator("main h1")).to_be_visible()
+
+
+def test_a_text_beyond_the_limits_says_so(web: Watched) -> None:
+    web.allow("status of 422")
+    page = web.open("/attention", m="transformer", s="1998 " * 200)
+    expect(page.locator("main [role=alert]")).to_contain_text("128")

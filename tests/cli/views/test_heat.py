@@ -1,0 +1,47 @@
+"""The heat map of a trace, and what a model without attention says instead."""
+
+import pytest
+from tests.cli.views.conftest import Traces
+
+from jumok.cli.views.heat import Which, find_attention, heat_view, no_attention
+from jumok.errors import ConfigError
+from jumok.explain.trace import open_trace
+
+
+def test_the_map_of_words_and_its_table(traces: Traces) -> None:
+    view = heat_view(traces["luong"], Which(words=True, style="blocks"))
+    lines = view.text.splitlines()
+    assert lines[0] == "2024-03-05T14:30"
+    assert lines[2].startswith("cross · layer 1 · one head · words      specials folded: </s> 0.")
+    assert lines[3].split() == ["den", "5", "mars", "2024", "kl", ".", "14", ":", "30"]
+    assert view.line.startswith("strongest: ")
+    head, *rows = view.table
+    assert head == ["", "den", "5", "mars", "2024", "kl", ".", "14", ":", "30", "</s>"]
+    assert [row[0] for row in rows] == ["2024", "-", "03", "-", "05T14", ":", "30", "</s>"]
+    assert all(sum(row[1:]) == pytest.approx(1, abs=1e-5) for row in rows)
+
+
+def test_the_fixed_vector_says_where_else_to_look(traces: Traces) -> None:
+    view = heat_view(traces["rnn"], Which())
+    assert view.plain["attention"] is None
+    assert "squeezes the source into one fixed vector" in view.text
+    assert view.text.endswith("--view steps shows that vector, and --view influence what each word did.")
+
+
+def test_reasons_are_in_plain_words() -> None:
+    assert "one fixed vector" in no_attention("rnn", "cross")
+    assert no_attention("luong", "enc_self").startswith("This model has no enc_self attention")
+
+
+def test_a_kind_that_was_not_saved_is_not_said_to_be_missing(traces: Traces, tmp_path: object) -> None:
+    saved = open_trace(traces["transformer"].save(f"{tmp_path}/one.trace", kinds=["cross"]))
+    assert find_attention(saved, "cross") is not None
+    with pytest.raises(ConfigError, match="--kind enc_self: the trace was saved without it") as caught:
+        heat_view(saved, Which(kind="enc_self"))
+    assert caught.value.hint == "it holds: cross"
+
+
+@pytest.mark.parametrize("which", [Which(layer="3"), Which(layer="0"), Which(layer="x")])
+def test_a_layer_that_is_not_there(traces: Traces, which: Which) -> None:
+    with pytest.raises(ConfigError, match=f"--layer {which.layer}: this model has 2 layers here"):
+        heat_view(traces["transformer"], which)

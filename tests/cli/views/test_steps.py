@@ -1,0 +1,157 @@
+"""Every stage of one head: numbers that follow from each other, as they are written."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cli.views.conftest import TEXT, Traces
+
+from jumok.cli.views.heat import Which
+from jumok.cli.views.steps import numbered, products_lines, steps_view
+from jumok.config import LuongConfig
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError
+from jumok.explain.heatmap import cells
+from jumok.explain.ops import no_scale, set_row
+from jumok.explain.trace import make_trace
+
+ONE = Which(head="1")
+LINE = re.compile(
+    r"q·k (-?[\d.]+)   ÷√16 (-?[\d.]+)   mask allowed   softmax ([\d.]+)   \|value\| [\d.]+   "
+    r"share of context -?[\d.]+"
+)
+
+
+def test_a_cell_of_the_transformer(traces: Traces) -> None:
+    view = steps_view(traces["transformer"], replace(ONE, q=6, k=4))
+    title, line, _, score, largest, softmax, *_ = view.text.splitlines()
+    assert title == "cross · layer 2 · head 1 · query 6 '0' ← key 4 'mar'"
+    found = LINE.fullmatch(line)
+    assert found is not None
+    assert view.line == line
+    product, scaled, weight = map(float, found.groups())
+    assert scaled == pytest.approx(product / 4, abs=6e-4)
+    assert score == f"score    Σ of 16 products = {found[1]}"
+    assert re.fullmatch(r" {9}largest: (d\d+ [+-][\d.]+   ){4}the other 12 [+-][\d.]+", largest)
+    terms = [float(term) for term in re.findall(r" ([+-][\d.]+)", largest)]
+    assert sum(terms) == pytest.approx(product, abs=1e-9)
+    parts = re.fullmatch(r"softmax  exp\((\S+) - (\S+)\) / (\S+) \(the sum over the row\) = (\S+)", softmax)
+    assert parts is not None
+    mine, most, total, written = map(float, parts.groups())
+    assert (mine, written) == (scaled, weight)
+    assert np.exp(mine - most) / total == pytest.approx(weight, abs=2e-3)
+    cell = view.plain
+    assert (cell["kind"], cell["layer"], cell["head"], cell["q"], cell["k"]) == ("cross", 2, 1, 6, 4)
+    assert sum(cell["products"]) == pytest.approx(cell["score"], abs=1e-4)
+    assert cell["weight"] == pytest.approx(traces["transformer"].attention.cross[1, 0][5, 3])
+
+
+def test_a_key_in_the_future_is_forbidden(traces: Traces) -> None:
+    text = steps_view(traces["transformer"], replace(ONE, kind="dec_self", q=2, k=5)).text
+    assert "mask forbidden   softmax 0.000" in text
+    assert "the mask forbids this key, so its weight is 0" in text
+
+
+def test_a_row_has_every_key_and_its_shares_add_up(traces: Traces) -> None:
+    view = steps_view(traces["transformer"], replace(ONE, q=6))
+    lines = view.text.splitlines()
+    assert lines[0] == "cross · layer 2 · head 1 · query 6 '0'"
+    names = ["k", "key", "q·k", "÷√16", "mask", "softmax", "|value|", "share", "of", "context"]
+    assert lines[2].split() == names
+    assert [line.split()[:2] for line in lines[3:5]] == [["1", "de"], ["2", "n"]]
+    keys = view.plain["keys"]
+    assert len(keys) == len(lines) - 5 == 17
+    assert sum(key["share"] for key in keys) == pytest.approx(1)
+    assert sum(key["weight"] for key in keys) == pytest.approx(1, abs=1e-5)
+    assert view.line.startswith("cross · layer 2 · head 1 · query 6 '0' ← key 4 'mar' 0.")
+
+
+def test_all_stages_with_shapes_and_the_numbers_of_the_tokens(traces: Traces) -> None:
+    view = steps_view(traces["transformer"], ONE)
+    lines = view.text.splitlines()
+    assert lines[0] == "cross · layer 2 · head 1"
+    stages = {line.split()[0]: line for line in lines[3:12]}
+    assert list(stages) == ["q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out"]
+    assert "scores ÷ √16" in stages["scaled"]
+    assert "17 × 64" in stages["out"]
+    assert view.plain["stages"][0]["shape"] == [17, 16]
+    norm = np.linalg.norm(traces["transformer"].attention.cross.stages(1, 0).q)
+    assert view.plain["stages"][0]["norm"] == pytest.approx(norm, rel=1e-5)
+    assert lines[13].startswith("queries, --q  1 2   2 0   3 2   4 4   5 -   6 0")
+    assert "keys, --k     1 de   2 n   3 5   4 mar" in view.text
+
+
+def test_luong_has_its_own_stages(traces: Traces) -> None:
+    text = steps_view(traces["luong"], ONE).text
+    assert "score(general) = (s Wₐ)·h" in text
+    assert "attentional state tanh(W_c[context; s])" in text
+    assert "scaled" not in text
+    view = steps_view(traces["luong"], replace(ONE, q=6, k=4))
+    assert view.line.startswith("score(general) ")
+    assert "÷" not in view.line
+    assert "|h| " in view.line
+    assert sum(view.plain["products"]) == pytest.approx(view.plain["score"], abs=1e-3)
+
+
+def test_concat_scores_are_no_sum_of_products(models: dict[str, Translator]) -> None:
+    import torch
+    from tests.decoding.conftest import untrained
+
+    torch.manual_seed(0)
+    concat = Translator(untrained(LuongConfig(width=8, score="concat")))
+    view = steps_view(make_trace(concat, "a man", target="man"), replace(ONE, q=1, k=1))
+    assert view.plain["products"] is None
+    assert "products" not in view.text
+    assert "softmax  exp(" in view.text
+
+
+def test_the_fixed_vector_is_shown_instead(traces: Traces) -> None:
+    text = steps_view(traces["rnn"], ONE).text
+    assert "This model has no attention" in text
+    assert "the fixed vector: 1 layer × 2 × 80 numbers (lstm)" in text
+    assert "influence · words" in text
+    assert "no enc_self attention" in steps_view(traces["luong"], replace(ONE, kind="enc_self")).text
+
+
+def test_interventions_show_where_the_numbers_no_longer_follow(models: dict[str, Translator]) -> None:
+    trace = make_trace(models["transformer"], TEXT, ops=[set_row("cross", 1, 0, 5, {0: 1.0})])
+    text = steps_view(trace, replace(ONE, q=6, k=1)).text
+    assert re.search(r"softmax  would be 0\.\d{3}; the what-if makes it 1\.000", text)
+    trace = make_trace(models["transformer"], TEXT, ops=[no_scale("cross")])
+    assert "   not divided " in steps_view(trace, replace(ONE, q=6, k=1)).line
+    assert "scores, not divided" in steps_view(trace, ONE).text
+
+
+@pytest.mark.parametrize(
+    ("which", "message", "hint"),
+    [
+        (replace(ONE, q=18), "--q 18: there are 17 queries here", "from 1 to 17; without --q they are"),
+        (replace(ONE, q=1, k=99), "--k 99: there are 17 keys here", "from 1 to 17"),
+        (replace(ONE, head="mean"), "--head mean: the steps are those of one head", "from 1 to 4"),
+        (replace(ONE, layer="mean"), "--layer mean: the steps are those of one layer", "from 1 to 2"),
+        (replace(ONE, head="5"), "--head 5: this model has 4 heads here", "from 1 to 4, mean"),
+    ],
+)
+def test_numbers_that_are_not_there(traces: Traces, which: Which, message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        steps_view(traces["transformer"], which)
+    assert caught.value.message == message
+    assert hint in caught.value.hint
+
+
+@given(st.lists(st.floats(-50, 50, width=32), min_size=5, max_size=40))
+def test_what_is_written_adds_up_to_what_is_written(products: list[float]) -> None:
+    array = np.array(products)
+    head, terms = products_lines(array, float(array.sum()))
+    total = float(head.split("= ")[1])
+    assert sum(float(term) for term in re.findall(r" ([+-][\d.]+)", terms)) == pytest.approx(total, abs=1e-6)
+
+
+def test_numbered_tokens_fit_the_width() -> None:
+    lines = numbered("keys", ("영화를",) * 40).splitlines()
+    assert all(cells(line) <= 100 for line in lines)
+    assert lines[0].startswith("keys          1 영화를   2 영화를")
+    assert lines[-1].endswith("40 영화를")
