@@ -9,7 +9,7 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 
 from jumok.checkpoint.model import save_model
-from jumok.cli.evaluate import EXAMPLES, _suffix, read_bins
+from jumok.cli.evaluate import EXAMPLES, _suffix, explorer, read_bins
 from jumok.cli.main import main
 from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError
@@ -78,6 +78,18 @@ def test_json_of_several_holds_the_comparisons(capsys: pytest.CaptureFixture[str
     assert [one["model"] for one in found["evaluations"]] == ["worse.en", "better.en"]
     [comparison] = found["comparisons"]
     assert (comparison["metric"], comparison["baseline"], comparison["delta"]) == ("exact", "worse.en", 37.5)
+
+
+def test_the_explorer_is_offered_for_runs_of_one_folder(tmp_path: Path) -> None:
+    for name in ("runs/a", "runs/b c", "others/d"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.toml").touch()
+    (tmp_path / "runs" / "model").mkdir()
+    assert explorer(("runs/a",)) == "jumok serve runs/a --runs runs --open /quality"
+    assert explorer(("runs/a", "runs/b c")) == "jumok serve runs/a 'runs/b c' --runs runs --open /quality"
+    assert explorer(("runs/a", "others/d")) == ""
+    assert explorer(("runs/a", "runs/model")) == ""
+    assert explorer(()) == ""
 
 
 def test_quiet_prints_only_the_value(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.cli.output import open_output
+from jumok.cli.output import check_output, open_output
 from jumok.errors import ConfigError, RunError
 
 
@@ -16,6 +16,19 @@ def test_a_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
         assert place.read_bytes() == b"old"
     assert place.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_place_is_checked_and_nothing_is_left_there(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    check_output(str(tmp_path / "old"))
+    check_output(str(tmp_path / "new"))
+    check_output("/dev/null")
+    assert os.listdir(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+    with pytest.raises(ConfigError, match="is a folder"):
+        check_output(str(tmp_path))
+    with pytest.raises(ConfigError, match="No such file or directory"):
+        check_output(str(tmp_path / "none" / "new"))
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:

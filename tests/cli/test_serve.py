@@ -16,7 +16,14 @@ from tests.decoding.conftest import TINY, untrained
 
 from jumok.checkpoint.checkpoints import save_model
 from jumok.cli import serve as module
-from jumok.cli.serve import bundled_models, examples_for, listen_near, name_models
+from jumok.cli.serve import (
+    bundled_models,
+    bundled_runs,
+    examples_for,
+    listen_near,
+    name_models,
+    record_of,
+)
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
 from jumok.server.settings import ServerSettings
@@ -194,6 +201,20 @@ def test_without_the_extra_it_says_how_to_get_it(
 def test_without_models_the_bundled_ones_are_served() -> None:
     assert list(bundled_models()) == ["transformer", "luong", "rnn"]  # the first is the clients' default
     assert all((folder / "MANIFEST.json").is_file() for folder in bundled_models().values())
+
+
+def test_the_bundled_models_come_with_their_training(call: Call, started: dict[str, Any]) -> None:
+    assert call("serve", "--port", "0", "-q") == 0
+    settings = started["app"].state.services.settings
+    assert settings.runs == bundled_runs()
+    assert {name: one.run for name, one in settings.about.items()} == {
+        name: name for name in ("transformer", "luong", "rnn")
+    }
+
+
+def test_the_record_of_a_model_is_its_folder_unless_it_is_bundled(tmp_path: Path) -> None:
+    assert record_of(tmp_path) == tmp_path
+    assert record_of(Path("demo/rnn")) == record_of(bundled_models()["rnn"]) != bundled_models()["rnn"]
 
 
 def test_examples_come_from_the_data_a_model_learned_from(folders: Path) -> None:

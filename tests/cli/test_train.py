@@ -48,6 +48,7 @@ def test_two_files_become_a_translator(
     for text in (
         "plan\n",
         "600 words",
+        "dashboard: jumok serve --runs runs\n",
         f"folder runs/train-{arch}\n",
         "done: all steps are done · 2 steps · ",
     ):

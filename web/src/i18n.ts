@@ -1,5 +1,6 @@
 /** Words of the page in English and Korean: `t("translate.title")`, `t("shell.heads", { n: 3 })`. */
 import { computed, signal } from "@preact/signals";
+import { languageName } from "./lib/languages";
 import * as bundled from "./messages";
 import { remember, remembered } from "./storage";
 
@@ -55,3 +56,7 @@ export function t(key: MessageKey, args: Readonly<Record<string, string | number
     return typeof value === "number" ? numbers.value.format(value) : String(value ?? "");
   });
 }
+
+/** What a model translates, "Korean → English"; as much of it as its codes say. */
+export const languagesOf = (card: { readonly source_language: string; readonly target_language: string }): string =>
+  [card.source_language, card.target_language].map((code) => languageName(code, locale.value, t("shell.many_languages"))).filter(Boolean).join(" → ");

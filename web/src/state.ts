@@ -108,7 +108,7 @@ const shortPrint = (card: Card) => card.fingerprint.replace(/^sha256:/, "").slic
 
 /** The whole source text: that of the address, else the model's first example. */
 export const source = computed(() => params.value.s ?? model.value?.examples[0] ?? "");
-export const sentences = computed(() => sentencesOf(source.value, model.value?.max_length));
+export const sentences = computed(() => (embedded ? [source.value.trim()] : sentencesOf(source.value, model.value?.max_length)));
 /** Which sentence of the text is drawn, from 0. */
 export const sentenceIndex = computed(() => Math.max(0, Math.min(sentences.value.length - 1, Number(params.value.i) || 0)));
 export const sentence = computed(() => sentences.value[sentenceIndex.value] ?? "");

@@ -87,7 +87,7 @@ def serve(
         insecure=insecure,
         allow_origins=allow_origin,
         allowed_hosts=allowed_host,
-        runs=folder_of(runs, "--runs") if runs else None,
+        runs=folder_of(runs, "--runs") if runs else None if models else bundled_runs(),
         keep=made_folder(keep) if keep else None,
     )
     folders = name_models(models) or bundled_models()
@@ -177,6 +177,21 @@ def bundled_models() -> dict[str, Path]:
     return best_first(bundled())
 
 
+def bundled_runs() -> Path | None:
+    """How those models were trained, if the package has that, too."""
+    from jumok.checkpoint.bundled import RECORDS
+
+    return RECORDS if RECORDS.is_dir() else None
+
+
+def record_of(folder: Path) -> Path:
+    """The run that a model comes from: its folder; the record of a bundled one lies apart from it."""
+    from jumok.checkpoint.bundled import RECORDS, TRAINED, named_folder
+
+    place = named_folder(folder)
+    return RECORDS / place.name if place.parent == TRAINED else folder
+
+
 def best_first(folders: dict[str, Path]) -> dict[str, Path]:
     """Models by architecture, the youngest first."""
     return dict(reversed(folders.items()))
@@ -195,7 +210,7 @@ def load_models(
         began = time.monotonic()
         loaded[name] = load(folder, device)
         about[name] = About(
-            run=shown.name_of(folder),
+            run=shown.name_of(record_of(folder)),
             examples=examples_for(loaded[name]),
             load_s=time.monotonic() - began,
         )

@@ -54,7 +54,7 @@ Examples:
 @click.option("--require", multiple=True, metavar="TEXT", help="Appears in every answer; may be repeated.")
 @click.option("--align", is_flag=True, help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
 @click.option("--attention", default="", metavar="FILE", help="Where it looked, as .html or .trace.")
-@click.option("--stream", is_flag=True, help="Write each answer as it grows, as far as it is sure.")
+@click.option("--stream", is_flag=True, help="Write answers as they grow, as far as sure; --beam 1: at once.")
 @click.option("--scores", is_flag=True, help="Add a tab and the log-probability to each line.")
 @click.option("--format", "form", type=click.Choice(["text", "moses", "json"]), help="[text; n-best: moses]")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: an object per line.")

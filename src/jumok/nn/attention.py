@@ -167,11 +167,12 @@ class LuongAttention(nn.Module):
 
         An edit acts on head 0, the only one; the first query stands at position `first`.
         """
-        scores = self.scores(query, memory)  # (B, T, S)
         if probe is None:
+            scores = self.scores(query, memory)  # (B, T, S)
             context = masked_softmax(scores, mask[:, None, :]) @ memory  # (B, T, D)
             return self.attentional(context, query)
         asks = query @ self.w_a if self.score == "general" else query  # what meets the memory: asks H^T = E
+        scores = self.scores(query, memory) if self.score == "concat" else luong_dot(asks, memory)
         q, h, e = asks[:, None], memory[:, None], scores[:, None]  # one head
         stages = Stages(q, h, h, e, e, *weigh(e, h, mask[:, None, None, :], probe.edit, first=first))
         out = self.attentional(stages.context[:, 0], query)

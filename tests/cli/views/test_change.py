@@ -23,7 +23,7 @@ def test_an_answer_that_changes() -> None:
     change = asked(*words)
     lines = change_text(change, words, colour=False).splitlines()
     assert lines[:2] == ["what if   force_prefix text=2025", "          require text=07"]
-    assert lines[2].startswith("as it is  2024-03-05T14:30  log p -0.0002")
+    assert lines[2].split() == ["as", "it", "is", "2024-03-05T14:30", "log", "p", "-0.0002"]
     assert lines[3].startswith("edited    2025-")
     assert f"({change.edited.score - change.baseline.score:+.4f})" in lines[3]
     assert lines[4].startswith("diff      202[-4-]{+5+}")

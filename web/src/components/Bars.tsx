@@ -1,5 +1,5 @@
 /** Menus of the top bar: the model, and look and language. */
-import { locale, setLocale, t } from "../i18n";
+import { languagesOf, locale, setLocale, t } from "../i18n";
 import { density, model, models, setParams, theme, type Density, type Theme } from "../state";
 import { Segmented } from "./controls";
 import { Icon } from "./Icon";
@@ -15,7 +15,7 @@ export function ModelMenu() {
   }));
   return (
     <Menu id="model-button" className="btn quiet model-button" items={items} disabled={!now}
-      why={now ? `${now.source_language} → ${now.target_language}, ${t("shell.parameters", { n: now.parameters })}` : undefined}
+      why={now ? [languagesOf(now), t("shell.parameters", { n: now.parameters })].filter(Boolean).join(", ") : undefined}
       button={
         <>
           <span class="sr">{t("shell.model")}</span>

@@ -57,6 +57,7 @@ function TopBar() {
       {asks && <ModelMenu />}
       {asks && screen.value !== "translate" && <SentenceInput />}
       <div class="tools">
+        {asks && embedded && ops.value.length > 0 && <span class="badge warn">{t("whatif.after_n", { n: ops.value.length })}</span>}
         {asks && !embedded && model.value && (
           <button type="button" class="btn quiet" aria-pressed={whatIfOpen.value} aria-keyshortcuts="w" onClick={() => (whatIfOpen.value = !whatIfOpen.value)}>
             <Icon name="whatif" size={18} />

@@ -1,5 +1,5 @@
 /** Geometry of a matrix with labels: pure, so that screen, export and tests agree. */
-import { graphemes, isCjk, shorten, thin, widthOf } from "./labels";
+import { graphemes, isUpright, shorten, thin, widthOf } from "./labels";
 
 export interface Label {
   readonly text: string;
@@ -61,7 +61,7 @@ const isShort = (text: string) => graphemes(text).length <= 3;
 
 function modeOf(text: string, cell: number, numbers: boolean): Mode {
   if (numbers || widthOf(text) * FONT <= cell - 3 || graphemes(text).length === 1) return "flat";
-  return isCjk(text) ? "upright" : isShort(text) && cell >= 22 ? "flat" : "rotated";
+  return isUpright(text) ? "upright" : isShort(text) && cell >= 22 ? "flat" : "rotated";
 }
 
 /** Size of cells and place of every label for the room there is. */

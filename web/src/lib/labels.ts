@@ -30,8 +30,9 @@ export function shorten(text: string, length: number): string {
 const CJK = /[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31c0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]|[\ud840-\ud888][\udc00-\udfff]/;
 const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
-/** Whether a column label is set upright, one character below another. */
 export const isCjk = (text: string) => CJK.test(text);
+/** Whether a column label is set upright, one character below another: where all of it is CJK ("1945년" would fall apart). */
+export const isUpright = (text: string) => graphemes(text).every((part) => part === "…" || isCjk(part));
 export const isRtl = (text: string) => RTL.test(text);
 
 const WIDE = /\p{Extended_Pictographic}/u;

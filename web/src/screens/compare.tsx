@@ -33,17 +33,19 @@ function OneModel() {
   return (
     <div class="card">
       <Empty title={others ? t("compare.one_fitting", { model: model.value?.name ?? "" }) : t("compare.one_title")}>
-        <p>{t("compare.one_text")}</p>
-        {!others && <code>{"jumok serve runs/rnn runs/transformer"}</code>}
+        <p>{embedded ? t("compare.one_file") : t("compare.one_text")}</p>
+        {!others && !embedded && <code>{"jumok serve runs/rnn runs/transformer"}</code>}
         <div class="row">
-          {others && (
+          {others && !embedded && (
             <button type="button" class="btn" onClick={() => setParams({ ms: inOrder(models.value!).slice(0, MOST_MODELS).map((card) => card.name).join(",") }, { push: true })}>
               {t("compare.one_anyway")}
             </button>
           )}
-          <button type="button" class="btn" onClick={() => { go("attention"); whatIfOpen.value = true; }}>
-            {t("compare.one_whatif")}
-          </button>
+          {!embedded && (
+            <button type="button" class="btn" onClick={() => { go("attention"); whatIfOpen.value = true; }}>
+              {t("compare.one_whatif")}
+            </button>
+          )}
           <a class="btn" href={href("beam")} onClick={follow}>
             {t("compare.one_beam")}
           </a>

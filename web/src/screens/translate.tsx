@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Badge, Select, Switch } from "../components/controls";
 import { Failed } from "../components/states";
 import { useTraceOf } from "../hooks";
-import { numbers, t } from "../i18n";
+import { languagesOf, numbers, t } from "../i18n";
 import { fixed } from "../lib/format";
 import { embedded } from "../embedded";
 import type { Manifest, Side } from "../api-types";
@@ -56,9 +56,7 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
   return (
     <header class="row wide">
       <h1>{t("translate.title")}</h1>
-      <span class="muted">
-        {card.source_language} → {card.target_language}
-      </span>
+      <span class="muted">{languagesOf(card)}</span>
       {!embedded && <Select label={t("translate.beam")} value={beam} choices={choices} onChange={(value) => setParams({ b: value === usual ? null : value }, { push: true })} />}
       {!embedded && <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />}
       {ops.value.length > 0 && <Badge tone="warn">{t("translate.edited", { n: ops.value.length })}</Badge>}
@@ -83,6 +81,7 @@ function Input({ manifest }: { manifest: Manifest | null }) {
     const timer = setTimeout(() => screen.value === "translate" && write(draft), 250);
     return () => clearTimeout(timer);
   }, [draft]);
+  const examples = exampleTexts();
   return (
     <div class="card translate-source">
       <div class="translate-field">
@@ -100,19 +99,24 @@ function Input({ manifest }: { manifest: Manifest | null }) {
             {t("translate.run")}
           </button>
         )}
-        {!embedded && (
-          <>
-            <span class="small faint">{t("translate.examples")}</span>
-            {(model.value?.examples ?? []).slice(0, 3).map((text) => (
-              <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => { setDraft(text); write(text); }}>
-                <bdi class="clip">{text}</bdi>
-              </button>
-            ))}
-          </>
-        )}
+        {examples.length > 0 && <span class="small faint">{t("translate.examples")}</span>}
+        {examples.map((text) => (
+          <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => { setDraft(text); write(text); }}>
+            <bdi class="clip">{text}</bdi>
+          </button>
+        ))}
       </div>
     </div>
   );
+}
+
+/** Texts to choose from: the model's examples, or in an exported file those that it holds. */
+function exampleTexts(): readonly string[] {
+  const card = model.value;
+  if (!card) return [];
+  if (!embedded) return card.examples.slice(0, 3);
+  const texts = new Set(embedded.traces.filter((trace) => trace.model.name === card.name).map((trace) => trace.source.text));
+  return texts.size > 1 ? [...texts] : [];
 }
 
 /** The translation of every sentence; a click makes a sentence the one that is drawn. */
