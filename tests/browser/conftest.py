@@ -27,7 +27,7 @@ from jumok.server.settings import About, ServerSettings
 
 STATIC = Path(os.environ["JUMOK_TEST_STATIC"]) if "JUMOK_TEST_STATIC" in os.environ else None
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE_MS = 30_000  # of one expectation, on a machine that does other things too
+PATIENCE_MS = 20_000  # of one expectation, on a machine that does other things too
 LIMITS = Limits(heartbeat_s=0.5, drain_s=1.0)
 
 

@@ -17,7 +17,7 @@ ARABIC = "٢٤ مارس ١٩٩٨"
 BUSY = ".loading, .stale, [aria-busy=true]"
 
 READY = {
-    "translate": ".translate figure .tokens .token",
+    "translate": ".translate figure:has([aria-haspopup=menu]:not([data-tool])) .tokens .token",
     "attention": ".attention .heatmap-grid",
     "inside": ".inside .heatmap-grid",
     "compare": ".compare .compare-column .heatmap-grid",

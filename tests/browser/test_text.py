@@ -36,33 +36,37 @@ DRAWN = """text => {
 }"""
 
 
-def left_edges(page: Page, selector: str) -> list[float]:
-    found: list[float] = page.locator(selector).evaluate_all(
-        "nodes => nodes.map(node => node.getBoundingClientRect().left)"
+def places(page: Page, selector: str) -> list[tuple[float, float]]:
+    """Top and left of boxes in the order of the document; a strip may wrap."""
+    found: list[tuple[float, float]] = page.locator(selector).evaluate_all(
+        """nodes => nodes.map(node => {
+            const box = node.getBoundingClientRect();
+            return [Math.round(box.top), box.left];
+        })"""
     )
-    return found
+    return [(top, left) for top, left in found]
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_a_glyph_is_not_the_box_of_a_missing_one(web: Watched, script: str) -> None:
+def test_no_glyph_is_the_box_of_a_missing_one(web: Watched) -> None:
     page = web.open("/learn")
     expect(page.locator("main h1")).to_be_visible()
-    found: dict[str, Any] = page.evaluate(DRAWN, SCRIPTS[script])
-    assert found["drawn"] not in (found["missing"], found["unassigned"], found["nothing"])
+    for script, text in SCRIPTS.items():
+        found: dict[str, Any] = page.evaluate(DRAWN, text)
+        assert found["drawn"] not in (found["missing"], found["unassigned"], found["nothing"]), script
 
 
 def test_tokens_of_arabic_run_from_right_to_left(web: Watched) -> None:
     page = web.open("/translate", m="transformer", s=ARABIC)
     ready(page, "translate")
     strip = ".strips .tokens[dir=rtl] .token"
-    edges = left_edges(page, strip)
-    assert len(edges) > 4
-    assert edges == sorted(edges, reverse=True)
-    target = left_edges(page, ".strips .tokens[dir=ltr] .token")
+    found = places(page, strip)
+    assert len(found) > 4
+    assert found == sorted(found, key=lambda place: (place[0], -place[1]))
+    target = places(page, ".strips .tokens[dir=ltr] .token")
     assert target == sorted(target)
     texts = page.locator(f"{strip} .token-text").all_inner_texts()
-    assert "".join(texts).replace("␣", "").startswith("٢٤")
-    page.locator("textarea").evaluate("node => getComputedStyle(node).direction") == "rtl"
+    assert "".join(text.split("\n")[0] for text in texts).replace("␣", "").startswith("٢٤")
+    assert page.locator("textarea").evaluate("node => getComputedStyle(node).direction") == "rtl"
 
 
 def test_arrows_follow_the_eye(web: Watched) -> None:
@@ -105,13 +109,14 @@ def test_a_token_marks_its_span_in_the_text(web: Watched) -> None:
             "node => [...node.childNodes].filter(part => part.nodeType === 3).map(part => part.data).join('')"
         )
         one.hover()
-        marked = page.locator(".translate-source mark")
-        expect(marked).to_have_count(1)
-        assert marked.text_content().strip() == shown.strip()
+        if shown.strip(" ␣"):
+            expect(page.locator(".translate-source mark")).to_have_text(shown.strip())
 
 
 @pytest.mark.parametrize("screen", OF_A_MODEL)
 def test_a_word_of_200_characters_breaks_no_screen(web: Watched, screen: str) -> None:
+    """Its bytes are more than a trace may have, so some of them say that."""
+    web.allow("status of 422")
     page = web.open(f"/{screen}", m="luong", s=LONG)
     page.locator("main h1, main h2").first.wait_for()
     page.locator("main :is(figure, .state)").first.wait_for()
@@ -173,4 +178,11 @@ def test_an_empty_text_asks_for_one(web: Watched) -> None:
 def test_a_text_beyond_the_limits_says_so(web: Watched) -> None:
     web.allow("status of 422")
     page = web.open("/attention", m="transformer", s="1998 " * 200)
-    expect(page.locator("main [role=alert]")).to_contain_text("128")
+    expect(page.locator("main [role=alert]")).to_contain_text("512")
+
+
+def test_a_text_that_is_longer_than_the_model_says_that_it_is_cut(web: Watched) -> None:
+    for screen in ("attention", "inside", "translate"):
+        page = web.open(f"/{screen}", m="transformer", s="1998 " * 40)
+        ready(page, screen)
+        expect(page.locator("main .note", has_text="cut")).to_be_visible()

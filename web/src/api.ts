@@ -126,20 +126,21 @@ export const getPositions = (model: string, n: number, signal?: AbortSignal) =>
 export const translate = (body: object, signal?: AbortSignal) =>
   postJson<{ model: string; results: T.Result[]; ms: number }>("/v1/translate", body, signal);
 
-/** Streams one translation and returns the final event. */
-export async function streamTranslation(
-  body: object,
-  on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void },
-): Promise<T.StreamFinal> {
-  let last: T.StreamFinal | null = null;
-  await events("/v1/translate/stream", { body, signal: on.signal }, ({ event, data }) => {
-    if (event === "start") on.start?.(JSON.parse(data) as T.StreamStart);
-    if (event === "partial") on.partial(JSON.parse(data) as T.StreamPartial);
-    if (event === "final") last = JSON.parse(data) as T.StreamFinal;
+/** Posts, hands each event to its handler by name, and returns the final one. */
+async function untilFinal<R>(path: string, body: object, { signal, ...on }: { signal: AbortSignal; [event: string]: unknown }): Promise<R> {
+  let last: R | null = null;
+  await events(path, { body, signal }, ({ event, data }) => {
+    const value = JSON.parse(data) as R;
+    if (event === "final") last = value;
+    else (on[event] as ((value: R) => void) | undefined)?.(value);
   });
   if (!last) throw new ApiError(0, "unreachable", "the stream ended early");
   return last;
 }
+
+/** Streams one translation and returns the final event. */
+export const streamTranslation = (body: object, on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void }) =>
+  untilFinal<T.StreamFinal>("/v1/translate/stream", body, { ...on });
 
 // ---------------------------------------------------------------- traces
 
@@ -189,15 +190,7 @@ export const whatIf = (body: T.TraceRequest, signal?: AbortSignal) => postJson<T
 export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareAnswer>("/v1/compare", body, signal);
 
 /** Masks each head alone; rows arrive as they are computed. */
-export async function sweep(body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }): Promise<T.SweepFinal> {
-  let last: T.SweepFinal | null = null;
-  await events("/v1/sweep", { body, signal: on.signal }, ({ event, data }) => {
-    if (event === "row") on.row?.(JSON.parse(data) as T.SweepRow);
-    if (event === "final") last = JSON.parse(data) as T.SweepFinal;
-  });
-  if (!last) throw new ApiError(0, "unreachable", "the stream ended early");
-  return last;
-}
+export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }) => untilFinal<T.SweepFinal>("/v1/sweep", body, { ...on });
 
 // ---------------------------------------------------------------- runs and evaluations
 

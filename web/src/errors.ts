@@ -10,3 +10,6 @@ export class ApiError extends Error {
     super(detail);
   }
 }
+
+/** Whatever was thrown, as a problem. */
+export const problemOf = (error: unknown): ApiError => (error instanceof ApiError ? error : new ApiError(0, "internal", String(error)));

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Manifest, TraceRequest } from "./api-types";
 import { epoch, getTensors, postTrace } from "./api";
-import { ApiError } from "./errors";
+import { problemOf, type ApiError } from "./errors";
 import type { Tensor } from "./lib/safetensors";
 import { traceRequest } from "./state";
 
@@ -50,7 +50,7 @@ export function useResource<R>(key: string | null, load: (signal: AbortSignal) =
       },
       (error: unknown) => {
         if (control.signal.aborted) return;
-        const problem = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+        const problem = problemOf(error);
         setState((old) => ({ status: "error", value: old.value, error: problem }));
       },
     );
@@ -70,10 +70,29 @@ export function useTraceOf(request: TraceRequest | null): Resource<Manifest> {
 /** The trace of the address: what every model screen draws. */
 export const useTrace = (): Resource<Manifest> => useTraceOf(traceRequest.value);
 
+const tensorsKey = (id: string, needs: readonly string[]) => `tensors ${id} ${needs.join(" ")}`;
+
 /** Tensors of a trace by need, e.g. `["cross.atlas", "cross.weights:2.3"]`. */
 export function useTensors(id: string | null | undefined, needs: readonly string[]): Resource<Map<string, Tensor>> {
-  const key = id && needs.length > 0 ? `tensors ${id} ${needs.join(" ")}` : null;
+  const key = id && needs.length > 0 ? tensorsKey(id, needs) : null;
   return useResource(key, (signal) => getTensors(id!, needs, signal), { cache: true });
+}
+
+/** Brings tensors that may be wanted next, one after another, once the page is idle; a failure is left to whoever asks in earnest. */
+export function usePrefetch(id: string | null, needs: readonly string[]): void {
+  useEffect(() => {
+    const missing = needs.filter((need) => id && !answers.has(tensorsKey(id, [need])));
+    if (!id || missing.length === 0) return;
+    const control = new AbortController();
+    const fetchAll = async () => {
+      for (const need of missing) if (!control.signal.aborted) keep(tensorsKey(id, [need]), await getTensors(id, [need], control.signal));
+    };
+    const timer = setTimeout(() => void fetchAll().catch(() => undefined), 400);
+    return () => {
+      clearTimeout(timer);
+      control.abort();
+    };
+  }, [id, needs.join(" ")]);
 }
 
 /** Width and height of an element's content box, kept up to date. */

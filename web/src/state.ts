@@ -1,9 +1,9 @@
 /** What the whole page shares. The address is the state: everything a link must reproduce lives in `params`. */
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { Card, Op, TraceRequest } from "./api-types";
+import type { Card, KindSize, Op, TraceRequest } from "./api-types";
 import { epoch, getModels } from "./api";
 import { embedded } from "./embedded";
-import { ApiError } from "./errors";
+import { problemOf, type ApiError } from "./errors";
 import { decodeOps, encodeOps, formatAddress, parseAddress, type Address, type Params, type Screen } from "./lib/link";
 import { sentencesOf } from "./lib/sentences";
 import { remember, remembered } from "./storage";
@@ -82,7 +82,7 @@ export async function loadModels(): Promise<void> {
       modelsError.value = null;
     });
   } catch (error) {
-    modelsError.value = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+    modelsError.value = problemOf(error);
   }
 }
 effect(() => {
@@ -98,11 +98,23 @@ export const model = computed<Card | null>(() => {
 });
 
 /** What the address asks for and the server cannot give: a model that is not loaded, or one that has changed since the link was made. */
-export const linkProblem = computed<"model" | "fingerprint" | null>(() => {
+export const linkProblem = computed<"model" | "fingerprint" | "part" | null>(() => {
   const { m, f } = params.value;
   if (!models.value || models.value.length === 0) return null;
   if (m && !models.value.some((card) => card.name === m)) return "model";
-  return f && model.value && !shortPrint(model.value).startsWith(f) ? "fingerprint" : null;
+  if (f && model.value && !shortPrint(model.value).startsWith(f)) return "fingerprint";
+  return missingPart.value ? "part" : null;
+});
+/** The kind, layer or head of the address that the model does not have. */
+export const missingPart = computed<string | null>(() => {
+  const { k, l, h } = params.value;
+  const kinds: Readonly<Record<string, KindSize | undefined>> = model.value?.kinds ?? {};
+  if ((screen.value !== "attention" && screen.value !== "inside") || Object.keys(kinds).length === 0) return null;
+  const size = kinds[k ?? "cross"];
+  if (!size) return `k=${k}`;
+  const beyond = (text: string | undefined, most: number) => text !== undefined && !(Number(text) >= 1 && Number(text) <= most);
+  if (beyond(l, size.layers)) return `l=${l}`;
+  return beyond(h, size.heads) && !/^(mean|max|rollout)$/.test(h!) ? `h=${h}` : null;
 });
 const shortPrint = (card: Card) => card.fingerprint.replace(/^sha256:/, "").slice(0, 12);
 

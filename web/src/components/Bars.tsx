@@ -1,7 +1,7 @@
 /** Menus of the top bar: the model, and look and language. */
 import { languagesOf, locale, setLocale, t } from "../i18n";
-import { density, model, models, setParams, theme, type Density, type Theme } from "../state";
-import { Segmented } from "./controls";
+import { density, model, models, setParams, theme } from "../state";
+import { choices, Segmented } from "./controls";
 import { Icon } from "./Icon";
 import { Menu, Popover } from "./Popover";
 
@@ -28,14 +28,12 @@ export function ModelMenu() {
 }
 
 export function LookMenu() {
-  const themes: Theme[] = ["system", "light", "dark"];
-  const densities: Density[] = ["comfortable", "compact"];
   return (
     <Popover className="btn quiet icon" name={t("shell.look")} button={<Icon name="theme" size={18} />}>
       <div class="stack look">
         <div>
           <h3>{t("shell.theme_label")}</h3>
-          <Segmented label={t("shell.theme_label")} value={theme.value} onChange={(value) => (theme.value = value)} choices={themes.map((value) => ({ value, label: t(`shell.theme_${value}`) }))} />
+          <Segmented label={t("shell.theme_label")} value={theme.value} onChange={(value) => (theme.value = value)} choices={choices(["system", "light", "dark"], (value) => t(`shell.theme_${value}`))} />
         </div>
         <div>
           <h3>{t("shell.interface")}</h3>
@@ -43,7 +41,7 @@ export function LookMenu() {
         </div>
         <div>
           <h3>{t("shell.density")}</h3>
-          <Segmented label={t("shell.density")} value={density.value} onChange={(value) => (density.value = value)} choices={densities.map((value) => ({ value, label: t(`shell.density_${value}`) }))} />
+          <Segmented label={t("shell.density")} value={density.value} onChange={(value) => (density.value = value)} choices={choices(["comfortable", "compact"], (value) => t(`shell.density_${value}`))} />
         </div>
       </div>
     </Popover>

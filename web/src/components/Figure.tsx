@@ -1,15 +1,15 @@
 /** The frame around every picture: title, table twin, link, export. */
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { download, serialise, svgToPng } from "../export";
-import { t } from "../i18n";
+import { locale, t } from "../i18n";
 import { toCsv, type TableData } from "../lib/csv";
 import { dark, permalink } from "../state";
 import { copyText } from "./FirstRun";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
 import { Table } from "./Table";
-import { IconButton, Segmented } from "./controls";
+import { choices, IconButton, Segmented } from "./controls";
 import { toast } from "./states";
 
 export interface FigureProps {
@@ -41,38 +41,53 @@ export function Figure(props: FigureProps) {
   const body = useRef<HTMLDivElement>(null);
   const file = props.file ?? props.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").toLowerCase();
 
-  const drawing = (): string | null => {
-    if (props.svg) return props.svg(inDark);
-    const live = body.current?.querySelector<SVGSVGElement>("svg:not([aria-hidden=true])");
-    return live ? serialise(live, props.title, inDark) : null;
-  };
-  const png = async (scale: number) => {
-    const svg = drawing();
-    if (svg) download(`${file}.png`, "image/png", await svgToPng(svg, scale));
-  };
-  const items: (MenuItem | null)[] = [
-    ...[1, 2, 4].map((n) => ({ label: t("figure.png", { n }), disabled: asTable && !props.svg, onSelect: () => void png(n) })),
-    { label: t("figure.svg"), disabled: asTable && !props.svg, onSelect: () => { const svg = drawing(); if (svg) download(`${file}.svg`, "image/svg+xml", svg); } },
-    null,
-    { label: t("figure.csv"), onSelect: () => download(`${file}.csv`, "text/csv", "\ufeff" + toCsv(props.table())) },
-    { label: t("figure.tsv"), onSelect: () => download(`${file}.tsv`, "text/tab-separated-values", toCsv(props.table(), "\t")) },
-    ...(props.exports?.length ? [null, ...props.exports] : []),
-  ];
-  const themes = <Segmented label={t("shell.theme_label")} value={inDark ? "dark" : "light"} choices={(["light", "dark"] as const).map((value) => ({ value, label: t(`shell.theme_${value}`) }))} onChange={(value) => setAsked(value === "dark")} />;
-  const link = async () => {
-    await copyText(permalink());
-    toast(t("figure.link_copied"));
-  };
+  // the tools read the props when they are used, so that a picture that follows the pointer leaves them alone
+  const latest = useRef(props);
+  latest.current = props;
+  const tools = useMemo(() => {
+    const now = () => latest.current;
+    const save = (ending: string, type: string, data: string | Blob) => download(`${file}.${ending}`, type, data);
+    const drawing = (): string | null => {
+      const { svg, title } = now();
+      if (svg) return svg(inDark);
+      const live = body.current?.querySelector<SVGSVGElement>("svg:not([aria-hidden=true])");
+      return live ? serialise(live, title, inDark) : null;
+    };
+    const draw = async (scale: number | null) => {
+      const svg = drawing();
+      if (svg && scale) save("png", "image/png", await svgToPng(svg, scale));
+      else if (svg) save("svg", "image/svg+xml", svg);
+    };
+    const link = async () => {
+      await copyText(permalink());
+      toast(t("figure.link_copied"));
+    };
+    const exports = props.exports ?? [];
+    const disabled = asTable && !props.svg;
+    const items: (MenuItem | null)[] = [
+      ...[1, 2, 4].map((n) => ({ label: t("figure.png", { n }), disabled, onSelect: () => void draw(n) })),
+      { label: t("figure.svg"), disabled, onSelect: () => void draw(null) },
+      null,
+      { label: t("figure.csv"), onSelect: () => save("csv", "text/csv", "\ufeff" + toCsv(now().table())) },
+      { label: t("figure.tsv"), onSelect: () => save("tsv", "text/tab-separated-values", toCsv(now().table(), "\t")) },
+      ...(exports.length > 0 ? [null] : []),
+      ...exports.map((item, i) => ({ ...item, onSelect: () => (now().exports?.[i] ?? item).onSelect() })),
+    ];
+    const themes = <Segmented label={t("shell.theme_label")} value={inDark ? "dark" : "light"} choices={choices(["light", "dark"], (value) => t(`shell.theme_${value}`))} onChange={(value) => setAsked(value === "dark")} />;
+    return (
+      <div class="figure-tools">
+        <IconButton tool="table" icon={asTable ? "attention" : "table"} label={asTable ? t("figure.picture") : t("figure.table")} pressed={asTable} onClick={() => setAsTable(!asTable)} />
+        <IconButton tool="link" icon="link" label={t("figure.link")} onClick={() => void link()} />
+        <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} before={themes} button={<Icon name="export" size={18} />} />
+      </div>
+    );
+  }, [asTable, inDark, file, locale.value, props.svg === undefined, props.exports?.map((item) => item.label).join()]);
   return (
     <figure class={`figure${props.bare ? " bare" : ""}${props.className ? ` ${props.className}` : ""}`} aria-label={props.title}>
       <div class="figure-head">
         <h2>{props.title}</h2>
         {props.tools}
-        <div class="figure-tools">
-          <IconButton tool="table" icon={asTable ? "attention" : "table"} label={asTable ? t("figure.picture") : t("figure.table")} pressed={asTable} onClick={() => setAsTable(!asTable)} />
-          <IconButton tool="link" icon="link" label={t("figure.link")} onClick={() => void link()} />
-          <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} before={themes} button={<Icon name="export" size={18} />} />
-        </div>
+        {tools}
       </div>
       <div ref={body}>{asTable ? (props.twin?.() ?? <Table data={props.table()} label={props.title} />) : props.children}</div>
       {props.caption && <figcaption class="figure-foot">{props.caption}</figcaption>}

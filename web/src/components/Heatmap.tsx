@@ -1,15 +1,16 @@
 /** A matrix as colour: canvas for the cells, a light SVG layer for labels and cross-hair, one tab stop, a live region. */
+import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useName, useSize } from "../hooks";
 import { t } from "../i18n";
-import { type Scale } from "../lib/colour";
+import { css, type Scale } from "../lib/colour";
 import { number, weight } from "../lib/format";
 import { labelOf, layoutOf, panned, reveal, zoomed, type Label, type Layout, type Placed, type View } from "../lib/heatmap";
 import { pick, rank, row as rowOf, type Matrix } from "../lib/matrix";
+import { range } from "../lib/range";
 import { dark } from "../state";
 import { IconButton } from "./controls";
 import { figures, forScreen, gaps, pixels, prepare, tableFor } from "./paint";
-import { css } from "../lib/colour";
 
 export interface Cell {
   readonly row: number;
@@ -78,16 +79,18 @@ export function Heatmap(props: HeatmapProps) {
   const part = seen === whole || (seen.rows === matrix.rows && seen.cols === matrix.cols) ? null : seen;
   const window_ = useMemo(() => {
     if (!part) return { m: matrix, mask: props.mask, rows, cols };
-    const rs = range(part.r0, part.rows);
-    const cs = range(part.c0, part.cols);
+    const rs = range(part.rows, part.r0);
+    const cs = range(part.cols, part.c0);
     const mask = props.mask && rs.flatMap((r) => cs.map((c) => props.mask![r * matrix.cols + c]));
     return { m: pick(matrix, rs, cs), mask, rows: rs.map((r) => rows[r]), cols: cs.map((c) => cols[c]) };
   }, [matrix, props.mask, rows, cols, part?.r0, part?.c0, part?.rows, part?.cols]);
 
   const local = shown && { row: shown.row - seen.r0, col: shown.col - seen.c0 };
-  const layout = layoutOf({
-    rows: window_.rows, cols: window_.cols, width: size.width || 480, maxCell, maxHeight, row: local?.row, col: local?.col, rtl: props.rtl, free: props.free, margin: props.margin ? MARGIN : 0,
-  });
+  const room = { rows: window_.rows, cols: window_.cols, width: size.width || 480, maxCell, maxHeight, rtl: props.rtl, free: props.free, margin: props.margin ? MARGIN : 0 };
+  const still = useMemo(() => layoutOf(room), [window_, room.width, maxCell, maxHeight, props.rtl, props.free, room.margin]);
+  // only where labels are left out does the pointer change which are drawn
+  const full = still.rowLabels.length === window_.rows.length && still.colLabels.length === window_.cols.length;
+  const layout = full || !local ? still : layoutOf({ ...room, row: local.row, col: local.col });
   const order = (c: number) => (props.rtl ? window_.m.cols - 1 - c : c);
   const isDark = dark.value;
   const { cellWidth, cellHeight, left, top } = layout;
@@ -218,8 +221,6 @@ export function Heatmap(props: HeatmapProps) {
   );
 }
 
-const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
-
 /** The cell a key leads to, or null for other keys. */
 function nextCell(event: KeyboardEvent, from: Cell, m: Matrix, rtl: boolean): Cell | null {
   const clamp = (cell: Cell): Cell => ({ row: Math.max(0, Math.min(m.rows - 1, cell.row)), col: Math.max(0, Math.min(m.cols - 1, cell.col)) });
@@ -252,8 +253,8 @@ function Overlay({ layout, cell, locked, rtl, rows, cols, margin }: OverlayProps
   const y = seen ? top + cell.row * cellHeight : 0;
   return (
     <svg width={layout.width} height={layout.height} aria-hidden="true">
-      {layout.rowLabels.map((label) => <RowLabel key={label.index} label={label} on={cell?.row === label.index} />)}
-      {layout.colLabels.map((label) => <ColLabel key={label.index} label={label} on={cell?.col === label.index} />)}
+      <Labels of={layout.rowLabels} as={RowLabel} on={cell?.row} />
+      <Labels of={layout.colLabels} as={ColLabel} on={cell?.col} />
       {margin && <text class="dim" x={left + cols * cellWidth + 10} y={top - 8}>{margin}</text>}
       {seen && (
         <>
@@ -266,7 +267,18 @@ function Overlay({ layout, cell, locked, rtl, rows, cols, margin }: OverlayProps
   );
 }
 
-function RowLabel({ label, on }: { label: Placed; on: boolean }) {
+interface LabelProps {
+  label: Placed;
+  on: boolean;
+}
+
+/** All labels of a side. Those of the last drawing stand in again, so that a moving pointer redraws two of them and not all. */
+function Labels({ of, as: As, on }: { of: readonly Placed[]; as(props: LabelProps): VNode; on?: number }) {
+  const plain = useMemo(() => of.map((label) => <As key={label.index} label={label} on={false} />), [of]);
+  return <>{of.map((label, i) => (label.index === on ? <As key={on} label={label} on /> : plain[i]))}</>;
+}
+
+function RowLabel({ label, on }: LabelProps) {
   return (
     <text class={classOf(label, on)} x={label.x} y={label.y} text-anchor="end" dominant-baseline="central" lang={label.lang}>
       {label.text}
@@ -275,7 +287,7 @@ function RowLabel({ label, on }: { label: Placed; on: boolean }) {
   );
 }
 
-function ColLabel({ label, on }: { label: Placed; on: boolean }) {
+function ColLabel({ label, on }: LabelProps) {
   if (label.mode === "upright")
     return (
       <text class={classOf(label, on)} text-anchor="middle" lang={label.lang}>

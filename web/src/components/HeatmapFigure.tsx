@@ -6,6 +6,7 @@ import type { TableData } from "../lib/csv";
 import { number, weight } from "../lib/format";
 import { around, FONT, labelOf, layoutOf, type Label, type Placed } from "../lib/heatmap";
 import type { Matrix } from "../lib/matrix";
+import { range } from "../lib/range";
 import { element, svgDocument, textElement } from "../lib/svg";
 import { Figure, type FigureProps } from "./Figure";
 import { Heatmap, type Cell, type HeatmapProps } from "./Heatmap";
@@ -55,7 +56,7 @@ export function MatrixTable({ matrix, rows, cols, focus, label }: { matrix: Matr
           {rows.slice(r0, r1).map((row, i) => (
             <tr key={i}>
               <th scope="row" lang={row.lang}><bdi>{row.text}</bdi></th>
-              {Array.from({ length: c1 - c0 }, (_, j) => (
+              {range(c1 - c0).map((j) => (
                 <td key={j} class="num" aria-current={focus.row === r0 + i && focus.col === c0 + j ? "true" : undefined}>
                   {number(Number(matrix.data[(r0 + i) * matrix.cols + c0 + j].toPrecision(4)))}
                 </td>

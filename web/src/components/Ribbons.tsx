@@ -19,6 +19,7 @@ export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: {
   const svg = useRef<SVGSVGElement>(null);
   const [curves, setCurves] = useState<readonly Curve[]>([]);
   const [turn, setTurn] = useState(0);
+  const [low, setLow] = useState(false);
 
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => setTurn((n) => n + 1));
@@ -28,7 +29,10 @@ export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: {
   useLayoutEffect(() => {
     const node = svg.current!;
     const [above, below] = [node.previousElementSibling, node.nextElementSibling];
-    if (!matrix || !above || !below) return setCurves([]);
+    if (!above || !below) return;
+    const oneLine = above.clientHeight < 70 && below.clientHeight < 70;
+    setLow(!oneLine); // strips of several lines have no room for all ribbons: only those of the marked token are drawn
+    if (!matrix) return setCurves([]);
     const home = node.getBoundingClientRect();
     const ends = (strip: Element, edge: "top" | "bottom") => {
       const places = new Map<number, { x: number; y: number }>();
@@ -40,7 +44,6 @@ export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: {
     };
     const sources = ends(above, "bottom");
     const targets = ends(below, "top");
-    const oneLine = above.clientHeight < 70 && below.clientHeight < 70;
     const list: Curve[] = [];
     const add = (q: number, k: number, on: boolean) => {
       const [from, to] = [sources.get(k), targets.get(q)];
@@ -54,10 +57,10 @@ export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: {
     if (mark?.side === "target" && mark.token < matrix.rows) for (let k = 0; k < matrix.cols; k++) add(mark.token, k, true);
     if (mark?.side === "source" && mark.token < matrix.cols) for (let q = 0; q < matrix.rows; q++) add(q, mark.token, true);
     setCurves(list);
-  }, [matrix, mark?.side, mark?.token, max, turn, dependency]);
+  }, [matrix, mark?.side, mark?.token, max, turn, low, dependency]);
 
   return (
-    <svg class={signed ? "ribbons signed" : "ribbons"} ref={svg} role="presentation">
+    <svg class={`ribbons${signed ? " signed" : ""}${low ? " low" : ""}`} ref={svg} role="presentation">
       {curves.map((curve, i) => (
         <path key={i} class={curve.on ? "on" : undefined} d={curve.d} stroke-width={curve.width} stroke-opacity={curve.on ? 0.35 + 0.6 * Math.min(1, curve.strength) : mark ? 0.06 : 0.1 + 0.35 * Math.min(1, curve.strength)} />
       ))}

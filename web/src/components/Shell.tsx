@@ -6,7 +6,7 @@ import { t } from "../i18n";
 import { helpOpen } from "../keys";
 import { encodeOps, SCREENS } from "../lib/link";
 import { screens } from "../screens";
-import { badLink, follow, go, href, linkProblem, loadModels, model, models, modelsError, ops, params, route, screen, setParams, source, whatIfOpen } from "../state";
+import { badLink, follow, go, href, linkProblem, loadModels, missingPart, model, models, modelsError, ops, params, route, screen, setParams, source, whatIfOpen } from "../state";
 import { FirstRun } from "./FirstRun";
 import { Help } from "./Help";
 import { Icon } from "./Icon";
@@ -114,13 +114,15 @@ function Banner() {
         ? t("shell.link_model", { asked: params.value.m ?? "", shown: model.value?.name ?? "" })
         : problem === "fingerprint"
           ? t("shell.link_fingerprint")
-          : null;
+          : problem === "part"
+            ? t("shell.link_part", { asked: missingPart.value ?? "" })
+            : null;
   if (text === null) return null;
   return (
     <div class="banner" role="alert">
       <Icon name="alert" size={18} />
       <span class="grow">{text}</span>
-      {problem && online.value && <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ f: null, m: model.value?.name })} />}
+      {problem && online.value && <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ f: null, m: model.value?.name, ...(problem === "part" ? { k: null, l: null, h: null } : {}) })} />}
     </div>
   );
 }

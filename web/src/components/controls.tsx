@@ -1,5 +1,7 @@
 /** Small controls: buttons with icons, segmented choices, tabs, switches, selects. */
 import type { ComponentChildren } from "preact";
+import { KINDS, type Card, type Kind } from "../api-types";
+import { t } from "../i18n";
 import { Icon, type IconName } from "./Icon";
 
 export interface Choice<V extends string> {
@@ -33,28 +35,33 @@ function onArrows<V extends string>(choices: readonly Choice<V>[], value: V, cho
   };
 }
 
-/** One of a few values, all in sight. */
-export function Segmented<V extends string>(props: { label: string; value: V; choices: readonly Choice<V>[]; onChange(value: V): void }) {
-  return (
-    <div class="segmented" role="radiogroup" aria-label={props.label} onKeyDown={onArrows(props.choices, props.value, props.onChange)}>
-      {props.choices.map((choice) => (
-        <button key={choice.value} type="button" role="radio" aria-checked={choice.value === props.value} tabIndex={choice.value === props.value ? 0 : -1} disabled={choice.disabled} title={choice.title} onClick={() => props.onChange(choice.value)}>
-          {choice.label}
-        </button>
-      ))}
-    </div>
-  );
+interface ChoiceProps<V extends string> {
+  label: string;
+  value: V;
+  choices: readonly Choice<V>[];
+  onChange(value: V): void;
 }
 
+/** Choices of some values, each named by `name`. */
+export const choices = <const V extends string>(values: readonly V[], name: (value: V) => string): Choice<V>[] => values.map((value) => ({ value, label: name(value) }));
+
+/** One of a few values, all in sight. */
+export const Segmented = <V extends string>(props: ChoiceProps<V>) => group("segmented", "radiogroup", "radio", "aria-checked", props);
+
 /** Tabs over a panel; the panel is the caller's and should have role="tabpanel". */
-export function Tabs<V extends string>(props: { label: string; value: V; choices: readonly Choice<V>[]; onChange(value: V): void }) {
+export const Tabs = <V extends string>(props: ChoiceProps<V>) => group("tabs", "tablist", "tab", "aria-selected", props);
+
+function group<V extends string>(name: string, role: "radiogroup" | "tablist", one: "radio" | "tab", state: string, { label, value, choices, onChange }: ChoiceProps<V>) {
   return (
-    <div class="tabs" role="tablist" aria-label={props.label} onKeyDown={onArrows(props.choices, props.value, props.onChange)}>
-      {props.choices.map((choice) => (
-        <button key={choice.value} type="button" role="tab" aria-selected={choice.value === props.value} tabIndex={choice.value === props.value ? 0 : -1} disabled={choice.disabled} title={choice.title} onClick={() => props.onChange(choice.value)}>
-          {choice.label}
-        </button>
-      ))}
+    <div class={name} role={role} aria-label={label} onKeyDown={onArrows(choices, value, onChange)}>
+      {choices.map((choice) => {
+        const on = choice.value === value;
+        return (
+          <button key={choice.value} type="button" role={one} {...{ [state]: on }} tabIndex={on ? 0 : -1} disabled={choice.disabled} title={choice.title} onClick={() => onChange(choice.value)}>
+            {choice.label}
+          </button>
+        );
+      })}
     </div>
   );
 }
@@ -69,7 +76,7 @@ export function Switch(props: { label: string; on: boolean; onChange(on: boolean
 }
 
 /** One of many values, behind the browser's own list; `label` is shown before it unless `bare`. */
-export function Select<V extends string>(props: { label: string; value: V; choices: readonly Choice<V>[]; onChange(value: V): void; bare?: boolean; disabled?: boolean }) {
+export function Select<V extends string>(props: ChoiceProps<V> & { bare?: boolean; disabled?: boolean }) {
   const select = (
     <select class="select" aria-label={props.bare ? props.label : undefined} value={props.value} disabled={props.disabled} onChange={(event) => props.onChange(event.currentTarget.value as V)}>
       {props.choices.map((choice) => (
@@ -91,3 +98,7 @@ export function Select<V extends string>(props: { label: string; value: V; choic
 export function Badge({ tone, children }: { tone?: "warn" | "bad"; children: ComponentChildren }) {
   return <span class={tone ? `badge ${tone}` : "badge"}>{children}</span>;
 }
+
+/** The kinds of attention as choices; those that the model lacks are barred and say so. */
+export const kindChoices = (kinds: Card["kinds"]): Choice<Kind>[] =>
+  KINDS.map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !kinds[value], title: kinds[value] ? undefined : t("attention.kind_missing") }));

@@ -1,6 +1,7 @@
 /** What stands in place of a picture that is empty, on its way, or failed. */
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
+import type { Manifest } from "../api-types";
 import type { ApiError } from "../errors";
 import type { Resource } from "../hooks";
 import { hasMessage, t } from "../i18n";
@@ -52,6 +53,11 @@ export function Await<R>({ of, height, empty, children }: { of: Resource<R>; hei
   if (of.status === "loading") return <Loading height={height} />;
   return <>{empty ?? null}</>;
 }
+
+/** What went otherwise than asked, such as a text that was cut. */
+export const Warnings = ({ of }: { of: Manifest }) => (
+  <>{of.warnings.map(({ code, message }) => <p key={code} class="note">{code === "source_truncated" ? t("translate.warning_source_truncated") : message}</p>)}</>
+);
 
 const toasts = signal<readonly { id: number; text: string }[]>([]);
 let made = 0;

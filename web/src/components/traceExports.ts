@@ -7,15 +7,15 @@ import { download } from "../export";
 import { t } from "../i18n";
 import { nematus, pharaoh, wordWeights } from "../lib/align";
 import { combine, matrix, type Matrix } from "../lib/matrix";
+import { lastLayer } from "../lib/needs";
 import { writeSafetensors } from "../lib/safetensors";
 import type { MenuItem } from "./Popover";
 import { problemText, toast } from "./states";
 
 /** `needs` are the tensors of the selection on show; those of cross-attention weights also give the alignment. */
 export function traceExports(manifest: Manifest, needs: readonly string[] = []): MenuItem[] {
-  const cross = manifest.model.kinds.cross;
   const chosen = needs.filter((need) => /^cross\.weights:/.test(need));
-  const heads = chosen.length > 0 ? chosen : cross ? Array.from({ length: cross.heads }, (_, head) => `cross.weights:${cross.layers - 1}.${head}`) : [];
+  const heads = chosen.length > 0 ? chosen : lastLayer(manifest.model.kinds.cross);
   const align = (ending: string, write: (weights: Matrix) => string) => () => trying(async () => {
     const found = [...(await getTensors(manifest.id, heads)).values()];
     const mean = combine(found.map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)), "mean");

@@ -1,6 +1,7 @@
 /** Alignments as text that other tools read: Pharaoh's links and the soft form of Nematus. */
 import type { Side } from "../api-types";
 import { mergeWords, type Matrix } from "./matrix";
+import { range } from "./range";
 import { wordUnits } from "./tokens";
 
 const THRESHOLD = 0.1;
@@ -28,6 +29,6 @@ const escaped = (word: string) => word.replace(/[&|\s]/gu, (char) => `&#${char.c
 export function nematus(m: Matrix, source: Side, target: Side, score: number): string {
   const words = (side: Side) => wordUnits(side).filter((unit) => side.tokens[unit.tokens[0]].type !== "special").map((unit) => escaped(unit.text)).join(" ");
   const head = ["0", words(target), String(score), words(source), `${m.cols} ${m.rows}`].join(" ||| ");
-  const rows = Array.from({ length: m.rows }, (_, t) => Array.from(m.data.subarray(t * m.cols, (t + 1) * m.cols), (w) => String(Number(w.toPrecision(9)))).join(" "));
+  const rows = range(m.rows).map((t) => Array.from(m.data.subarray(t * m.cols, (t + 1) * m.cols), (w) => String(Number(w.toPrecision(9)))).join(" "));
   return [head, ...rows, "", ""].join("\n");
 }

@@ -1,6 +1,7 @@
 /** Arithmetic for readers: numbers rounded so that the printed parts add up to the printed total, digit by digit. */
 import { number } from "./format";
 import { entropy, largest } from "./matrix";
+import { range } from "./range";
 
 /** A number as it is printed: exactly `units` / 10^`decimals`. */
 export interface Shown {
@@ -105,7 +106,7 @@ export interface Softmax {
 
 /** One entry of a softmax in steps whose printed numbers follow from each other: exp(x − max), the sum over the row, their quotient. */
 export function softmaxSteps(scores: ArrayLike<number>, mask: ArrayLike<number>, at: number, weight: number): Softmax {
-  const allowed = Array.from({ length: scores.length }, (_, i) => i).filter((i) => mask[i] !== 0);
+  const allowed = range(scores.length).filter((i) => mask[i] !== 0);
   const top = Math.max(...allowed.map((i) => scores[i]));
   const exps = Float64Array.from({ length: scores.length }, (_, i) => (mask[i] !== 0 ? Math.exp(scores[i] - top) : 0));
   const total = exps.reduce((a, b) => a + b, 0);

@@ -1,8 +1,9 @@
 /** Order in which the tokens of a side are seen. */
+import { range } from "./range";
 
 /** Logical indices in the order of the eye, left to right: reversed for a right-to-left side unless the reader asks for logical order. */
 export function visualOrder(count: number, dir: "ltr" | "rtl", logical = false): number[] {
-  const order = Array.from({ length: count }, (_, i) => i);
+  const order = range(count);
   return dir === "rtl" && !logical ? order.reverse() : order;
 }
 

@@ -1,4 +1,5 @@
 /** Arithmetic of line charts: ticks, scales, smoothing, thinning, and labels that keep clear of each other. */
+import { range } from "./range";
 
 export interface Tick {
   readonly at: number;
@@ -25,7 +26,7 @@ export function logTicks(low: number, high: number, count: number): number[] {
   const from = Math.floor(Math.log10(low));
   const to = Math.ceil(Math.log10(high));
   const inside = (values: number[]) => values.filter((value) => value >= low * 0.999 && value <= high * 1.001);
-  const powers = Array.from({ length: to - from + 1 }, (_, i) => 10 ** (from + i));
+  const powers = range(to - from + 1).map((i) => 10 ** (from + i));
   const rich = inside(powers.flatMap((p) => [p, 2 * p, 5 * p]));
   if (rich.length <= count + 1) return rich.length > 1 ? rich : niceTicks(low, high, count);
   const plain = inside(powers);
@@ -98,7 +99,7 @@ export function smooth(values: readonly (number | null)[], weight: number): (num
 /** At most `most` places of a long line: its ends, and the lowest and highest of each stretch. */
 export function decimated(values: readonly (number | null)[], most: number): number[] {
   const count = values.length;
-  if (count <= most) return Array.from({ length: count }, (_, i) => i);
+  if (count <= most) return range(count);
   const stretches = Math.max(1, Math.floor((most - 2) / 2));
   const kept = new Set([0, count - 1]);
   for (let s = 0; s < stretches; s++) {

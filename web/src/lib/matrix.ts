@@ -1,4 +1,5 @@
 /** Arithmetic on matrices kept row by row in flat arrays: merging, pooling, entropy, rollout. */
+import { range } from "./range";
 export interface Matrix {
   readonly rows: number;
   readonly cols: number;
@@ -101,7 +102,7 @@ export function entropy(weights: ArrayLike<number>): number {
 
 /** The indices of the `n` largest values, largest first. */
 export function largest(values: ArrayLike<number>, n: number): number[] {
-  return Array.from({ length: values.length }, (_, i) => i)
+  return range(values.length)
     .sort((a, b) => values[b] - values[a] || a - b)
     .slice(0, n);
 }

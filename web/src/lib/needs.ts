@@ -1,4 +1,6 @@
 /** Tensors by need out of a file that keeps whole ones: `cross.weights:2.3` is a slice of `cross.weights`, the atlas follows from the weights. */
+import type { KindSize } from "../api-types";
+import { range } from "./range";
 import type { Tensor } from "./safetensors";
 
 /** The tensor of a need, or undefined when the file does not hold it. */
@@ -21,3 +23,6 @@ export function resolveNeed(all: ReadonlyMap<string, Tensor>, need: string): Ten
   }
   return { shape, data, dtype: whole.dtype };
 }
+
+/** Weights of every head of the last layer of cross attention; none without it. */
+export const lastLayer = (cross: KindSize | undefined): string[] => range(cross?.heads ?? 0).map((head) => `cross.weights:${cross!.layers - 1}.${head}`);

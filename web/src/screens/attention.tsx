@@ -2,13 +2,14 @@
 import { useMemo, useState } from "preact/hooks";
 import { KINDS, type Manifest } from "../api-types";
 import { getInfluence } from "../api";
-import { Badge, Segmented, Select, Switch, Tabs } from "../components/controls";
+import { Badge, choices, kindChoices, Segmented, Select, Switch, Tabs } from "../components/controls";
 import { Figure } from "../components/Figure";
 import { Heatmap, type Cell } from "../components/Heatmap";
 import { HeatmapFigure, heatmapSvg, MatrixTable, matrixTable } from "../components/HeatmapFigure";
-import { Await, Empty, Loading } from "../components/states";
+import { Await, Empty, Loading, Warnings } from "../components/states";
 import { traceExports } from "../components/traceExports";
-import { useResource, useTensors, useTrace, type Resource } from "../hooks";
+import { embedded } from "../embedded";
+import { usePrefetch, useResource, useTensors, useTrace, type Resource } from "../hooks";
 import { t } from "../i18n";
 import { fixed, signed } from "../lib/format";
 import { extent, fromRows, rank, row } from "../lib/matrix";
@@ -50,6 +51,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
   const needs = needsOf(choice);
   const exact = useTensors(manifest.id, needs);
   const picture = usePicture(choice, manifest, atlas, exact, needs);
+  usePrefetch(exact.status === "ready" && !embedded ? manifest.id : null, KINDS.filter((kind) => kind !== choice.kind && manifest.model.kinds[kind]).map((kind) => `${kind}.atlas`));
   const [active, setActive] = useState<Cell | null>(null);
   const locked = picture && lockedCell(picture);
   const shown = inside(active, picture) ?? locked;
@@ -65,8 +67,9 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
   return (
     <div class="stack attention-stack">
       <Tabs label={t("attention.kind")} value={choice.kind} onChange={(k) => setParams({ k, l: null, h: null, sel: null, q: null, j: null }, { push: true })}
-        choices={KINDS.map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !manifest.model.kinds[value], title: manifest.model.kinds[value] ? undefined : t("attention.kind_missing") }))} />
+        choices={kindChoices(manifest.model.kinds)} />
       <Controls choice={choice} manifest={manifest} />
+      <Warnings of={manifest} />
       <div class={choice.size.layers * choice.size.heads > 1 ? "attention-body" : "attention-body single"} role="tabpanel" aria-label={t(`attention.kind_${choice.kind}`)}>
         {choice.size.layers * choice.size.heads > 1 && (tensor ? <Heads choice={choice} manifest={manifest} atlas={tensor} marker={shown} rtl={picture?.rtl ?? false} select={select} /> : <Await of={atlas} height={260}>{() => null}</Await>)}
         {picture ? <Picture choice={choice} manifest={manifest} picture={picture} active={inside(active, picture)} locked={locked} onActive={setActive} onLock={lock} select={select} /> : <Await of={exact} height={320}>{() => <Loading height={320} />}</Await>}
@@ -102,12 +105,12 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   const rtl = manifest.source.dir === "rtl" || manifest.target.dir === "rtl";
   return (
     <div class="row wide attention-controls">
-      <Segmented label={t("attention.view")} value={choice.view} choices={(["matrix", "flow", "table"] as const).map((value) => ({ value, label: t(`attention.view_${value}`) }))} onChange={(v) => setParams({ v: v === "matrix" ? null : v }, { push: true })} />
+      <Segmented label={t("attention.view")} value={choice.view} choices={choices(["matrix", "flow", "table"], (value) => t(`attention.view_${value}`))} onChange={(v) => setParams({ v: v === "matrix" ? null : v }, { push: true })} />
       <Segmented label={t("attention.unit")} value={choice.words ? "words" : "pieces"} choices={[{ value: "pieces", label: t("attention.pieces") }, { value: "words", label: t("attention.words") }]} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
-      <Select label={t("attention.specials")} value={choice.specials} choices={(["show", "dim", "fold"] as const).map((value) => ({ value, label: t(`attention.specials_${value}`) }))} onChange={(sp) => setParams({ sp: sp === "dim" ? null : sp, rn: null }, { push: true })} />
+      <Select label={t("attention.specials")} value={choice.specials} choices={choices(["show", "dim", "fold"], (value) => t(`attention.specials_${value}`))} onChange={(sp) => setParams({ sp: sp === "dim" ? null : sp, rn: null }, { push: true })} />
       {choice.specials === "fold" && <Switch label={t("attention.renormalise")} on={choice.renormalise} onChange={(on) => setParams({ rn: on ? 1 : null }, { push: true })} />}
       <Switch label={t("attention.sqrt")} on={choice.sqrt} onChange={(on) => setParams({ sq: on ? null : 0 }, { push: true })} />
-      {choice.picks.length > 1 && <Select label={t("attention.combine")} value={choice.how} choices={(["mean", "max"] as const).map((value) => ({ value, label: t(`attention.virtual_${value}`) }))} onChange={(how) => setParams({ how: how === "max" ? how : null }, { push: true })} />}
+      {choice.picks.length > 1 && <Select label={t("attention.combine")} value={choice.how} choices={choices(["mean", "max"], (value) => t(`attention.virtual_${value}`))} onChange={(how) => setParams({ how: how === "max" ? how : null }, { push: true })} />}
       {rtl && <Switch label={t("attention.logical")} on={choice.logical} onChange={(on) => setParams({ lo: on ? 1 : null }, { push: true })} />}
     </div>
   );

@@ -1,6 +1,6 @@
 /** The training screen: runs at the left; curves, samples and the attention as it forms. */
 import { CommandList } from "../components/Commands";
-import { Tabs } from "../components/controls";
+import { choices, Tabs } from "../components/controls";
 import { Empty, Failed, Loading } from "../components/states";
 import { t } from "../i18n";
 import { number } from "../lib/format";
@@ -74,7 +74,7 @@ function Board({ runs }: { runs: readonly RunCard[] }) {
         <p class="note">{t("training.runs_hint")}</p>
       </aside>
       <div class="view">
-        <Tabs label={t("training.views")} value={view} onChange={(v) => setParams({ v }, { push: true })} choices={VIEWS.map((value) => ({ value, label: t(`training.view_${value}`) }))} />
+        <Tabs label={t("training.views")} value={view} onChange={(v) => setParams({ v }, { push: true })} choices={choices(VIEWS, (value) => t(`training.view_${value}`))} />
         {failed?.error ? <Failed error={failed.error} /> : null}
         {chosen.length === 0 ? (
           <Empty title={t("training.none_chosen")}><p>{t("training.none_chosen_text")}</p></Empty>

@@ -127,7 +127,7 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
   const texts = edited !== null ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : "")) : sentences.value.map((_, i) => live.results[i]?.text ?? "");
   const now = live.results[sentenceIndex.value];
   return (
-    <div class="card translate-output" aria-label={t("translate.output")} role="region" aria-live="polite" aria-busy={now ? !now.done : false}>
+    <div class="card translate-output" aria-label={t("translate.output")} role="region" aria-live="polite" aria-busy={now !== undefined && !now.done && !live.error}>
       <p class="translate-text" lang={lang} dir="auto">
         {texts.every((text) => text === "") && <span class="faint">{t("translate.empty")}</span>}
         {texts.map((text, i) =>

@@ -2,13 +2,14 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Manifest, SweepFinal } from "../../api-types";
 import { sweep } from "../../api";
-import { Select } from "../../components/controls";
+import { choices, Select } from "../../components/controls";
 import { Failed } from "../../components/states";
 import { Thumbnails, type Thumb } from "../../components/Thumbnails";
 import { embedded } from "../../embedded";
-import { ApiError } from "../../errors";
+import { problemOf, type ApiError } from "../../errors";
 import { t } from "../../i18n";
 import { extent } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { params, setParams, traceRequest } from "../../state";
 import { atlasWeights, hasRollout, headOrder, keyOf, matrixOf, nameOf, VIRTUAL, type Choice, type Pick } from "./view";
@@ -36,7 +37,7 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
       },
     }).then(
       (final) => setValues(final.kinds),
-      (problem: unknown) => !control.signal.aborted && setError(problem instanceof ApiError ? problem : new ApiError(0, "internal", String(problem))),
+      (problem: unknown) => !control.signal.aborted && setError(problemOf(problem)),
     );
     return () => control.abort();
   }, [on, manifest.id, turn]);
@@ -75,14 +76,14 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice
       <div class="row between">
         <h2>{t("attention.heads")}</h2>
       </div>
-      <Thumbnails name={t("attention.heads")} thumbs={thumbs} rows={Array.from({ length: size.layers }, (_, i) => t("attention.layer", { n: i + 1 }))}
-        cols={[...Array.from({ length: size.heads }, (_, i) => (sort === "layer" ? String(i + 1) : "")), ...virtual.map((name) => t(`attention.virtual_${name}`))]}
+      <Thumbnails name={t("attention.heads")} thumbs={thumbs} rows={range(size.layers).map((i) => t("attention.layer", { n: i + 1 }))}
+        cols={[...range(size.heads).map((i) => (sort === "layer" ? String(i + 1) : "")), ...virtual.map((name) => t(`attention.virtual_${name}`))]}
         apart={size.heads} rtl={rtl} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={choice.words || choice.specials === "fold" ? null : marker}
         onSelect={(key, add) => select(picks.get(key)!, add)} />
       {error && <Failed error={error} retry={retry} />}
       {size.heads > 1 && (
         <div class="row">
-          <Select label={t("attention.sort")} value={sort} choices={SORTS.map((value) => ({ value, label: t(`attention.sort_${value}`) }))} onChange={(value) => setParams({ o: value === "layer" ? null : value }, { push: true })} />
+          <Select label={t("attention.sort")} value={sort} choices={choices(SORTS, (value) => t(`attention.sort_${value}`))} onChange={(value) => setParams({ o: value === "layer" ? null : value }, { push: true })} />
           {!embedded && <Select label={t("attention.colour")} value={swept ? "sweep" : "weights"} choices={[{ value: "weights", label: t("attention.colour_weights") }, { value: "sweep", label: t("attention.colour_sweep") }]} onChange={(value) => setParams({ c: value === "sweep" ? "sweep" : null }, { push: true })} />}
         </div>
       )}

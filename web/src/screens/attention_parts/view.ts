@@ -1,8 +1,9 @@
 /** What the Attention screen shows, worked out from the address, the manifest and the tensors. */
-import { KINDS, type Fingerprint, type Kind, type KindSize, type Manifest, type Op } from "../../api-types";
+import { kindOf, type Fingerprint, type Kind, type KindSize, type Manifest, type Op } from "../../api-types";
 import { t } from "../../i18n";
 import type { Label } from "../../lib/heatmap";
 import { combine, fromAtlas, matrix, mergeWords, rollout, type Matrix } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { unitsOf, wordUnits, type Unit } from "../../lib/tokens";
 import type { Params } from "../../lib/link";
@@ -44,7 +45,7 @@ function parsePick(text: string, kind: Kind, size: KindSize): Pick | null {
 /** The choices of an address (k, l, h, sel, how, u, sp, sq, v), corrected to what the model has. */
 export function choiceOf(params: Params, manifest: Manifest): Choice | null {
   const kinds = manifest.model.kinds;
-  const kind = KINDS.find((name) => name === params.k && kinds[name]) ?? (kinds.cross ? "cross" : KINDS.find((name) => kinds[name]));
+  const kind = kindOf(params.k, kinds);
   const size = kind && kinds[kind];
   if (!kind || !size) return null;
   const one = parsePick(`${params.l ?? size.layers}.${params.h ?? (size.heads > 1 ? "mean" : "1")}`, kind, size) ?? { layer: size.layers - 1, head: size.heads > 1 ? ("mean" as const) : 0 };
@@ -64,8 +65,8 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
 
 /** Heads whose exact weights a pick needs. */
 function headsOf(pick: Pick, size: KindSize): [number, number][] {
-  const all = (layer: number) => Array.from({ length: size.heads }, (_, head): [number, number] => [layer, head]);
-  if (pick.head === "rollout") return Array.from({ length: pick.layer + 1 }, (_, layer) => all(layer)).flat();
+  const all = (layer: number) => range(size.heads).map((head): [number, number] => [layer, head]);
+  if (pick.head === "rollout") return range(pick.layer + 1).map((layer) => all(layer)).flat();
   return typeof pick.head === "number" ? [[pick.layer, pick.head]] : all(pick.layer);
 }
 
@@ -85,10 +86,10 @@ export const exactWeights = (kind: Kind, tensors: ReadonlyMap<string, Tensor>): 
 
 /** The matrix of one entry of the grid. */
 export function matrixOf(pick: Pick, size: KindSize, weights: Weights): Matrix {
-  const layer = (l: number, how: "mean" | "max") => combine(Array.from({ length: size.heads }, (_, head) => weights(l, head)), how);
+  const layer = (l: number, how: "mean" | "max") => combine(range(size.heads).map((head) => weights(l, head)), how);
   if (typeof pick.head === "number") return weights(pick.layer, pick.head);
   if (pick.head !== "rollout") return layer(pick.layer, pick.head);
-  return rollout(Array.from({ length: pick.layer + 1 }, (_, l) => layer(l, "mean")))[pick.layer];
+  return rollout(range(pick.layer + 1).map((l) => layer(l, "mean")))[pick.layer];
 }
 
 export interface Picture {
@@ -137,7 +138,7 @@ export function titleOf({ picks, how, size }: Choice): string {
 
 /** Heads of a layer in the order of a fingerprint, largest first; by number without one. */
 export function headOrder(fingerprint: Fingerprint | undefined, sort: string, layer: number, heads: number): number[] {
-  const order = Array.from({ length: heads }, (_, i) => i);
+  const order = range(heads);
   const values = fingerprint?.[sort as keyof Fingerprint]?.[layer] as readonly number[] | undefined;
   return values && sort !== "label" ? order.sort((a, b) => values[b] - values[a] || a - b) : order;
 }

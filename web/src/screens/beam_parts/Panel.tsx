@@ -8,6 +8,7 @@ import { useTensors, useTraceOf } from "../../hooks";
 import { t } from "../../i18n";
 import { fixed, percent } from "../../lib/format";
 import { combine, matrix, row } from "../../lib/matrix";
+import { lastLayer } from "../../lib/needs";
 import { endsOf, isEnd, pathOf, textUpTo } from "../../lib/tree";
 import { addOp, ops, setParams } from "../../state";
 
@@ -66,7 +67,7 @@ function NodePanel({ manifest, tree, n, onSelect }: PanelProps & { n: number }) 
       {!root && <p class="small muted">{t(`beam.fate_${isEnd(tree, node) && node.state !== "finished" ? "answer" : node.state}`)}</p>}
       {!root && (
         <>
-          <dl class="beam-facts">
+          <dl class="facts">
             <dt>{t("beam.prefix")}</dt>
             <dd class="text"><bdi lang={manifest.target.lang}>{text || "∅"}</bdi></dd>
             <dt>{t("beam.probability")}</dt>
@@ -135,7 +136,7 @@ function NodeAttention({ manifest, tree, n, path, text }: { manifest: Manifest; 
   const trace = onAnswer ? manifest : other.value;
   const at = path.length - 1;
   const same = trace !== null && path.every((node, i) => trace.target.tokens[i]?.id === node.id);
-  const needs = size ? Array.from({ length: size.heads }, (_, head) => `cross.weights:${size.layers - 1}.${head}`) : [];
+  const needs = lastLayer(size);
   const tensors = useTensors(same ? trace.id : null, needs);
   if (!size) return <p class="note">{t("beam.no_attention")}</p>;
   if (!onAnswer && embedded) return null;

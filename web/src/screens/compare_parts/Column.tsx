@@ -12,6 +12,8 @@ import { t } from "../../i18n";
 import type { Mark } from "../../lib/diff";
 import { fixed, percent, signed } from "../../lib/format";
 import { combine, extent, matrix, mergeWords, type Matrix } from "../../lib/matrix";
+import { lastLayer } from "../../lib/needs";
+import { range } from "../../lib/range";
 import { cut } from "../../lib/spans";
 import { follow, href, options, params } from "../../state";
 import { influenceOf, rowsOf, stripOf, strongest, type Chrf, type Rows } from "./view";
@@ -145,7 +147,7 @@ interface LookedProps {
 /** Attention on the words of the source, or the fixed vector of a model without any. */
 function Looked({ result, manifest, rows, cols, cell, point, rtl }: LookedProps) {
   const size = manifest.model.kinds.cross;
-  const needs = size ? Array.from({ length: size.heads }, (_, head) => `cross.weights:${size.layers - 1}.${head}`) : ["rnn.bridge"];
+  const needs = size ? lastLayer(size) : ["rnn.bridge"];
   const tensors = useTensors(manifest.id, needs);
   return (
     <Await of={tensors} height={180}>
@@ -166,7 +168,7 @@ function FixedVector({ values, model }: { values: ArrayLike<number>; model: stri
   const strip = useMemo(() => stripOf(values), [values]);
   const finite = strip.data.filter(Number.isFinite);
   const most = Math.max(1e-6, ...extent(finite).map(Math.abs));
-  const rows = Array.from({ length: strip.rows }, (_, r) => String(r * strip.cols + 1));
+  const rows = range(strip.rows).map((r) => String(r * strip.cols + 1));
   const describe = ({ row, col }: Cell) => t("compare.value_of", { n: row * strip.cols + col + 1, all: values.length, value: signed(strip.data[row * strip.cols + col], 3) });
   return (
     <div class="stack">

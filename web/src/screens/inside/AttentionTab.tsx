@@ -1,12 +1,13 @@
 /** Attention step by step: one head, six stages, one cell that stays chosen, and its arithmetic. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { KINDS, type Manifest } from "../../api-types";
-import { IconButton, Segmented, Select, Switch } from "../../components/controls";
-import { Await, Loading } from "../../components/states";
+import type { Manifest } from "../../api-types";
+import { IconButton, kindChoices, Segmented, Select, Switch } from "../../components/controls";
+import { Await, Loading, Warnings } from "../../components/states";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
 import { onKey } from "../../keys";
 import { decimalsFor, shown } from "../../lib/arithmetic";
+import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import { StageFormula, WholeFormula } from "./formulas";
 import { chosenOf, choiceOf, dimensionOf, dimensionsOf, headOf, isWide, needsOf, STAGES, valueParts, type Choice, type Chosen, type Head, type Stage } from "./head";
@@ -28,6 +29,7 @@ function OneHead({ manifest, choice }: { manifest: Manifest; choice: Choice }) {
   const chosen = head && chosenOf(params.value, head);
   return (
     <div class="stack inside-attention">
+      <Warnings of={manifest} />
       <Controls manifest={manifest} choice={choice} wide={head ? isWide(head.d) : false} />
       {head && chosen ? (
         <div class={tensors.status === "loading" ? "stack stale" : "stack"}>
@@ -46,12 +48,11 @@ function OneHead({ manifest, choice }: { manifest: Manifest; choice: Choice }) {
 }
 
 function Controls({ manifest, choice, wide }: { manifest: Manifest; choice: Choice; wide: boolean }) {
-  const { kinds } = manifest.model;
-  const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ value: String(n + 1), label: String(n + 1) }));
+  const numbered = (count: number) => range(count).map((n) => ({ value: String(n + 1), label: String(n + 1) }));
   return (
     <div class="row wide">
       <Segmented label={t("attention.kind")} value={choice.kind} onChange={(k) => setParams({ k, l: null, h: null, q: null, j: null, dim: null }, { push: true })}
-        choices={KINDS.map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !kinds[value], title: kinds[value] ? undefined : t("attention.kind_missing") }))} />
+        choices={kindChoices(manifest.model.kinds)} />
       {choice.size.layers > 1 && <Select label={t("inside.layer")} value={String(choice.layer + 1)} choices={numbered(choice.size.layers)} onChange={(l) => setParams({ l, dim: null }, { push: true })} />}
       {choice.size.heads > 1 && <Select label={t("inside.head")} value={String(choice.head + 1)} choices={numbered(choice.size.heads)} onChange={(h) => setParams({ h, dim: null }, { push: true })} />}
       {wide && <Switch label={t("inside.show_all", { n: manifest.model.kinds[choice.kind]!.d_head })} on={choice.all} onChange={(on) => setParams({ all: on ? 1 : null })} />}

@@ -10,6 +10,7 @@ import { addsUp } from "../../lib/arithmetic";
 import { fixed } from "../../lib/format";
 import type { Label } from "../../lib/heatmap";
 import { matrix, pick, row, transpose, type Matrix } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import type { Tone } from "./formulas";
 import { asMatrix, dimensionOf, dimensionsOf, isWide, joinNeeds, reach, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
@@ -49,7 +50,6 @@ function Panel(props: PanelProps & { step(layer: -1 | 0 | 1, head: -1 | 0 | 1): 
 }
 
 const dimLabels = (dims: readonly number[]) => dims.map((n) => String(n + 1));
-const all = (n: number) => Array.from({ length: n }, (_, i) => i);
 
 export function Panels({ manifest, choice, head, chosen }: { manifest: Manifest; choice: Choice; head: Head; chosen: Chosen }) {
   const { layers, heads } = choice.size;
@@ -107,8 +107,8 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
       const at = dims.indexOf(dimensionOf(params.value, parts, dims));
       const names = dimLabels(dims);
       const free = choice.all && isWide(head.d);
-      const q: PanelProps = { free, name: letters.q, file: "q", tone: "q", matrix: pick(head.q, all(head.q.rows), dims), rows, cols: names, max: reach(head.q), at: { row: chosen.q, col: at }, choose: ({ row: r, col }) => choose(r, null, dims[col]), maxCell: 26, grow: Math.min(20, dims.length * 0.8 + 6), size: `${head.q.rows} × ${head.d}` };
-      const k: PanelProps = { free, name: letters.k, file: "k", tone: "k", matrix: transpose(pick(head.k, all(head.k.rows), dims)), rows: names, cols, max: reach(head.k), at: { row: at, col: chosen.k }, choose: ({ row: r, col }) => choose(null, col, dims[r]), rtl, maxCell: 26, grow: cols.length * 0.9 + 4, size: `${head.d} × ${head.k.rows}` };
+      const q: PanelProps = { free, name: letters.q, file: "q", tone: "q", matrix: pick(head.q, range(head.q.rows), dims), rows, cols: names, max: reach(head.q), at: { row: chosen.q, col: at }, choose: ({ row: r, col }) => choose(r, null, dims[col]), maxCell: 26, grow: Math.min(20, dims.length * 0.8 + 6), size: `${head.q.rows} × ${head.d}` };
+      const k: PanelProps = { free, name: letters.k, file: "k", tone: "k", matrix: transpose(pick(head.k, range(head.k.rows), dims)), rows: names, cols, max: reach(head.k), at: { row: at, col: chosen.k }, choose: ({ row: r, col }) => choose(null, col, dims[r]), rtl, maxCell: 26, grow: cols.length * 0.9 + 4, size: `${head.d} × ${head.k.rows}` };
       return { panels: [q, k, { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top, grow: cols.length * 1.25 + 4 }], operators: [addsUp(parts, head.scores.data[chosen.q * head.scores.cols + chosen.k]) ? "×" : "∘", "="] };
     }
     case 2: return { panels: [{ ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top }, { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: top }], operators: ["→"] };
@@ -124,8 +124,8 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
       const names = dimLabels(dims);
       const most = reach(head.v);
       const free = choice.all && isWide(head.d);
-      const v: PanelProps = { free, name: letters.v, file: "v", tone: "v", matrix: pick(head.v, all(head.v.rows), dims), rows: cols, cols: names, max: most, at: { row: chosen.k, col: at }, choose: ({ row: k, col }) => choose(null, k, dims[col]), maxCell: 30, size: `${head.v.rows} × ${head.d}` };
-      const context: PanelProps = { free, name: t("inside.context"), file: "context", tone: "o", matrix: pick(head.context, all(head.context.rows), dims), rows, cols: names, max: most, at: { row: chosen.q, col: at }, choose: ({ row: q, col }) => choose(q, null, dims[col]), maxCell: 30, size: `${head.context.rows} × ${head.d}` };
+      const v: PanelProps = { free, name: letters.v, file: "v", tone: "v", matrix: pick(head.v, range(head.v.rows), dims), rows: cols, cols: names, max: most, at: { row: chosen.k, col: at }, choose: ({ row: k, col }) => choose(null, k, dims[col]), maxCell: 30, size: `${head.v.rows} × ${head.d}` };
+      const context: PanelProps = { free, name: t("inside.context"), file: "context", tone: "o", matrix: pick(head.context, range(head.context.rows), dims), rows, cols: names, max: most, at: { row: chosen.q, col: at }, choose: ({ row: q, col }) => choose(q, null, dims[col]), maxCell: 30, size: `${head.context.rows} × ${head.d}` };
       return { panels: [{ ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask, maxCell: 30 }, v, context], operators: ["×", "="] };
     }
   }
@@ -135,7 +135,7 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
 function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Manifest; choice: Choice; head: Head; chosen: Chosen; choose: Choose; step(layer: number, head: number): void }) {
   const contexts = useTensors(head.luong ? null : manifest.id, joinNeeds(choice));
   const out = (
-    <Panel name={head.luong ? t("inside.attentional") : t("inside.out")} file="out" tone="o" matrix={head.out} rows={head.rows} cols={dimLabels(all(head.out.cols))} max={reach(head.out)}
+    <Panel name={head.luong ? t("inside.attentional") : t("inside.out")} file="out" tone="o" matrix={head.out} rows={head.rows} cols={dimLabels(range(head.out.cols))} max={reach(head.out)}
       at={{ row: chosen.q, col: 0 }} choose={({ row: q }) => choose(q, null)} free maxCell={22} step={step} />
   );
   if (head.luong) {
@@ -143,7 +143,7 @@ function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Ma
     const both = matrix(2, head.d, Float32Array.from([...row(head.context, chosen.q), ...row(state, chosen.q)]));
     return (
       <div class="inside-column">
-        <Panel name={t("inside.context_and_state")} file="context-state" tone="o" matrix={both} rows={[t("inside.context"), t("inside.state")]} cols={dimLabels(all(head.d))} max={reach(both)} at={{ row: 0, col: 0 }} choose={() => undefined} free maxCell={28} step={step} />
+        <Panel name={t("inside.context_and_state")} file="context-state" tone="o" matrix={both} rows={[t("inside.context"), t("inside.state")]} cols={dimLabels(range(head.d))} max={reach(both)} at={{ row: 0, col: 0 }} choose={() => undefined} free maxCell={28} step={step} />
         <Operator>{"↓"}</Operator>
         {out}
       </div>
@@ -157,7 +157,7 @@ function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Ma
         const joined = matrix(found.length, found[0].cols, Float32Array.from(found.flatMap((one) => [...row(one, chosen.q)])));
         return (
           <div class="inside-column">
-            <Panel name={t("inside.joined", { token: head.rows[chosen.q].text })} file="joined" tone="o" matrix={joined} rows={found.map((_, n) => t("inside.head_n", { n: n + 1 }))} cols={dimLabels(all(joined.cols))} max={reach(joined)} at={{ row: choice.head, col: 0 }} choose={({ row: h }) => setParams({ h: h + 1 }, { push: true })} free maxCell={28} step={step} />
+            <Panel name={t("inside.joined", { token: head.rows[chosen.q].text })} file="joined" tone="o" matrix={joined} rows={found.map((_, n) => t("inside.head_n", { n: n + 1 }))} cols={dimLabels(range(joined.cols))} max={reach(joined)} at={{ row: choice.head, col: 0 }} choose={({ row: h }) => setParams({ h: h + 1 }, { push: true })} free maxCell={28} step={step} />
             <Operator>{"↓"}</Operator>
             {out}
           </div>

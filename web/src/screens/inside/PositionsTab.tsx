@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Card, Op } from "../../api-types";
 import { getPositions } from "../../api";
-import { Segmented } from "../../components/controls";
+import { choices, Segmented } from "../../components/controls";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { LineFigure } from "../../components/LineChart";
 import { Await } from "../../components/states";
@@ -12,6 +12,7 @@ import { t } from "../../i18n";
 import { fixed, number } from "../../lib/format";
 import { fromRows, product, transpose, type Matrix } from "../../lib/matrix";
 import { defaultDimensions, readDimensions, toggled, wavelength } from "../../lib/positions";
+import { range } from "../../lib/range";
 import { addOp, follow, href, params, setParams, whatIfOpen } from "../../state";
 import { SinusoidFormula } from "./formulas";
 import { reach } from "./head";
@@ -67,7 +68,7 @@ function Disturb({ none }: { none: boolean }) {
   return (
     <div class="row wide">
       <span class="small muted">{t("inside.disturb")}</span>
-      <Segmented label={t("inside.side")} value={side} onChange={(value) => setSide(value)} choices={(["source", "target"] as const).map((value) => ({ value, label: t(`inside.side_${value}`) }))} />
+      <Segmented label={t("inside.side")} value={side} onChange={(value) => setSide(value)} choices={choices(["source", "target"], (value) => t(`inside.side_${value}`))} />
       <button type="button" class="btn" onClick={() => run({ mode: "none" })}>{t("inside.remove")}</button>
       <button type="button" class="btn" onClick={() => run({ mode: "shuffle", seed: 0 })}>{t("inside.shuffle")}</button>
       <span class="row">
@@ -83,7 +84,7 @@ function Pictures({ rows, sinusoidal }: { rows: readonly (readonly number[])[]; 
   const alike = useMemo(() => product(table, transpose(table)), [table]);
   const places = useMemo(() => rows.map((_, p) => String(p)), [rows]);
   const dims = readDimensions(params.value.dims, table.cols) ?? defaultDimensions(table.cols);
-  const names = useMemo(() => Array.from({ length: table.cols }, (_, n) => String(n + 1)), [table]);
+  const names = useMemo(() => range(table.cols).map((n) => String(n + 1)), [table]);
   const most = reach(table);
   const toggle = (n: number) => setParams({ dims: toggled(dims, n).map((d) => d + 1).join(",") });
   return (
@@ -100,7 +101,7 @@ function Pictures({ rows, sinusoidal }: { rows: readonly (readonly number[])[]; 
 
 function Waves({ table, dims, toggle, sinusoidal }: { table: Matrix; dims: readonly number[]; toggle(n: number): void; sinusoidal: boolean }) {
   const lines = useMemo(
-    () => dims.map((n, place) => ({ id: String(n), label: t("inside.dimension", { n: n + 1 }), colour: (place % 6) + 1, x: Array.from({ length: table.rows }, (_, p) => p), y: Array.from({ length: table.rows }, (_, p) => table.data[p * table.cols + n]) })),
+    () => dims.map((n, place) => ({ id: String(n), label: t("inside.dimension", { n: n + 1 }), colour: (place % 6) + 1, x: range(table.rows), y: range(table.rows).map((p) => table.data[p * table.cols + n]) })),
     [table, dims.join()],
   );
   return (

@@ -10,6 +10,7 @@ import { t } from "../../i18n";
 import { norm, shown } from "../../lib/arithmetic";
 import { fixed } from "../../lib/format";
 import { largest, row, transpose, type Matrix } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import { addOp, follow, href, params, setParams, whatIfOpen } from "../../state";
 import { LuongFormulas, RecurrenceFormula } from "./formulas";
 import { asMatrix, choiceOf, headOf, labelsOf, needsOf, reach } from "./head";
@@ -55,7 +56,7 @@ function States({ manifest, card }: { manifest: Manifest; card: Card }) {
 /** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
 function Timeline({ manifest, encoder, bridge, decoder, about }: { manifest: Manifest; encoder: Matrix; bridge: Matrix; decoder: Matrix; about: About }) {
   const most = reach(encoder, decoder);
-  const numbers = (m: Matrix) => Array.from({ length: m.cols }, (_, n) => String(n + 1));
+  const numbers = (m: Matrix) => range(m.cols).map((n) => String(n + 1));
   const luong = manifest.model.arch === "luong";
   const [q, j] = [Number(params.value.q ?? NaN), Number(params.value.j ?? NaN)];
   const strip = (m: Matrix, max = most) => ({ matrix: transpose(m), rows: numbers(m), scale: { signed: true, max }, format: (value: number) => fixed(value, 1), free: true, maxCell: 40, maxHeight: 360 });
@@ -81,7 +82,7 @@ function Timeline({ manifest, encoder, bridge, decoder, about }: { manifest: Man
 /** Rows of the bridge: layers, and for an LSTM its state h and its cell c. */
 function bridgeLabels(rows: number, { layers }: About): string[] {
   const each = Math.max(1, Math.round(rows / Math.max(1, layers)));
-  return Array.from({ length: rows }, (_, n) => (rows === 1 ? "h" : `${each > 1 ? "hc"[n % each] : "h"}${layers > 1 ? Math.floor(n / each) + 1 : ""}`));
+  return range(rows).map((n) => (rows === 1 ? "h" : `${each > 1 ? "hc"[n % each] : "h"}${layers > 1 ? Math.floor(n / each) + 1 : ""}`));
 }
 
 function BridgeTrials({ card, sentence }: { card: Card; sentence: string }) {
@@ -185,7 +186,7 @@ export function WithoutAttention({ manifest }: { manifest: Manifest }) {
           if (!tensor) return null;
           const m = asMatrix(tensor);
           return (
-            <HeatmapFigure className="tone-o" title={t("inside.bridge_title")} file="bridge" matrix={m} rows={bridgeLabels(m.rows, aboutOf(manifest))} cols={Array.from({ length: m.cols }, (_, n) => String(n + 1))} scale={{ signed: true, max: reach(m) }}
+            <HeatmapFigure className="tone-o" title={t("inside.bridge_title")} file="bridge" matrix={m} rows={bridgeLabels(m.rows, aboutOf(manifest))} cols={range(m.cols).map((n) => String(n + 1))} scale={{ signed: true, max: reach(m) }}
               format={(value) => fixed(value, 1)} free maxCell={44} caption={t("inside.bridge_note", { n: m.rows * m.cols })} tools={<span class="badge">{`${m.rows} × ${m.cols}`}</span>} />
           );
         }}

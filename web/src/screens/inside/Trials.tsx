@@ -10,6 +10,7 @@ import { meanEntropy, rowUnder, TRIALS, type Trial } from "../../lib/arithmetic"
 import { fixed, number, weight } from "../../lib/format";
 import { shorten, widthOf } from "../../lib/labels";
 import { entropy, row } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import { addOp, setParams, whatIfOpen } from "../../state";
 import type { Choice, Chosen, Head } from "./head";
 
@@ -52,7 +53,7 @@ export function Trials({ choice, head, chosen }: Props) {
               <output class="num">{`τ = ${number(choice.temperature)}`}</output>
             </label>
           )}
-          <dl class="inside-entropy">
+          <dl class="facts inside-entropy">
             <dt>{t("inside.entropy_of", { token })}</dt>
             <dd><Change from={entropy(before)} to={entropy(then)} /></dd>
             <dt>{t("inside.entropy_head")}</dt>
@@ -108,7 +109,7 @@ function Send({ trial, choice, chosen, after }: { trial: Trial; choice: Choice; 
 /** Two bars per key: as it is, and as it would be. */
 function Pairs({ name, before, after, label, chosen }: { name: string; before: ArrayLike<number>; after: ArrayLike<number>; label(k: number): string; chosen: number }) {
   const [frame, size] = useSize<HTMLDivElement>();
-  const keys = Array.from({ length: before.length }, (_, k) => k);
+  const keys = range(before.length);
   const shown = keys.length <= MOST ? keys : keys.sort((a, b) => Math.max(before[b], after[b]) - Math.max(before[a], after[a])).slice(0, MOST).sort((a, b) => a - b);
   const width = Math.max(220, Math.min(size.width || 480, 640));
   const left = Math.min(120, Math.max(...shown.map((k) => widthOf(shorten(label(k), 12)) * 13)) + 12);

@@ -1,9 +1,10 @@
 /** One head of the model with all its stages, and what the address says about it. */
-import { KINDS, type Kind, type KindSize, type Manifest, type Side } from "../../api-types";
+import { kindOf, type Kind, type KindSize, type Manifest, type Side } from "../../api-types";
 import { products, ranked, TRIALS, type Trial } from "../../lib/arithmetic";
 import type { Label } from "../../lib/heatmap";
 import type { Params } from "../../lib/link";
 import { extent, largest, matrix, row, type Matrix } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { unitsOf } from "../../lib/tokens";
 
@@ -33,7 +34,7 @@ const within = (text: string | undefined, count: number, otherwise: number) => {
 /** The head and stage of an address (k, l, h, stage, all, try, tau), corrected to what the model has; null without attention. */
 export function choiceOf(params: Params, manifest: Manifest): Choice | null {
   const kinds = manifest.model.kinds;
-  const kind = KINDS.find((name) => name === params.k && kinds[name]) ?? (kinds.cross ? "cross" : KINDS.find((name) => kinds[name]));
+  const kind = kindOf(params.k, kinds);
   const size = kind && kinds[kind];
   if (!kind || !size) return null;
   const temperature = Number(params.tau ?? NaN);
@@ -55,7 +56,7 @@ export const needsOf = ({ kind, layer, head }: Choice, manifest: Manifest): stri
   ...(manifest.rnn ? ["rnn.decoder"] : []),
 ];
 /** Contexts of all heads of the layer, which the last stage joins. */
-export const joinNeeds = ({ kind, layer, size }: Choice): string[] => Array.from({ length: size.heads }, (_, head) => `${kind}.context:${layer}.${head}`);
+export const joinNeeds = ({ kind, layer, size }: Choice): string[] => range(size.heads).map((head) => `${kind}.context:${layer}.${head}`);
 
 /** Luong's attention works on states and has no projections of its own: other letters, no scaling. */
 export interface Head {
@@ -135,7 +136,7 @@ export const keyParts = (head: Head, q: number, dimension: number) => Float64Arr
 
 /** Dimensions on show: all of a narrow matrix or when asked, else the largest of the chosen cell, largest first. */
 export function dimensionsOf(parts: ArrayLike<number>, all: boolean): number[] {
-  return all || parts.length <= WIDE ? Array.from({ length: parts.length }, (_, i) => i) : ranked(parts, SHOWN);
+  return all || parts.length <= WIDE ? range(parts.length) : ranked(parts, SHOWN);
 }
 export const isWide = (d: number) => d > WIDE;
 

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { EvalDoc } from "../../api-types";
 import { LineFigure, type Line } from "../../components/LineChart";
-import { IconButton, Segmented, Select } from "../../components/controls";
+import { choices, IconButton, Segmented, Select } from "../../components/controls";
 import { Empty } from "../../components/states";
 import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
@@ -71,7 +71,7 @@ export function ByLength({ judged }: { judged: readonly Judged[] }) {
         yRange={base || !outOf100(metric) ? undefined : [0, 100]} onPick={pick} caption={caption} table={() => tableOf(lines, spans, unit)}
         tools={
           <div class="row">
-            <Segmented label={t("quality.metric")} value={metric} onChange={(me) => setParams({ me })} choices={metrics.map((value) => ({ value, label: metricName(value) }))} />
+            <Segmented label={t("quality.metric")} value={metric} onChange={(me) => setParams({ me })} choices={choices(metrics, metricName)} />
             {judged.length > 1 && (
               <Select bare label={t("quality.against")} value={base?.card.id ?? ""} onChange={(vs) => setParams({ vs })} choices={[{ value: "", label: t("quality.absolute") }, ...judged.map((one) => ({ value: one.card.id, label: t("quality.minus", { model: one.label }) }))]} />
             )}

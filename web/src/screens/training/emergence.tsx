@@ -10,6 +10,7 @@ import { useResource } from "../../hooks";
 import { t } from "../../i18n";
 import { shorten } from "../../lib/labels";
 import { combine, fromAtlas, type Matrix } from "../../lib/matrix";
+import { range } from "../../lib/range";
 import { bytesOf } from "../../lib/training";
 import { params, setParams } from "../../state";
 import { oneOf, type Shown } from "./shown";
@@ -81,7 +82,7 @@ function Picture({ probe, texts }: { probe: Probe; texts: readonly string[] }) {
   const maps = useMemo(() => {
     if (!sentence) return [];
     const atlas = { shape: sentence.shape, data: bytesOf(sentence.atlas) };
-    return Array.from({ length: layers }, (_, n) => Array.from({ length: heads }, (_, m): Matrix => fromAtlas(atlas, n, m)));
+    return range(layers).map((n) => range(heads).map((m): Matrix => fromAtlas(atlas, n, m)));
   }, [sentence, layers, heads]);
   const thumbs = useMemo(
     () => maps.flatMap((row, n) => row.map((matrix, m): Thumb => ({ key: `${n + 1}.${m + 1}`, row: n, col: m, name: t("training.head_name", { l: n + 1, h: m + 1 }), matrix }))),
@@ -89,7 +90,7 @@ function Picture({ probe, texts }: { probe: Probe; texts: readonly string[] }) {
   );
   if (!sentence || thumbs.length === 0) return <div class="card"><Empty title={t("training.emergence_none")} /></div>;
   const text = (n: number) => shorten(sourceText(probe.sentences[n].source, texts), 48);
-  const numbered = (n: number) => Array.from({ length: n }, (_, k) => ({ value: String(k + 1), label: String(k + 1) }));
+  const numbered = (n: number) => range(n).map((k) => ({ value: String(k + 1), label: String(k + 1) }));
   const picked = maps[layer - 1];
   const choose = (key: string) => {
     const [toLayer, toHead] = key.split(".");

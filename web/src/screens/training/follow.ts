@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../../api";
 import type { RunCard } from "../../api-types";
 import { embedded } from "../../embedded";
+import { problemOf } from "../../errors";
 import { extend, WANTED, type RunData, type RunEvent } from "../../lib/training";
 
 const REPAINT_MS = 250;
@@ -87,7 +88,7 @@ async function keepUp(name: string, follow: boolean, signal: AbortSignal, now: (
       else await new Promise((done) => setTimeout(done, LIST_MS));
     } catch (error) {
       if (signal.aborted) return;
-      const problem = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+      const problem = problemOf(error);
       put({ data: now(), error: now() ? null : problem });
       if (problem.status === 0 || problem.status === 404) return; // the first loads again when the server is back
     }
@@ -135,7 +136,7 @@ export function useRunList(): { runs: readonly RunCard[] | null; error: ApiError
       getRuns(control.signal).then(
         (runs) => setState({ runs, error: null }),
         (error: unknown) => {
-          if (!control.signal.aborted) setState((old) => ({ runs: old.runs, error: error instanceof ApiError ? error : new ApiError(0, "internal", String(error)) }));
+          if (!control.signal.aborted) setState((old) => ({ runs: old.runs, error: problemOf(error) }));
         },
       );
     void load();

@@ -7,7 +7,7 @@ import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
 import { Ribbons, type Mark } from "../../components/Ribbons";
 import { Tokens } from "../../components/Tokens";
-import { Loading } from "../../components/states";
+import { Loading, Warnings } from "../../components/states";
 import { traceExports } from "../../components/traceExports";
 import { embedded } from "../../embedded";
 import { t } from "../../i18n";
@@ -110,7 +110,7 @@ function captionOf(manifest: Manifest, links: Links) {
       <p>{links.source === "influence" ? t("translate.caption_influence") : t("translate.caption_attention")}</p>
       {manifest.decode.finished === false && <p class="warn">{t("translate.not_finished")}</p>}
       {manifest.target.origin === "given" && <p>{t("translate.forced")}</p>}
-      {manifest.warnings.map((warning) => <p key={warning.code}>{warning.code === "source_truncated" ? t("translate.warning_source_truncated") : warning.message}</p>)}
+      <Warnings of={manifest} />
     </>
   );
 }

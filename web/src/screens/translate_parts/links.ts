@@ -4,6 +4,7 @@ import { getInfluence } from "../../api";
 import { useResource, useTensors, type Resource } from "../../hooks";
 import { t } from "../../i18n";
 import { combine, extent, fromRows, matrix, type Matrix } from "../../lib/matrix";
+import { lastLayer } from "../../lib/needs";
 import { params } from "../../state";
 
 export type Source = "mean" | "max" | "influence" | `${number}.${number}`;
@@ -41,7 +42,7 @@ export function sourceName(source: Source): string {
 function needsOf(manifest: Manifest | null, source: Source): string[] {
   const cross = manifest?.model.kinds.cross;
   if (!cross || source === "influence") return [];
-  if (source === "mean" || source === "max") return Array.from({ length: cross.heads }, (_, head) => `cross.weights:${cross.layers - 1}.${head}`);
+  if (source === "mean" || source === "max") return lastLayer(cross);
   const [layer, head] = source.split(".").map(Number);
   return [`cross.weights:${layer - 1}.${head - 1}`];
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Alternative } from "../../api-types";
 import { epoch, streamTranslation } from "../../api";
 import { embedded } from "../../embedded";
-import { ApiError } from "../../errors";
+import { problemOf, type ApiError } from "../../errors";
 import { model, ops, options, params, sentences } from "../../state";
 
 export interface Live {
@@ -60,7 +60,7 @@ export function useLive(): LiveState {
     };
     run().catch((problem: unknown) => {
       if (control.signal.aborted) return;
-      setError(problem instanceof ApiError ? problem : new ApiError(0, "internal", String(problem)));
+      setError(problemOf(problem));
     });
     return () => control.abort();
   }, [wanted, turn, epoch.value]);
