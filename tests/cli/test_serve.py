@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 from tests.decoding.conftest import TINY, untrained
 
+from jumok.checkpoint.bundled import EXAMPLES
 from jumok.checkpoint.checkpoints import save_model
 from jumok.cli import serve as module
 from jumok.cli.serve import (
@@ -217,15 +218,33 @@ def test_the_record_of_a_model_is_its_folder_unless_it_is_bundled(tmp_path: Path
     assert record_of(Path("demo/rnn")) == record_of(bundled_models()["rnn"]) != bundled_models()["rnn"]
 
 
-def test_examples_come_from_the_data_a_model_learned_from(folders: Path) -> None:
+def test_examples_come_from_the_data_a_model_learned_from(tmp_path: Path) -> None:
     from dataclasses import replace
 
     loaded = untrained(TINY["rnn"])
-    assert examples_for(Translator(loaded)) == ()
+    assert examples_for(Translator(loaded), tmp_path) == ()
     data = replace(loaded.config.data, name="dates")
-    dates = examples_for(Translator(replace(loaded, config=replace(loaded.config, data=data))))
+    dates = examples_for(Translator(replace(loaded, config=replace(loaded.config, data=data))), tmp_path)
+    assert dates[:4] == EXAMPLES
     assert len(dates) == 6
-    assert all(dates)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"samples": [{"src": "eins", "ref": "one"}, {"src": "zwei"}]}\n{"torn', ("eins", "zwei")),
+        ('{"samples": [{"ref": "one"}]}', ()),
+        ('{"samples": 3}', ()),
+        ("[]", ()),
+        ('{"samp', ()),
+        ("", ()),
+    ],
+)
+def test_a_run_on_your_own_text_offers_its_validation_sentences(
+    tmp_path: Path, line: str, expected: tuple[str, ...]
+) -> None:
+    (tmp_path / "samples.jsonl").write_text(line, encoding="utf-8")
+    assert examples_for(Translator(untrained(TINY["rnn"])), tmp_path) == expected
 
 
 @pytest.mark.parametrize("words", [["--help"], ["version", "-q"], ["serve", "--help"]])

@@ -33,6 +33,7 @@ SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/tr
 NEEDED = ("fastapi", "starlette", "uvicorn", "h11")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
 EXAMPLE_TEXTS = 6
+SAMPLES_LINE = 1 << 20  # characters
 
 
 @click.command(epilog=EXAMPLES)
@@ -211,21 +212,33 @@ def load_models(
         loaded[name] = load(folder, device)
         about[name] = About(
             run=shown.name_of(record_of(folder)),
-            examples=examples_for(loaded[name]),
+            examples=examples_for(loaded[name], folder),
             load_s=time.monotonic() - began,
         )
     return loaded, about
 
 
-def examples_for(model: "Translator") -> tuple[str, ...]:
-    """A few texts to try on a model that learned from built-in data, spread over its test set."""
+def examples_for(model: "Translator", folder: Path) -> tuple[str, ...]:
+    """A few texts to try: of the built-in test set, else the validation sentences that its run shows."""
+    from jumok.checkpoint.bundled import EXAMPLES as SENTENCES
     from jumok.data.builtin import BUILTIN, builtin_corpus
 
     name = model.config.data.name
     if name not in BUILTIN:
-        return ()
+        return samples_of(record_of(folder))
     sources = [source for source, _ in builtin_corpus(name, "test").pairs()]
-    return tuple(sources[:: max(len(sources) // EXAMPLE_TEXTS, 1)][:EXAMPLE_TEXTS])
+    spread = sources[:: max(len(sources) // EXAMPLE_TEXTS, 1)]
+    return (*(SENTENCES if name == "dates" else ()), *spread)[:EXAMPLE_TEXTS]
+
+
+def samples_of(run: Path) -> tuple[str, ...]:
+    """The sources of a run's first validation samples; none where they cannot be read."""
+    try:
+        with (run / "samples.jsonl").open(encoding="utf-8") as file:
+            samples = json.loads(file.readline(SAMPLES_LINE))["samples"]
+        return tuple(str(one["src"]) for one in samples)[:EXAMPLE_TEXTS]
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
 
 
 def folder_of(path: str, option: str) -> Path:
