@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { here, options, root, words, wordsApart } from "./bundle.mjs";
+import { here, options, root, shorten, words, wordsApart } from "./bundle.mjs";
 
 const LIMITS = { js: 90_000, css: 12_000 };
 
@@ -34,14 +34,15 @@ const hashOf = (content) => createHash("sha256").update(content).digest("hex").s
 mkdirSync(out, { recursive: true });
 for (const entry of readdirSync(out)) if (/^(app|words)-.*\.(js|css|json)$/.test(entry)) rmSync(join(out, entry));
 
+const { tables, short } = shorten(await words());
 const wordFiles = {};
-for (const [locale, table] of Object.entries(await words())) {
+for (const [locale, table] of Object.entries(tables)) {
   const text = JSON.stringify(table);
   wordFiles[locale] = `words-${locale}-${hashOf(text)}.json`;
   writeFileSync(join(out, wordFiles[locale]), text);
   console.log(`${wordFiles[locale]}  ${(gzipSync(text, { level: 9 }).length / 1000).toFixed(1)} kB gzip`);
 }
-const result = await build({ ...options, ...wordsApart(wordFiles), minify: true });
+const result = await build({ ...options, ...wordsApart(wordFiles, short), minify: true });
 
 const names = {};
 let over = false;

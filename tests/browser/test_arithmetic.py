@@ -45,7 +45,11 @@ def places(text: str) -> int:
     return len(text.partition(".")[2])
 
 
-CASES = [("transformer", kind, layer, head) for kind in ("cross", "enc_self", "dec_self") for layer, head in [(1, 2)]]
+CASES = [
+    ("transformer", kind, layer, head)
+    for kind in ("cross", "enc_self", "dec_self")
+    for layer, head in [(1, 2)]
+]
 
 
 @pytest.mark.parametrize(("arch", "kind", "layer", "head"), [*CASES, ("luong", "cross", 1, 1)])
@@ -61,7 +65,7 @@ def test_every_stage_adds_up_to_the_models_own_number(
     steps = page.locator(".inside-steps li button")
     values = [one.split("\n")[-1] for one in steps.all_inner_texts()]
 
-    (parts, total, text), = sums(page)
+    ((parts, total, text),) = sums(page)
     assert len(parts) >= 8
     assert round(sum(parts), 6) == total
     assert abs(total - own["scores"][q, k]) <= 0.51 * 10 ** -places(text)
@@ -81,7 +85,7 @@ def test_every_stage_adds_up_to_the_models_own_number(
 
     page.keyboard.press(".")
     expect(page.locator(".inside-sum")).to_contain_text("exp")
-    (parts, total, text), = sums(page)
+    ((parts, total, text),) = sums(page)
     assert round(sum(parts), 6) == total
     share = page.locator(".inside-sum .inside-line").last.inner_text()
     exp, whole, weight = numbers(share)
@@ -91,11 +95,13 @@ def test_every_stage_adds_up_to_the_models_own_number(
 
     page.keyboard.press(".")
     expect(page.locator(".inside-sum .sum-how").first).to_contain_text("×")
-    (parts, total, text), = sums(page)
+    ((parts, total, text),) = sums(page)
     assert round(sum(parts), 6) == total
     dimension = int(numbers(page.locator(".inside-sum li.total").inner_text())[0]) - 1
     assert abs(total - own["context"][q, dimension]) <= 0.51 * 10 ** -places(text)
-    for part, how in zip(parts, page.locator(".inside-sum li:not(.rest) .sum-how").all_inner_texts(), strict=False):
+    for part, how in zip(
+        parts, page.locator(".inside-sum li:not(.rest) .sum-how").all_inner_texts(), strict=False
+    ):
         a, b = numbers(how)
         assert a * b == pytest.approx(part, abs=1.1 * 10 ** -places(text))
 
@@ -116,7 +122,9 @@ def test_the_row_panel_is_the_row_of_the_tensor(web: Watched, site: Running) -> 
     shown = [number(text) for text in page.locator(".attention-row .bars .num").all_inner_texts()]
     assert shown == pytest.approx(sorted(row, reverse=True)[: len(shown)], abs=6e-4)
     bits = float(-(row * np.log2(np.maximum(row, 1e-12))).sum())
-    assert number(NUMBER.findall(page.locator(".attention-row .facts dd").first.inner_text())[0]) == pytest.approx(bits, abs=6e-3)
+    assert number(
+        NUMBER.findall(page.locator(".attention-row .facts dd").first.inner_text())[0]
+    ) == pytest.approx(bits, abs=6e-3)
 
 
 def test_the_card_of_a_cell_says_the_cell(web: Watched, site: Running) -> None:

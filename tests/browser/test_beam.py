@@ -30,7 +30,7 @@ def test_a_node_leads_on(web: Watched) -> None:
     pruned.dispatch_event("click")
     page.wait_for_function("new URLSearchParams(location.search).get('n') !== null")
     panel = page.locator(".beam-panel")
-    expect(panel.locator(".beam-facts dd").first).to_be_visible()
+    expect(panel.locator("dl dd").first).to_be_visible()
     settled(page)
     panel.get_by_role("button", name=re.compile("force|from here", re.IGNORECASE)).click()
     page.wait_for_function("new URLSearchParams(location.search).get('px') !== null")

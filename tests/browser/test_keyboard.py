@@ -102,11 +102,17 @@ def test_keys_of_the_figure_and_the_shell(web: Watched) -> None:
 def test_every_screen_has_its_key(web: Watched) -> None:
     page = web.open("/", m="luong", s=KOREAN)
     ready(page, "translate")
-    for key, screen in zip("aicbrqldt", (*"attention inside compare beam training quality learn docs translate".split(),), strict=True):
+    for key, screen in zip(
+        "aicbrqldt",
+        (*"attention inside compare beam training quality learn docs translate".split(),),
+        strict=True,
+    ):
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/{screen}*")
-        expect(page.locator("nav.rail a[aria-current=page]")).to_have_attribute("href", re.compile(f"^/{screen}"))
+        expect(page.locator("nav.rail a[aria-current=page]")).to_have_attribute(
+            "href", re.compile(f"^/{screen}")
+        )
         settled(page)
 
 

@@ -6,7 +6,16 @@ from tests.browser.conftest import Open, Watched
 from tests.browser.screens import GERMAN, KOREAN, ready, settled, wait_for
 
 VIEWS = {
-    "attention": {"m": "transformer", "s": KOREAN, "k": "enc_self", "l": "1", "h": "3", "q": "2", "j": "1", "u": "words"},
+    "attention": {
+        "m": "transformer",
+        "s": KOREAN,
+        "k": "enc_self",
+        "l": "1",
+        "h": "3",
+        "q": "2",
+        "j": "1",
+        "u": "words",
+    },
     "inside": {"m": "luong", "s": KOREAN, "stage": "4", "q": "3", "j": "2"},
     "beam": {"m": "rnn", "s": GERMAN, "b": "3", "n": "4"},
     "translate": {"m": "transformer", "s": KOREAN, "q": "3", "r": "max"},
@@ -92,9 +101,15 @@ def test_a_bad_link_says_what_is_wrong_and_shows_the_rest(
 
 @pytest.mark.parametrize(
     ("params", "said"),
-    [({"b": "99"}, "16"), ({"w": "W3sib3AiOiJmbHkifV0"}, "mask_head"), ({"w": "W3sib3AiOiJtYXNrX2hlYWQifV0"}, "kind")],
+    [
+        ({"b": "99"}, "16"),
+        ({"w": "W3sib3AiOiJmbHkifV0"}, "mask_head"),
+        ({"w": "W3sib3AiOiJtYXNrX2hlYWQifV0"}, "kind"),
+    ],
 )
-def test_what_the_server_refuses_is_said_in_its_words(web: Watched, params: dict[str, str], said: str) -> None:
+def test_what_the_server_refuses_is_said_in_its_words(
+    web: Watched, params: dict[str, str], said: str
+) -> None:
     """A beam of 99; an operation that does not exist; one without its fields."""
     web.allow("status of 4")
     page = web.open("/attention", m="transformer", s=KOREAN, **params)

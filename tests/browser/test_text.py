@@ -145,7 +145,10 @@ def test_pieces_that_look_like_special_ones_are_not_special(web: Watched) -> Non
     ready(page, "translate")
     source = page.locator(".strips .tokens").first
     expect(source.locator(".token.special")).to_have_count(1)  # the real end of the sentence
-    texts = [text.replace("␣", " ") for text in source.locator(".token:not(.special) .token-text").all_inner_texts()]
+    texts = [
+        text.replace("␣", " ")
+        for text in source.locator(".token:not(.special) .token-text").all_inner_texts()
+    ]
     assert "".join(texts).replace(" ", "").replace("\n", "") == "</s><s><pad>"
 
 

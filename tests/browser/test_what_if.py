@@ -32,22 +32,37 @@ def ask(site: Running, model: str, ops: list[dict[str, Any]]) -> dict[str, Any]:
     return answer
 
 
+def neediest(site: Running) -> tuple[int, int]:
+    """Layer and head of cross-attention, from 0, without which the translation is least likely."""
+    with site.client() as client:
+        body = {"model": "transformer", "text": KOREAN, "kinds": ["cross"]}
+        found = client.post("/v1/sweep", json=body, headers={"Accept": "application/json"}).raise_for_status()
+    rows = found.json()["kinds"]["cross"]
+    value, layer, head = min((value, l, h) for l, row in enumerate(rows) for h, value in enumerate(row))
+    assert value < -0.1
+    return layer, head
+
+
 def test_a_head_is_masked_from_its_menu(web: Watched, site: Running) -> None:
-    page = web.open("/attention", m="transformer", s=KOREAN, l=2, h=1)
+    layer, head = neediest(site)
+    page = web.open("/attention", m="transformer", s=KOREAN, l=layer + 1, h=head + 1)
     ready(page, "attention")
     page.locator(".attention-row [aria-haspopup=menu]").click()
     page.get_by_role("menuitem").first.click()
     page.wait_for_function("new URLSearchParams(location.search).get('w') !== null")
-    assert decoded(page) == [{"op": "mask_head", "kind": "cross", "layer": 1, "head": 0}]
+    assert decoded(page) == [{"op": "mask_head", "kind": "cross", "layer": layer, "head": head}]
     outcome = page.locator(".drawer .whatif-outcome")
     expect(outcome).to_be_visible()
     settled(page)
     own = ask(site, "transformer", decoded(page))
-    texts = outcome.locator(".whatif-texts dd").all_inner_texts()
+    texts, facts = (one.locator("dd").all_inner_texts() for one in outcome.locator("dl").all())
     assert texts == [own["baseline"]["text"], own["edited"]["text"]]
-    facts = outcome.locator(".whatif-facts dd").all_inner_texts()
-    assert facts[0].replace("−", "-").startswith(f"{own['edited']['score']:.2f}")
-    assert own["edited"]["score"] != own["baseline"]["score"]
+    score, change = (float(one) for one in re.findall(r"[-+]?\d+\.\d+", facts[0].replace("−", "-")))
+    assert score == pytest.approx(own["edited"]["score"], abs=0.006)
+    assert change == pytest.approx(own["edited"]["score"] - own["baseline"]["score"], abs=0.006)
+    old = float(re.findall(r"[-+]?\d+\.\d+", facts[2].replace("−", "-"))[0])
+    assert old == pytest.approx(own["baseline_logprob_under_edit"], abs=0.006)
+    assert old < -0.05
 
     page.locator("main h1").click()
     page.keyboard.press("0")
@@ -92,13 +107,17 @@ def test_the_address_holds_the_interventions(web: Watched, site: Running) -> Non
         ("rnn", {"op": "ban", "text": ["1"]}),
     ],
 )
-def test_every_architecture_can_be_changed(web: Watched, site: Running, arch: str, op: dict[str, Any]) -> None:
+def test_every_architecture_can_be_changed(
+    web: Watched, site: Running, arch: str, op: dict[str, Any]
+) -> None:
     own = ask(site, arch, [op])
     page = web.open("/beam", m=arch, s=KOREAN, w=encoded(op))
     ready(page, "beam")
     page.keyboard.press("w")
     outcome = page.locator(".drawer .whatif-outcome")
-    expect(outcome.locator(".whatif-texts dd").last).to_have_text(own["edited"]["text"] or re.compile("."))
+    expect(outcome.locator("dl").first.locator("dd").last).to_have_text(
+        own["edited"]["text"] or re.compile(".")
+    )
     expect(page.locator(".drawer .whatif-bad")).to_have_count(0)
 
 
@@ -108,7 +127,9 @@ def test_an_intervention_is_added_in_the_drawer(web: Watched) -> None:
     page.keyboard.press("w")
     drawer = page.locator(".drawer")
     drawer.locator("[aria-haspopup=menu]").first.click()
-    page.get_by_role("menuitem", name=re.compile("^silence|^mask|^switch off|head", re.IGNORECASE)).first.click()
+    page.get_by_role(
+        "menuitem", name=re.compile("^silence|^mask|^switch off|head", re.IGNORECASE)
+    ).first.click()
     drawer.locator(".btn.primary").click()
     page.wait_for_function("new URLSearchParams(location.search).get('w') !== null")
     assert decoded(page)[0]["op"] in ("mask_head", "scale_head")

@@ -25,7 +25,7 @@ def few(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> None:
-    words = ("demo", "--time-limit", "0.1s", "--out", made / "demo")
+    words = ("demo", "--time-limit", "0.1s", "--out", made / "whole")
     assert call(*words, "--no-serve") == 0
     first = capsys.readouterr()
     lines = first.out.splitlines()
@@ -42,7 +42,7 @@ def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> N
     for number, name in enumerate(names, start=1):
         assert f"\n{number} of 3: {name}\n" in first.err
     assert "valid step=" in first.err
-    assert f'next: jumok translate -m {made / "demo" / "transformer"} "5. März 2024"' in first.err
+    assert f'next: jumok translate -m {made / "whole" / "transformer"} "5. März 2024"' in first.err
 
     assert call(*words, "--no-serve") == 0
     second = capsys.readouterr()

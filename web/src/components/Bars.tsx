@@ -19,7 +19,7 @@ export function ModelMenu() {
       button={
         <>
           <span class="sr">{t("shell.model")}</span>
-          <span class="clip">{now?.name ?? t("shell.no_model")}</span>
+          <span class="clip">{now?.name ?? (models.value ? t("shell.no_model") : "…")}</span>
           <Icon name="chevron" size={14} />
         </>
       }

@@ -1,9 +1,21 @@
 /** Commands to copy, each with what it does. */
 import { t } from "../i18n";
 import { IconButton } from "./controls";
-import { copyText } from "./FirstRun";
 import { toast } from "./states";
 import "../styles/commands.css";
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
 
 export function CommandList({ commands }: { commands: readonly (readonly [string, string])[] }) {
   const copy = async (text: string) => {

@@ -5,7 +5,7 @@ import { download, serialise, svgToPng } from "../export";
 import { locale, t } from "../i18n";
 import { toCsv, type TableData } from "../lib/csv";
 import { dark, permalink } from "../state";
-import { copyText } from "./FirstRun";
+import { copyText } from "./Commands";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
 import { Table } from "./Table";

@@ -3,14 +3,15 @@ import type { ComponentChildren } from "preact";
 import { t } from "../i18n";
 import { css, entryOf, inkOn } from "../lib/colour";
 import type { TableData } from "../lib/csv";
-import { number, weight } from "../lib/format";
+import { weight } from "../lib/format";
 import { around, FONT, labelOf, layoutOf, type Label, type Placed } from "../lib/heatmap";
-import type { Matrix } from "../lib/matrix";
+import { pick, type Matrix } from "../lib/matrix";
 import { range } from "../lib/range";
 import { element, svgDocument, textElement } from "../lib/svg";
 import { Figure, type FigureProps } from "./Figure";
 import { Heatmap, type Cell, type HeatmapProps } from "./Heatmap";
 import { pixels, tableFor } from "./paint";
+import { Table } from "./Table";
 
 type Props = Omit<HeatmapProps, "name"> & Pick<FigureProps, "title" | "caption" | "tools" | "exports" | "file" | "bare" | "className"> & { name?: string; before?: ComponentChildren };
 
@@ -41,31 +42,11 @@ const WINDOW = 60;
 export function MatrixTable({ matrix, rows, cols, focus, label }: { matrix: Matrix; rows: readonly Label[]; cols: readonly Label[]; focus: Cell; label: string }) {
   const [r0, r1] = around(focus.row, matrix.rows, WINDOW);
   const [c0, c1] = around(focus.col, matrix.cols, WINDOW);
-  const cut = matrix.rows > WINDOW || matrix.cols > WINDOW;
+  const part = pick(matrix, range(r1 - r0, r0), range(c1 - c0, c0));
+  const cut = part.data.length < matrix.data.length;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
-      <table class="data">
-        {cut && <caption class="note">{t("figure.window", { r0: r0 + 1, r1, rows: matrix.rows, c0: c0 + 1, c1, cols: matrix.cols })}</caption>}
-        <thead>
-          <tr>
-            <td />
-            {cols.slice(c0, c1).map((col, i) => <th key={i} scope="col" class="num" lang={col.lang}><bdi>{col.text}</bdi></th>)}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(r0, r1).map((row, i) => (
-            <tr key={i}>
-              <th scope="row" lang={row.lang}><bdi>{row.text}</bdi></th>
-              {range(c1 - c0).map((j) => (
-                <td key={j} class="num" aria-current={focus.row === r0 + i && focus.col === c0 + j ? "true" : undefined}>
-                  {number(Number(matrix.data[(r0 + i) * matrix.cols + c0 + j].toPrecision(4)))}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label={label} data={matrixTable(part, rows.slice(r0, r1), cols.slice(c0, c1))} marked={[focus.row - r0, focus.col - c0]} langs={{ rows: rows[r0]?.lang, cols: cols[c0]?.lang }}
+      caption={cut ? t("figure.window", { r0: r0 + 1, r1, rows: matrix.rows, c0: c0 + 1, c1, cols: matrix.cols }) : undefined} />
   );
 }
 

@@ -85,7 +85,7 @@ function SentenceInput() {
         commit();
       }}
     >
-      <input class="input" data-input dir="auto" type="text" lang={model.value?.source_language} aria-label={t("shell.sentence")} placeholder={t("shell.sentence_hint")} value={draft} readOnly={embedded !== null}
+      <input class="input" data-input dir="auto" type="text" lang={model.value?.source_language} aria-label={t("shell.sentence")} placeholder={t("shell.sentence_hint")} value={draft.trim() && draft} readOnly={embedded !== null}
         onInput={(event) => setDraft(event.currentTarget.value)} onBlur={commit} />
     </form>
   );

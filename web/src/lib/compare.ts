@@ -41,3 +41,6 @@ export function cutsOf(words: number): number[] {
   for (let n = step; n < words; n += step) cuts.push(n);
   return [...cuts, words];
 }
+
+/** A word of a source that ends in the middle of a character: its broken end as an ellipsis. */
+export const whole = (word: string): string => word.replace(/\ufffd+/g, "…");

@@ -41,7 +41,7 @@ export const translate = {
     edited: "edited by {n} {n:intervention|interventions}",
     forced: "This text was given, not searched for.",
     empty: "The translation appears here",
-    warning_source_truncated: "The source was cut to what the model can read.",
+    warning_source_truncated: "The sentence is longer than the model can read: pictures show its beginning, while its translation is made in parts.",
   },
   ko: {
     title: "번역",
@@ -84,6 +84,6 @@ export const translate = {
     edited: "개입 {n}개 적용됨",
     forced: "탐색한 결과가 아니라 주어진 글입니다.",
     empty: "번역문이 여기에 나타납니다",
-    warning_source_truncated: "모델이 읽을 수 있는 만큼만 원문을 썼습니다.",
+    warning_source_truncated: "문장이 모델이 읽을 수 있는 길이보다 깁니다. 번역은 나누어 하고, 그림은 앞부분만 보여 줍니다.",
   },
 };

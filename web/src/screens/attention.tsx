@@ -6,7 +6,8 @@ import { Badge, choices, kindChoices, Segmented, Select, Switch, Tabs } from "..
 import { Figure } from "../components/Figure";
 import { Heatmap, type Cell } from "../components/Heatmap";
 import { HeatmapFigure, heatmapSvg, MatrixTable, matrixTable } from "../components/HeatmapFigure";
-import { Await, Empty, Loading, Warnings } from "../components/states";
+import { NoText } from "../components/NoText";
+import { Await, Loading, Warnings } from "../components/states";
 import { traceExports } from "../components/traceExports";
 import { embedded } from "../embedded";
 import { usePrefetch, useResource, useTensors, useTrace, type Resource } from "../hooks";
@@ -36,7 +37,7 @@ export function Attention() {
           </p>
         )}
       </header>
-      <Await of={trace} height={420} empty={<Empty title={t("shell.sentence_hint")} />}>
+      <Await of={trace} height={420} empty={<NoText />}>
         {(manifest) => {
           const choice = choiceOf(params.value, manifest);
           return choice ? <Explorer manifest={manifest} choice={choice} /> : <WithoutAttention manifest={manifest} />;

@@ -4,7 +4,8 @@ import type { BeamTree, Manifest } from "../api-types";
 import { getBeam } from "../api";
 import { Figure } from "../components/Figure";
 import { Icon } from "../components/Icon";
-import { Await, Empty } from "../components/states";
+import { NoText } from "../components/NoText";
+import { Await } from "../components/states";
 import { embedded } from "../embedded";
 import { useResource, useTraceOf } from "../hooks";
 import { t } from "../i18n";
@@ -37,7 +38,7 @@ export function Beam() {
       </header>
       {!embedded && <Controls />}
       <Forced />
-      <Await<Found> of={failed ? { ...trace, value: beam.value } : { ...beam, status: busy ? "loading" : beam.status }} height={420} empty={<Empty title={t("shell.sentence_hint")} />}>
+      <Await<Found> of={failed ? { ...trace, value: beam.value } : { ...beam, status: busy ? "loading" : beam.status }} height={420} empty={<NoText />}>
         {() => (beam.value ? <Explorer {...beam.value} /> : null)}
       </Await>
     </div>

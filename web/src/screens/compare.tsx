@@ -3,11 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { Card, CompareAnswer } from "../api-types";
 import { compare } from "../api";
 import { Segmented } from "../components/controls";
+import { NoText } from "../components/NoText";
 import { Await, Empty } from "../components/states";
 import { embedded } from "../embedded";
 import { useResource, type Resource } from "../hooks";
 import { t } from "../i18n";
-import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled } from "../lib/compare";
+import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled, whole } from "../lib/compare";
 import { follow, go, href, model, models, ops, options, params, sentence, setParams, whatIfOpen } from "../state";
 import { Column, type Hover } from "./compare_parts/Column";
 import { Grow } from "./compare_parts/Grow";
@@ -80,7 +81,7 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
     <>
       {!embedded && <Controls chosen={chosen} />}
       {ops.value.length > 0 && <p class="note">{t("compare.no_ops")}</p>}
-      <Await of={shown} height={420} empty={<Empty title={t("shell.sentence_hint")} />}>
+      <Await of={shown} height={420} empty={<NoText />}>
         {(answer) => <Columns answer={answer} words={words} part={part} cards={chosen} grown={grown.value} reference={reference && (part === null ? reference : (stand?.reference ?? ""))} />}
       </Await>
       {words.length === 1 && <p class="note">{t("compare.grow_short")}</p>}
@@ -146,7 +147,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
           {words.map((word, i) => (
             <li key={i}>
               <button type="button" class={hover?.word === i ? "on" : undefined} disabled={part !== null && i >= part} onPointerEnter={() => setHover({ word: i, row: null, from: null })} onFocus={() => setHover({ word: i, row: null, from: null })} onBlur={() => setHover(null)}>
-                <bdi>{word}</bdi>
+                <bdi>{whole(word)}</bdi>
               </button>
             </li>
           ))}

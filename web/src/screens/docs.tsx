@@ -1,7 +1,7 @@
 /** The API reference: every call of the server, drawn from its own description. */
 import { getOpenApi } from "../api";
 import { Badge, IconButton } from "../components/controls";
-import { copyText } from "../components/FirstRun";
+import { copyText } from "../components/Commands";
 import { Await, Empty, toast } from "../components/states";
 import { useResource } from "../hooks";
 import { hasMessage, t } from "../i18n";

@@ -1,6 +1,7 @@
 /** The Inside screen: attention step by step, positions, and recurrence, with the model's own numbers. */
 import { Tabs } from "../components/controls";
-import { Await, Empty } from "../components/states";
+import { NoText } from "../components/NoText";
+import { Await } from "../components/states";
 import { useTrace } from "../hooks";
 import { t } from "../i18n";
 import { model, params, setParams } from "../state";
@@ -26,8 +27,8 @@ export function Inside() {
         {tab === "positions" ? (
           card && <PositionsTab card={card} />
         ) : (
-          <Await of={trace} height={420} empty={<Empty title={t("shell.sentence_hint")} />}>
-            {(manifest) => (tab === "attention" ? <AttentionTab manifest={manifest} /> : card && <RecurrenceTab manifest={manifest} card={card} />)}
+          <Await of={trace} height={420} empty={<NoText />}>
+            {(manifest) => (tab === "recurrence" ? <RecurrenceTab manifest={manifest} card={card!} /> : <AttentionTab manifest={manifest} />)}
           </Await>
         )}
       </div>

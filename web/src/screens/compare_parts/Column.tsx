@@ -9,6 +9,7 @@ import { embedded } from "../../embedded";
 import { ApiError } from "../../errors";
 import { useResource, useTensors } from "../../hooks";
 import { t } from "../../i18n";
+import { whole } from "../../lib/compare";
 import type { Mark } from "../../lib/diff";
 import { fixed, percent, signed } from "../../lib/format";
 import { combine, extent, matrix, mergeWords, type Matrix } from "../../lib/matrix";
@@ -44,7 +45,7 @@ export function Column(props: ColumnProps) {
   const influence = useMemo(() => influenceOf(result, rows), [result, rows]);
   const cell = cellOf(props, influence, rows);
   const point = (next: Cell | null) => onHover(next && { word: next.col, row: next.row, from: result.model });
-  const cols = result.influence.units.map((unit) => ({ text: unit.text, lang: manifest?.source.lang }));
+  const cols = result.influence.units.map((unit) => ({ text: whole(unit.text), lang: manifest?.source.lang }));
   const rtl = manifest?.source.dir === "rtl";
   return (
     <section class="card compare-column" aria-label={result.model}>

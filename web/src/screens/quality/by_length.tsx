@@ -117,7 +117,7 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
           <li key={one.line}>
             <div class="row between top">
               <p class="source" dir="auto"><span class="sr">{t("quality.source")} </span>{one.source}</p>
-              <a class="btn" href={href("compare", { s: one.source, r: one.reference, i: null, t: null, px: null, w: null, e: null, me: null, bin: null, vs: null })} onClick={follow}>{t("quality.compare")}</a>
+              <a class="btn" href={href("compare", { s: one.source, ref: one.reference, i: null, t: null, px: null, w: null, e: null, me: null, bin: null, vs: null })} onClick={follow}>{t("quality.compare")}</a>
             </div>
             <dl>
               <dt>{t("quality.reference")}</dt>

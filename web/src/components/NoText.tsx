@@ -1,0 +1,18 @@
+/** What a screen of one sentence shows without any: a word, and sentences to begin with. */
+import { t } from "../i18n";
+import { model, setParams } from "../state";
+import { Empty } from "./states";
+
+export function NoText() {
+  return (
+    <Empty title={t("shell.sentence_hint")}>
+      <div class="row">
+        {model.value?.examples.slice(0, 3).map((text) => (
+          <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => setParams({ s: text }, { push: true })}>
+            <bdi class="clip">{text}</bdi>
+          </button>
+        ))}
+      </div>
+    </Empty>
+  );
+}
