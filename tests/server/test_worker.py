@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import threading
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -281,4 +282,86 @@ def test_what_it_counts(tiny_models: dict[str, Translator]) -> None:
     assert 'jumok_translate_duration_seconds_count{model="tiny"} 1' in text
     assert 'jumok_queue_wait_seconds_count{model="tiny"} 1' in text
     assert 'jumok_batch_sentences_bucket{model="tiny",le="2"}' in text
+    worker.close()
+
+
+def test_two_texts_of_a_request_that_fail_together_harm_no_one_else() -> None:
+    translator = poisoned("rnn")
+    alone = translator.translate("a man", beam=2, max_len=4).text
+    worker = worker_for(translator)
+
+    async def together() -> list[Any]:
+        orders = [order_for(translator, *texts, max_len=4) for texts in (("Z", "Z Z"), ("a man",))]
+        return await asyncio.gather(
+            *(worker.translate(order, soon()) for order in orders), return_exceptions=True
+        )
+
+    bad, [good] = asyncio.run(together())
+    assert bad.code == "model_numeric_error"
+    assert good.text == alone
+    worker.close()
+
+
+class Visit(float):
+    """A deadline that, when it is looked at, lets someone else come in."""
+
+    visit: Any
+
+    def __lt__(self, now: object) -> bool:
+        self.visit()
+        return False
+
+
+def test_one_may_come_while_the_thread_looks_around(tiny_models: dict[str, Translator]) -> None:
+    translator = tiny_models["rnn"]
+    worker = worker_for(translator)
+    guests: list[asyncio.Task[list[Translation]]] = []
+
+    async def scene() -> list[list[Translation]]:
+        loop = asyncio.get_running_loop()
+        order = order_for(translator, "a man", max_len=4, min_len=4)
+
+        def enter() -> None:
+            guests.append(loop.create_task(worker.translate(order, soon())))
+            loop.call_later(0.001, come_in.set)
+
+        def visit() -> None:
+            if not guests:
+                loop.call_soon_threadsafe(enter)
+                come_in.wait(5)
+
+        come_in, deadline = threading.Event(), Visit(soon())
+        deadline.visit = visit
+        return [await worker.translate(order, deadline), await guests[0]]
+
+    first, second = asyncio.run(scene())
+    assert [one.text for one in first] == [one.text for one in second]
+    worker.close()
+
+
+@pytest.mark.parametrize("part", ["finish", "search_for"])
+def test_a_fault_around_one_request_is_told_to_it_alone(
+    tiny_models: dict[str, Translator], part: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    translator = copy.copy(tiny_models["luong"])
+    worker = worker_for(translator)
+    right = getattr(translator, part)
+    orders = [order_for(translator, text, max_len=4) for text in ("a man", "the dog")]
+
+    def wrong(what: Any, *rest: Any) -> Any:
+        if what in (orders[0].texts[0], orders[0].parts[0][0]):
+            raise ZeroDivisionError
+        return right(what, *rest)
+
+    setattr(translator, part, wrong)
+
+    async def together() -> list[Any]:
+        work = [worker.translate(order, soon()) for order in orders]
+        return await asyncio.wait_for(asyncio.gather(*work, return_exceptions=True), 5)
+
+    bad, good = asyncio.run(together())
+    assert bad.code == "internal"
+    assert isinstance(good, list)
+    assert "ZeroDivisionError" in caplog.text
+    assert (worker._load, worker._keys, worker._tickets) == (0, {}, {})
     worker.close()

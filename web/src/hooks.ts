@@ -58,7 +58,8 @@ export function useResource<R>(key: string | null, load: (signal: AbortSignal) =
   }, [key, turn, back]);
   const retry = () => setTurn((n) => n + 1);
   if (known !== undefined) return { status: "ready", value: known, error: null, retry };
-  return { ...state, retry };
+  // between the first drawing and the effect the call is on its way already
+  return { ...state, status: key !== null && state.status === "idle" ? "loading" : state.status, retry };
 }
 
 /** The trace of a request (`null`: nothing to ask). */

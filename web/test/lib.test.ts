@@ -6,7 +6,9 @@ import { css, entryOf, inkOn, luminance, sequential, signedTable } from "../src/
 import { toCsv } from "../src/lib/csv";
 import { fixed, number, percent, short, signed, weight } from "../src/lib/format";
 import { around, labelOf, layoutOf, panned, reveal, zoomed } from "../src/lib/heatmap";
-import { graphemes, isCjk, isRtl, shorten, thin, widthOf } from "../src/lib/labels";
+import { graphemes, isCjk, isRtl, isUpright, shorten, thin, widthOf } from "../src/lib/labels";
+import { languageName } from "../src/lib/languages";
+import { range } from "../src/lib/range";
 import { decodeOps, encodeOps, formatAddress, parseAddress } from "../src/lib/link";
 import { combine, entropy, extent, fromAtlas, fromRows, largest, matrix, maxPool, mergeWords, pick, product, rank, rollout, row, transpose, type Matrix } from "../src/lib/matrix";
 import { resolveNeed } from "../src/lib/needs";
@@ -182,8 +184,24 @@ test("labels: graphemes stay whole, the middle is cut, scripts are told apart", 
   assert.equal(shorten("abc", 3), "abc");
   assert.equal(shorten("abc", 1), "…");
   assert.ok(isCjk("영화") && isCjk("ー") && isCjk("漢") && isCjk("1998년") && !isCjk("movie"));
+  assert.ok(isUpright("영화") && isUpright("東京…駅") && !isUpright("1945년") && !isUpright("movie"));
   assert.ok(isRtl("مرحبا") && isRtl("שלום") && !isRtl("a1"));
   assert.ok(widthOf("영화") > widthOf("il"));
+});
+
+test("languages are named in the language of the page, and codes that are none stay plain", () => {
+  assert.equal(languageName("ko", "en", "many"), "Korean");
+  assert.equal(languageName("en", "ko", "many"), "영어");
+  assert.equal(languageName("mul", "en", "many languages"), "many languages");
+  assert.equal(languageName("iso8601", "ko", "many"), "ISO 8601");
+  for (const nothing of ["", "und"]) assert.equal(languageName(nothing, "en", "many"), "");
+  assert.equal(languageName("no language", "en", "many"), "no language");
+});
+
+test("a range counts from where it is told to", () => {
+  assert.deepEqual(range(3), [0, 1, 2]);
+  assert.deepEqual(range(2, 5), [5, 6]);
+  assert.deepEqual(range(0), []);
 });
 
 test("labels are thinned evenly and the hovered one is always drawn", () => {

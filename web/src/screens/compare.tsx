@@ -1,5 +1,5 @@
 /** The Compare screen: one sentence through two or three models, and the same sentence as it grows. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Card, CompareAnswer } from "../api-types";
 import { compare } from "../api";
 import { Segmented } from "../components/controls";
@@ -136,8 +136,8 @@ interface ColumnsProps {
 
 function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps) {
   const [hover, setHover] = useState<Hover | null>(null);
-  const most = Math.max(0.1, ...answer.results.flatMap((result) => result.influence.values.flat()).map(Math.abs));
-  const marks = markedTexts(answer, reference);
+  const most = useMemo(() => Math.max(0.1, ...answer.results.flatMap((result) => result.influence.values.flat()).map(Math.abs)), [answer]);
+  const marks = useMemo(() => markedTexts(answer, reference), [answer, reference]);
   const scores = scoresAt(answer, grown, part ?? words.length, reference !== "");
   const lang = cards[0].source_language;
   return (

@@ -45,7 +45,7 @@ export function Column(props: ColumnProps) {
   const influence = useMemo(() => influenceOf(result, rows), [result, rows]);
   const cell = cellOf(props, influence, rows);
   const point = (next: Cell | null) => onHover(next && { word: next.col, row: next.row, from: result.model });
-  const cols = result.influence.units.map((unit) => ({ text: whole(unit.text), lang: manifest?.source.lang }));
+  const cols = useMemo(() => result.influence.units.map((unit) => ({ text: whole(unit.text), lang: manifest?.source.lang })), [result, manifest]);
   const rtl = manifest?.source.dir === "rtl";
   return (
     <section class="card compare-column" aria-label={result.model}>
@@ -150,13 +150,17 @@ function Looked({ result, manifest, rows, cols, cell, point, rtl }: LookedProps)
   const size = manifest.model.kinds.cross;
   const needs = size ? lastLayer(size) : ["rnn.bridge"];
   const tensors = useTensors(manifest.id, needs);
+  const merged = useMemo(() => {
+    const found = needs.map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined);
+    if (!size || found.length < needs.length) return null;
+    return mergeWords(combine(found.map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)), "mean"), rows.tokens, result.influence.units.map((unit) => unit.tokens));
+  }, [tensors.value, rows, result]);
   return (
     <Await of={tensors} height={180}>
       {(map) => {
-        if (!needs.every((need) => map.has(need))) return <Loading height={180} />;
-        if (!size) return <FixedVector values={map.get("rnn.bridge")!.data} model={result.model} />;
-        const mean = combine(needs.map((need) => map.get(need)!).map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)), "mean");
-        const merged = mergeWords(mean, rows.tokens, result.influence.units.map((unit) => unit.tokens));
+        const bridge = map.get("rnn.bridge");
+        if (!size && bridge) return <FixedVector values={bridge.data} model={result.model} />;
+        if (!size || !merged) return <Loading height={180} />;
         const special = 1 - merged.data.reduce((sum, w) => sum + w, 0) / Math.max(1, merged.rows);
         const title = size.heads > 1 ? t("compare.attention_mean") : t("compare.attention");
         return <HeatmapFigure bare title={title} name={`${result.model}: ${title}`} file={`attention-${result.model}`} matrix={merged} rows={rows.labels} cols={cols} scale={{ sqrt: true }} maxCell={44} maxHeight={400} active={cell} onActive={point} rtl={rtl} caption={special >= 0.005 ? t("compare.special", { share: percent(special) }) : undefined} />;
@@ -167,14 +171,15 @@ function Looked({ result, manifest, rows, cols, cell, point, rtl }: LookedProps)
 
 function FixedVector({ values, model }: { values: ArrayLike<number>; model: string }) {
   const strip = useMemo(() => stripOf(values), [values]);
+  const rows = useMemo(() => range(strip.rows).map((r) => String(r * strip.cols + 1)), [strip]);
+  const cols = useMemo(() => range(strip.cols).map(() => ""), [strip]);
   const finite = strip.data.filter(Number.isFinite);
   const most = Math.max(1e-6, ...extent(finite).map(Math.abs));
-  const rows = range(strip.rows).map((r) => String(r * strip.cols + 1));
   const describe = ({ row, col }: Cell) => t("compare.value_of", { n: row * strip.cols + col + 1, all: values.length, value: signed(strip.data[row * strip.cols + col], 3) });
   return (
     <div class="stack">
       <p class="compare-none">{t("compare.no_attention")}</p>
-      <HeatmapFigure bare title={t("compare.vector", { n: values.length })} name={`${model}: ${t("compare.vector", { n: values.length })}`} file={`vector-${model}`} matrix={strip} rows={rows} cols={Array.from({ length: strip.cols }, () => "")} scale={{ signed: true, max: most }} format={() => ""} describe={describe} maxCell={16} caption={t("compare.vector_note")} />
+      <HeatmapFigure bare title={t("compare.vector", { n: values.length })} name={`${model}: ${t("compare.vector", { n: values.length })}`} file={`vector-${model}`} matrix={strip} rows={rows} cols={cols} scale={{ signed: true, max: most }} format={() => ""} describe={describe} maxCell={16} caption={t("compare.vector_note")} />
     </div>
   );
 }
