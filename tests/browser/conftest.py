@@ -1,4 +1,4 @@
-"""One Chromium and one server with the trained trio for all browser tests; a page that fails a test on any fault.
+"""One Chromium and one server with the trained trio for all browser tests; any fault of a page fails a test.
 
 The page under test is the built one in the package. JUMOK_TEST_STATIC names another folder, such as that of
 `node web/build.mjs --out FOLDER`, for work on the page itself.
@@ -15,7 +15,15 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 from tests.browser.world import make_runs
 from tests.server.conftest import Running, serving
 
@@ -102,7 +110,7 @@ class Watched:
     def watch(self) -> "Watched":
         self.page.on("request", self._see)
         self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
-        self.page.on("console", lambda message: message.type == "error" and self._hear(message.text))
+        self.page.on("console", self._hear)
         return self
 
     def _see(self, request: Request) -> None:
@@ -110,8 +118,9 @@ class Watched:
         if not request.url.startswith((self.url, "data:", "blob:")):
             self.faults.append(f"foreign request: {request.url}")
 
-    def _hear(self, text: str) -> None:
-        self.faults.append(f"console: {text}")
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text}")
 
     def check(self) -> None:
         """No fault but those allowed."""
@@ -122,33 +131,47 @@ class Watched:
 Open = Callable[..., Watched]
 
 
+def new_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A window of one's own: its storage, language and size."""
+    usual = {
+        "viewport": {"width": 1280, "height": 860},
+        "locale": "en-GB",
+        "reduced_motion": "reduce",
+        "permissions": ["clipboard-read", "clipboard-write"],
+    }
+    context = browser.new_context(**{**usual, **options})
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
 @pytest.fixture
 def opening(browser: Browser, site: Running) -> Iterator[Open]:
-    """`opening(url=…, locale="ko", …)`: a page of one's own, watched until the end of the test."""
-    contexts: list[BrowserContext] = []
+    """`opening(url=…, locale="ko", …)`: a window of one's own, watched until the end of the test."""
     pages: list[Watched] = []
 
     def make(url: str | None = None, **options: Any) -> Watched:
-        usual = {
-            "viewport": {"width": 1280, "height": 860},
-            "locale": "en-GB",
-            "reduced_motion": "reduce",
-            "permissions": ["clipboard-read", "clipboard-write"],
-        }
-        context = browser.new_context(**{**usual, **options})
-        context.set_default_timeout(PATIENCE_MS)
-        contexts.append(context)
-        pages.append(Watched(context.new_page(), url or site.url).watch())
+        pages.append(Watched(new_context(browser, **options).new_page(), url or site.url).watch())
         return pages[-1]
 
     yield make
-    for context in contexts:
-        context.close()
+    for one in pages:
+        one.page.context.close()
     for one in pages:
         one.check()
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """The window that most tests share: what it has loaded once it need not load again."""
+    context = new_context(browser)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def web(opening: Open) -> Watched:
-    """A page on the shared server."""
-    return opening()
+def web(window: BrowserContext, site: Running) -> Iterator[Watched]:
+    """A page on the shared server. A test that changes what the browser remembers takes `opening`."""
+    watched = Watched(window.new_page(), site.url).watch()
+    yield watched
+    watched.page.close()
+    watched.check()

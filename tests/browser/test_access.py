@@ -35,7 +35,7 @@ def findings(page: Page, *, colours: bool = False) -> list[str]:
 
 
 def in_both_themes(page: Page) -> list[str]:
-    """Of a light page all findings; of the same page in the dark those about colours, which are all that changes."""
+    """Of a light page all findings; of the same page in the dark its colours; nothing else changes."""
     found = findings(page)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     found += findings(page, colours=True)

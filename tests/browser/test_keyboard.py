@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Watched
-from tests.browser.screens import GERMAN, KOREAN, params, ready, settled, wait_for
+from tests.browser.screens import GERMAN, KOREAN, SCREENS, params, ready, settled, wait_for
 
 MOST_TABS = 80
 
@@ -102,17 +102,12 @@ def test_keys_of_the_figure_and_the_shell(web: Watched) -> None:
 def test_every_screen_has_its_key(web: Watched) -> None:
     page = web.open("/", m="luong", s=KOREAN)
     ready(page, "translate")
-    for key, screen in zip(
-        "aicbrqldt",
-        (*"attention inside compare beam training quality learn docs translate".split(),),
-        strict=True,
-    ):
+    for key, screen in zip("aicbrqldt", (*SCREENS[1:], SCREENS[0]), strict=True):
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/{screen}*")
-        expect(page.locator("nav.rail a[aria-current=page]")).to_have_attribute(
-            "href", re.compile(f"^/{screen}")
-        )
+        here = page.locator("nav.rail a[aria-current=page]")
+        expect(here).to_have_attribute("href", re.compile(f"^/{screen}"))
         settled(page)
 
 
@@ -158,9 +153,11 @@ def test_the_focus_is_always_seen(web: Watched) -> None:
         page.keyboard.press("Tab")
         stop = page.evaluate(
             """() => {
-                const node = document.activeElement, style = getComputedStyle(node), box = node.getBoundingClientRect();
-                return { name: node.outerHTML.slice(0, 60), outline: style.outlineStyle, width: parseFloat(style.outlineWidth),
-                         inside: node === document.body || (box.right > 0 && box.left < innerWidth) };
+                const node = document.activeElement;
+                const [style, box] = [getComputedStyle(node), node.getBoundingClientRect()];
+                const inside = node === document.body || (box.right > 0 && box.left < innerWidth);
+                const [outline, width] = [style.outlineStyle, parseFloat(style.outlineWidth)];
+                return { name: node.outerHTML.slice(0, 60), outline, width, inside };
             }"""
         )
         seen.add(stop["name"])

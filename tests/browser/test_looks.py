@@ -1,8 +1,10 @@
 """Korean and English, light and dark, wide and narrow."""
 
+from contextlib import suppress
+
 import pytest
-from playwright.sync_api import Page, expect
-from tests.browser.conftest import Open, Watched
+from playwright.sync_api import Page, TimeoutError, expect
+from tests.browser.conftest import Open
 from tests.browser.screens import KOREAN, SCREENS, ready, settled
 
 LEFT_OVER = """async () => {
@@ -17,7 +19,10 @@ LEFT_OVER = """async () => {
             if (/[a-z]{3}/i.test(text) && !text.includes('{') && korean[file][key] !== text) words.add(text);
     const keys = new RegExp(`^(${Object.keys(english).join('|')})\\\\.[a-z_0-9]+$`);
     const seen = [];
-    const look = text => { const one = (text ?? '').trim(); if (words.has(one) || keys.test(one)) seen.push(one); };
+    const look = text => {
+        const one = (text ?? '').trim();
+        if (words.has(one) || keys.test(one)) seen.push(one);
+    };
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) look(walk.currentNode.data);
     for (const node of document.querySelectorAll('*'))
@@ -29,13 +34,17 @@ LEFT_OVER = """async () => {
 WIDER = """() => {
     const room = document.documentElement.clientWidth;
     const wide = [...document.querySelectorAll('body *')]
-        .filter(node => node.getBoundingClientRect().right > room + 1 && !node.closest('.scroll, .sr, [popover]'))
+        .filter(node => node.getBoundingClientRect().right > room + 1)
+        .filter(node => !node.closest('.scroll, .sr, [popover]'))
         .slice(0, 3).map(node => node.outerHTML.slice(0, 120));
     return { over: document.documentElement.scrollWidth - room, wide };
 }"""
 
 
 def wider(page: Page) -> list[str]:
+    """What makes the page wider than its window; pictures have a moment to follow."""
+    with suppress(TimeoutError):
+        page.wait_for_function(f"({WIDER})().over <= 0", timeout=3000)
     found = page.evaluate(WIDER)
     return [f"{found['over']} px too wide", *found["wide"]] if found["over"] > 0 else []
 
@@ -86,8 +95,8 @@ def test_targets_are_large_enough(opening: Open) -> None:
         assert small == []
 
 
-def test_the_theme_is_chosen_and_remembered(web: Watched) -> None:
-    page = web.open("/attention", m="transformer", s=KOREAN)
+def test_the_theme_is_chosen_and_remembered(opening: Open) -> None:
+    page = opening().open("/attention", m="transformer", s=KOREAN)
     ready(page, "attention")
     colour = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(colour)
@@ -102,8 +111,8 @@ def test_the_theme_is_chosen_and_remembered(web: Watched) -> None:
     assert page.evaluate(colour) != light
 
 
-def test_the_language_is_chosen_and_remembered(web: Watched) -> None:
-    page = web.open("/beam", m="transformer", s=KOREAN)
+def test_the_language_is_chosen_and_remembered(opening: Open) -> None:
+    page = opening().open("/beam", m="transformer", s=KOREAN)
     ready(page, "beam")
     page.get_by_role("button", name="Look and language").click()
     page.get_by_role("radio", name="한국어").click()
@@ -116,10 +125,9 @@ def test_reduced_motion_and_forced_colours(opening: Open) -> None:
     web = opening(forced_colors="active")
     page = web.open("/attention", m="transformer", s=KOREAN, q=1, j=1)
     ready(page, "attention")
-    moving = page.evaluate(
-        "document.getAnimations().filter(one => one.playState === 'running' && one.effect.getTiming().duration > 50).length"
-    )
-    assert moving == 0
+    moving = """document.getAnimations()
+        .filter(one => one.playState === 'running' && one.effect.getTiming().duration > 50).length"""
+    assert page.evaluate(moving) == 0
     page.locator(".heatmap-grid").first.focus()
     outline = page.locator(".heatmap-grid").first.evaluate("node => getComputedStyle(node).outlineStyle")
     assert outline != "none"

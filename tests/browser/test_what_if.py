@@ -1,4 +1,4 @@
-"""Interventions from the page: what they do, that the address holds them, and that one key takes them back."""
+"""Interventions from the page: what they do, that the address holds them, that one key takes them back."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ def neediest(site: Running) -> tuple[int, int]:
         body = {"model": "transformer", "text": KOREAN, "kinds": ["cross"]}
         found = client.post("/v1/sweep", json=body, headers={"Accept": "application/json"}).raise_for_status()
     rows = found.json()["kinds"]["cross"]
-    value, layer, head = min((value, l, h) for l, row in enumerate(rows) for h, value in enumerate(row))
+    value, layer, head = min((value, i, j) for i, row in enumerate(rows) for j, value in enumerate(row))
     assert value < -0.1
     return layer, head
 
@@ -139,6 +139,7 @@ def test_an_intervention_is_added_in_the_drawer(web: Watched) -> None:
 def test_what_the_model_cannot_do_is_said_at_the_intervention(web: Watched) -> None:
     web.allow("status of 422")
     page = web.open("/translate", m="rnn", s=KOREAN, w=encoded(EVERY_HEAD))
+    expect(page.locator("main [role=alert]")).to_contain_text("attention")
     page.keyboard.press("w")
     expect(page.locator(".drawer").get_by_text(re.compile("attention")).first).to_be_visible()
 

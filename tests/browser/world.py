@@ -18,7 +18,7 @@ HOSTILE_RUN = "<b>run"
 
 
 def make_runs(folder: Path, corpus: Path) -> Path:
-    """`demo/luong`: a real run with probes; `live`: one that tests write on; `<b>run`: hostile in every text."""
+    """`demo/luong`: a real run with probes; `live`: tests write on it; `<b>run`: hostile in every text."""
     train(out=folder / "demo" / "luong", overrides=quick_settings(write_corpus(corpus, 60)), device="cpu")
     write_run(folder / "live", events_until(20, sample="1998년 3월 24일"))
     write_run(folder / HOSTILE_RUN, events_until(10, sample=HOSTILE))

@@ -57,3 +57,12 @@ def test_without_a_search_there_is_no_tree(asked: dict[str, Any], transformer: T
     trace = make_trace(transformer, TEXT, **asked)
     assert trace.beam() is None
     assert beam_tree(transformer, trace.manifest) is None
+
+
+def test_a_text_that_was_cut_inside_a_character(workshop: Workshop) -> None:
+    translator = workshop.translator("luong", max_length=4)
+    trace = make_trace(translator, "a 뷁뷁뷁", options={"require": ["two"]})
+    assert "\ufffd" in trace.manifest["source"]["text"]  # which takes more pieces than were cut
+    tree = trace.beam()
+    assert tree is not None
+    assert written(tree) == trace.target_ids

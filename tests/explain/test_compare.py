@@ -13,6 +13,7 @@ from jumok.errors import ConfigError, LimitError
 from jumok.explain.compare import begin_of, chrf, compare
 from jumok.explain.html import shorter
 from jumok.explain.influence import influence
+from jumok.explain.ops import ban, mask_head
 
 TEXT = "the dog sees a horse."
 
@@ -173,3 +174,16 @@ def test_a_file_opens_on_the_comparison(trio: list[Translator], built: Path, tmp
     assert "srcdoc" in found.show()._repr_html_()
     assert repr(found.show()) == repr(found)
     assert repr(found).startswith(f"Comparison({TEXT!r} -> ")
+
+
+def test_a_model_beside_itself_with_interventions(workshop) -> None:  # type: ignore[no-untyped-def]
+    model = workshop.model("transformer")
+    first = model.translate(TEXT).tokens[0].text.strip()
+    changed = model.edit(mask_head("cross", 0, 0), ban(first))
+    _, column = compare([model, changed], TEXT).columns
+    assert [op["op"] for op in column.trace.manifest["interventions"]] == ["mask_head", "ban"]
+    assert column.trace.manifest["decode"]["ban"] == [first]
+    assert column.trace.id == changed.trace(TEXT).id
+    tree = column.trace.beam()
+    assert tree is not None
+    assert [tree["nodes"][n]["id"] for n in tree["chosen"][1:]] == column.trace.target_ids

@@ -8,7 +8,7 @@ from jumok.config import LuongConfig
 from jumok.decoding.scores import NotFiniteError
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError, RunError
-from jumok.explain.forced import explained, log_probs, rows_at_once
+from jumok.explain.forced import explained, log_probs, tokens_at_once
 from jumok.text.tokenizer import EOS
 
 TEXTS = ["a man rides a horse.", "one two three", "the dog"]
@@ -30,11 +30,10 @@ def test_no_target_has_no_scores(translator: Translator) -> None:
 
 def test_passes_stay_within_the_budget(workshop) -> None:  # type: ignore[no-untyped-def]
     small = workshop.translator(LuongConfig(width=8), batch_tokens=100)
-    assert rows_at_once(small, 10, 20) == 5
-    assert rows_at_once(small, 300, 1) == 1
+    assert tokens_at_once(small) == 100
     large = workshop.translator(LuongConfig(width=8), batch_tokens=10**9)
     V = large.tokenizers.target.size
-    assert rows_at_once(large, 1, 100) == 2**24 // (100 * V)
+    assert tokens_at_once(large) == 2**24 // V
 
 
 def test_troubles_say_what_to_do() -> None:

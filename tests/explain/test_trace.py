@@ -17,6 +17,7 @@ from jumok.explain.capture import STAGES
 from jumok.explain.ops import mask_head
 from jumok.explain.tensors import names_of
 from jumok.explain.trace import Trace, make_trace, make_traces, open_trace
+from jumok.models.interface import AttentionEdit, Edits
 
 TEXT = "a man rides 영화를 봤다."
 TEXTS = [TEXT, "나는", "the dog sees two men! one two three", TEXT]
@@ -47,6 +48,13 @@ def test_equal_inputs_have_equal_ids(transformer: Translator, trace: Trace) -> N
     assert len({trace.id, *(one.id for one in others)}) == 7
 
 
+def test_a_number_is_the_same_however_it_is_written(transformer: Translator) -> None:
+    whole, broken = ({"length_penalty": one, "temperature": one, "top_p": one} for one in (1, 1.0))
+    assert make_trace(transformer, TEXT, options=whole).id == make_trace(transformer, TEXT, options=broken).id
+    whole, broken = whole | {"sample": True}, broken | {"sample": True}
+    assert make_trace(transformer, TEXT, options=whole).id == make_trace(transformer, TEXT, options=broken).id
+
+
 def test_interventions_are_in_the_numbers(transformer: Translator) -> None:
     cut = make_trace(transformer, TEXT, target="one two", ops=[mask_head("cross", 1, 1)])
     assert cut.manifest["interventions"] == [{"op": "mask_head", "kind": "cross", "layer": 1, "head": 1}]
@@ -60,6 +68,16 @@ def test_many_traces_are_each_their_own(translator: Translator) -> None:
         assert one.id == alone.id
         for name in names_of(alone.manifest):
             np.testing.assert_allclose(one.tensor(name), alone.tensor(name), atol=1e-5)
+
+
+def test_a_row_of_padding_needs_no_key(transformer: Translator) -> None:
+    texts, targets = ["a man rides", "a"], ["one two three four", ""]
+    few = len(transformer.tokenizers.source.encode("a")) + 1
+    cut = AttentionEdit(cut=tuple((0, 2, k) for k in range(few)))  # token 2 of the second has no key left
+    edited = transformer.edited(Edits({("cross", 0): cut}))
+    first, second = make_traces(edited, texts, targets=targets)
+    assert not first.tensor("cross.mask", 0, 0)[2, :few].any()
+    assert second.tensor("cross.mask").all()
 
 
 def test_every_tensor_has_the_shape_of_the_book(trace: Trace) -> None:

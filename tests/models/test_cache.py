@@ -108,3 +108,10 @@ def test_selecting_may_leave_out_the_first_tokens() -> None:
     picked = cache.select(torch.tensor([1, 0, 1]), skip=ROOM - 2)
     assert held(picked, 2) == [ROOM - 2, ROOM - 1]
     assert held(append(picked, 99)) == [ROOM - 2, ROOM - 1, 99]
+
+
+def test_room_goes_with_the_rows_that_needed_it() -> None:
+    long, short = append(fresh(1), *range(100)), append(fresh(1), 7.0, 8.0)
+    both = long.join(short)
+    assert held(both.select(torch.tensor([1]), skip=98)) == [7.0, 8.0]
+    assert both.select(torch.tensor([1]), skip=98).buffer.keys.shape[2] == ROOM

@@ -176,3 +176,16 @@ def test_an_edited_model_explains_itself(bench: Any) -> None:
     memory = edited.encode(batch.source, batch.source_mask)
     (weights,) = edited.explain(batch.target_in, memory)
     torch.testing.assert_close(weights, torch.full((1, 1, 3, 4), 0.25))
+
+
+def test_a_row_of_padding_needs_no_key(bench: Any) -> None:
+    config = TransformerConfig(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
+    cut = AttentionEdit(cut=tuple((0, 5, k) for k in range(3)))  # more keys than the shortest sentence has
+    model = Edited(bench.model(config), Edits({("enc_self", 0): cut}))
+    batch = bench.batch(LENGTHS, 4)
+    with torch.inference_mode():
+        together = model.encode(batch.source, batch.source_mask).states
+        for row, length in enumerate(LENGTHS):
+            one = slice(row, row + 1)
+            alone = model.encode(batch.source[one, :length], batch.source_mask[one, :length]).states
+            torch.testing.assert_close(alone, together[one, :length], atol=1e-5, rtol=1e-4)

@@ -85,7 +85,7 @@ def test_analyses_run_beside(services: Services) -> None:
     def add(flag: Flag, a: int, b: int) -> int:
         return a + b
 
-    assert asyncio.run(services.explain(add, 1, 2)) == 3
+    assert asyncio.run(services.analyst.run(add, 1, 2)) == 3
     services.close()
 
 

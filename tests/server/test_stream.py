@@ -2,12 +2,16 @@
 
 import json
 import threading
+import time
 from typing import Any
 
 import httpx2
 import pytest
 from tests.decoding.conftest import TINY
-from tests.server.conftest import Running
+from tests.server.conftest import Running, Serve
+
+from jumok.decoding.translator import Translator
+from jumok.server.limits import Limits
 
 Found = tuple[str, str, dict[str, Any]]
 BODY = {"text": "a man rides a horse. the dog sees a man! one two three four", "beam": 3, "max_len": 8}
@@ -105,3 +109,18 @@ def test_leaving_a_stream_ends_the_work(running: Running) -> None:
         idle.wait(0.01)
     assert running.services.streams.taken == 0
     assert not running.services.models["rnn"].worker._tickets
+
+
+def test_the_deadline_holds_although_the_thread_hangs(
+    serve: Serve, tiny_models: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+    with serve(limits=Limits(deadline_s=0.2), models={"rnn": tiny_models["rnn"]}) as running:
+        monkeypatch.setattr(running.services.models["rnn"].worker, "_turn", lambda: free.wait(5))
+        with running.client() as client:
+            began = time.monotonic()
+            events = stream(client)
+        free.set()
+        assert time.monotonic() - began < 2
+        assert [name for name, _, _ in events] == ["start", "error"]
+        assert events[-1][2]["code"] == "deadline"

@@ -13,7 +13,7 @@ from jumok.server.limits import Limits
 from jumok.server.problems import Problem
 from jumok.server.services import Services, make_services
 from jumok.server.settings import ServerSettings
-from jumok.server.work import my_turn, refusal, wants_events, within, worked
+from jumok.server.work import my_turn, refusal, streamed, wants_events, within, worked
 
 
 def request_of(accept: str = "", client: str = "10.0.0.1") -> Request:
@@ -107,5 +107,40 @@ def test_refusals_reach_the_client_from_events_and_from_work() -> None:
             await anext(within(events(), request_of(), services()))
         with pytest.raises(Problem, match="no"):
             await worked(request_of(), services(), work())
+
+    asyncio.run(scene())
+
+
+def test_a_stream_that_finds_no_place_leaves_the_turn_with_its_owner() -> None:
+    async def events() -> AsyncGenerator[Event]:
+        yield Event("row", 1)
+
+    async def scene() -> None:
+        here = services(streams=0)
+        with await my_turn(request_of(), here) as turn:
+            with pytest.raises(Problem, match="all 0 event streams are taken"):
+                streamed(request_of(), here, events(), turn)
+            assert here.turns._busy == {"10.0.0.1"}
+        assert here.turns._busy == set()
+
+    asyncio.run(scene())
+
+
+def test_who_leaves_between_two_events_ends_the_work_at_once() -> None:
+    closed = []
+
+    async def events() -> AsyncGenerator[Event]:
+        try:
+            yield Event("row", 1)
+            yield Event("row", 2)
+        finally:
+            closed.append(True)
+
+    async def scene() -> None:
+        source = events()
+        rows = within(source, request_of(), services())
+        await anext(rows)
+        await rows.aclose()
+        assert closed == [True]
 
     asyncio.run(scene())

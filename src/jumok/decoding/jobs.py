@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -30,6 +31,8 @@ from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError, LimitError
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
+
+T = TypeVar("T")
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
@@ -104,17 +107,17 @@ def cut_line(
             )
 
 
-def batches(jobs: Iterable[Job], budget: int, size: Callable[[Job], int]) -> Iterator[list[Job]]:
-    """Jobs of similar size, largest first; rows times the largest size stay within the budget.
+def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items of similar size, largest first; rows times the largest size stay within the budget.
 
-    A job that is larger than the budget is a batch of its own.
+    An item that is larger than the budget is a batch of its own.
     """
-    batch: list[Job] = []
-    for job in sorted(jobs, key=size, reverse=True):
+    batch: list[T] = []
+    for item in sorted(items, key=size, reverse=True):
         if batch and (len(batch) + 1) * size(batch[0]) > budget:
             yield batch
             batch = []
-        batch.append(job)
+        batch.append(item)
     if batch:
         yield batch
 
@@ -201,9 +204,7 @@ def score_targets(
     device = device_of(model)
     memory = model.encode(*pad_sources(sources, device))
     target_out, mask = pad_sources(targets, device)  # (B, T), each with its end
-    target_in = target_out.roll(1, dims=1)
-    target_in[:, 0] = BOS
-    log_probs = log_softmax(model.decode(target_in, memory))  # (B, T, V)
+    log_probs = log_softmax(model.decode(shift_right(target_out), memory))  # (B, T, V)
     chosen = log_probs.gather(2, target_out[:, :, None]).squeeze(2)  # (B, T)
     check_finite(chosen.masked_fill(~mask, 0).sum(dim=1), torch.arange(len(chosen), device=device))
     return [row[real].tolist() for row, real in zip(chosen, mask, strict=True)]
@@ -232,6 +233,11 @@ def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple
     ids = [[*source, EOS, *[PAD] * (S - 1 - len(source))] for source in sources]
     lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
     return torch.tensor(ids, device=device), torch.arange(S, device=device) < lengths[:, None]
+
+
+def shift_right(target_out: Tensor) -> Tensor:
+    """What is read before each token is written, (B, T): the start, then all tokens but the last."""
+    return torch.nn.functional.pad(target_out[:, :-1], (1, 0), value=BOS)
 
 
 def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property, lru_cache
@@ -77,6 +77,8 @@ class Translator:
     def __init__(self, loaded: Loaded) -> None:
         self.model, self.tokenizers, self.config = loaded.model, loaded.tokenizers, loaded.config
         self._about = {"name": loaded.folder.name, **loaded.info}
+        self.interventions: Sequence[Mapping[str, Any]] = ()
+        """What `edited` put into the model, in words that people and traces read."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.info['name']!r}, {self.config.model.arch})"
@@ -232,10 +234,14 @@ class Translator:
         parts = [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
         return join(text, parts)
 
-    def edited(self, edits: Edits) -> Self:
+    def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that a call with these options runs with."""
+        return dict(options)
+
+    def edited(self, edits: Edits, interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
         """The same translator around a model with these edits inside; nothing is copied."""
         other = copy.copy(self)
-        other.model = Edited(self.model, edits)
+        other.model, other.interventions = Edited(self.model, edits), interventions
         return other
 
     def _translate(

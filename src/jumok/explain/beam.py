@@ -33,10 +33,10 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
     if decode["method"] not in ("beam", "greedy"):
         return None
     # Defaults first: what the folder says about drawing at random does not count here.
-    options = {"sample": False, **{name: decode[name] for name in SETTINGS}}
+    options = {"sample": False, "long": "cut", **{name: decode[name] for name in SETTINGS}}
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
-    [[job, *_]] = translator.jobs([manifest["source"]["text"]], request)
+    [[job]] = translator.jobs([manifest["source"]["text"]], request)
     ids = tuple(token["id"] for token in manifest["source"]["tokens"])[:-1]
     job = replace(job, source=ids)  # as it was read: a cut text may have other pieces
     search = translator.search_for(job, request, record=tree)

@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.decoding.jobs import pad_sources
+from jumok.decoding.jobs import device_of, pad_sources, shift_right
 from jumok.decoding.scores import log_softmax, top
 from jumok.models.interface import Kind, Probe, Seq2Seq
-from jumok.text.tokenizer import BOS, EOS, PAD
+from jumok.text.tokenizer import EOS, PAD
 
 TOP = 5  # candidates kept for each step
 STAGES = ("q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out")
@@ -68,9 +68,9 @@ def capture(
     """
     whole = [True] * len(targets) if ended is None else ended
     outs = [[*target, *([EOS] if end else [])] for target, end in zip(targets, whole, strict=True)]
-    device = next(model.parameters()).device
+    device = device_of(model)
     source, mask = pad_sources(sources, device)  # (B, S)
-    target_out, target_in = _pad_targets(outs, device)  # (B, T)
+    target_out = _pad_targets(outs, device)  # (B, T)
 
     found: dict[Layer, Any] = {}
     states: dict[str, Tensor] = {}
@@ -80,7 +80,7 @@ def capture(
 
     probe = Probe(record=record, states=states.__setitem__)
     memory = model.encode(source, mask, probe)
-    logits = model.decode(target_in, memory, probe)
+    logits = model.decode(shift_right(target_out), memory, probe)
     if memory.final is not None:
         states["bridge"] = model.start(memory).hidden  # (B, N, C, D)
     steps = _steps(logits, target_out, [len(out) for out in outs])
@@ -92,13 +92,10 @@ def capture(
     ]
 
 
-def _pad_targets(outs: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """What is written, and what is read before it: (B, T) each."""
+def _pad_targets(outs: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """What is written, (B, T)."""
     T = max(map(len, outs))
-    target_out = torch.tensor([[*out, *[PAD] * (T - len(out))] for out in outs], device=device)
-    target_in = target_out.roll(1, dims=1)
-    target_in[:, 0] = BOS
-    return target_out, target_in
+    return torch.tensor([[*out, *[PAD] * (T - len(out))] for out in outs], device=device)
 
 
 def _steps(logits: Tensor, target_out: Tensor, lengths: Sequence[int]) -> list[tuple[Step, ...]]:

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from jumok.decoding.jobs import pad_sources
+from jumok.decoding.jobs import device_of, pad_sources, shift_right
 from jumok.decoding.scores import NotFiniteError, check_finite, log_softmax
 from jumok.decoding.translator import Translator
 from jumok.errors import Error, LimitError, RunError
 from jumok.explain.ops import bad_parameter
 from jumok.models.interface import Memory, Seq2Seq
-from jumok.text.tokenizer import BOS
 
 CELLS = 2**24  # logits of one pass: 64 MiB in float32
 
@@ -23,7 +22,7 @@ CELLS = 2**24  # logits of one pass: 64 MiB in float32
 def log_probs(translator: Translator, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Tensor:
     """log p(y_t | y_<t, x) in float32 on the CPU, (B, T): one target, its end included, for every source.
 
-    Sources have no end of their own. They go through the model together: `rows_at_once` says how many may.
+    Sources have no end of their own. They go through the model together: `tokens_at_once` says how many may.
     """
     if not target:
         return torch.zeros(len(sources), 0)
@@ -40,24 +39,17 @@ def encode(model: Seq2Seq, sources: Sequence[Sequence[int]]) -> Memory:
 def forced(model: Seq2Seq, memory: Memory, target: Sequence[int]) -> Tensor:
     """log p of each target token for every row of the memory: (B, T)."""
     written = torch.tensor([target], device=device_of(model)).expand(len(memory.mask), -1)  # (B, T)
-    fed = written.roll(1, dims=1)
-    fed[:, 0] = BOS
     with torch.inference_mode():
-        found = log_softmax(model.decode(fed, memory)).gather(2, written[:, :, None]).squeeze(2)
+        logits = model.decode(shift_right(written), memory)  # (B, T, V)
+        found = log_softmax(logits).gather(2, written[:, :, None]).squeeze(2)
     check_finite(found.sum(dim=1), torch.arange(len(found), device=found.device))
     return found
 
 
-def rows_at_once(translator: Translator, source_length: int, target_length: int) -> int:
-    """How many sources of this length one pass may hold with this target: the model's own budget in tokens,
-    and a bound on the logits, which are the largest tensor."""
-    longest = max(source_length, target_length, 1)
-    logits = max(target_length, 1) * translator.tokenizers.target.size
-    return max(1, min(translator.config.decoding.batch_tokens // longest, CELLS // logits))
-
-
-def device_of(model: Seq2Seq) -> torch.device:
-    return next(model.parameters()).device
+def tokens_at_once(translator: Translator) -> int:
+    """How many tokens of either side, padding included, one pass may hold: the model's own budget, and a
+    bound on the logits, which are the largest tensor."""
+    return min(translator.config.decoding.batch_tokens, CELLS // translator.tokenizers.target.size)
 
 
 @contextmanager

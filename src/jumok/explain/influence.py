@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError, nearest
-from jumok.explain.forced import log_probs, rows_at_once
+from jumok.explain.forced import log_probs, tokens_at_once
 from jumok.explain.tokens import side_of
 from jumok.explain.units import Unit, UnitName, units_of
 from jumok.progress import Progress, silent
@@ -94,7 +94,7 @@ def leave_out(
             code="too_long",
         )
     rows = [list(source), *(without(source, one, replace) for one in units)]
-    room = rows_at_once(translator, len(source) + 1, len(target))
+    room = max(1, tokens_at_once(translator) // max(len(source) + 1, len(target)))
     found = []
     for first in range(0, len(rows), room):
         found.append(log_probs(translator, rows[first : first + room], target))

@@ -81,7 +81,7 @@ class Model(Translator):
         With `attention` or `record_beam` the answers are `Traced`: the same, with attention, influence, an
         alignment, and the tree of the search. Other options are those of `Translator.translate`.
         """
-        asked = self._asked(options)
+        asked = self.asked(options)
         lines = check_texts(texts)
         if record_beam and make_request(self.config.decoding, asked).decoding.sample:
             raise ConfigError(
@@ -89,7 +89,7 @@ class Model(Translator):
             )
         found: Sequence[Translation] = super().translate(lines, progress=progress, **asked)
         if attention or record_beam:
-            found = self._traced(found, asked, recorded=record_beam)
+            found = self._traced(found, options, recorded=record_beam)
         return found[0] if isinstance(texts, str) else found
 
     def _traced(
@@ -104,7 +104,6 @@ class Model(Translator):
             [answers[i].source for i in real],
             translations=[answers[i] for i in real],
             options={**options, "prefix": own},
-            interventions=ops_to_json(self.ops),
         )
         of = dict(zip(real, traces, strict=True))
         names = [one.name for one in fields(Translation)]
@@ -115,11 +114,11 @@ class Model(Translator):
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
     ) -> Iterator[Translation]:
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
-        return super().translate_iter(texts, block=block, progress=progress, **self._asked(options))
+        return super().translate_iter(texts, block=block, progress=progress, **self.asked(options))
 
     def stream(self, text: str, **options: Any) -> Iterator[Partial | Final]:
         """A translation as it grows: a `Partial` after each step, then `Final` with the whole."""
-        return super().stream(text, **self._asked(options))
+        return super().stream(text, **self.asked(options))
 
     def trace(self, text: str, target: str | None = None, **options: Any) -> Trace:
         """Everything the model computes while it translates a text, or while it writes the target given."""
@@ -147,7 +146,7 @@ class Model(Translator):
                 )
         brought: dict[str, Any] = {}
         longest = range(plain.config.data.max_length)  # positions are checked against the longest text
-        other = plain.edited(compile_edits(every, plain, longest, brought))
+        other = plain.edited(compile_edits(every, plain, longest, brought), ops_to_json(every))
         other.ops, other._plain, other._brought = every, plain, brought
         return other
 
@@ -155,7 +154,7 @@ class Model(Translator):
         """What each of the first positions adds to a source token, [count, width]; None without such rows."""
         return position_rows(self, count)
 
-    def _asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Options together with those that the interventions bring."""
         if not self.ops:
             return dict(options)

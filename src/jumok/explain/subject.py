@@ -46,7 +46,7 @@ def subjects_of(
 
     A text of more pieces than the model takes is cut, with a warning.
     """
-    request = make_request(translator.config.decoding, options or {})
+    request = make_request(translator.config.decoding, translator.asked(options or {}))
     subjects = [read_source(translator, text) for text in texts]
     if targets is not None:
         _check_count("targets", targets, texts)
@@ -133,19 +133,24 @@ def _check_count(name: str, given: Sequence[object], texts: Sequence[str]) -> No
 
 
 def search_settings(request: Request, prefix: str) -> dict[str, Any]:
-    """The settings of a search, as far as they decide its answer."""
+    """The settings of a search, as far as they decide its answer; 1 and 1.0 are one setting."""
     config = request.decoding
     method = "sample" if config.sample else "greedy" if config.beam == 1 else "beam"
-    drawn = ("temperature", "top_k", "top_p", "seed")
+    drawn = {
+        "temperature": float(config.temperature),
+        "top_k": config.top_k,
+        "top_p": float(config.top_p),
+        "seed": config.seed,
+    }
     return {
         "method": method,
         "beam": 1 if config.sample else config.beam,
         "n_best": config.n_best,
-        "length_penalty": config.length_penalty,
+        "length_penalty": float(config.length_penalty),
         "max_len": config.max_len,
         "min_len": config.min_len,
         "no_repeat_ngram": config.no_repeat_ngram,
-        **{name: getattr(config, name) if config.sample else None for name in drawn},
+        **(drawn if config.sample else dict.fromkeys(drawn)),
         "prefix": prefix,
         "ban": list(request.ban),
         "require": list(request.require),

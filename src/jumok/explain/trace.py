@@ -5,20 +5,21 @@ through the model once, all steps together, and what a view needs beyond that is
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jumok.decoding.jobs import batches
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
 from jumok.explain.beam import beam_tree
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
-from jumok.explain.forced import explained
+from jumok.explain.forced import explained, tokens_at_once
 from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
 from jumok.explain.subject import Subject, subjects_of
@@ -36,6 +37,7 @@ from jumok.explain.tensors import (
     unpack,
 )
 from jumok.explain.units import UnitName, units_of
+from jumok.models.edited import Edited
 from jumok.models.interface import Kind
 from jumok.progress import Progress, silent
 
@@ -178,10 +180,11 @@ class Trace:
         if heads is None:
             self.record(kept)
         arrays = dict(to_save(self._store, manifest, heads))
-        arrays |= {name: one for name, one in self._answers.items() if isinstance(one, np.ndarray)}
+        answers = dict(self._answers)  # as they are now: another thread may be asking
+        arrays |= {name: one for name, one in answers.items() if isinstance(one, np.ndarray)}
         texts = {"manifest": manifest}
-        if "beam" in self._answers:
-            texts["beam"] = self._answers["beam"]
+        if "beam" in answers:
+            texts["beam"] = answers["beam"]
         plain = {name: json.dumps(one, ensure_ascii=False, allow_nan=False) for name, one in texts.items()}
         return write_whole(path, pack(arrays, plain))
 
@@ -282,12 +285,11 @@ def make_trace(
     `options` are those of `translate`, `ops` the interventions of a what-if, `name` is what links call the
     model. A text that is too long for the model is cut, with a warning.
     """
-    interventions: Sequence[Mapping[str, Any]] = ()
     if ops:
         from jumok.explain.what_if import compile_ops, ops_to_json  # it makes traces itself
 
         edits, options, text = compile_ops(ops, translator, text, options or {})
-        interventions, translator = ops_to_json(ops), translator.edited(edits)
+        translator = translator.edited(edits, ops_to_json(ops))
     (trace,) = make_traces(
         translator,
         [text],
@@ -295,7 +297,6 @@ def make_trace(
         translations=None if translation is None else [translation],
         options=options,
         name=name,
-        interventions=interventions,
     )
     return trace
 
@@ -308,7 +309,6 @@ def make_traces(
     options: Mapping[str, Any] | None = None,
     translations: Sequence[Translation] | None = None,
     name: str = "",
-    interventions: Sequence[Mapping[str, Any]] = (),
 ) -> list[Trace]:
     """The traces of several texts, as `make_trace` of each, captured in batches.
 
@@ -318,7 +318,8 @@ def make_traces(
     about = model_block(translator, name)
     traces = []
     for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
-        manifest = partial(build_manifest, about, translator.tokenizers, subject, captured, interventions)
+        given = (about, translator.tokenizers, subject, captured, translator.interventions)
+        manifest = partial(build_manifest, *given)
         traces.append(Trace(manifest, LiveStore(translator.model, captured), translator))
     return traces
 
@@ -330,7 +331,9 @@ def _captured(translator: Translator, subjects: Sequence[Subject]) -> list[Captu
         return max(len(subjects[i].source_ids), len(subjects[i].target_ids)) + 1
 
     found: dict[int, Captured] = {}
-    for batch in by_length(range(len(subjects)), translator.config.decoding.batch_tokens, length):
+    # Interventions speak of single positions, also of those that are padding in other sentences.
+    budget = 1 if isinstance(translator.model, Edited) else tokens_at_once(translator)
+    for batch in batches(range(len(subjects)), budget, length):
         some = [subjects[i] for i in batch]
         with explained():
             numbers = capture(
@@ -341,15 +344,3 @@ def _captured(translator: Translator, subjects: Sequence[Subject]) -> list[Captu
             )
         found |= zip(batch, numbers, strict=True)
     return [found[i] for i in range(len(subjects))]
-
-
-def by_length(items: Iterable[int], budget: int, length: Callable[[int], int]) -> Iterator[list[int]]:
-    """Items of similar length, longest first; rows times the longest stay within the budget."""
-    batch: list[int] = []
-    for item in sorted(items, key=length, reverse=True):
-        if batch and (len(batch) + 1) * length(batch[0]) > budget:
-            yield batch
-            batch = []
-        batch.append(item)
-    if batch:
-        yield batch

@@ -75,6 +75,7 @@ class KeyValues:
             chosen = Buffer(buffer.keys.index_select(0, rows), buffer.values.index_select(0, rows), length)
             return KeyValues(chosen, length)
         _, H, room, K = self.buffer.keys.shape
+        room = min(room, max(ROOM, 2 * length))  # what only the longer rows needed goes with them
         keys, values = (self.buffer.keys.new_empty(len(rows), H, room, K) for _ in range(2))
         keys[:, :, :length] = self.keys[rows, :, skip:]
         values[:, :, :length] = self.values[rows, :, skip:]

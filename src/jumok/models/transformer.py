@@ -255,6 +255,8 @@ class TransformerSeq2Seq(Seq2Seq):
         x = self.source_positions(self.source_embedding(source), positions, end)
         x = self.dropout(x)  # (B, S, D)
         mask = source_mask[:, None, None, :]  # (B, 1, 1, S)
+        if edits_of(probe) is not None:  # padding sees all, so that no edit can leave it without a key
+            mask = mask | ~source_mask[:, None, :, None]  # (B, 1, S, S)
         for n, layer in enumerate(self.encoder):
             x = layer(x, mask, positions, probe_at(probe, "enc_self", n))
         return Memory(self.encoder_norm(x), source_mask)

@@ -7,8 +7,9 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
-from jumok.explain.compare import Comparison, compare, cut_tokens
+from jumok.explain.compare import compare, cut_tokens
 from jumok.explain.edits import compile_ops
+from jumok.explain.trace import Trace
 from jumok.explain.units import agreed_units
 from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import Flag
@@ -31,16 +32,17 @@ async def compare_models(asked: CompareRequest, request: Request, services: Here
         raise Problem(422, "bad_parameter", "models: name each one once")
     served = {name: services.model(name) for name in asked.models}
     with await my_turn(request, services):
-        found = await worked(request, services, services.explain(comparison, served, asked, services))
-        for column in found.columns:
-            traces_of(services).cache.put(column.trace)
-        return json_answer(found.to_dict())
+        work = services.analyst.run(comparison, served, asked, services)
+        traces, answer = await worked(request, services, work)
+        for trace in traces:
+            traces_of(services).cache.put(trace)
+        return answer
 
 
 def comparison(
     flag: Flag, served: Mapping[str, Served], asked: CompareRequest, services: Services
-) -> Comparison:
-    """The comparison, within the limits of each model."""
+) -> tuple[list[Trace], Response]:
+    """The traces and the answer, within the limits of each model."""
     options = bounded(served, asked, services.limits)
     with ExitStack() as stack:
         own = {
@@ -50,9 +52,11 @@ def comparison(
         found = compare(
             own, asked.text, reference=asked.reference, cuts=asked.cuts, progress=flag.progress, **options
         )
-        for column in found.columns:
-            keep(column.trace, services)
-    return found
+        answer = json_answer(found.to_dict())
+        traces = [column.trace for column in found.columns]
+        for trace in traces:
+            keep(trace, services)
+    return traces, answer
 
 
 def bounded(served: Mapping[str, Served], asked: CompareRequest, limits: Limits) -> dict[str, Any]:

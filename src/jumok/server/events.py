@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from jumok.errors import Error
@@ -46,7 +46,7 @@ class Event:
 
 def sse(
     request: Request, services: Services, events: AsyncGenerator[Event], *, endless: bool = False
-) -> Response:
+) -> "EventStream":
     """An answer that sends events as they come, a comment when none has come for a while, and errors as one.
 
     Takes one of the server's places for streams until it ends; 429 if there is none. A stream that is

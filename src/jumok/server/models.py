@@ -4,11 +4,15 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Path, Query
+from fastapi.responses import Response
 
 from jumok.config import ModelConfig
+from jumok.decoding.translator import Translator
+from jumok.server.analysis import Flag
 from jumok.server.documents import api_router
 from jumok.server.schema import Card, Cards, KindOut, Name, Positions
 from jumok.server.services import Here, Served, Services
+from jumok.server.work import json_answer
 
 router = api_router("models")
 
@@ -27,19 +31,18 @@ async def show_model(model: ModelName, services: Here) -> Card:
     return card(services.model(model), services)
 
 
-@router.get("/v1/models/{model}/positions")
+@router.get("/v1/models/{model}/positions", response_model=Positions)
 async def show_positions(
     model: ModelName, services: Here, n: Annotated[int, Query(ge=1, le=1024)] = 64
-) -> Positions:
+) -> Response:
     """What each of the first `n` positions adds to a source token; null for a model without such rows."""
-    served = services.model(model)
-    kind = position_kind(served.translator.config.model)
-    return Positions(positions=kind, rows=await services.scorer.run(position_rows, served, n))
+    return await services.scorer.run(position_rows, services.model(model).translator, n)
 
 
-def position_rows(flag: object, served: Served, n: int) -> list[list[float]] | None:
-    rows = served.translator.model.position_rows(n)  # (P, D)
-    return None if rows is None else rows.tolist()
+def position_rows(flag: Flag, translator: Translator, n: int) -> Response:
+    rows = translator.model.position_rows(n)  # (P, D)
+    kind = position_kind(translator.config.model)
+    return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})
 
 
 def card(served: Served, services: Services) -> Card:

@@ -17,6 +17,7 @@ from jumok.server.run_schema import EvalsOut, ProbeOut, RunDetails, RunsOut, Ser
 from jumok.server.runs import Run, Runs
 from jumok.server.schema import Name
 from jumok.server.services import Here, services_of
+from jumok.server.work import json_answer
 
 router = api_router("runs")
 
@@ -56,15 +57,15 @@ ThisRun = Annotated[Run, Depends(run_of)]
 
 
 @router.get("/v1/runs", response_model=RunsOut)
-def list_runs(evals: ShownEvals) -> Any:
+def list_runs(evals: ShownEvals) -> Response:
     """All runs, by name."""
-    return {"runs": [run.summary() for run in evals.runs.all()]}
+    return json_answer({"runs": [run.summary() for run in evals.runs.all()]})
 
 
 @router.get("/v1/runs/{run}", response_model=RunDetails)
-def show_run(run: ThisRun) -> Any:
+def show_run(run: ThisRun) -> Response:
     """One run: how it stands, its settings, what was said along the way."""
-    return run.details()
+    return json_answer(run.details())
 
 
 @router.get("/v1/runs/{run}/series", response_model=SeriesOut)
@@ -72,9 +73,9 @@ def show_series(
     run: ThisRun,
     name: Annotated[list[Name], Query(min_length=1, max_length=MOST_NAMES)],
     points: Annotated[int, Query(ge=FEWEST, le=MOST_POINTS)] = POINTS,
-) -> Any:
+) -> Response:
     """Curves by rising step. Of a long one, its ends and the extremes of each stretch are kept."""
-    return {"series": run.series(name, points)}
+    return json_answer({"series": run.series(name, points)})
 
 
 @router.get("/v1/runs/{run}/events", response_class=StreamingResponse, responses=EVENTS)
@@ -94,24 +95,24 @@ async def follow_run(
 
 
 @router.get("/v1/runs/{run}/probes/{step}", response_model=ProbeOut)
-def show_probe(run: ThisRun, step: Annotated[int, Path(ge=0, le=LARGEST)]) -> Any:
+def show_probe(run: ThisRun, step: Annotated[int, Path(ge=0, le=LARGEST)]) -> Response:
     """Where the model looked at this validation while it wrote the probe sentences."""
     found = read_probe(run.folder, step)
     if found is None:
         raise Problem(404, "unknown_probe", "this run keeps no readable probe of that step")
-    return found
+    return json_answer(found)
 
 
 @router.get("/v1/evals", response_model=EvalsOut)
-def list_evals(evals: ShownEvals) -> Any:
+def list_evals(evals: ShownEvals) -> Response:
     """All evaluations that runs keep, by id."""
-    return {"evals": evals.all()}
+    return json_answer({"evals": evals.all()})
 
 
-@router.get("/v1/evals/{id}")
-def show_eval(id: EvalId, evals: ShownEvals) -> dict[str, Any]:
+@router.get("/v1/evals/{id}", response_model=dict[str, Any])
+def show_eval(id: EvalId, evals: ShownEvals) -> Response:
     """One evaluation, schema eval/1."""
     found = evals.find(id)
     if found is None:
         raise Problem(404, "unknown_eval", "there is no such evaluation: /v1/evals lists them")
-    return found
+    return json_answer(found)

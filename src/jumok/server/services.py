@@ -2,15 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
 from jumok.decoding.translator import Translator
-from jumok.server.analysis import Analyst, Flag
+from jumok.server.analysis import Analyst
 from jumok.server.keys import Keys
 from jumok.server.limits import Limits
 from jumok.server.metrics import Metrics
@@ -18,7 +18,6 @@ from jumok.server.problems import Problem, busy, too_late, unknown_model
 from jumok.server.settings import About, ServerSettings
 from jumok.server.worker import Worker
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -117,18 +116,6 @@ class Services:
         if name is None or name not in self.models:
             raise unknown_model(list(self.models))
         return self.models[name]
-
-    async def explain(
-        self, analysis: Callable[Concatenate[Flag, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """What `analysis(flag, ...)` returns, computed in the thread for analyses."""
-        return await self.analyst.run(analysis, *args, **kwargs)
-
-    def explain_items(
-        self, analysis: Callable[Concatenate[Flag, P], Iterator[T]], *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncGenerator[T]:
-        """What `analysis(flag, ...)` yields, one by one, computed in the thread for analyses."""
-        return self.analyst.items(analysis, *args, **kwargs)
 
     def close(self) -> None:
         """Ends all threads."""

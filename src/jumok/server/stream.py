@@ -17,11 +17,12 @@ from fastapi.responses import Response, StreamingResponse
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial
 from jumok.server.documents import api_router
-from jumok.server.events import EVENTS, Event, sse
+from jumok.server.events import EVENTS, Event
 from jumok.server.orders import Order, make_order
 from jumok.server.schema import StreamRequest
 from jumok.server.services import Here, Served, deadline_of
-from jumok.server.translate import translation_fields
+from jumok.server.translate import result_fields
+from jumok.server.work import streamed
 
 router = api_router("translate")
 
@@ -43,8 +44,7 @@ async def stream(
         make_order, served.translator, [asked.text], asked.chosen(), services.limits
     )
     deadline = deadline_of(request, services.limits)
-    events = translation_events(served, order, deadline, last_event_id or "")
-    return sse(request, services, events)
+    return streamed(request, services, translation_events(served, order, deadline, last_event_id or ""))
 
 
 async def translation_events(
@@ -82,4 +82,4 @@ def start_fields(served: Served, order: Order, name: str) -> dict[str, Any]:
 
 
 def final_fields(answer: Translation, began: float) -> dict[str, Any]:
-    return {**translation_fields(answer), "ms": round((time.perf_counter() - began) * 1000, 1)}
+    return {**result_fields(answer), "ms": round((time.perf_counter() - began) * 1000, 1)}

@@ -111,7 +111,7 @@ async def show_beam(id: TraceId, request: Request, services: Here) -> Response:
     kept = await find_trace(id, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
         raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
-    data = await worked(request, services, services.explain(beam_of, kept.trace))
+    data = await worked(request, services, services.analyst.run(beam_of, kept.trace))
     return analysed(kept, "beam", data, services)
 
 
@@ -130,7 +130,7 @@ async def show_influence(
     kept = await find_trace(id, services)
     if wants_events(request, usual=False):
         return streamed(request, services, influence_events(kept.trace, services, unit, replace))
-    work = services.explain(influence_of, kept.trace, unit, replace)
+    work = services.analyst.run(influence_of, kept.trace, unit, replace)
     data = await worked(request, services, work)
     return analysed(kept, f"influence {unit} {replace}", dump(data), services)
 
@@ -158,7 +158,7 @@ async def influence_events(
         event = Event("progress", {"done": done, "total": total})
         loop.call_soon_threadsafe(queue.put_nowait, event)
 
-    work = asyncio.ensure_future(services.explain(influence_of, trace, unit, replace, tell))
+    work = asyncio.ensure_future(services.analyst.run(influence_of, trace, unit, replace, tell))
     work.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (event := await queue.get()) is not None:
@@ -180,7 +180,7 @@ def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response
 async def show_html(id: TraceId, request: Request, services: Here) -> Response:
     """The trace as one file that opens from disk, without a server."""
     kept = await find_trace(id, services)
-    page = await worked(request, services, services.explain(written, kept.trace))
+    page = await worked(request, services, services.analyst.run(written, kept.trace))
     headers = {
         "Content-Disposition": f'attachment; filename="{kept.trace.id}.html"',
         "Content-Security-Policy": "sandbox",

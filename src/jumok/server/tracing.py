@@ -145,8 +145,9 @@ def capture_trace(
             translation=translation,
             name=served.name,
         )
+        manifest = trace.manifest  # made here: it takes a while
         if ms is not None:
-            trace.manifest["decode"]["ms"] = ms
+            manifest["decode"]["ms"] = ms
     keep(trace, services)
     return trace
 

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import Request
@@ -16,9 +15,10 @@ from jumok.explain.attention import attention_of
 from jumok.server.analysis import Flag
 from jumok.server.documents import api_router
 from jumok.server.orders import Order, check_lengths, make_order
-from jumok.server.problems import Problem, dump
+from jumok.server.problems import Problem
 from jumok.server.schema import ScoreAnswer, ScoreRequest, TranslateAnswer, TranslateRequest
 from jumok.server.services import Here, Served, Services, answered, deadline_of
+from jumok.server.work import json_answer
 
 router = api_router("translate")
 
@@ -33,11 +33,11 @@ async def translate(asked: TranslateRequest, request: Request, services: Here) -
     order, found = await answered(
         request, services, translations(served, services, asked.texts, asked.chosen(), request)
     )
-    results = [translation_fields(one) for one in found]
+    lines: Sequence[str | None] = ()
     if asked.align:
-        lines = await answered(request, services, services.explain(align_all, served, order, found))
-        results = [{**one, "align": line} for one, line in zip(results, lines, strict=True)]
-    return timed_answer(served, results, began)
+        work = services.analyst.run(align_all, served, order, found)
+        lines = await answered(request, services, work)
+    return await asyncio.to_thread(timed_answer, served, found, began, lines)
 
 
 async def translations(
@@ -50,16 +50,20 @@ async def translations(
     return order, found
 
 
-def timed_answer(served: Served, results: list[dict[str, Any]], began: float) -> Response:
+def timed_answer(
+    served: Served, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
+) -> Response:
+    """The answer, with the alignments if there are any. Many tokens take a while: not for the event loop."""
     ms = round((time.perf_counter() - began) * 1000, 1)
-    return Response(dump({"model": served.name, "results": results, "ms": ms}), media_type="application/json")
+    results = [result_fields(one) for one in found]
+    for result, line in zip(results, lines, strict=False):
+        result["align"] = line
+    return json_answer({"model": served.name, "results": results, "ms": ms})
 
 
-def translation_fields(answer: Translation) -> dict[str, Any]:
-    """The members of one result."""
-    fields = asdict(answer)
-    del fields["source"]
-    return fields
+def result_fields(answer: Translation | Score) -> dict[str, Any]:
+    """The members of one result: what the client sent is not sent back."""
+    return {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
 
 
 def align_all(flag: Flag, served: Served, order: Order, answers: Sequence[Translation]) -> list[str | None]:
@@ -91,7 +95,7 @@ async def score(asked: ScoreRequest, request: Request, services: Here) -> Respon
     began = time.perf_counter()
     work = services.scorer.run(score_pairs, served, services, asked.sources, asked.targets)
     found = await answered(request, services, work)
-    return timed_answer(served, [score_fields(one) for one in found], began)
+    return await asyncio.to_thread(timed_answer, served, found, began)
 
 
 def score_pairs(
@@ -104,9 +108,3 @@ def score_pairs(
         return served.translator.score(sources, targets, progress=flag.progress)
     except DataError as error:
         raise Problem(422, "bad_parameter", error.hint) from None
-
-
-def score_fields(found: Score) -> dict[str, Any]:
-    fields = asdict(found)
-    del fields["source"], fields["target"]
-    return fields

@@ -40,7 +40,7 @@ async def both(question: Question, request: Request, services: Services) -> dict
     baseline = (await trace_of(replace(question, ops=()), request, services)).trace
     edited = (await trace_of(question, request, services)).trace
     before, after = baseline.target_ids, edited.target_ids
-    found = await services.explain(under_edit, baseline, edited)
+    found = await services.analyst.run(under_edit, baseline, edited)
     return {
         "baseline": side(baseline),
         "edited": side(edited),
@@ -90,7 +90,7 @@ async def sweep_heads(asked: SweepRequest, request: Request, services: Here) -> 
         trace = (await worked(request, services, trace_of(question, request, services))).trace
         if wants_events(request, usual=True):
             events = sweep_events(trace, services, asked.kinds)
-            return streamed(request, services, events, turn.pop_all())
+            return streamed(request, services, events, turn)
         return json_answer(await worked(request, services, swept(trace, services, asked.kinds)))
     finally:
         turn.close()
@@ -110,7 +110,7 @@ async def sweep_events(
 ) -> AsyncGenerator[Event]:
     """Rows as they come, and then all of them."""
     found: dict[str, list[list[float]]] = {}
-    rows = services.explain_items(sweep_rows, trace, kinds)
+    rows = services.analyst.items(sweep_rows, trace, kinds)
     async with aclosing(rows):
         async for row in rows:
             fields = row.to_dict()

@@ -3,14 +3,14 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Coroutine
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response
 
 from jumok.errors import ConfigError
-from jumok.server.events import Event, EventStream, sse
+from jumok.server.events import Event, sse
 from jumok.server.problems import Problem, dump, too_late
 from jumok.server.services import Services, answered, deadline_of
 
@@ -72,9 +72,8 @@ def streamed(
 ) -> Response:
     """The events as an answer, by the deadline; the client's turn lasts as long as they do."""
     answer = sse(request, services, within(events, request, services))
-    assert isinstance(answer, EventStream)
     if turn is not None:
-        answer.place.push(turn)
+        answer.place.push(turn.pop_all())
     return answer
 
 
@@ -84,12 +83,12 @@ async def within(
     """The events, until the request's deadline; then 504, and the work is cancelled."""
     deadline = deadline_of(request, services.limits)
     try:
-        while True:
-            left = max(deadline - time.monotonic(), 0)
-            event = await asyncio.wait_for(anext(events, None), left)
-            if event is None:
-                return
-            yield event
+        async with aclosing(events):
+            while True:
+                left = deadline - time.monotonic()
+                if (event := await asyncio.wait_for(anext(events, None), left)) is None:
+                    return
+                yield event
     except TimeoutError:
         raise too_late(services.limits.deadline_s) from None
     except ConfigError as error:

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 from jumok.decoding.continuous import Continuous
@@ -37,7 +38,7 @@ class Ticket:
     deadline: float
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[list[Translation]]
-    watch: Callable[[Partial], None] | None = None
+    partials: asyncio.Queue[Partial | None] | None = None
     """Gets the state after each step; the parts of a text then go one after the other."""
     entered: float = field(default_factory=time.monotonic)
     gone: bool = False
@@ -92,15 +93,11 @@ class Worker:
 
     async def stream(self, order: Order, deadline: float) -> AsyncGenerator[Partial | Translation]:
         """How the translation of one text grows, step by step, and then the translation."""
-        queue: asyncio.Queue[Partial | None] = asyncio.Queue()
-
-        def watch(part: Partial) -> None:
-            ticket.call(lambda: queue.put_nowait(part))
-
-        ticket = self._enter(order, deadline, watch)
-        ticket.done.add_done_callback(lambda _: queue.put_nowait(None))
+        partials: asyncio.Queue[Partial | None] = asyncio.Queue()
+        ticket = self._enter(order, deadline, partials)
+        ticket.done.add_done_callback(lambda _: partials.put_nowait(None))
         try:
-            while (part := await queue.get()) is not None:
+            while (part := await partials.get()) is not None:
                 yield part
             [answer] = await ticket.done
             yield answer
@@ -118,15 +115,17 @@ class Worker:
             self._closed = True
             self._changed.notify()
 
-    def _enter(self, order: Order, deadline: float, watch: Callable[[Partial], None] | None) -> Ticket:
+    def _enter(self, order: Order, deadline: float, partials: asyncio.Queue[Partial | None] | None) -> Ticket:
         loop = asyncio.get_running_loop()
-        ticket = Ticket(order, deadline, loop, loop.create_future(), watch, waiting=deque(order.costs))
+        ticket = Ticket(order, deadline, loop, loop.create_future(), partials, waiting=deque(order.costs))
         if not ticket.waiting:  # blank texts need no model
             ticket.done.set_result(self._finish(ticket))
             return ticket
         with self._changed:
             if self._closed:
                 raise Problem(503, "draining", "the server is stopping")
+            if not self.alive:
+                raise Problem(503, "not_ready", "the worker of this model has ended")
             if len(self._queue) >= self.limits.queue:
                 raise busy(f"{self.limits.queue} requests are waiting for this model")
             if self._thread is None:
@@ -160,17 +159,18 @@ class Worker:
         self._admit()
         if not self._load:
             return
-        running = [ticket for ticket in self._tickets if ticket.running]
+        running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
         self.metrics.batch_sentences.observe(len(self._batch), model=self.name)
         for key, result in self._batch.step():
-            ticket, job = self._keys.pop(key)
+            if key not in self._keys:  # another text of its request has just failed
+                continue
+            ticket, job = self._keys[key]
             if isinstance(result, Exception):
-                self._leave(ticket, job)
                 self._fail(ticket, self._explain(result, job))
-            elif job in ticket.running:
-                ticket.found[job] = result
-                ticket.leads.append(ticket.running[job].lead())
-                self._leave(ticket, job)
+                continue
+            ticket.found[job] = result
+            ticket.leads.append(ticket.running[job].lead())
+            self._leave(key)
         for ticket in running:
             if ticket in self._tickets:
                 self._report(ticket)
@@ -178,14 +178,21 @@ class Worker:
     def _report(self, ticket: Ticket) -> None:
         """Tell how far a ticket has come, or its answers."""
         ticket.steps += 1
-        if ticket.watch is not None:
-            leads = [*ticket.leads, *(search.lead() for search in ticket.running.values())]
-            ticket.watch(make_partial(self.translator.tokenizers.target, ticket.steps, leads))
-        if len(ticket.found) == len(ticket.order.costs):
+        try:
+            if ticket.partials is not None:
+                leads = [*ticket.leads, *(search.lead() for search in ticket.running.values())]
+                part = make_partial(self.translator.tokenizers.target, ticket.steps, leads)
+                ticket.call(partial(ticket.partials.put_nowait, part))
+            done = len(ticket.found) == len(ticket.order.costs)
+            answers = self._finish(ticket) if done else []
+        except Exception as error:
+            self._fail(ticket, self._explain(error, *ticket.found))
+            return
+        if done:
             self._forget(ticket)
             self._measure(ticket)
-            ticket.settle(self._finish(ticket))
-        elif ticket.watch is not None and not ticket.running:  # its next part
+            ticket.settle(answers)
+        elif ticket.partials is not None and not ticket.running:  # its next part
             with self._changed:
                 self._queue.append(ticket)
 
@@ -204,8 +211,8 @@ class Worker:
             metrics.sentences.add(len(ticket.found), model=name, side=side)
             metrics.tokens.add(tokens, model=name, side=side)
 
-    def _explain(self, error: Exception, job: Job) -> Problem:
-        known = self.translator.explain(error, [job])
+    def _explain(self, error: Exception, *jobs: Job) -> Problem:
+        known = self.translator.explain(error, jobs)
         if isinstance(known, Error):
             return from_error(known)
         log.error("decoding with %s failed", self.name, exc_info=error)
@@ -213,42 +220,55 @@ class Worker:
 
     def _admit(self) -> None:
         """Jobs join in turns, one of each ticket, while there is room; the first that has none waits."""
+        while (ticket := self._next()) is not None:
+            self._join(ticket, ticket.waiting.popleft())
+        self.metrics.queue_length.set(len(self._queue), model=self.name)
+
+    def _next(self) -> Ticket | None:
+        """The ticket whose turn it is, out of the queue; None if there is none, or no room for its job."""
         with self._changed:
-            while self._queue:
-                ticket = self._queue[0]
-                cost = ticket.order.costs[ticket.waiting[0]]
-                if self._load and self._load + cost > self.limits.work:
-                    break
-                self._queue.popleft()
-                self._join(ticket, ticket.waiting.popleft())
-            self.metrics.queue_length.set(len(self._queue), model=self.name)
+            if not self._queue:
+                return None
+            ticket = self._queue[0]
+            cost = ticket.order.costs[ticket.waiting[0]]
+            fits = not self._load or self._load + cost <= self.limits.work
+            return self._queue.popleft() if fits else None
 
     def _join(self, ticket: Ticket, job: Job) -> None:
         if not ticket.found and not ticket.running:
             self.metrics.queue_seconds.observe(time.monotonic() - ticket.entered, model=self.name)
-        search = self.translator.search_for(job, ticket.order.request)
+        try:
+            search = self.translator.search_for(job, ticket.order.request)
+        except Exception as error:
+            self._fail(ticket, self._explain(error, job))
+            return
         key = next(self._numbers)  # never used again
         self._batch.add(key, job, search)
         self._keys[key] = (ticket, job)
         ticket.running[job] = search
         self._load += ticket.order.costs[job]
-        if ticket.waiting and ticket.watch is None:
-            self._queue.append(ticket)
+        if ticket.waiting and ticket.partials is None:
+            with self._changed:
+                self._queue.append(ticket)
 
-    def _leave(self, ticket: Ticket, job: Job) -> None:
-        if ticket.running.pop(job, None) is not None:
-            self._load -= ticket.order.costs[job]
+    def _leave(self, key: Hashable) -> None:
+        ticket, job = self._keys.pop(key)
+        del ticket.running[job]
+        self._load -= ticket.order.costs[job]
 
     def _drop_late(self) -> None:
         """Take out who is gone or out of time."""
         now = time.monotonic()
-        for ticket in [one for one in self._tickets if one.gone or now > one.deadline]:
-            self._fail(ticket, too_late(self.limits.deadline_s))
+        with self._changed:
+            tickets = list(self._tickets)
+        for ticket in tickets:
+            if ticket.gone or now > ticket.deadline:
+                self._fail(ticket, too_late(self.limits.deadline_s))
 
     def _fail(self, ticket: Ticket, problem: Problem) -> None:
         for key in [key for key, (owner, _) in self._keys.items() if owner is ticket]:
             self._batch.cancel(key)
-            self._leave(*self._keys.pop(key))
+            self._leave(key)
         self._forget(ticket)
         ticket.settle(problem)
 
@@ -260,7 +280,8 @@ class Worker:
 
     def _give_up(self, problem: Problem) -> None:
         """Everyone who waits gets this problem, and the batch begins anew."""
-        self._batch, self._load = Continuous(self.translator.model), 0
-        self._keys.clear()
-        for ticket in list(self._tickets):
+        with self._changed:
+            tickets = list(self._tickets)
+        for ticket in tickets:
             self._fail(ticket, problem)
+        self._batch = Continuous(self.translator.model)

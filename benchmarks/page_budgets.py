@@ -1,0 +1,314 @@
+"""Whether the page keeps its budgets: first paint, sizes, and how long what people do takes, in Chromium.
+
+    python benchmarks/page_budgets.py            a Transformer of 6+6 layers and 8 heads, 100 x 100 tokens
+    python benchmarks/page_budgets.py --smoke    a small one, once, for a quick look
+
+The small figures come from the bundled Transformer, the large ones from random weights whose queries and keys
+are scaled so that heads are as peaked as trained ones. Server and browser share two cores. Work of the page
+is the time of its main thread's tasks; where someone waits for an answer it is the time on the clock. Each
+row is the median of several tries.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+from playwright.sync_api import Browser, CDPSession, Page, Route, sync_playwright
+from trace_size import VOCABULARY, peaked
+
+from jumok.checkpoint.bundled import bundled
+from jumok.checkpoint.model import save_model
+from jumok.config import DataConfig, DecodingConfig, RunConfig, TextConfig, TransformerConfig
+from jumok.data.builtin import builtin_corpus
+from jumok.decoding.translator import load
+from jumok.explain.trace import Trace, make_trace
+from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
+
+KINDS = ("enc_self", "dec_self", "cross")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FRAMES = 60
+
+
+def texts_of(tokenizer: Tokenizer, lines: list[str], pieces: int, count: int) -> list[str]:
+    """Texts of exactly so many pieces, made of lines and then of the words of more lines."""
+    words = iter(" ".join(lines).split())
+    found = []
+    while len(found) < count:
+        text = next(words)
+        while (length := len(tokenizer.encode(text))) < pieces:
+            text = f"{text} {next(words)}"
+        if length == pieces:
+            found.append(text)
+    return found
+
+
+def make_model(folder: Path, layers: int, heads: int) -> tuple[Tokenizer, list[str]]:
+    """A model folder with random weights and a real vocabulary, and lines that it has words for."""
+    lines = [line for pair in builtin_corpus("homeassistant-ko-en", "train").pairs() for line in pair]
+    text = TextConfig(vocabulary=VOCABULARY)
+    tokenizer = train_tokenizer(iter(lines), text)
+    config = TransformerConfig(
+        encoder_layers=layers, decoder_layers=layers, heads=heads, width=32 * heads, feedforward=64 * heads
+    )
+    run = RunConfig(
+        model=config, text=text, data=DataConfig(max_length=400), decoding=DecodingConfig(max_len=400)
+    )
+    weights = {name: weight.detach() for name, weight in peaked(config, 2.0).named_parameters()}
+    save_model(folder, weights, run, Tokenizers(tokenizer, tokenizer), {})
+    return tokenizer, lines
+
+
+def start_server(folder: Path) -> tuple[subprocess.Popen[str], str]:
+    """A server of the bundled Transformer and the large one, in a process of its own, and its address."""
+    models = [f"small={bundled()['transformer']}", f"large={folder}"]
+    command = [sys.executable, "-m", "jumok", "serve", *models, "--port", "0", "--json"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+    assert server.stdout is not None
+    return server, json.loads(server.stdout.readline())["address"].rstrip("/")
+
+
+class Bench:
+    """A browser, a server, and the table of what was measured."""
+
+    def __init__(self, browser: Browser, url: str, tries: int) -> None:
+        self.browser, self.url, self.tries = browser, url, tries
+        self.kept = True
+
+    def row(self, what: str, value: float, limit: float, unit: str, *, least: bool = False) -> None:
+        good = value >= limit if least else value <= limit
+        self.kept &= good
+        sign = "≥" if least else "≤"
+        print(
+            f"{what:<58} {value:>10,.1f} {unit:<8} {sign} {limit:>7,.0f}  {'' if good else 'OVER'}",
+            flush=True,
+        )
+
+    def page(self) -> Page:
+        context = self.browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB")
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        return page
+
+    def open(self, page: Page, path: str, **params: str) -> None:
+        page.goto(f"{self.url}{path}?{urlencode(params)}")
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        data = json.dumps(body).encode()
+        with urlopen(Request(self.url + path, data, {"Content-Type": "application/json"})) as answer:
+            return json.load(answer)
+
+
+def tasks(session: CDPSession) -> float:
+    """Milliseconds that the page's main thread has worked so far."""
+    found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    return 1000 * float(found["TaskDuration"])
+
+
+FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def worked(page: Page, act: Callable[[], Any]) -> float:
+    """Milliseconds of the main thread's work for an act, up to the frame that shows it."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    page.evaluate(FRAME)
+    before = tasks(session)
+    act()
+    page.evaluate(FRAME)
+    spent = tasks(session) - before
+    session.detach()
+    return spent
+
+
+# ---------------------------------------------------------------- rows
+
+
+def first_paint(bench: Bench) -> None:
+    """Cold: nothing of the page is in the browser's cache."""
+    found = []
+    for _ in range(bench.tries):
+        page = bench.page()
+        bench.open(page, "/translate", m="small")
+        page.locator("main h1").wait_for()
+        found.append(
+            page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN")
+        )
+        page.context.close()
+    bench.row("first paint with content, nothing cached", statistics.median(found), 300, "ms")
+
+
+def sizes(bench: Bench) -> None:
+    with urlopen(bench.url) as answer:
+        index = answer.read().decode()
+    for what, kind, limit in (("JavaScript", "js", 90), ("CSS", "css", 12)):
+        sent = sum(size_of(bench.url + path) for path in re.findall(rf'"(/app-\w+\.{kind})"', index))
+        bench.row(f"{what}, gzip", sent / 1000, limit, "kB")
+
+
+def size_of(url: str) -> int:
+    """Bytes of an answer as they travel."""
+    with urlopen(Request(url, headers={"Accept-Encoding": "gzip"})) as answer:
+        return len(answer.read())
+
+
+def translation(bench: Bench) -> None:
+    """Stream, manifest and atlas one after the other, as the Translate screen asks for them."""
+    own = load(bundled()["transformer"]).tokenizers.source
+    dates = [source for source, _ in builtin_corpus("dates", "test").pairs()]
+    texts = [text for text in dates if len(own.encode(text)) == 20][: bench.tries]
+    page = bench.page()
+    bench.open(page, "/learn")
+    ask = """async text => {
+        const headers = { 'Content-Type': 'application/json' };
+        const post = (path, body) => fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+        const began = performance.now();
+        await (await post('/v1/translate/stream', { model: 'small', text, n_best: 3 })).text();
+        const { id } = await (await post('/v1/trace', { model: 'small', text, interventions: [] })).json();
+        await (await fetch(`/v1/traces/${id}/tensors?need=cross.atlas`)).arrayBuffer();
+        return performance.now() - began;
+    }"""
+    found = [page.evaluate(ask, text) for text in texts]
+    page.context.close()
+    bench.row("translate + manifest + atlas, 20 pieces", statistics.median(found), 500, "ms")
+
+
+def atlas(bench: Bench, pair: tuple[str, str]) -> None:
+    id = bench.post("/v1/trace", {"model": "large", "text": pair[0], "target": pair[1]})["id"]
+    need = "&".join(f"need={kind}.atlas" for kind in KINDS)
+    with urlopen(f"{bench.url}/v1/traces/{id}/tensors?{need}") as answer:
+        raw = answer.read()
+    sent = size_of(f"{bench.url}/v1/traces/{id}/tensors?{need}")
+    bench.row("atlas of all kinds, raw", len(raw) / 1000, 1500, "kB")
+    bench.row("atlas of all kinds, gzip", sent / 1000, 600, "kB")
+    bench.row("  (the same at gzip level 9)", len(gzip.compress(raw, 9)) / 1000, 600, "kB")
+
+
+def grid(bench: Bench, pair: tuple[str, str]) -> None:
+    page = bench.page()
+    bench.open(page, "/attention", m="large", s=pair[0], t=pair[1], h="1")
+    page.locator(".thumbs canvas").wait_for()
+    tabs = page.get_by_role("tab")
+    for turn in (0, 1, 2):  # from here on every kind is in the page's own memory
+        tabs.nth(turn).click()
+        page.locator("figure .heatmap-grid").wait_for()
+        page.wait_for_load_state("networkidle")
+    drawn = [worked(page, tabs.nth(turn % 2).click) for turn in range(2 * bench.tries)]
+    bench.row("draw the grid of heads and its open head", statistics.median(drawn), 60, "ms")
+
+    box = page.locator("figure .heatmap-grid canvas").bounding_box()
+    assert box is not None
+    moves = []
+    for step in range(4 * bench.tries):
+        x, y = box["x"] + 7 + 11 * (step % 30), box["y"] + 5 + 9 * (step % 25)
+        moves.append(worked(page, lambda x=x, y=y: page.mouse.move(x, y)))  # type: ignore[misc]
+    bench.row("pointer move to repaint of row, column and card", statistics.median(moves), 16, "ms")
+    page.mouse.move(5, 5)
+
+    opened = """async () => {
+        const grid = document.querySelector('figure .heatmap-grid');
+        const asked = () => performance.getEntriesByType('resource')
+            .filter(one => one.name.includes('weights') && one.responseEnd > 0).length;
+        const [before, began] = [asked(), performance.now()];
+        grid.dispatchEvent(new KeyboardEvent('keydown', { key: ']', bubbles: true }));
+        while (asked() === before) await new Promise(done => setTimeout(done, 1));
+        await new Promise(done => requestAnimationFrame(done));
+        return performance.now() - began;
+    }"""
+    found = [page.evaluate(opened) for _ in range(bench.tries)]
+    bench.row("open one head exactly", statistics.median(found), 100, "ms")
+    page.context.close()
+
+
+def pan_and_zoom(bench: Bench, trace: Trace) -> None:
+    """A matrix that is larger than the server makes: its manifest and tensors are put into the page's way."""
+    page = bench.page()
+    manifest = {**trace.manifest, "model": {**trace.manifest["model"], "name": "large"}}
+    page.route("**/v1/trace", lambda route: route.fulfill(json=manifest))
+
+    def tensors(route: Route) -> None:
+        needs = [part[5:].replace("%3A", ":") for part in route.request.url.split("?")[1].split("&")]
+        route.fulfill(body=trace.tensors(needs), content_type="application/octet-stream")
+
+    page.route("**/v1/traces/*/tensors?*", tensors)
+    bench.open(page, "/attention", m="large", s=trace.manifest["source"]["text"], h="1")
+    page.locator("figure .heatmap-grid canvas").wait_for()
+    page.wait_for_load_state("networkidle")
+    move = """async frames => {
+        const grid = document.querySelector('figure .heatmap-grid');
+        const box = grid.querySelector('canvas').getBoundingClientRect();
+        const at = (x) => ({ clientX: box.left + x, clientY: box.top + x, bubbles: true, cancelable: true });
+        const frame = () => new Promise(requestAnimationFrame);
+        const wheel = (deltaY) =>
+            grid.dispatchEvent(new WheelEvent('wheel', { ...at(150), deltaY, ctrlKey: true }));
+        const drag = (name, x) => grid.dispatchEvent(new PointerEvent(name, at(150 - x)));
+        await frame();
+        const began = performance.now();
+        for (let n = 0; n < frames / 2; n++) { wheel(n < frames / 4 ? -40 : 40); await frame(); }
+        for (let n = 0; n < 6; n++) wheel(-40);
+        drag('pointerdown', 0);
+        for (let n = 0; n < frames / 2; n++) { drag('pointermove', 3 * n); await frame(); }
+        drag('pointerup', 0);
+        return 1000 * frames / (performance.now() - began);
+    }"""
+    shape = manifest["attention"]["cross"]["shape"]
+    found = [page.evaluate(move, FRAMES) for _ in range(bench.tries)]
+    what = f"pan and zoom of {shape[2]} x {shape[3]}"
+    bench.row(what, statistics.median(found), 30, "frames/s", least=True)
+    page.context.close()
+
+
+def trace_of(folder: Path, pair: tuple[str, str]) -> Trace:
+    """A trace made here, without the server's limits; with no loop of the browser's library around it."""
+    return make_trace(load(folder), pair[0], target=pair[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--smoke", action="store_true", help="a small model, one try")
+    smoke = parser.parse_args().smoke
+    layers, heads, tokens, large, tries = (2, 2, 20, 40, 1) if smoke else (6, 8, 100, 300, 7)
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        sys.exit(f"no Chromium: looked for {', '.join(BROWSERS)}")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "large"
+        tokenizer, lines = make_model(folder, layers, heads)
+        source, target = texts_of(tokenizer, lines, tokens - 1, 2)  # each has its end as its last token
+        longest, answer = texts_of(tokenizer, lines, large - 1, 2)
+        trace = trace_of(folder, (longest, answer))
+        server, url = start_server(folder)
+        try:
+            with sync_playwright() as playwright:
+                root = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+                browser = playwright.chromium.launch(executable_path=found, args=root)
+                bench = Bench(browser, url, tries)
+                print(f"{layers}+{layers} layers, {heads} heads, {tokens} x {tokens} tokens")
+                first_paint(bench)
+                sizes(bench)
+                translation(bench)
+                atlas(bench, (source, target))
+                grid(bench, (source, target))
+                pan_and_zoom(bench, trace)
+                browser.close()
+        finally:
+            server.terminate()
+            server.wait()
+    sys.exit(0 if bench.kept or smoke else 1)
+
+
+if __name__ == "__main__":
+    main()
