@@ -1,4 +1,4 @@
-"""Takes a screenshot of the page: shot.py URL out.png [--width 1440 --height 900 --dark --full --lang ko --do 'js' --key a --wait 600]."""
+"""Takes a screenshot of the page: python web/shot.py http://127.0.0.1:7717/beam beam.png --dark --lang ko."""
 
 import argparse
 

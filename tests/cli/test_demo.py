@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None]) -> int:
         kept.update(services=app.state.services, port=sock.getsockname()[1])
         ready()
+        for one in threading.enumerate():
+            if one.name == "browser":
+                one.join(10)
         return 130
 
     monkeypatch.setattr("jumok.server.run.serve", run)

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None]) -> int:
         kept.update(app=app, settings=settings)
         ready()
+        for one in threading.enumerate():
+            if one.name == "browser":
+                one.join(10)
         sock.close()
         return 0
 

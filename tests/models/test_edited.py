@@ -189,3 +189,12 @@ def test_a_row_of_padding_needs_no_key(bench: Any) -> None:
             one = slice(row, row + 1)
             alone = model.encode(batch.source[one, :length], batch.source_mask[one, :length]).states
             torch.testing.assert_close(alone, together[one, :length], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shuffled_positions_stay_within_a_learned_table(bench: Any, seed: int) -> None:
+    config = TransformerConfig(width=8, heads=2, feedforward=8, positions="learned", max_positions=20)
+    model = Edited(bench.model(config), Edits(target_positions=PositionEdit("shuffle", seed=seed)))
+    batch = bench.batch(LENGTHS, 20)
+    with torch.inference_mode():
+        assert model(batch.source, batch.source_mask, batch.target_in).isfinite().all()

@@ -94,3 +94,12 @@ def test_a_trace_with_its_model_takes_the_place_of_one_without(traces: list[Trac
     assert kept.put(bare).trace is bare
     assert kept.put(first).trace is first
     assert kept.put(bare).trace is first
+
+
+def test_one_question_may_have_had_two_traces(traces: list[Trace]) -> None:
+    kept = cache(traces=2)
+    for one in traces[:2]:
+        kept.put(one, "question")
+    for one in traces[2:]:
+        kept.put(one)
+    assert (len(kept), kept.answering("question")) == (2, None)

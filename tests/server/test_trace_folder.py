@@ -63,6 +63,10 @@ def test_a_full_folder_or_disk_is_a_line_in_the_log(
         assert "no more traces are kept: they take 100 bytes" in caplog.text
         TraceFolder(tmp_path / "gone").save(trace)
         assert "a trace could not be kept: cannot write the trace" in caplog.text
+        (tmp_path / "0123456789abcdee.trace").symlink_to("nowhere")
+        TraceFolder(tmp_path).save(trace)
+        assert "a trace could not be kept: [Errno 2]" in caplog.text
+        (tmp_path / "0123456789abcdee.trace").unlink()
     assert len(list(tmp_path.iterdir())) == 1
     TraceFolder(tmp_path, most=101).save(trace)
     assert len(list(tmp_path.iterdir())) == 2

@@ -15,6 +15,7 @@ from safetensors.numpy import load
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
+from jumok.explain import trace as trace_module
 from jumok.explain.model import load as load_model
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import make_trace
@@ -294,3 +295,22 @@ def wait_for(done: Any) -> None:
             return
         threading.Event().wait(0.01)
     raise AssertionError
+
+
+def test_the_event_loop_never_makes_a_manifest(
+    running: Running, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, make = [], trace_module.build_manifest
+
+    def watched(*args: Any) -> dict[str, Any]:
+        threads.append(threading.current_thread().name)
+        return make(*args)
+
+    monkeypatch.setattr(trace_module, "build_manifest", watched)
+    edit = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}
+    for body in ({"target": "the dog"}, {"model": "luong", "interventions": [edit]}, {}):
+        assert client.post("/v1/trace", json={"text": "one man and no loop", **body}).status_code == 200
+    body = {"models": ["rnn", "luong"], "text": "two men and no loop"}
+    assert client.post("/v1/compare", json=body).status_code == 200
+    assert len(threads) == 5
+    assert all(name.startswith("jumok-") for name in threads), threads

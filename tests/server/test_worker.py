@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import gc
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -192,7 +193,10 @@ def test_a_stream_that_is_left_leaves_the_batch(tiny_models: dict[str, Translato
     translator = tiny_models["luong"]
     worker = worker_for(translator)
 
+    complaints: list[dict[str, Any]] = []
+
     async def peek() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: complaints.append(about))
         parts: AsyncIterator[Any] = worker.stream(
             order_for(translator, "a man", max_len=500, min_len=500), soon()
         )
@@ -200,9 +204,13 @@ def test_a_stream_that_is_left_leaves_the_batch(tiny_models: dict[str, Translato
             assert part.t == 1
             break
         await parts.aclose()  # type: ignore[attr-defined]
+        await asyncio.to_thread(wait_until, lambda: worker._load == 0 and not worker._tickets)
+        del parts, part
+        await asyncio.sleep(0)
+        gc.collect()
 
     asyncio.run(peek())
-    wait_until(lambda: worker._load == 0)
+    assert complaints == []  # that it was dropped is news to no one
     worker.close()
 
 
@@ -365,3 +373,13 @@ def test_a_fault_around_one_request_is_told_to_it_alone(
     assert "ZeroDivisionError" in caplog.text
     assert (worker._load, worker._keys, worker._tickets) == (0, {}, {})
     worker.close()
+
+
+def test_a_thread_that_has_ended_is_said_at_once(tiny_models: dict[str, Translator]) -> None:
+    translator = tiny_models["rnn"]
+    worker = worker_for(translator)
+    worker._thread = threading.Thread(target=int)
+    worker._thread.start()
+    worker._thread.join()
+    with pytest.raises(Problem, match="the worker of this model has ended"):
+        asyncio.run(worker.translate(order_for(translator, "a man"), soon()))

@@ -129,7 +129,10 @@ def show(view: "View", *, as_json: bool, quiet: bool) -> None:
     if as_json:
         click.echo(json.dumps(view.plain, ensure_ascii=False, allow_nan=False))
     else:
-        click.echo(view.line if quiet else view.text, color=True)  # coloured only where that was decided
+        from jumok.cli.views.view import harmless
+
+        text = harmless(view.line if quiet else view.text)
+        click.echo(text, color=True)  # coloured only where that was decided
 
 
 def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
@@ -137,14 +140,14 @@ def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     from jumok.cli.views.change import with_change
     from jumok.cli.views.files import check_file, write_file
     from jumok.cli.views.look import look
-    from jumok.cli.views.view import coloured
+    from jumok.cli.views.view import coloured, harmless
 
     path, words = options["output"], options["what_if"]
     if path:
         check_file(path)
     looked = look(asked_of(options))
     for warning in looked.trace.manifest["warnings"]:
-        say(f"warning: {warning['message']}")
+        say(harmless(f"warning: {warning['message']}"))
     view = view_of(options["view"], looked.trace, which_of(options))
     if looked.change is not None:
         view = with_change(view, looked.change, words, colour=coloured(options["style"]))

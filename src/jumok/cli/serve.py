@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import socket
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -125,8 +126,9 @@ def serve_folders(
 
         def started() -> None:
             greet(address, list(loaded), time.monotonic() - began, as_json=as_json, quiet=quiet)
-            if screen is not None:
-                open_browser(address.rstrip("/") + screen)
+            if screen is not None:  # in a thread: a browser in this terminal would hold up the server
+                page = address.rstrip("/") + screen
+                threading.Thread(target=open_browser, args=(page,), name="browser", daemon=True).start()
 
         return run_server(app, settings, sock, started)
 
@@ -237,7 +239,7 @@ def samples_of(run: Path) -> tuple[str, ...]:
         with (run / "samples.jsonl").open(encoding="utf-8") as file:
             samples = json.loads(file.readline(SAMPLES_LINE))["samples"]
         return tuple(str(one["src"]) for one in samples)[:EXAMPLE_TEXTS]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ()
 
 

@@ -177,7 +177,10 @@ def cut_tokens(translator: Translator, line: str) -> tuple[list[int], dict[str, 
 def check_cuts(cuts: Sequence[int]) -> list[int]:
     """Numbers of words, each once, in order."""
     if len(cuts) > MOST_CUTS:
-        raise LimitError(f"{len(cuts)} cuts were asked for, and {MOST_CUTS} is the most")
+        raise LimitError(
+            f"{len(cuts)} cuts were asked for, and {MOST_CUTS} is the most",
+            hint="name fewer numbers of words",
+        )
     for cut in cuts:
         if type(cut) is not int or cut < 1:
             raise ConfigError(

@@ -11,7 +11,7 @@ from torch import Tensor
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.forced import encode, explained
+from jumok.explain.forced import NO_KEY, encode, explained
 from jumok.explain.op_fields import Index
 from jumok.explain.ops import (
     MOST_OPS,
@@ -170,7 +170,7 @@ class Compiler:
             if all((head, q, k) in draft.cut for k in keys):
                 raise bad_parameter(
                     f"k: position {q} of {op.kind} would lose every key it can look at ({span(len(keys))})",
-                    hint="leave at least one, or use mask_head to silence the head",
+                    hint=NO_KEY,
                 )
 
     def leave_scale_out(self, op: NoScale) -> None:
@@ -207,7 +207,9 @@ class Compiler:
         longest = max(map(len, sources))
         if longest > most:
             raise LimitError(
-                f"bridge: text has {longest:,} pieces, and this model takes {most:,}", code="too_long"
+                f"bridge: text has {longest:,} pieces, and this model takes {most:,}",
+                hint="give a shorter text",
+                code="too_long",
             )
         with explained():
             final = encode(model, sources).final  # (B, N, C, D)

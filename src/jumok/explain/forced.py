@@ -16,6 +16,7 @@ from jumok.errors import Error, LimitError, RunError
 from jumok.explain.ops import bad_parameter
 from jumok.models.interface import Memory, Seq2Seq
 
+NO_KEY = "leave at least one, or use mask_head to silence the head"
 CELLS = 2**24  # logits of one pass: 64 MiB in float32
 
 
@@ -68,4 +69,4 @@ def explained() -> Iterator[None]:
             code="model_numeric_error",
         ) from None
     except ValueError as error:  # a row without a key to look at
-        raise bad_parameter(str(error)) from None
+        raise bad_parameter(str(error), hint=NO_KEY) from None

@@ -14,6 +14,7 @@ from jumok.decoding.translator import BLOCK, Loaded, Translator, check_texts, lo
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
+from jumok.explain.forced import NO_KEY
 from jumok.explain.ops import Checked, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import Traced
@@ -174,4 +175,6 @@ class Model(Translator):
             except ValueError as error:
                 if not self.ops:
                     raise
-                raise bad_parameter(str(error)) from None  # a text too short for a row that is cut
+                raise bad_parameter(
+                    str(error), hint=NO_KEY
+                ) from None  # a text too short for a row that is cut

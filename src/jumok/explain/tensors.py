@@ -76,7 +76,11 @@ def check_need(need: Need, manifest: Mapping[str, Any]) -> Need:
             )
         return need
     if need.layer is None and need.head is not None:
-        raise ConfigError(f"head {need.head} of which layer of {need.group}?", code="bad_parameter")
+        raise ConfigError(
+            f"head {need.head} of which layer of {need.group}?",
+            hint="name a layer, too",
+            code="bad_parameter",
+        )
     L, H = kind["shape"][:2]
     layer, head = _inside(need.group, "layer", need.layer, L), _inside(need.group, "head", need.head, H)
     return Need(need.group, need.part, layer, head)

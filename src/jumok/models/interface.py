@@ -42,9 +42,9 @@ class PositionEdit:
             return shuffled(mask.sum(dim=1), mask.shape[1], self.seed)
         return self.moved(torch.arange(mask.shape[1], device=mask.device))
 
-    def of_target(self, positions: Tensor) -> Tensor | None:
-        """What stands in for these positions, (T,) or (B, T)."""
-        return exchanged(positions, self.seed) if self.mode == "shuffle" else self.moved(positions)
+    def of_target(self, positions: Tensor, rows: int | None = None) -> Tensor | None:
+        """What stands in for these positions, (T,) or (B, T); a learned table has so many `rows`."""
+        return exchanged(positions, self.seed, rows) if self.mode == "shuffle" else self.moved(positions)
 
     def moved(self, positions: Tensor) -> Tensor | None:
         return None if self.mode == "none" else (positions + self.by).clamp(min=0)

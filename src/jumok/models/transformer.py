@@ -237,6 +237,7 @@ class TransformerSeq2Seq(Seq2Seq):
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D, scale=scale)
         self.source_positions, self.target_positions = make_positions(config), make_positions(config)
+        self.rows = config.max_positions if config.positions == "learned" else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves the last sum without a norm of its own.
@@ -304,7 +305,7 @@ class TransformerSeq2Seq(Seq2Seq):
     ) -> tuple[Tensor, Tensor | None]:
         """Tokens (B, T) at positions before `end` -> x (B, T, D), and the positions after an edit."""
         edit = None if edits is None else edits.target_positions
-        at, before = (positions, end) if edit is None else (edit.of_target(positions), None)
+        at, before = (positions, end) if edit is None else (edit.of_target(positions, self.rows), None)
         return self.dropout(self.target_positions(self.target_embedding(tokens), at, before)), at
 
     @torch.inference_mode()

@@ -46,10 +46,15 @@ def shuffled(lengths: Tensor, length: int, seed: int) -> Tensor:
     return positions.to(lengths.device)
 
 
-def exchanged(positions: Tensor, seed: int) -> Tensor:
-    """Positions exchanged within blocks of 8 by one permutation, so that no end need be known."""
+def exchanged(positions: Tensor, seed: int, rows: int | None = None) -> Tensor:
+    """Positions exchanged within blocks of 8 by one permutation, so that no end need be known.
+
+    A table may have so many `rows` only: a block that it cuts off stays as it is.
+    """
     order = torch.randperm(BLOCK, generator=torch.Generator().manual_seed(seed)).to(positions.device)
-    return positions - positions % BLOCK + order[positions % BLOCK]
+    place = positions % BLOCK
+    others = positions - place + order[place]
+    return others if rows is None else torch.where(positions < rows - rows % BLOCK, others, positions)
 
 
 class SinusoidalPositions(nn.Module):

@@ -19,7 +19,8 @@ from jumok.server import (
     translate,
     what_if,
 )
-from jumok.server.documents import StrictRoute, describe
+from jumok.server.documents import describe
+from jumok.server.evals import Evals
 from jumok.server.middleware import (
     BodyLimit,
     ContentTypeCheck,
@@ -30,9 +31,9 @@ from jumok.server.middleware import (
 )
 from jumok.server.page import page_router
 from jumok.server.problems import handle_problems
+from jumok.server.runs import Runs
 from jumok.server.services import make_services
 from jumok.server.settings import ServerSettings
-from jumok.server.tracing import Traces
 
 ROUTERS = (
     models.router,
@@ -53,7 +54,6 @@ FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9
 def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | None = None) -> FastAPI:
     """The server for these models, the first being the default. `app.state.services` is what they share."""
     services = make_services(models, settings or ServerSettings())
-    services.traces = Traces(services)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -72,8 +72,8 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.router.route_class = StrictRoute
     app.state.services = services
+    app.state.evals = Evals(Runs(services.settings.runs))
     handle_problems(app)
     for router in (*ROUTERS, page_router(services.settings.static)):
         app.include_router(router)

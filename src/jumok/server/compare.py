@@ -19,7 +19,7 @@ from jumok.server.orders import make_order
 from jumok.server.problems import Problem
 from jumok.server.services import Here, Served, Services
 from jumok.server.trace_schema import CompareOut, CompareRequest
-from jumok.server.tracing import keep, traces_of
+from jumok.server.tracing import keep
 from jumok.server.work import json_answer, my_turn, worked
 
 router = api_router("compare")
@@ -35,7 +35,7 @@ async def compare_models(asked: CompareRequest, request: Request, services: Here
         work = services.analyst.run(comparison, served, asked, services)
         traces, answer = await worked(request, services, work)
         for trace in traces:
-            traces_of(services).cache.put(trace)
+            services.traces.put(trace)
         return answer
 
 

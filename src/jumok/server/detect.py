@@ -62,14 +62,12 @@ def detect(text: str, models: Sequence[Served]) -> list[Detection]:
     A language's share is the part of the text in its script, times how few pieces its tokenizer needs in
     comparison with the others; the shares of several languages are in proportion.
     """
-    weights = {
-        served.source: script_share(text, served.source) * pieces_fit(text, served)
-        for served in reversed(models)  # of several models for one language the first one counts
-    }
-    total = sum(weights.values())
+    firsts = {served.source: served for served in reversed(models)}  # of several for a language the first
+    shares = {code: script_share(text, code) for code in reversed(firsts)}
+    weights = {code: share * pieces_fit(text, firsts[code]) for code, share in shares.items()}
+    total = sum(weights.values()) or 1.0
     found = [
-        Detection(code, round(100 * script_share(text, code) * weight / total, 1) if total else 0.0)
-        for code, weight in reversed(weights.items())
+        Detection(code, round(100 * shares[code] * weight / total, 1)) for code, weight in weights.items()
     ]
     return sorted(found, key=lambda one: -one.confidence)
 

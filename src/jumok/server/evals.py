@@ -26,15 +26,14 @@ class Evals:
         """A summary of each, by id; what is not an evaluation is left out."""
         found = []
         for id, run, file in self._files():
-            document = self._read(file)
-            if document and (summary := summary_of(document)):
+            if summary := self._summary(file):
                 found.append({"id": id, "run": run, **summary})
         return sorted(found, key=lambda one: str(one["id"]))
 
     def find(self, id: str) -> dict[str, Any] | None:
         """The whole document of one evaluation."""
         file = next((file for one, _, file in self._files() if one == id), None)
-        document = self._read(file) if file else None
+        document = parse(read_small(file, LARGEST)) if file else None
         return document if document and summary_of(document) else None
 
     def _files(self) -> Iterator[tuple[str, str, Path]]:
@@ -44,8 +43,8 @@ class Evals:
                     if file.suffix == ".json" and shown(file.name):
                         yield f"{run}:{file.stem}", run, file
 
-    def _read(self, file: Path) -> dict[str, Any] | None:
-        """The document in a file, parsed again only when the file has changed."""
+    def _summary(self, file: Path) -> dict[str, Any] | None:
+        """What the list says of a file, which is read again only when it has changed."""
         try:
             about = file.stat()
         except OSError:
@@ -54,7 +53,8 @@ class Evals:
         with self._lock:
             known = self._known.get(file)
         if known is None or known[0] != stamp:
-            known = (stamp, parse(read_small(file, LARGEST)))
+            document = parse(read_small(file, LARGEST))
+            known = (stamp, document and summary_of(document))
             with self._lock:
                 self._known[file] = known
         return known[1]

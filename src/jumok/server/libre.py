@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -93,17 +94,16 @@ async def translate(request: Request, services: Here) -> JSONResponse:
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
     if asked.format not in (None, "text"):
         raise Problem(400, "bad_parameter", "format: only text can be translated")
-    detected = [await asyncio.to_thread(guess, text, services) for text in texts] if is_auto(asked) else []
+    detected: list[Detection] = []
+    if asked.source == "auto":
+        guesses = asyncio.to_thread(guess_all, texts, services)
+        detected = await answered(request, services, guesses)
     count = asked.alternatives or 0
     sources = [one.language for one in detected] or [asked.source] * len(texts)
     found = await answered(
         request, services, by_language(sources, asked.target, texts, count, request, services)
     )
     return JSONResponse(shaped(found, detected, count, one=isinstance(asked.q, str)))
-
-
-def is_auto(asked: TranslateFields) -> bool:
-    return asked.source == "auto"
 
 
 async def read_fields(request: Request, services: Services, model: type[Any]) -> Any:
@@ -137,11 +137,11 @@ async def read_fields(request: Request, services: Services, model: type[Any]) ->
     return asked
 
 
-def guess(text: str, services: Services) -> Detection:
-    found = detect(text, list(services.models.values()))
-    if not found:
+def guess_all(texts: Sequence[str], services: Services) -> list[Detection]:
+    models = list(services.models.values())
+    if not models:
         raise Problem(400, "unknown_model", "no model is loaded")
-    return found[0]
+    return [detect(text, models)[0] for text in texts]
 
 
 async def by_language(
@@ -179,14 +179,10 @@ def shaped(
     """The answer in the shape of `q`."""
     answer: dict[str, Any] = {"translatedText": [each.text for each in found]}
     if detected:
-        answer["detectedLanguage"] = [detected_fields(each) for each in detected]
+        answer["detectedLanguage"] = [asdict(each) for each in detected]
     if count:
         answer["alternatives"] = [[other.text for other in each.alternatives] for each in found]
     return {name: values[0] for name, values in answer.items()} if one else answer
-
-
-def detected_fields(one: Detection) -> dict[str, Any]:
-    return {"confidence": one.confidence, "language": one.language}
 
 
 @router.post(
@@ -199,7 +195,7 @@ async def detect_language(request: Request, services: Here) -> JSONResponse:
     """Which of the loaded source languages a text is in, the most likely first."""
     asked = await read_fields(request, services, DetectFields)
     found = await asyncio.to_thread(detect, asked.q, list(services.models.values()))
-    return JSONResponse([detected_fields(one) for one in found])
+    return JSONResponse([asdict(one) for one in found])
 
 
 @router.get("/languages", responses={403: ERRORS[403]})

@@ -14,9 +14,9 @@ from jumok.server.follow import follow
 from jumok.server.problems import Problem
 from jumok.server.run_probes import read_probe
 from jumok.server.run_schema import EvalsOut, ProbeOut, RunDetails, RunsOut, SeriesOut
-from jumok.server.runs import Run, Runs
+from jumok.server.runs import Run
 from jumok.server.schema import Name
-from jumok.server.services import Here, services_of
+from jumok.server.services import Here
 from jumok.server.work import json_answer
 
 router = api_router("runs")
@@ -36,15 +36,15 @@ EvalId = Annotated[str, Path(min_length=1, max_length=2 * LONGEST, description="
 
 
 def evals_of(request: Request) -> Evals:
-    """The evaluations, and with them the runs, that this app shows; made once, with its first request."""
-    state = request.app.state
-    if not hasattr(state, "evals"):
-        state.evals = Evals(Runs(services_of(request).settings.runs))
-    found: Evals = state.evals
+    """The evaluations, and with them the runs, that this app shows."""
+    found: Evals = request.app.state.evals
     return found
 
 
-def run_of(run: RunName, evals: Annotated[Evals, Depends(evals_of)]) -> Run:
+ShownEvals = Annotated[Evals, Depends(evals_of)]
+
+
+def run_of(run: RunName, evals: ShownEvals) -> Run:
     """The run of this name; 404 for another."""
     found = evals.runs.find(run)
     if found is None:
@@ -52,7 +52,6 @@ def run_of(run: RunName, evals: Annotated[Evals, Depends(evals_of)]) -> Run:
     return found
 
 
-ShownEvals = Annotated[Evals, Depends(evals_of)]
 ThisRun = Annotated[Run, Depends(run_of)]
 
 

@@ -16,6 +16,8 @@ from jumok.server.limits import Limits
 from jumok.server.metrics import Metrics
 from jumok.server.problems import Problem, busy, too_late, unknown_model
 from jumok.server.settings import About, ServerSettings
+from jumok.server.trace_cache import TraceCache
+from jumok.server.trace_folder import TraceFolder
 from jumok.server.worker import Worker
 
 T = TypeVar("T")
@@ -95,9 +97,11 @@ class Services:
     scorer: Analyst
     """Runs what is short, such as scoring, beside them."""
     streams: Slots
+    traces: TraceCache
+    """Traces in memory, for a while."""
+    folder: TraceFolder | None
+    """Where traces are kept for good, if anywhere."""
     turns: Turns = field(default_factory=Turns)
-    traces: Any = None
-    """The cache of traces; whoever serves them puts it here."""
     draining: bool = False
     """The server is stopping: new requests are refused."""
     running: int = 0
@@ -145,6 +149,8 @@ def make_services(models: Mapping[str, Translator], settings: ServerSettings) ->
         Analyst(),
         Analyst("score"),
         Slots(settings.limits.streams, "event streams"),
+        TraceCache(settings.limits, metrics),
+        TraceFolder(settings.keep) if settings.keep else None,
     )
 
 

@@ -95,4 +95,4 @@ class TraceCache:
 
     def _drop(self, id: str) -> None:
         for question in self._kept.pop(id).questions:
-            del self._questions[question]
+            self._questions.pop(question, None)  # ties may give one question two traces

@@ -30,12 +30,11 @@ class TraceFolder:
         """
         with self._lock:
             path = self.path(trace.id)
-            if path is None or path.exists() or self._is_full():
-                return
             try:
-                self._taken = self._counted() + trace.save(path, heads=()).stat().st_size
-            except RunError as error:
-                log.warning("a trace could not be kept: %s", error.message)
+                if path is not None and not path.exists() and not self._is_full():
+                    self._taken = self._counted() + trace.save(path, heads=()).stat().st_size
+            except (RunError, OSError) as error:
+                log.warning("a trace could not be kept: %s", getattr(error, "message", error))
 
     def open(self, id: str) -> Trace | None:
         """The trace of this id; None for one that is not there, or whose file is damaged."""

@@ -26,7 +26,7 @@ from jumok.server.trace_schema import (
     TraceRequest,
     UnitName,
 )
-from jumok.server.tracing import find_trace, question_of, trace_of, traces_of
+from jumok.server.tracing import find_trace, question_of, trace_of
 from jumok.server.work import json_answer, streamed, wants_events, worked
 
 router = api_router("traces")
@@ -68,9 +68,9 @@ async def trace(asked: TraceRequest, request: Request, services: Here) -> Respon
 
 
 @router.get("/v1/traces/{id}", response_model=TraceOut)
-async def show_trace(id: TraceId, services: Here) -> Response:
+async def show_trace(id: TraceId, request: Request, services: Here) -> Response:
     """A trace that was made before. It is kept for a while; then the same request makes it again."""
-    return json_answer((await find_trace(id, services)).trace.manifest)
+    return json_answer((await find_trace(id, request, services)).trace.manifest)
 
 
 @router.get("/v1/traces/{id}/tensors", response_class=Response, responses=TENSORS)
@@ -78,13 +78,13 @@ async def show_tensors(id: TraceId, need: Needs, request: Request, services: Her
     """Tensors of a trace. They never change, so a client may keep them for ever."""
     asked = hashlib.sha256(" ".join(need).encode()).hexdigest()[:16]
     etag = f'W/"{id}-{asked}"'
-    kept = await find_trace(id, services)
+    kept = await find_trace(id, request, services)
     headers = {"ETag": etag, "Cache-Control": FOREVER}
     if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
         return Response(status_code=304, headers=headers)
     work = services.scorer.run(packed, kept.trace, need, services.limits.trace_bytes)
     data = await worked(request, services, work)
-    traces_of(services).cache.trim()
+    services.traces.trim()
     return Response(data, headers=headers, media_type="application/octet-stream")
 
 
@@ -108,7 +108,7 @@ def packed(flag: Flag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
 @router.get("/v1/traces/{id}/beam", response_model=BeamOut)
 async def show_beam(id: TraceId, request: Request, services: Here) -> Response:
     """What the search for this answer kept and rejected, schema `beam/1`."""
-    kept = await find_trace(id, services)
+    kept = await find_trace(id, request, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
         raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
     data = await worked(request, services, services.analyst.run(beam_of, kept.trace))
@@ -127,7 +127,7 @@ async def show_influence(
 
     With `Accept: text/event-stream`, `progress` events and then `final`.
     """
-    kept = await find_trace(id, services)
+    kept = await find_trace(id, request, services)
     if wants_events(request, usual=False):
         return streamed(request, services, influence_events(kept.trace, services, unit, replace))
     work = services.analyst.run(influence_of, kept.trace, unit, replace)
@@ -172,14 +172,14 @@ async def influence_events(
 def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response:
     """The answer; what was worked out stays with its trace, and counts."""
     kept.extra[name] = MEMORY * len(data)
-    traces_of(services).cache.trim()
+    services.traces.trim()
     return Response(data, media_type="application/json")
 
 
 @router.get("/v1/traces/{id}/html", response_class=HTMLResponse, responses=PAGE)
 async def show_html(id: TraceId, request: Request, services: Here) -> Response:
     """The trace as one file that opens from disk, without a server."""
-    kept = await find_trace(id, services)
+    kept = await find_trace(id, request, services)
     page = await worked(request, services, services.analyst.run(written, kept.trace))
     headers = {
         "Content-Disposition": f'attachment; filename="{kept.trace.id}.html"',

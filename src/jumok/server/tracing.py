@@ -37,27 +37,13 @@ from jumok.server.limits import Limits
 from jumok.server.op_reader import read_ops
 from jumok.server.orders import Order, make_order
 from jumok.server.problems import Problem
-from jumok.server.services import Served, Services, deadline_of
-from jumok.server.trace_cache import Kept, TraceCache
+from jumok.server.services import Served, Services, answered, deadline_of
+from jumok.server.trace_cache import Kept
 from jumok.server.trace_folder import TRACE_ID, TraceFolder
 from jumok.server.trace_schema import TraceRequest
 
 INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Bridge)
 """Interventions in the model itself. The others only change the search or the text."""
-
-
-class Traces:
-    """The traces of one server: in memory for a while, and in the folder of `--keep` for good."""
-
-    def __init__(self, services: Services) -> None:
-        keep = services.settings.keep
-        self.cache = TraceCache(services.limits, services.metrics)
-        self.folder = None if keep is None else TraceFolder(keep)
-
-
-def traces_of(services: Services) -> Traces:
-    found: Traces = services.traces
-    return found
 
 
 @dataclass(frozen=True)
@@ -95,8 +81,7 @@ async def trace_of(question: Question, request: Request, services: Services) -> 
 
     The model's worker decodes, together with everyone else's sentences, unless the model is edited.
     """
-    traces = traces_of(services)
-    if (kept := traces.cache.answering(question.key)) is not None:
+    if (kept := services.traces.answering(question.key)) is not None:
         return kept
     ready = await services.scorer.run(prepare, question, services.limits)
     translation, ms = None, None
@@ -109,7 +94,7 @@ async def trace_of(question: Question, request: Request, services: Services) -> 
         ms = (time.perf_counter() - began) * 1000
     analyst = services.scorer if translation or ready.target is not None else services.analyst
     trace = await analyst.run(capture_trace, ready, translation, ms, services)
-    return traces.cache.put(trace, question.key)
+    return services.traces.put(trace, question.key)
 
 
 def prepare(flag: Flag, question: Question, limits: Limits) -> Question:
@@ -154,17 +139,17 @@ def capture_trace(
 
 def keep(trace: Trace, services: Services) -> None:
     """Put a trace into the folder, if there is one. Not for the event loop."""
-    if (folder := traces_of(services).folder) is not None:
-        folder.save(trace)
+    if services.folder is not None:
+        services.folder.save(trace)
 
 
-async def find_trace(id: str, services: Services) -> Kept:
+async def find_trace(id: str, request: Request, services: Services) -> Kept:
     """The trace of this id, from memory or from the folder; 404 for another."""
-    traces = traces_of(services)
-    kept = traces.cache.get(id) if TRACE_ID.fullmatch(id) else None
-    if kept is None and traces.folder is not None:
-        trace = await services.scorer.run(open_kept, traces.folder, id, services)
-        kept = None if trace is None else traces.cache.put(trace)
+    kept = services.traces.get(id) if TRACE_ID.fullmatch(id) else None
+    if kept is None and services.folder is not None:
+        work = services.scorer.run(open_kept, services.folder, id, services)
+        trace = await answered(request, services, work)
+        kept = None if trace is None else services.traces.put(trace)
     if kept is None:
         raise Problem(404, "unknown_trace", "there is no such trace: post its request to /v1/trace again")
     return kept

@@ -103,6 +103,7 @@ class Worker:
             yield answer
         finally:
             ticket.gone = True
+            ticket.done.cancel()  # no one is left to hear why it ended
 
     @property
     def alive(self) -> bool:

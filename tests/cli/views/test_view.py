@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.cli.views.view import choose, choose_one, coloured, columns, pick_style, short, size_of
+from jumok.cli.views.view import choose, choose_one, coloured, columns, harmless, pick_style, short, size_of
 from jumok.errors import ConfigError
 from jumok.explain.heatmap import cells
 
@@ -15,7 +15,7 @@ def test_layers_and_heads_are_chosen_by_number_from_one() -> None:
     assert choose("head", "mean", 3) is None
 
 
-@pytest.mark.parametrize("value", ["0", "4", "x", "last", "-1"])
+@pytest.mark.parametrize("value", ["0", "4", "x", "last", "-1", "9" * 5000])
 def test_a_head_that_is_not_there_is_refused_with_the_choices(value: str) -> None:
     with pytest.raises(ConfigError, match="this model has 3 heads here") as caught:
         choose("head", value, 3)
@@ -60,3 +60,10 @@ def test_large_numbers_have_three_digits_and_a_unit(number: float, text: str) ->
 
 def test_sizes_are_in_bytes() -> None:
     assert [size_of(n) for n in (128, 12_300)] == ["128 B", "12.3 kB"]
+
+
+def test_only_colours_may_command_a_terminal() -> None:
+    hostile = "a\x1b]0;title\x07b\x1b[2Jc\rd\x9b2Je"
+    assert harmless(hostile) == "a\ufffd]0;title\ufffdb\ufffd[2Jc\ufffdd\ufffd2Je"
+    ours = "\x1b[1mbold\x1b[0m\t한국어\n\u2066x\u2069"
+    assert harmless(ours) == ours

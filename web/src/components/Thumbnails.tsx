@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useName, useSize } from "../hooks";
 import { t } from "../i18n";
 import { css, type Scale } from "../lib/colour";
-import type { Matrix } from "../lib/matrix";
+import { stack, type Matrix } from "../lib/matrix";
 import { dark } from "../state";
 import { forScreen, pixels, prepare, tableFor } from "./paint";
 
@@ -39,19 +39,12 @@ interface Props {
   apart?: number;
 }
 
-/** Colours of the theme, read once per theme: reading them makes the browser settle its layout. */
-function coloursOf(canvas: HTMLCanvasElement, dark: boolean) {
-  const style = getComputedStyle(canvas);
-  return { dark, ink: style.color, line: style.borderTopColor };
-}
-
 const HEAD = 22;
 const GAP = 4;
 
 export function Thumbnails(props: Props) {
   const [frame, size] = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const colours = useRef<ReturnType<typeof coloursOf> | null>(null);
   const id = useName("head");
   const isDark = dark.value;
   const { thumbs, rows, cols, scale } = props;
@@ -63,13 +56,15 @@ export function Thumbnails(props: Props) {
   const height = Math.round(width * ratio);
   const x = (col: number) => left + col * (width + GAP) + (props.apart !== undefined && col >= props.apart ? gapApart : 0);
   const y = (row: number) => HEAD + row * (height + GAP);
-  const images = useMemo(() => thumbs.map((thumb) => pixels(forScreen(thumb.matrix, width, height), scale, isDark)), [thumbs, scale.sqrt, scale.max, isDark, width]);
+  // one off-screen picture of all squares, under each other
+  const sheet = useMemo(() => pixels(stack(thumbs.map((thumb) => forScreen(thumb.matrix, width, height))), scale, isDark), [thumbs, scale.sqrt, scale.max, isDark, width]);
   const total = { width: x(cols.length) + 2, height: y(rows.length) };
 
   useLayoutEffect(() => {
     if (!canvas.current || size.width === 0) return;
     const context = prepare(canvas.current, total.width, total.height);
-    const { ink, line } = (colours.current?.dark === isDark ? colours.current : null) ?? (colours.current = coloursOf(canvas.current, isDark));
+    const each = sheet.height / thumbs.length;
+    context.strokeStyle = getComputedStyle(canvas.current).borderTopColor;
     thumbs.forEach((thumb, i) => {
       const [left, top] = [x(thumb.col), y(thumb.row)];
       if (thumb.value !== undefined) {
@@ -79,21 +74,19 @@ export function Thumbnails(props: Props) {
         context.save();
         context.translate(props.rtl ? left + width : left, top);
         context.scale(props.rtl ? -1 : 1, 1);
-        context.drawImage(images[i], 0, 0, width, height);
+        context.drawImage(sheet, 0, i * each, sheet.width, each, 0, 0, width, height);
         context.restore();
       }
-      if (props.marker && thumb.value === undefined) {
-        const [w, h] = [width / thumb.matrix.cols, height / thumb.matrix.rows];
-        context.strokeStyle = ink;
-        context.lineWidth = 1;
-        context.strokeRect(left + (props.rtl ? thumb.matrix.cols - 1 - props.marker.col : props.marker.col) * w, top + props.marker.row * h, Math.max(2, w), Math.max(2, h));
-      }
-      context.strokeStyle = line;
-      context.lineWidth = 1;
       context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
     });
-  });
+  }, [sheet, props.rtl, props.valueScale?.max, size.width > 0]);
 
+  // the marked cell is not part of the canvas, so a moving pointer does not repaint it
+  const marks = (at: { row: number; col: number }) =>
+    thumbs.map(({ row, col, matrix: m }) => {
+      const [w, h] = [width / m.cols, height / m.rows];
+      return `M${x(col) + (props.rtl ? m.cols - 1 - at.col : at.col) * w} ${y(row) + at.row * h}h${Math.max(2, w)}v${Math.max(2, h)}h${-Math.max(2, w)}z`;
+    }).join("");
   const focus = thumbs.find((thumb) => thumb.key === props.selected[props.selected.length - 1]) ?? thumbs[0];
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
@@ -118,6 +111,7 @@ export function Thumbnails(props: Props) {
         }}>
         <canvas ref={canvas} aria-hidden="true" />
         <svg width={total.width} height={total.height} aria-hidden="true">
+          {props.marker && first && thumbs[0].value === undefined && <path d={marks(props.marker)} />}
           {cols.map((text, c) => <text key={c} x={x(c) + width / 2} y={14} text-anchor="middle">{text}</text>)}
           {rows.map((text, r) => <text key={r} x={left - 8} y={y(r) + height / 2} text-anchor="end" dominant-baseline="central">{text}</text>)}
         </svg>

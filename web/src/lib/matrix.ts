@@ -16,12 +16,14 @@ export function fromRows(rows: readonly (readonly (number | null)[])[]): Matrix 
   return matrix(rows.length, cols, data);
 }
 
+const SQUARES = Float32Array.from({ length: 256 }, (_, n) => (n / 255) ** 2);
+
 /** One head out of an atlas `[L, H, Q, K]` of 255·√w in 52 shades, as weights again. */
 export function fromAtlas(atlas: { shape: readonly number[]; data: ArrayLike<number> }, layer: number, head: number): Matrix {
   const [, heads, rows, cols] = atlas.shape;
   const from = (layer * heads + head) * rows * cols;
   const data = new Float32Array(rows * cols);
-  for (let i = 0; i < data.length; i++) data[i] = (atlas.data[from + i] / 255) ** 2;
+  for (let i = 0; i < data.length; i++) data[i] = SQUARES[atlas.data[from + i]];
   return matrix(rows, cols, data);
 }
 
@@ -31,36 +33,42 @@ export const column = (m: Matrix, c: number): Float32Array => Float32Array.from(
 /** Mean or maximum, cell by cell. */
 export function combine(all: readonly Matrix[], how: "mean" | "max"): Matrix {
   const { rows, cols } = all[0];
-  const out = matrix(rows, cols);
-  for (let i = 0; i < out.data.length; i++) {
-    let value = how === "max" ? -Infinity : 0;
-    for (const m of all) value = how === "max" ? Math.max(value, m.data[i]) : value + m.data[i] / all.length;
-    out.data[i] = value;
+  const out = all[0].data.slice();
+  for (const { data } of all.slice(1)) {
+    if (how === "mean") for (let i = 0; i < out.length; i++) out[i] += data[i];
+    else for (let i = 0; i < out.length; i++) if (data[i] > out[i]) out[i] = data[i];
   }
+  if (how === "mean") for (let i = 0; i < out.length; i++) out[i] /= all.length;
+  return matrix(rows, cols, out);
+}
+
+/** Matrices of one shape under each other. */
+export function stack(all: readonly Matrix[]): Matrix {
+  const { rows, cols } = all[0] ?? matrix(0, 0);
+  const out = matrix(rows * all.length, cols);
+  all.forEach((m, i) => out.data.set(m.data, i * rows * cols));
   return out;
 }
 
 /** A·B. */
 export function product(a: Matrix, b: Matrix): Matrix {
-  const out = matrix(a.rows, b.cols);
-  for (let r = 0; r < a.rows; r++)
+  const [{ data: x }, { data: y, cols }] = [a, b];
+  const out = matrix(a.rows, cols);
+  for (let r = 0; r < a.rows; r++) {
+    const sums = row(out, r);
     for (let k = 0; k < a.cols; k++) {
-      const x = a.data[r * a.cols + k];
-      if (x !== 0) for (let c = 0; c < b.cols; c++) out.data[r * b.cols + c] += x * b.data[k * b.cols + c];
+      const w = x[r * a.cols + k];
+      if (w !== 0) for (let c = 0, at = k * cols; c < cols; c++) sums[c] += w * y[at + c];
     }
+  }
   return out;
 }
 
-/** Rollout of self-attention up to each layer: product of (A_mean + I)/2 over the layers so far; rows still sum to 1. */
-export function rollout(layers: readonly Matrix[]): Matrix[] {
-  const results: Matrix[] = [];
-  for (const layer of layers) {
-    const mixed = matrix(layer.rows, layer.cols, layer.data.map((w) => w / 2));
-    for (let i = 0; i < layer.rows; i++) mixed.data[i * layer.cols + i] += 0.5;
-    const last = results[results.length - 1];
-    results.push(last ? product(mixed, last) : mixed);
-  }
-  return results;
+/** Rollout of self-attention up to a layer, from that of the layer below: (A_mean + I)/2 times it; rows still sum to 1. */
+export function rollout(layer: Matrix, below: Matrix | null): Matrix {
+  const mixed = matrix(layer.rows, layer.cols, layer.data.map((w) => w / 2));
+  for (let i = 0; i < layer.rows; i++) mixed.data[i * layer.cols + i] += 0.5;
+  return below ? product(mixed, below) : mixed;
 }
 
 /** Words instead of pieces: weights are summed over the keys of a group and averaged over its queries. */

@@ -1,6 +1,7 @@
 """One answer of `jumok inspect` in its forms, and the parts that all views are written with."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import Any, cast
 from jumok.cli.console import wants_colour
 from jumok.errors import ConfigError
 from jumok.explain.heatmap import Style, cells, ltr
+
+COMMANDS = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ def choose(option: str, value: str, count: int) -> int | None:
         return None
     if value == "last" and option == "layer":
         return count - 1
-    if value.isdecimal() and 1 <= int(value) <= count:
+    if value.isdecimal() and len(value) < 10 and 1 <= int(value) <= count:
         return int(value) - 1
     names = "last or mean" if option == "layer" else "mean"
     raise ConfigError(
@@ -59,6 +62,14 @@ def pick_style(style: str) -> Style:
 def coloured(style: str) -> bool:
     """Whether a view may use colours."""
     return pick_style(style) in ("colour", "truecolour")
+
+
+def harmless(text: str) -> str:
+    """Text for a terminal: of all that could command it only colours and line ends are left.
+
+    A trace may come from a file that someone else made.
+    """
+    return COMMANDS.sub(lambda found: found[1] or "\ufffd", text)
 
 
 def terminal_width() -> int:

@@ -12,7 +12,7 @@ import { extent } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { params, setParams, traceRequest } from "../../state";
-import { atlasWeights, hasRollout, headOrder, keyOf, matrixOf, nameOf, VIRTUAL, type Choice, type Pick } from "./view";
+import { atlasWeights, hasRollout, headOrder, keyOf, matricesOf, nameOf, VIRTUAL, type Choice, type Pick } from "./view";
 
 const SORTS = ["layer", "entropy", "distance", "diagonal", "previous", "special", "max"] as const;
 
@@ -52,12 +52,12 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice
   const fingerprint = manifest.attention[kind]?.fingerprint;
   const virtual = size.heads > 1 ? VIRTUAL.filter((name) => name !== "rollout" || hasRollout(kind, size)) : [];
   const { thumbs, picks } = useMemo(() => {
-    const weights = atlasWeights(atlas);
+    const matrixOf = matricesOf(size, atlasWeights(atlas));
     const thumbs: Thumb[] = [];
     const picks = new Map<string, Pick>();
     const add = (pick: Pick, col: number, extra: Partial<Thumb>) => {
       picks.set(keyOf(pick), pick);
-      thumbs.push({ key: keyOf(pick), row: pick.layer, col, name: nameOf(pick, size), matrix: matrixOf(pick, size, weights), ...extra });
+      thumbs.push({ key: keyOf(pick), row: pick.layer, col, name: nameOf(pick, size), matrix: matrixOf(pick), ...extra });
     };
     for (let layer = 0; layer < size.layers; layer++) {
       headOrder(fingerprint, sort, layer, size.heads).forEach((head, col) => {

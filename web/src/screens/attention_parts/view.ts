@@ -77,19 +77,23 @@ export function needsOf({ kind, size, picks }: Choice): string[] {
 type Weights = (layer: number, head: number) => Matrix;
 
 /** Weights of heads out of the atlas: 8 bits, for thumbnails. */
-export const atlasWeights = (atlas: Tensor): Weights => (layer, head) => fromAtlas(atlas, layer, head);
+export function atlasWeights(atlas: Tensor): Weights {
+  const known: Matrix[] = [];
+  return (layer, head) => (known[layer * atlas.shape[1] + head] ??= fromAtlas(atlas, layer, head));
+}
 /** Exact weights out of the tensors of `needsOf`. */
 export const exactWeights = (kind: Kind, tensors: ReadonlyMap<string, Tensor>): Weights => (layer, head) => {
   const { shape, data } = tensors.get(`${kind}.weights:${layer}.${head}`)!;
   return matrix(shape[0], shape[1], data as Float32Array);
 };
 
-/** The matrix of one entry of the grid. */
-export function matrixOf(pick: Pick, size: KindSize, weights: Weights): Matrix {
-  const layer = (l: number, how: "mean" | "max") => combine(range(size.heads).map((head) => weights(l, head)), how);
-  if (typeof pick.head === "number") return weights(pick.layer, pick.head);
-  if (pick.head !== "rollout") return layer(pick.layer, pick.head);
-  return rollout(range(pick.layer + 1).map((l) => layer(l, "mean")))[pick.layer];
+/** The matrix of each entry of the grid; what several share is worked out once. */
+export function matricesOf(size: KindSize, weights: Weights): (pick: Pick) => Matrix {
+  const [means, rolled]: Matrix[][] = [[], []];
+  const joined = (layer: number, how: "mean" | "max") => combine(range(size.heads).map((head) => weights(layer, head)), how);
+  const mean = (layer: number) => (means[layer] ??= joined(layer, "mean"));
+  const roll = (layer: number): Matrix => (rolled[layer] ??= rollout(mean(layer), layer > 0 ? roll(layer - 1) : null));
+  return ({ layer, head }) => (typeof head === "number" ? weights(layer, head) : head === "max" ? joined(layer, head) : head === "mean" ? mean(layer) : roll(layer));
 }
 
 export interface Picture {
@@ -115,7 +119,7 @@ export function pictureOf(choice: Choice, manifest: Manifest, weights: Weights):
   const [allRows, allCols] = [units(q), units(k)];
   const rowUnits = allRows.filter(keep);
   const colUnits = allCols.filter(keep);
-  const all = combine(choice.picks.map((pick) => matrixOf(pick, choice.size, weights)), choice.how);
+  const all = combine(choice.picks.map(matricesOf(choice.size, weights)), choice.how);
   const m = mergeWords(all, rowUnits.map((unit) => unit.tokens), colUnits.map((unit) => unit.tokens));
   const folds = choice.specials === "fold" ? allCols.filter((unit) => unit.special).flatMap((unit) => unit.tokens) : [];
   const folded = folds.length > 0 ? mergeWords(all, rowUnits.map((unit) => unit.tokens), [folds]).data : null;
