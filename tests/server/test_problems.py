@@ -19,6 +19,7 @@ SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"
             "bad_parameter",
             "these options cannot work together: choose less",
         ),
+        (ConfigError("GEHEIM"), 422, "bad_parameter", "these options cannot work together"),
         (
             RunError("bad", where="for the text 'GEHEIM'", code="model_numeric_error"),
             500,

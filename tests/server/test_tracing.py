@@ -16,6 +16,7 @@ from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
 from jumok.explain import trace as trace_module
+from jumok.explain.manifest import build_manifest
 from jumok.explain.model import load as load_model
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import make_trace
@@ -300,11 +301,11 @@ def wait_for(done: Any) -> None:
 def test_the_event_loop_never_makes_a_manifest(
     running: Running, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads, make = [], trace_module.build_manifest
+    threads: list[str] = []
 
     def watched(*args: Any) -> dict[str, Any]:
         threads.append(threading.current_thread().name)
-        return make(*args)
+        return build_manifest(*args)
 
     monkeypatch.setattr(trace_module, "build_manifest", watched)
     edit = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}

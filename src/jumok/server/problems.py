@@ -53,7 +53,8 @@ def from_error(error: Error) -> Problem:
         case LimitError():
             return Problem(422, error.code, error.message)
         case ConfigError():
-            return Problem(422, "bad_parameter", f"these options cannot work together: {error.hint}")
+            advice = f": {error.hint}" if error.hint else ""
+            return Problem(422, "bad_parameter", f"these options cannot work together{advice}")
         case _ if error.code == "model_numeric_error":
             return Problem(500, error.code, "the model gave numbers that are not finite for this text")
         case _ if error.code == "bad_unicode":
