@@ -72,7 +72,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
       <Controls choice={choice} manifest={manifest} />
       <Warnings of={manifest} />
       <div class={choice.size.layers * choice.size.heads > 1 ? "attention-body" : "attention-body single"} role="tabpanel" aria-label={t(`attention.kind_${choice.kind}`)}>
-        {choice.size.layers * choice.size.heads > 1 && (tensor ? <Heads choice={choice} manifest={manifest} atlas={tensor} marker={shown} rtl={picture?.rtl ?? false} select={select} /> : <Await of={atlas} height={260}>{() => null}</Await>)}
+        {choice.size.layers * choice.size.heads > 1 && (tensor ? <Heads choice={choice} manifest={manifest} atlas={tensor} marker={shown && picture && { row: picture.rowUnits[shown.row].tokens[0], col: picture.colUnits[shown.col].tokens[0] }} rtl={picture?.rtl ?? false} select={select} /> : <Await of={atlas} height={260}>{() => null}</Await>)}
         {picture ? <Picture choice={choice} manifest={manifest} picture={picture} active={inside(active, picture)} locked={locked} onActive={setActive} onLock={lock} select={select} /> : <Await of={exact} height={320}>{() => <Loading height={320} />}</Await>}
         {picture && <RowPanel choice={choice} manifest={manifest} picture={picture} cell={shown} />}
       </div>

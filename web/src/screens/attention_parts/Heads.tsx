@@ -78,7 +78,7 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice
       </div>
       <Thumbnails name={t("attention.heads")} thumbs={thumbs} rows={range(size.layers).map((i) => t("attention.layer", { n: i + 1 }))}
         cols={[...range(size.heads).map((i) => (sort === "layer" ? String(i + 1) : "")), ...virtual.map((name) => t(`attention.virtual_${name}`))]}
-        apart={size.heads} rtl={rtl} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={choice.words || choice.specials === "fold" ? null : marker}
+        apart={size.heads} rtl={rtl} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={marker}
         onSelect={(key, add) => select(picks.get(key)!, add)} />
       {error && <Failed error={error} retry={retry} />}
       {size.heads > 1 && (
