@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -262,8 +263,12 @@ def test_other_commands_never_import_the_web_stack(words: list[str]) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
-def test_a_real_server_from_start_to_ctrl_c(folders: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "logged"), [([], r""), (["-v"], r"[\d-]+ [\d:,]+ GET /v1/models 200 [\d.]+ ms \w+\n")]
+)
+def test_a_real_server_from_start_to_ctrl_c(folders: Path, options: list[str], logged: str) -> None:
     command = [sys.executable, "-m", "jumok", "serve", str(folders / "luong"), "--port", "0", "--json"]
+    command += options
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -276,7 +281,7 @@ def test_a_real_server_from_start_to_ctrl_c(folders: Path) -> None:
         child.send_signal(signal.SIGINT)
         assert child.wait(20) == 130
         assert child.stderr is not None
-        assert child.stderr.read() == ""
+        assert re.fullmatch(logged, child.stderr.read())
     finally:
         if child.poll() is None:
             child.kill()

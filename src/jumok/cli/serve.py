@@ -54,6 +54,9 @@ SAMPLES_LINE = 1 << 20  # characters
 @click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
 @click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="One line per request on standard error, without its text."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Only the address.")
 @click.help_option("-h", "--help")
 def serve(
@@ -70,6 +73,7 @@ def serve(
     keep: str | None,
     device: str | None,
     as_json: bool,
+    verbose: bool,
     quiet: bool,
 ) -> None:
     """Serve the explorer and the HTTP API for one model or more, on this machine only unless told.
@@ -93,6 +97,8 @@ def serve(
         keep=made_folder(keep) if keep else None,
     )
     folders = name_models(models) or bundled_models()
+    if verbose:
+        log_requests()
     raise click.exceptions.Exit(
         serve_folders(folders, settings, device=device, screen=screen, as_json=as_json, quiet=quiet)
     )
@@ -131,6 +137,15 @@ def serve_folders(
                 threading.Thread(target=open_browser, args=(page,), name="browser", daemon=True).start()
 
         return run_server(app, settings, sock, started)
+
+
+def log_requests() -> None:
+    """Method, route, status, time and id of each request, on standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("jumok.access")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
 
 
 def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:
