@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 from tests.browser.conftest import Watched
-from tests.browser.screens import ARCHS, ISO, KOREAN, params, ready, settled, wait_for
+from tests.browser.screens import ARCHS, ISO, KOREAN, params, ready, settled, wait_for, wait_to_hold
 from tests.server.conftest import Running
 
 
@@ -28,12 +28,12 @@ def test_a_node_leads_on(web: Watched) -> None:
     ready(page, "beam")
     pruned = page.locator(".node.pruned").first
     pruned.dispatch_event("click")
-    page.wait_for_function("new URLSearchParams(location.search).get('n') !== null")
+    wait_to_hold(page, "n")
     panel = page.locator(".beam-panel")
     expect(panel.locator("dl dd").first).to_be_visible()
     settled(page)
     panel.get_by_role("button", name=re.compile("force|from here", re.IGNORECASE)).click()
-    page.wait_for_function("new URLSearchParams(location.search).get('px') !== null")
+    wait_to_hold(page, "px")
     prefix = params(page)["px"]
     ready(page, "beam")
     expect(page.locator(".beam-answers .best bdi")).to_have_text(re.compile("^" + re.escape(prefix)))

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Watched
-from tests.browser.screens import GERMAN, KOREAN, SCREENS, params, ready, settled, wait_for
+from tests.browser.screens import GERMAN, KOREAN, SCREENS, params, ready, settled, wait_for, wait_to_hold
 
 MOST_TABS = 80
 
@@ -135,13 +135,13 @@ def test_inside_and_beam_step_with_comma_and_point(web: Watched) -> None:
     page = web.open("/beam", m="transformer", s=KOREAN)
     ready(page, "beam")
     page.keyboard.press(",")
-    page.wait_for_function("new URLSearchParams(location.search).get('st') !== null")
+    wait_to_hold(page, "st")
     tab_to(page, "[role=tree]")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".beam-frame [aria-live=polite]")).not_to_be_empty()
     page.keyboard.press("Enter")
-    page.wait_for_function("new URLSearchParams(location.search).get('n') !== null")
+    wait_to_hold(page, "n")
 
 
 def test_the_focus_is_always_seen(web: Watched) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 from tests.browser.conftest import Watched
-from tests.browser.screens import params, ready, settled, wait_for
+from tests.browser.screens import params, ready, settled, wait_for, wait_to_hold
 from tests.browser.world import append, train_event, valid_event
 
 
@@ -98,5 +98,5 @@ def test_quality_can_show_differences(web: Watched) -> None:
     expect(lines).to_have_count(3)
     expect(page.locator("figure .series path.band")).not_to_have_count(0)
     page.locator("figure select").first.select_option(index=1)
-    page.wait_for_function("new URLSearchParams(location.search).get('vs') !== null")
+    wait_to_hold(page, "vs")
     expect(page.locator("figure line.level").first).to_be_attached()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Watched
-from tests.browser.screens import ISO, KOREAN, params, ready, settled, wait_for
+from tests.browser.screens import ISO, KOREAN, params, ready, settled, wait_for, wait_to_hold
 from tests.server.conftest import Running
 
 EVERY_HEAD = {"op": "mask_head", "kind": "cross", "layer": "*", "head": "*"}
@@ -49,7 +49,7 @@ def test_a_head_is_masked_from_its_menu(web: Watched, site: Running) -> None:
     ready(page, "attention")
     page.locator(".attention-row [aria-haspopup=menu]").click()
     page.get_by_role("menuitem").first.click()
-    page.wait_for_function("new URLSearchParams(location.search).get('w') !== null")
+    wait_to_hold(page, "w")
     assert decoded(page) == [{"op": "mask_head", "kind": "cross", "layer": layer, "head": head}]
     outcome = page.locator(".drawer .whatif-outcome")
     expect(outcome).to_be_visible()
@@ -69,7 +69,7 @@ def test_a_head_is_masked_from_its_menu(web: Watched, site: Running) -> None:
     wait_for(page, w=None)
     expect(page.locator(".drawer .whatif-ops")).to_have_count(0)
     page.go_back()
-    page.wait_for_function("new URLSearchParams(location.search).get('w') !== null")
+    wait_to_hold(page, "w")
     expect(page.locator(".drawer .whatif-ops li")).to_have_count(1)
 
 
@@ -78,7 +78,7 @@ def test_a_link_is_cut_from_its_cell(web: Watched, site: Running) -> None:
     ready(page, "attention")
     page.locator(".attention-row [aria-haspopup=menu]").click()
     page.get_by_role("menuitem", name=re.compile("cut", re.IGNORECASE)).click()
-    page.wait_for_function("new URLSearchParams(location.search).get('w') !== null")
+    wait_to_hold(page, "w")
     (op,) = decoded(page)
     assert (op["op"], op["q"], op["k"]) == ("mask_edge", [3], [3])
     ready(page, "attention")
@@ -131,7 +131,7 @@ def test_an_intervention_is_added_in_the_drawer(web: Watched) -> None:
         "menuitem", name=re.compile("^silence|^mask|^switch off|head", re.IGNORECASE)
     ).first.click()
     drawer.locator(".btn.primary").click()
-    page.wait_for_function("new URLSearchParams(location.search).get('w') !== null")
+    wait_to_hold(page, "w")
     assert decoded(page)[0]["op"] in ("mask_head", "scale_head")
     expect(drawer.locator(".whatif-outcome")).to_be_visible()
 
