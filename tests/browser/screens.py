@@ -61,5 +61,5 @@ def wait_for(page: Page, **wanted: str | None) -> None:
 
 def wait_to_hold(page: Page, name: str) -> None:
     """Wait until the address holds a parameter, whatever its value."""
-    # A function: the page's policy forbids to evaluate text, which is what another look at an expression does.
+    # A function: the page's policy forbids to evaluate text, and an expression is evaluated at each look.
     page.wait_for_function("name => new URLSearchParams(location.search).has(name)", arg=name)
