@@ -32,9 +32,11 @@ web:
 chromium:
 	scripts/ensure_chromium.sh
 
-# One process per core; each keeps to one thread, so the cores are shared fairly.
+# One process per core; each keeps to one thread, so the cores are shared fairly. The browser has processes of its
+# own: the driver's event loop runs as long as its session, and other tests start loops themselves.
 unit:
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --ignore=tests/browser
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal tests/browser
 
 clean:
 	rm -rf $(VENV) web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
