@@ -160,6 +160,8 @@ class TextConfig:
     """Largest number of pieces, the 4 special and 256 byte pieces included."""
     shared: bool = True
     """One vocabulary for both sides, or one for each."""
+    dropout: float = 0.0
+    """Share of the merges left out at random when training text is cut into pieces (BPE dropout)."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
@@ -169,6 +171,7 @@ class TextConfig:
             self.vocabulary,
             "260 places belong to the special and byte pieces: choose 300 or more",
         )
+        _check_share("text.dropout", self.dropout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +210,9 @@ class TrainingConfig:
     """How the weights are found."""
 
     batch_tokens: int = 4096
-    """Padded source + target pieces in one update, over all micro-batches."""
+    """Source + target pieces in one update, padding included, over all micro-batches and processes."""
+    batches: Literal["auto", "padded", "packed"] = "auto"
+    """Rectangles with padding, or sentences laid end to end; auto packs on a GPU."""
     accumulate: int = 1
     """Micro-batches per update; each has `batch_tokens / accumulate` pieces."""
     max_steps: int = 100_000
@@ -236,6 +241,8 @@ class TrainingConfig:
     """Share of the target probability that is spread over all pieces."""
     teacher_forcing: float = 1.0
     """Share of decoder inputs taken from the reference; the rest are the model's own predictions."""
+    rdrop: float = 0.0
+    """Weight of R-Drop: two passes with different dropout are pulled towards each other; 0 for one pass."""
     ema: float = 0.0
     """Decay of the moving average of the weights that validation and the saved model use; 0 for none."""
     average: int = 0
@@ -256,6 +263,8 @@ class TrainingConfig:
     """Validation sentences to translate each time; the loss always uses all of them."""
     threads: int = 0
     """CPU threads; 0 lets jumok choose."""
+    shard: bool = False
+    """Under torchrun, give each process a share of the weights (FSDP2), for models that fit no single GPU."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
@@ -269,7 +278,8 @@ class TrainingConfig:
             training__save_every=self.save_every,
             training__valid_sentences=self.valid_sentences,
         )
-        for name in ("time_limit", "warmup", "weight_decay", "clip", "average", "patience", "threads"):
+        whole = ("warmup", "average", "patience", "threads")
+        for name in ("time_limit", "weight_decay", "clip", "rdrop", *whole):
             value = getattr(self, name)
             require(0 <= value < inf, f"training.{name}", value, "choose 0 or more")
         for name in ("momentum", "beta2", "label_smoothing", "ema"):

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from jumok.nn.attention import AttentionProbe
@@ -153,6 +155,54 @@ def resized(x: Tensor, length: int, dim: int) -> Tensor:
     return torch.cat((x, x.new_zeros(shape)), dim=dim)
 
 
+class PackedBatch(Protocol):
+    """Sentence pairs laid end to end (`jumok.data.batch.Packed`): N source and M target tokens, no padding.
+
+    Ranges are half-open [begin, end) and never go back from one token to the next. Tokens that only fill the
+    room up stand at the end, each alone.
+    """
+
+    @property
+    def source(self) -> Tensor:
+        """(N,) ids; each sentence ends with EOS."""
+        ...
+
+    @property
+    def source_range(self) -> Tensor:
+        """(2, N): where the token's own sentence lies among the source tokens."""
+        ...
+
+    @property
+    def source_readers(self) -> Tensor:
+        """(2, N): the target tokens of the same pair, which read this token."""
+        ...
+
+    @property
+    def target_in(self) -> Tensor:
+        """(M,) ids; each sentence starts with BOS."""
+        ...
+
+    @property
+    def target_range(self) -> Tensor:
+        """(2, M): where the token's own sentence lies among the target tokens."""
+        ...
+
+    @property
+    def target_reads(self) -> Tensor:
+        """(2, M): the source tokens of the same pair, which this token reads."""
+        ...
+
+    @property
+    def source_lengths(self) -> NDArray[np.int64]:
+        """(B,) tokens of each source, its end included; on the host, fillers left out."""
+        ...
+
+    @property
+    def target_lengths(self) -> NDArray[np.int64]:
+        """(B,) tokens of each target."""
+        ...
+
+
 class State(Protocol):
     """What one decoding step needs and returns. A value: stepping never changes the state it was given."""
 
@@ -192,6 +242,18 @@ class Seq2Seq(nn.Module):
 
     def step(self, token: Tensor, state: Any) -> tuple[Tensor, Any]:
         """One step: the last token of each row (B,) gives logits (B, V) for the next, and the next state."""
+        raise NotImplementedError
+
+    def features(self, batch: PackedBatch) -> Tensor:
+        """What `decode` multiplies with `head` to get its logits, for every target token of the batch (M, D).
+
+        The same numbers as the padded pass gives, with no padding computed.
+        """
+        raise NotImplementedError
+
+    @property
+    def head(self) -> Tensor:
+        """The output projection (V, D): logits = features head^T."""
         raise NotImplementedError
 
     def position_rows(self, count: int) -> Tensor | None:
