@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "data": {"config", "text"},
     "nn": set(),
     "models": {"config", "nn"},
-    "training": {"config", "data", "models"},
+    "training": {"config", "data", "models", "nn", "text"},
     "checkpoint": {"config", "text", "models", "settings"},
     "decoding": {"config", "text", "models", "checkpoint"},
     "explain": {"config", "text", "models", "decoding"},

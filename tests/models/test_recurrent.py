@@ -1,9 +1,19 @@
 """The cells against their equations, and an encoder that never reads padding."""
 
+from typing import Any
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.func import functional_call
+from torch.nn import functional as F
 
-from jumok.models.recurrent import RecurrentEncoder, RecurrentState, make_cell, run_cell
+from jumok.config import LuongConfig, RnnConfig
+from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
+from jumok.models.interface import Seq2Seq
+from jumok.models.recurrent import RecurrentEncoder, RecurrentState, call_copied, make_cell, run_cell
 
 
 def test_the_plain_cell_is_tanh_of_a_linear_map() -> None:
@@ -64,3 +74,141 @@ def test_selecting_a_state_picks_rows_in_order() -> None:
 def test_dropout_between_layers_needs_more_than_one_layer() -> None:
     assert make_cell("gru", 4, 4, 1, 0.3).dropout == 0.0
     assert make_cell("gru", 4, 4, 2, 0.3).dropout == 0.3
+
+
+# Packed and padded give the same numbers
+
+SIZES = {"cell": st.sampled_from(["rnn", "gru", "lstm"]), "layers": st.integers(1, 2), "tied": st.booleans()}
+rnns = st.builds(RnnConfig, width=st.just(6), dropout=st.just(0.0), bidirectional=st.booleans(), **SIZES)
+luongs = st.builds(
+    LuongConfig,
+    width=st.just(6),
+    dropout=st.just(0.0),
+    bidirectional=st.booleans(),
+    score=st.sampled_from(["dot", "general", "concat"]),
+    input_feeding=st.booleans(),
+    **SIZES,
+)
+pairs = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=6)
+
+
+def ids(lengths: list[int], vocab: int) -> list[list[int]]:
+    return [torch.randint(4, vocab, (length,)).tolist() for length in lengths]
+
+
+def gradients(model: Seq2Seq, loss: Tensor) -> list[Tensor]:
+    model.zero_grad()
+    loss.backward()
+    return [parameter.grad.clone() for parameter in model.parameters()]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.one_of(rnns, luongs), pairs, st.booleans(), st.integers(0, 99))
+def test_packed_and_padded_have_the_same_loss_and_gradients(
+    bench: Any,
+    config: RnnConfig | LuongConfig,
+    lengths: list[tuple[int, int]],
+    shared: bool,  # noqa: FBT001
+    seed: int,
+) -> None:
+    model = bench.model(config, seed, shared=shared).double()
+    sources = ids([one for one, _ in lengths], bench.vocab)
+    targets = ids([other for _, other in lengths], bench.vocab)
+    padded, packed = pad_pairs(sources, targets), pack_pairs(sources, targets, Room(128, 128))
+
+    logits = model(padded.source, padded.source_mask, padded.target_in)
+    mask = padded.target_mask
+    loss = F.cross_entropy(logits[mask], padded.target_out[mask], reduction="sum")
+    features = model.features(packed)
+    assert features.shape == (128, 6)
+    real = packed.tokens
+    again = features[:real] @ model.head.T
+    other = F.cross_entropy(again, packed.target_out[:real].long(), reduction="sum")
+
+    torch.testing.assert_close(again, logits[mask])
+    assert not features[real:].any()
+    expected = gradients(model, loss)
+    for ours, theirs in zip(gradients(model, other), expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("config", [RnnConfig(width=6), LuongConfig(width=6, layers=2, score="concat")])
+@pytest.mark.parametrize("feeding", [False, True])
+def test_an_empty_batch_gives_every_weight_a_gradient_of_zero(
+    bench: Any, config: RnnConfig | LuongConfig, *, feeding: bool
+) -> None:
+    if feeding:
+        config = LuongConfig(width=6, input_feeding=True)
+    model = bench.model(config).train()
+    batch = Packed.empty(Room(64, 64))
+    weight = (batch.target_out != 0)[:, None]
+    features = model.features(batch)
+    assert features.isfinite().all()
+    (features @ model.head.T * weight).sum().backward()
+    assert all(not parameter.grad.any() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("config", [RnnConfig(width=8, dropout=0.5), LuongConfig(width=8, dropout=0.5)])
+def test_dropout_stands_at_the_same_places(bench: Any, config: RnnConfig | LuongConfig) -> None:
+    """With everything but the last dropout switched off, half of each feature is zero; and so on."""
+    model = bench.model(config)
+    sources, targets = ids([60] * 8, bench.vocab), ids([60] * 8, bench.vocab)
+    packed = pack_pairs(sources, targets, Room(512, 512))
+    still = model.features(packed)
+    model.dropout.train()
+    dropped = model.features(packed)[: packed.tokens]
+    assert 0.4 < (dropped == 0).double().mean() < 0.6
+    model.eval()
+    model.encoder.dropout.train()
+    assert not torch.equal(model.features(packed), still)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
+def test_copies_of_some_weights_in_another_type_pull_the_others_along(cell: str) -> None:
+    """As a step does: matrices as copies in the compute type, biases as they are."""
+    stack = make_cell(cell, 4, 4, 2, 0.0)
+    copies = {
+        name: weight.detach().double().requires_grad_()
+        for name, weight in stack.named_parameters()
+        if weight.ndim > 1
+    }
+    x, hidden = torch.randn(2, 5, 4), torch.zeros(2 if cell == "lstm" else 1, 2, 2, 4)
+
+    class Caller(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stack = stack
+
+        def forward(self) -> tuple[Any, Tensor]:
+            return call_copied(self.stack, x.double(), hidden.double())
+
+    states, _ = functional_call(Caller(), {f"stack.{name}": copy for name, copy in copies.items()}, ())
+    assert states.dtype == torch.float64
+    torch.testing.assert_close(states.float(), call_copied(stack, x, hidden)[0])
+    states.sum().backward()
+    assert all(copy.grad.any() for copy in copies.values())
+    assert stack.bias_ih_l0.grad.any()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "config",
+    [
+        RnnConfig(width=64, dropout=0),
+        LuongConfig(width=64, dropout=0),
+        LuongConfig(width=64, layers=2, dropout=0),
+    ],
+)
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_a_gpu_computes_what_a_cpu_does(bench: Any, config: Any, cell: str) -> None:
+    from dataclasses import replace
+
+    model = bench.model(replace(config, cell=cell))
+    batch = pack_pairs(ids([3, 20, 9], bench.vocab), ids([30, 2, 8], bench.vocab), Room(64, 64))
+    expected = model.features(batch)
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        features = model.cuda().features(batch.to("cuda"))
+    torch.testing.assert_close(features.cpu(), expected, atol=1e-4, rtol=1e-3)
+    half = model.bfloat16().features(batch.to("cuda"))
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.float().cpu(), expected, atol=0.05, rtol=0.05)

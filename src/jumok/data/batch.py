@@ -1,16 +1,22 @@
-"""Sentences as rectangles: what a model reads in one step."""
+"""What a model reads in one step: sentences as rectangles (`Padded`), or laid end to end (`Packed`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from jumok.data.store import Store
 from jumok.text.tokenizer import BOS, EOS, PAD
 
 Ids = Sequence[int] | NDArray[np.integer]
+Lengths = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
+STEP = 64  # rooms are multiples of it: every view of a packed batch then starts at an aligned address
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,15 @@ class Padded:
     def tokens(self) -> int:
         """Real target tokens: what the summed loss is divided by."""
         return int(self.target_mask.sum())
+
+    @property
+    def source_tokens(self) -> int:
+        """Real source tokens."""
+        return int(self.source_mask.sum())
+
+    @property
+    def sentences(self) -> int:
+        return len(self.source)
 
     def to(self, device: torch.device | str) -> "Padded":
         """The same batch on another device."""
@@ -56,10 +71,208 @@ def pad_pairs(sources: Sequence[Ids], targets: Sequence[Ids]) -> Padded:
 
 def pad_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
     """Each x + EOS, filled up with PAD (B, S), and a mask that is True at real tokens (B, S)."""
-    lengths = np.array([len(ids) + 1 for ids in sources])
-    padded = np.full((len(sources), lengths.max()), PAD, dtype=np.int64)
+    lengths = np.array([len(ids) + 1 for ids in sources], dtype=np.int64)
+    padded = np.full((len(sources), lengths.max(initial=1)), PAD, dtype=np.int64)
     for row, ids in zip(padded, sources, strict=True):
         row[: len(ids)] = ids
         row[len(ids)] = EOS
     mask = np.arange(padded.shape[1]) < lengths[:, None]
     return torch.from_numpy(padded), torch.from_numpy(mask)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The tokens that fit into one packed batch: N of the source and M of the target."""
+
+    source: int
+    target: int
+
+    @property
+    def numbers(self) -> int:
+        """How many integers describe a batch of this room: 5 for a source place, 6 for a target place."""
+        return 5 * self.source + 6 * self.target
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Sentence pairs laid end to end, and behind them tokens that only fill the room up.
+
+    All of it is one tensor, so that one copy brings it to a device. It is two tables:
+
+        (5, N)  source ids | source_range (2) | source_readers (2)
+        (6, M)  target_in | target_out | target_range (2) | target_reads (2)
+
+    Ranges are half-open and never go back. A filler is PAD and a sentence of its own; as a target it reads
+    the last source place, as a source nobody reads it. `target_out` is PAD at fillers and nowhere else.
+    """
+
+    numbers: Tensor  # (5·N + 6·M,) int32
+    room: Room
+    source_lengths: Lengths  # (B,) with the EOS, on the host
+    target_lengths: Lengths  # (B,) with the BOS, or the EOS
+
+    def __post_init__(self) -> None:
+        assert self.numbers.shape == (self.room.numbers,)
+        assert self.numbers.dtype == torch.int32
+        assert len(self.source_lengths) == len(self.target_lengths)
+
+    @staticmethod
+    def empty(room: Room) -> "Packed":
+        """Fillers alone."""
+        return pack_pairs([], [], room)
+
+    @property
+    def sources(self) -> Tensor:
+        return self.numbers[: 5 * self.room.source].view(5, -1)  # (5, N)
+
+    @property
+    def targets(self) -> Tensor:
+        return self.numbers[5 * self.room.source :].view(6, -1)  # (6, M)
+
+    @property
+    def source(self) -> Tensor:
+        """(N,) ids: each x + EOS."""
+        return self.sources[0]
+
+    @property
+    def source_range(self) -> Tensor:
+        """(2, N): where the token's own sentence lies among the source tokens."""
+        return self.sources[1:3]
+
+    @property
+    def source_readers(self) -> Tensor:
+        """(2, N): the target tokens of the same pair."""
+        return self.sources[3:5]
+
+    @property
+    def target_in(self) -> Tensor:
+        """(M,) ids: each BOS + y."""
+        return self.targets[0]
+
+    @property
+    def target_out(self) -> Tensor:
+        """(M,) ids: each y + EOS."""
+        return self.targets[1]
+
+    @property
+    def target_range(self) -> Tensor:
+        """(2, M): where the token's own sentence lies among the target tokens."""
+        return self.targets[2:4]
+
+    @property
+    def target_reads(self) -> Tensor:
+        """(2, M): the source tokens of the same pair."""
+        return self.targets[4:6]
+
+    @property
+    def sentences(self) -> int:
+        return len(self.source_lengths)
+
+    @property
+    def source_tokens(self) -> int:
+        """Real source tokens."""
+        return int(self.source_lengths.sum())
+
+    @property
+    def tokens(self) -> int:
+        """Real target tokens: what the summed loss is divided by."""
+        return int(self.target_lengths.sum())
+
+    def to(self, device: torch.device | str) -> "Packed":
+        """The same batch on another device."""
+        return replace(self, numbers=self.numbers.to(device, non_blocking=True))
+
+    def pin(self) -> "Packed":
+        """The same batch in memory that a GPU copies from while the program goes on; as it is without one."""
+        return replace(self, numbers=self.numbers.pin_memory()) if torch.cuda.is_available() else self
+
+
+def pack_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room) -> Packed:
+    """A batch of these pairs, one after the other. ValueError if they do not fit."""
+    assert len(sources) == len(targets)
+    source_lengths = np.array([len(ids) + 1 for ids in sources], dtype=np.int64)
+    target_lengths = np.array([len(ids) + 1 for ids in targets], dtype=np.int64)
+    numbers, source_table, target_table = _fillers(room, source_lengths, target_lengths)
+    s = t = 0  # where the pair begins
+    for x, y in zip(sources, targets, strict=True):
+        s_end, t_end = s + len(x) + 1, t + len(y) + 1
+        source_table[0, s:s_end] = [*x, EOS]
+        source_table[1:, s:s_end] = np.array([s, s_end, t, t_end])[:, None]
+        target_table[0, t:t_end] = [BOS, *y]
+        target_table[1, t:t_end] = [*y, EOS]
+        target_table[2:, t:t_end] = np.array([t, t_end, s, s_end])[:, None]
+        s, t = s_end, t_end
+    return Packed(torch.from_numpy(numbers), room, source_lengths, target_lengths)
+
+
+def pack_rows(store: Store, rows: NDArray[np.integer], room: Room) -> Packed:
+    """`pack_pairs` of these pairs of a store, without a loop over sentences."""
+    source_lengths = store.source_lengths[rows] + np.int64(1)
+    target_lengths = store.target_lengths[rows] + np.int64(1)
+    numbers, source_table, target_table = _fillers(room, source_lengths, target_lengths)
+    if len(rows):
+        source_ends, target_ends = source_lengths.cumsum(), target_lengths.cumsum()
+        s, t = source_ends[-1], target_ends[-1]
+        source_begins, target_begins = source_ends - source_lengths, target_ends - target_lengths
+        spans = np.stack((source_begins, source_ends, target_begins, target_ends))  # (4, B)
+        source_table[0, :s] = _laid(store.source_ids, store.source_offsets[rows], source_lengths)
+        source_table[1:, :s] = spans.repeat(source_lengths, axis=1)  # (4, N)
+        target_table[1, :t] = _laid(store.target_ids, store.target_offsets[rows], target_lengths)
+        target_table[0, 1:t] = target_table[1, : t - 1]
+        target_table[0, target_begins] = BOS
+        target_table[2:, :t] = spans[[2, 3, 0, 1]].repeat(target_lengths, axis=1)  # (4, M)
+    return Packed(torch.from_numpy(numbers), room, source_lengths, target_lengths)
+
+
+def _laid(ids: NDArray[np.integer], offsets: NDArray[np.int64], lengths: Lengths) -> NDArray[np.integer]:
+    """Sentences end to end: each has its ids from its offset on, then an EOS that `lengths` counts."""
+    ends = lengths.cumsum()
+    places = np.arange(ends[-1]) + (offsets - ends + lengths).repeat(lengths)
+    laid: NDArray[np.integer] = ids.take(
+        places, mode="clip"
+    )  # the place behind the last sentence does not exist
+    laid[ends - 1] = EOS
+    return laid
+
+
+def _fillers(
+    room: Room, source_lengths: Lengths, target_lengths: Lengths
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The numbers of a batch without sentences, also as its two tables, if sentences of these lengths fit."""
+    s, t = int(source_lengths.sum()), int(target_lengths.sum())
+    if s > room.source or t > room.target:
+        there = f"a room of {room.source:,} and {room.target:,}"
+        raise ValueError(f"{s:,} source and {t:,} target tokens do not fit into {there}")
+    numbers = np.full(room.numbers, PAD, dtype=np.int32)
+    source_table = numbers[: 5 * room.source].reshape(5, -1)
+    target_table = numbers[5 * room.source :].reshape(6, -1)
+    for table in (source_table[1:3], target_table[2:4]):
+        table[0] = np.arange(table.shape[1])
+        table[1] = table[0] + 1
+    source_table[3:] = room.target
+    target_table[4], target_table[5] = room.source - 1, room.source
+    return numbers, source_table, target_table
+
+
+def padded_of(packed: Packed) -> Padded:
+    """The same pairs as a rectangle."""
+    source, target = packed.source.cpu().numpy(), packed.target_out.cpu().numpy()
+    sources = np.split(source[: packed.source_tokens], packed.source_lengths.cumsum())[:-1]
+    targets = np.split(target[: packed.tokens], packed.target_lengths.cumsum())[:-1]
+    return pad_pairs([x[:-1] for x in sources], [y[:-1] for y in targets])
+
+
+def room_for(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], budget: int) -> Room:
+    """The room of one packed batch of about `budget` tokens, for pairs of these lengths.
+
+    The sides share it as they share the corpus, so that both fill up together:
+
+        N : M = mean(S + 1) : mean(T + 1),   N + M = budget,   each rounded up to a multiple of 64
+
+    The longest sentence always fits, as a padded batch may also be one long pair.
+    """
+    means = [float(np.mean(side)) + 1 for side in (source_lengths, target_lengths)]
+    longest = [int(np.max(side)) + 1 for side in (source_lengths, target_lengths)]
+    shares = [ceil(budget * mean / sum(means)) for mean in means]
+    source, target = (STEP * ceil(max(pair) / STEP) for pair in zip(shares, longest, strict=True))
+    return Room(source, target)

@@ -22,6 +22,7 @@ from jumok.config import LuongConfig
 from jumok.models.interface import (
     Edits,
     Memory,
+    PackedBatch,
     Probe,
     Seq2Seq,
     as_probe,
@@ -29,9 +30,17 @@ from jumok.models.interface import (
     probe_at,
     same_edits,
 )
-from jumok.models.recurrent import RecurrentEncoder, make_cell, memory_of, run_cell, show_states
+from jumok.models.recurrent import (
+    RecurrentEncoder,
+    make_cell,
+    memory_of,
+    run_cell,
+    run_packed,
+    show_states,
+)
+from jumok.models.steps import Tables, Trip, spread, tables_of, trip_of
 from jumok.nn.attention import LuongAttention
-from jumok.nn.functional import Stages
+from jumok.nn.functional import Stages, length_mask, luong_dot, masked_softmax
 from jumok.nn.layers import Dropout, Embedding
 
 
@@ -138,6 +147,68 @@ class LuongSeq2Seq(Seq2Seq):
     def logits(self, attentional: Tensor) -> Tensor:
         attentional = self.dropout(attentional)
         return self.target_embedding.logits(attentional) if self.output is None else self.output(attentional)
+
+    def features(self, batch: PackedBatch) -> Tensor:
+        """(M, D): both sides in order of time; only the two products of attention see rectangles."""
+        trip, tables = trip_of(batch), tables_of(batch, one=self.input_feeding)
+        X = self.source_embedding(batch.source[trip.source])  # (n_s, D)
+        H, h_final = self.encoder.read(X, trip.source_sizes)  # (n_s, D), (B, N, C, D)
+        y = self.dropout(self.target_embedding(batch.target_in[trip.target]))  # (n_t, D)
+        hidden = h_final.index_select(0, trip.bridge)  # (B, N, C, D), longest target first
+        if self.input_feeding:
+            attentional = self.feed(y, H, hidden, trip, tables)
+        else:
+            s, _ = run_packed(self.decoder, y, trip.target_sizes, hidden)  # (n_t, D)
+            context = self.contexts(s, H, tables)
+            attentional = self.attention.attentional(context, s)  # (n_t, D)
+        return spread(self.dropout(attentional), trip.target, len(batch.target_in))
+
+    @property
+    def head(self) -> Tensor:
+        return self.target_embedding.weight if self.output is None else self.output.weight
+
+    def contexts(self, s: Tensor, H: Tensor, tables: Tables) -> Tensor:
+        """c_t of every target token: s (n_t, D), H (n_s, D), both in order of time -> (n_t, D)."""
+        asks = tables.target(self.asks(s))  # G tables of (B_g, T_g, D)
+        memory = tables.source(H)  # G tables of (B_g, S_g, D)
+        keys = tables.source(H @ self.attention.w_memory) if self.attention.score == "concat" else memory
+        contexts = [
+            masked_softmax(self.compare(q, k), length_mask(lengths, k.shape[1])[:, None]) @ values
+            for q, k, values, lengths in zip(asks, keys, memory, tables.lengths, strict=True)
+        ]
+        flat = torch.cat([context.flatten(0, 1) for context in contexts])  # every cell of every table
+        return flat.index_select(0, tables.target_cells)
+
+    def feed(self, y: Tensor, H: Tensor, hidden: Tensor, trip: Trip, tables: Tables) -> Tensor:
+        """Attentional states (n_t, D) with input feeding: a loop over time, in which ended rows drop out."""
+        (memory,), (lengths,) = tables.source(H), tables.lengths  # (B, S, D), (B,)
+        keys = memory @ self.attention.w_memory if self.attention.score == "concat" else memory
+        mask = length_mask(lengths, memory.shape[1])[:, None]  # (B, 1, S)
+        last, steps = torch.zeros_like(memory[:, 0]), []  # (B, D)
+        for y_t in torch.split(y, trip.target_sizes.tolist()):  # T tensors of (R, D), R falling
+            R = len(y_t)
+            x = torch.cat((y_t, last[:R]), dim=-1)  # (R, 2D)
+            s, hidden = run_packed(self.decoder, x, torch.tensor([R]), hidden[:R])  # (R, D)
+            weights = masked_softmax(self.compare(self.asks(s)[:, None], keys[:R]), mask[:R])  # (R, 1, S)
+            last = self.attention.attentional((weights @ memory[:R])[:, 0], s)  # (R, D)
+            steps.append(last)
+        return torch.cat(steps)
+
+    def asks(self, s: Tensor) -> Tensor:
+        """What meets the memory: s W_a, s W_query, or s itself."""
+        match self.attention.score:
+            case "dot":
+                return s
+            case "general":
+                return s @ self.attention.w_a
+            case "concat":
+                return s @ self.attention.w_query
+
+    def compare(self, asks: Tensor, keys: Tensor) -> Tensor:
+        """Scores (B, T, S) of asks (B, T, D) and keys (B, S, D), which are H W_memory for "concat"."""
+        if self.attention.score != "concat":
+            return luong_dot(asks, keys)
+        return (asks[:, :, None] + keys[:, None]).tanh() @ self.attention.v_a.to(asks.dtype)
 
 
 def join_steps(steps: list[Stages]) -> Stages:

@@ -1,14 +1,15 @@
-"""What the two recurrent models share: the cell, the encoder that reads a padded batch, the state.
+"""What the two recurrent models share: the cell, the encoder, the state; over a padded batch or a packed one.
 
 Axis letters: B batch, S source, T target, D width, N layers, C parts of a cell's state (LSTM has two).
 """
 
+import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from jumok.models.interface import Memory, Probe
 from jumok.nn.layers import Dropout
@@ -49,16 +50,51 @@ def make_cell(
             return nn.LSTM(width_in, width, **options)
 
 
+def call_cell(cell: nn.RNNBase, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
+    """Every state and the last ones: hidden (C, N, B, D) in and out; None starts from zeros."""
+    given: Any = hidden
+    if hidden is not None:
+        given = (hidden[0], hidden[1]) if isinstance(cell, nn.LSTM) else hidden[0]
+    states, last = cell(x, given)
+    return states, torch.stack(last) if isinstance(last, tuple) else last[None]  # (C, N, B, D)
+
+
+def call_copied(cell: nn.RNNBase, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
+    """`call_cell` where a step has put copies in the compute type in the place of some weights.
+
+    cuDNN wants one type for all of them, so the others follow. It also warns that the copies do not lie in
+    one piece of memory: it joins them itself, which takes next to nothing beside the steps in time.
+    """
+    dtype = x.data.dtype
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
+        if len({weight.dtype for weight in cell.parameters()}) == 1:
+            return call_cell(cell, x, hidden)
+        weights = {f"cell.{name}": weight.to(dtype) for name, weight in cell.named_parameters()}
+        return torch.func.functional_call(Called(cell), weights, (x, hidden))  # type: ignore[no-any-return]
+
+
+class Called(nn.Module):
+    """`call_cell` as a module, for `functional_call`."""
+
+    def __init__(self, cell: nn.RNNBase) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
+        return call_cell(self.cell, x, hidden)
+
+
 def run_cell(cell: nn.RNNBase, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
     """s_t = Cell(x_t, s_{t-1}) for every t: x (B, T, D), hidden (B, N, C, D) -> states (B, T, D), hidden."""
-    parts = hidden.permute(2, 1, 0, 3).contiguous()  # (C, N, B, D)
-    if isinstance(cell, nn.LSTM):
-        states, (h, c) = cell(x, (parts[0], parts[1]))
-        last = torch.stack((h, c))  # (C, N, B, D)
-    else:
-        states, h = cell(x, parts[0])
-        last = h[None]
+    states, last = call_cell(cell, x, hidden.permute(2, 1, 0, 3).contiguous())
     return states, last.permute(2, 1, 0, 3)  # (B, T, D), (B, N, C, D)
+
+
+def run_packed(cell: nn.RNNBase, x: Tensor, sizes: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """`run_cell` over tokens in order of time (n, D), of which `sizes` (T,) belong to each step -> (n, D)."""
+    states, last = call_copied(cell, PackedSequence(x, sizes), hidden.permute(2, 1, 0, 3).contiguous())
+    return states.data, last.permute(2, 1, 0, 3)  # (n, D), (B, N, C, D)
 
 
 class RecurrentEncoder(nn.Module):
@@ -79,12 +115,22 @@ class RecurrentEncoder(nn.Module):
         """x (B, S, D), mask (B, S) -> H (B, S, D), h_final (B, N, C, D)."""
         lengths = mask.sum(dim=1).cpu()
         packed = pack_padded_sequence(self.dropout(x), lengths, batch_first=True, enforce_sorted=False)
-        states, last = self.cell(packed)
-        parts = torch.stack(last) if isinstance(last, tuple) else last[None]  # (C, N · directions, B, ·)
+        states, last = call_cell(self.cell, packed, None)
         H, _ = pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])  # (B, S, D)
-        C, _, B, _ = parts.shape
-        final = parts.view(C, self.layers, self.directions, B, -1).permute(3, 1, 0, 2, 4).flatten(3)
-        return H, final  # (B, S, D), (B, N, C, D)
+        return H, self.final(last)  # (B, S, D), (B, N, C, D)
+
+    def read(self, x: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+        """The same without padding: x (n, D) in order of time, `sizes` (S,) tokens of it at each step.
+
+        Gives H (n, D) in that order and h_final (B, N, C, D), the longest sentence first.
+        """
+        states, last = call_copied(self.cell, PackedSequence(self.dropout(x), sizes), None)
+        return states.data, self.final(last)
+
+    def final(self, last: Tensor) -> Tensor:
+        """(C, N · directions, B, ·) -> (B, N, C, D): the directions of a layer joined."""
+        C, _, B, _ = last.shape
+        return last.view(C, self.layers, self.directions, B, -1).permute(3, 1, 0, 2, 4).flatten(3)
 
 
 def memory_of(H: Tensor, mask: Tensor, h_final: Tensor, probe: Probe | None) -> Memory:

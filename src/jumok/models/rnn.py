@@ -9,15 +9,17 @@ logits_t = s_t W_out
 from torch import Tensor, nn
 
 from jumok.config import RnnConfig
-from jumok.models.interface import Memory, Probe, Seq2Seq
+from jumok.models.interface import Memory, PackedBatch, Probe, Seq2Seq
 from jumok.models.recurrent import (
     RecurrentEncoder,
     RecurrentState,
     make_cell,
     memory_of,
     run_cell,
+    run_packed,
     show_states,
 )
+from jumok.models.steps import spread, trip_of
 from jumok.nn.layers import Dropout, Embedding
 
 
@@ -63,3 +65,17 @@ class RnnSeq2Seq(Seq2Seq):
     def logits(self, states: Tensor) -> Tensor:
         states = self.dropout(states)
         return self.target_embedding.logits(states) if self.output is None else self.output(states)
+
+    def features(self, batch: PackedBatch) -> Tensor:
+        """(M, D): both sides in order of time, and back to the places of the target at the end."""
+        trip = trip_of(batch)
+        X = self.source_embedding(batch.source[trip.source])  # (n_s, D)
+        _, h_final = self.encoder.read(X, trip.source_sizes)  # (B, N, C, D)
+        y = self.dropout(self.target_embedding(batch.target_in[trip.target]))  # (n_t, D)
+        hidden = h_final.index_select(0, trip.bridge)  # (B, N, C, D), longest target first
+        states, _ = run_packed(self.decoder, y, trip.target_sizes, hidden)  # (n_t, D)
+        return spread(self.dropout(states), trip.target, len(batch.target_in))
+
+    @property
+    def head(self) -> Tensor:
+        return self.target_embedding.weight if self.output is None else self.output.weight

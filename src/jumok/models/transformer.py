@@ -21,6 +21,7 @@ from jumok.models.cache import KeyValues
 from jumok.models.interface import (
     Edits,
     Memory,
+    PackedBatch,
     Probe,
     Seq2Seq,
     as_probe,
@@ -30,6 +31,7 @@ from jumok.models.interface import (
     probe_at,
     same_edits,
 )
+from jumok.models.packed import packed_features
 from jumok.nn.attention import AttentionOutput, AttentionProbe, make_projection
 from jumok.nn.functional import causal_mask
 from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
@@ -109,7 +111,7 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.project = make_projection(config.projection, config.width, config.heads, parts=3)
         self.output = AttentionOutput(config.width)
-        self.rotary = config.positions == "rotary"
+        self.heads, self.rotary = config.heads, config.positions == "rotary"
 
     def project_at(self, x: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Q, K, V (B, H, L, K) of tokens that stand at these positions, (L,) or (B, L)."""
@@ -324,6 +326,13 @@ class TransformerSeq2Seq(Seq2Seq):
             return None
         rows: Tensor = places(weight.new_zeros(1, count, weight.shape[1]), positions, count)
         return rows[0]
+
+    def features(self, batch: PackedBatch) -> Tensor:
+        return packed_features(self, batch)  # (M, D)
+
+    @property
+    def head(self) -> Tensor:
+        return self.target_embedding.weight if self.output is None else self.output.weight  # (V, D)
 
     def logits(self, x: Tensor) -> Tensor:
         x = self.decoder_norm(x)

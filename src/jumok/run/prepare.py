@@ -15,6 +15,7 @@ from jumok.config import RunConfig, TextConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.store import Store, build_store, open_store
+from jumok.data.variants import build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
 from jumok.progress import Progress, silent
@@ -23,6 +24,7 @@ from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 
 LENGTHS = "lengths.json"
+VARIANTS = 8  # stores that BPE dropout trains on in turn: enough that few words repeat a cut, and soon made
 COUNTED = 50_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
 
 
@@ -48,11 +50,21 @@ class Prepared:
     valid: Store
     valid_pairs: tuple[tuple[str, str], ...]
     lengths: TrainLengths | None = None  # of the training sources; an older folder does not say
+    variants: tuple[Store, ...] = ()  # the same pairs cut differently, when text.dropout is above 0
+
+    def for_epoch(self, epoch: int) -> Store:
+        """The store that this epoch trains on: the variants in turn, or `train` where there are none."""
+        return self.variants[epoch % len(self.variants)] if self.variants else self.train
 
 
 def open_corpora(config: RunConfig) -> Corpora:
     """The files or the built-in set that the settings name."""
     data = config.data
+    if config.text.kind == "char" and config.text.dropout:
+        raise ConfigError(
+            f"text.dropout={config.text.dropout} cannot work with text.kind=char: there are no merges to leave out",
+            hint="choose text.kind=bpe, or text.dropout=0",
+        )
     if data.name:
         files = {name: getattr(data, name) for name in ("source", "target", "valid_source", "valid_target")}
         for name in (name for name, value in files.items() if value):
@@ -89,7 +101,8 @@ def prepare(
     """
     key = {
         "data": fingerprint,
-        "text": asdict(config.text),
+        # Without dropout the files are those of a version that knew none.
+        "text": {name: value for name, value in asdict(config.text).items() if name != "dropout" or value},
         "max_length": config.data.max_length,
         "hold_out": config.data.hold_out,
         "seed": config.seed,
@@ -108,7 +121,12 @@ def reopen(folder: Path) -> Prepared:
     lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
     pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
     train, valid = open_store(folder / "train"), open_store(folder / "valid")
-    return Prepared(load_tokenizers(folder), train, valid, pairs, read_lengths(folder / LENGTHS))
+    variants = tuple(open_store(path) for path in variant_folders(folder) if path.is_dir())
+    return Prepared(load_tokenizers(folder), train, valid, pairs, read_lengths(folder / LENGTHS), variants)
+
+
+def variant_folders(folder: Path) -> list[Path]:
+    return [folder / f"train-{number}" for number in range(1, VARIANTS + 1)]
 
 
 def build(
@@ -147,6 +165,16 @@ def build(
         progress=progress,
         total=total,
     )
+    if config.text.dropout:
+        build_variants(
+            store,
+            tokenizers,
+            variant_folders(folder),
+            share=config.text.dropout,
+            seed=config.seed,
+            max_length=length,
+            progress=progress,
+        )
     build_store(iter(valid), tokenizers, folder / "valid", max_length=4 * length)
     text = "".join(f"{source}\t{target}\n" for source, target in valid)
     (folder / "valid.tsv").write_text(text, encoding="utf-8")

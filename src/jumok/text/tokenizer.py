@@ -40,6 +40,7 @@ class Tokenizer:
 
     def __init__(self, learned: Sequence[str], merges: Merges, *, words: bool) -> None:
         self._pieces = (*SPECIALS, *BYTES, *learned)
+        self.merges = tuple(merges)
         self._bytes = _document(self._pieces, merges, words=words)
         self.size = len(self._pieces)
         self.fingerprint = hashlib.sha256(self._bytes).hexdigest()
@@ -59,6 +60,17 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; special ids are dropped, bytes that are no character become U+FFFD."""
         return str(self._library.decode(list(ids), skip_special_tokens=True))
+
+    def decode_many(self, many: Iterable[Iterable[int]]) -> list[str]:
+        """`decode` of each list of ids, faster than one by one."""
+        return list(self._library.decode_batch([list(ids) for ids in many], skip_special_tokens=True))
+
+    def split(self, text: str) -> list[str]:
+        """The parts of `text` that no piece crosses; a byte-pair tokenizer puts a space before the first."""
+        if self._library.pre_tokenizer is None:
+            return [text]
+        text = self._library.normalizer.normalize_str(text)
+        return [part for part, _ in self._library.pre_tokenizer.pre_tokenize_str(text)]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """One string per id to show to people: a piece with its leading space, if any; a byte as "<0xEA>"."""

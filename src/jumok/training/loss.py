@@ -49,3 +49,18 @@ def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: floa
     real = mask.flatten().to(flat.dtype)  # (R,), padding has weight 0
     loss, nll = _SmoothedCrossEntropy.apply(flat, target_out.flatten(), real, smoothing)  # type: ignore[no-untyped-call]
     return loss, nll
+
+
+def rdrop_token_loss(
+    one: Tensor, two: Tensor, target_out: Tensor, mask: Tensor, smoothing: float, alpha: float
+) -> tuple[Tensor, Tensor]:
+    """R-Drop (Liang et al. 2021): two passes with different dropout should predict the same.
+
+        L = (CE_1 + CE_2) / 2 + alpha / 4 · (KL(p_1 || p_2) + KL(p_2 || p_1))
+
+    one, two (B, T, V); the rest as in `token_loss`. The paper's loss is twice this sum.
+    """
+    (loss_1, nll_1), (loss_2, nll_2) = (token_loss(x, target_out, mask, smoothing) for x in (one, two))
+    p, q = (x.float().log_softmax(dim=-1) for x in (one, two))  # (B, T, V)
+    apart = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # (B, T): KL(p || q) + KL(q || p)
+    return (loss_1 + loss_2) / 2 + alpha / 4 * (apart * mask).sum(), (nll_1 + nll_2) / 2

@@ -31,10 +31,18 @@ class Muon(Optimizer):
                 state = self.state[weight]
                 if not state:
                     state["momentum"] = torch.zeros_like(weight)
-                state["momentum"].mul_(group["momentum"]).add_(weight.grad)
-                update = orthogonal(weight.grad + group["momentum"] * state["momentum"])
-                weight.mul_(1 - group["lr"] * group["weight_decay"])
-                weight.add_(update, alpha=-group["lr"] * 0.2 * max(weight.shape) ** 0.5)
+                momentum, rate = state["momentum"], group["lr"]
+                grown = group["momentum"] * momentum + weight.grad
+                update = orthogonal(weight.grad + group["momentum"] * grown)
+                after = weight * (1 - rate * group["weight_decay"])
+                after = after - rate * 0.2 * max(weight.shape) ** 0.5 * update
+                weight.copy_(self.unless_skipped(after, weight))
+                momentum.copy_(self.unless_skipped(grown, momentum))
+
+    def unless_skipped(self, after: Tensor, before: Tensor) -> Tensor:
+        """`after`, or `before` where `found_inf` (set as torch's own optimisers expect it) is not 0."""
+        skip = getattr(self, "found_inf", None)
+        return after if skip is None else torch.where(skip > 0, before, after)
 
 
 def orthogonal(matrix: Tensor, iterations: int = 5) -> Tensor:
@@ -58,10 +66,13 @@ class Optimizers:
         self.names: dict[Tensor, str] = {p: name for name, p in model.named_parameters()}
         self.all = make_optimizers(self.names, config)
 
-    def step(self, lr: float) -> None:
+    def step(self, lr: float | Tensor, skip: Tensor | None = None) -> None:
+        """One step at this rate. Where `skip` is true nothing changes, which a GPU decides by itself."""
         for optimizer in self.all:
             for group in optimizer.param_groups:
                 group["lr"] = lr
+            if skip is not None:
+                optimizer.found_inf = skip.float()  # type: ignore[attr-defined]  # torch's name for it
             optimizer.step()
 
     def tensors(self) -> dict[str, Tensor]:
@@ -102,16 +113,29 @@ def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
 def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Optimizer]:
     """Muon takes the hidden matrices and AdamW the rest; the others take everything."""
     every = list(names)
-    rate, betas, decay = config.lr, (config.momentum, config.beta2), config.weight_decay
+    rate, decay = config.lr, config.weight_decay
+    adam: dict[str, Any] = {
+        "lr": rate,
+        "betas": (config.momentum, config.beta2),
+        "weight_decay": decay,
+        "eps": 1e-9,
+        "fused": True,
+        "capturable": every[0].is_cuda,  # its steps may be part of a CUDA graph
+    }
     match config.optimizer:
         case "sgd":
-            return [SGD(every, lr=rate, momentum=config.momentum, weight_decay=decay)]
+            return [SGD(every, lr=rate, momentum=config.momentum, weight_decay=decay, fused=True)]
         case "adam":
-            return [Adam(every, lr=rate, betas=betas, weight_decay=decay, eps=1e-9, fused=True)]
+            return [quiet(Adam(every, **adam))]
         case "adamw":
-            return [AdamW(every, lr=rate, betas=betas, weight_decay=decay, eps=1e-9, fused=True)]
+            return [quiet(AdamW(every, **adam))]
         case "muon":
             hidden = [p for p, name in names.items() if is_hidden_matrix(name, p)]
             rest = [p for p, name in names.items() if not is_hidden_matrix(name, p)]
-            rest_optimizer = AdamW(rest, lr=rate, betas=betas, weight_decay=decay, eps=1e-9, fused=True)
-            return [Muon(hidden, rate, config.momentum, decay), rest_optimizer]
+            return [Muon(hidden, rate, config.momentum, decay), quiet(AdamW(rest, **adam))]
+
+
+def quiet(optimizer: Optimizer) -> Optimizer:
+    """Without torch's warning that a step which could be captured in a graph is not."""
+    optimizer._warned_capturable_if_run_uncaptured = True
+    return optimizer

@@ -1,6 +1,6 @@
-"""One update: forward, backward over the micro-batches, clip, step.
+"""One update: forward and backward over its pieces, clip, step.
 
-Axis letters: B batch, T target, V vocabulary.
+Axis letters: B batch, T target, V vocabulary, M target tokens laid end to end.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,23 +11,41 @@ import torch
 from torch import Tensor, nn
 
 from jumok.config import TrainingConfig
-from jumok.data.batch import Padded
+from jumok.data.batch import Packed, Padded
 from jumok.errors import RunError
-from jumok.models.interface import Seq2Seq
-from jumok.training.loss import token_loss
+from jumok.models.interface import PackedBatch, Seq2Seq
+from jumok.nn.fused import head_loss, rdrop_loss
+from jumok.text.tokenizer import PAD
+from jumok.training.loss import rdrop_token_loss, token_loss
 from jumok.training.optimizer import Optimizers
+from jumok.training.passes import with_inputs
+
+Piece = Padded | Packed
+Reduce = Callable[[Sequence[Tensor]], None]
+"""Adds up the tensors of all processes, in place."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What one update did, as plain numbers. Losses are per target token."""
+
+    loss: float
+    nll: float
+    grad_norm: float
+    skipped: bool
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one update did. Losses are per target token."""
+    """What one update did. The numbers stay on the device until someone reads them, which means to wait."""
 
-    loss: float
-    nll: float
+    numbers: Tensor  # (4,): loss, nll, gradient norm, 1 if it was skipped
     tokens: int  # source + target, without padding
     sentences: int
-    grad_norm: float
-    skipped: bool = False
+
+    def read(self) -> Read:
+        loss, nll, grad_norm, skipped = self.numbers.tolist()
+        return Read(loss, nll, grad_norm, bool(skipped))
 
 
 def step_seed(seed: int, step: int, micro: int) -> int:
@@ -36,42 +54,89 @@ def step_seed(seed: int, step: int, micro: int) -> int:
     return int.from_bytes(digest) >> 1
 
 
-def train_step(
+@dataclass(frozen=True)
+class Share:
+    """Which part of an update this process does: pieces from number `first` on; `targets` tokens in all."""
+
+    targets: int
+    first: int = 0
+
+
+def train_step(  # noqa: PLR0913  half of them have defaults
     model: Seq2Seq,
     optimizers: Optimizers,
-    micro_batches: Sequence[Padded],
+    pieces: Sequence[Piece],
     config: TrainingConfig,
     *,
     lr: float,
     step: int,
     seed: int,
+    share: Share | None = None,
     autocast: torch.dtype | None = None,
+    reduce: Reduce | None = None,
 ) -> StepResult:
-    """Update the weights once, by the mean loss over all target tokens of the micro-batches.
+    """Update the weights once, by the mean loss over all target tokens of the update.
 
-    A loss or gradient that is not finite leaves every weight as it was, and says so.
+    A loss or gradient that is not finite leaves every weight as it was, and the result says so.
     """
     model.train()
-    targets = sum(batch.tokens for batch in micro_batches)
-    tokens = targets + sum(int(batch.source_mask.sum()) for batch in micro_batches)
-    total_loss = total_nll = 0.0
-    for micro, batch in enumerate(micro_batches):
-        torch.manual_seed(step_seed(seed, step, micro))
-        with torch.autocast(
-            batch.source.device.type, autocast or torch.bfloat16, enabled=autocast is not None
-        ):
-            logits = forward(model, batch, config.teacher_forcing)
-        loss, nll = token_loss(logits, batch.target_out, batch.target_mask, config.label_smoothing)
-        (loss / targets).backward()  # type: ignore[no-untyped-call]
-        total_loss += loss.item() / targets
-        total_nll += nll.item() / targets
-    grad_norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip or torch.inf).item()
-    finite = all(map(torch.isfinite, map(torch.tensor, (total_loss, grad_norm))))
-    if finite:
+    share = share or Share(sum(piece.tokens for piece in pieces))
+    weights = list(model.parameters())
+    sums = torch.zeros(2, device=weights[0].device)  # loss and nll, per target token
+    for number, piece in enumerate(pieces, start=share.first):
+        torch.manual_seed(step_seed(seed, step, number))
+        with torch.autocast(sums.device.type, autocast or torch.bfloat16, enabled=autocast is not None):
+            loss, nll = piece_loss(model, piece, config)
+        (loss / share.targets).backward()  # type: ignore[no-untyped-call]
+        sums += torch.stack((loss.detach(), nll)) / share.targets
+    if reduce is not None:
+        reduce([*map(gradient, weights), sums])
+    norm = nn.utils.clip_grad_norm_(weights, config.clip or torch.inf)
+    bad = ~(norm.isfinite() & sums.isfinite().all())
+    if bad.is_cuda:
+        optimizers.step(lr, skip=bad)  # decided on the device: the host need not wait
+    elif not bad:
         optimizers.step(lr)
     model.zero_grad(set_to_none=True)
-    sentences = sum(len(batch.source) for batch in micro_batches)
-    return StepResult(total_loss, total_nll, tokens, sentences, grad_norm, skipped=not finite)
+    numbers = torch.cat((sums, torch.stack((norm.float(), bad.float()))))
+    tokens = sum(piece.tokens + piece.source_tokens for piece in pieces)
+    return StepResult(numbers, tokens, sum(piece.sentences for piece in pieces))
+
+
+def gradient(weight: Tensor) -> Tensor:
+    """The gradient of a weight; zeros if this process had nothing to learn from."""
+    if weight.grad is None:
+        weight.grad = torch.zeros_like(weight)
+    return weight.grad
+
+
+def piece_loss(model: Seq2Seq, piece: Piece, config: TrainingConfig) -> tuple[Tensor, Tensor]:
+    """The loss to learn from and the plain negative log-likelihood, each summed over the piece's tokens."""
+    smoothing, alpha = config.label_smoothing, config.rdrop
+    if isinstance(piece, Packed):
+        return packed_loss(model, piece, learned(piece), config)
+    logits = forward(model, piece, config.teacher_forcing)  # (B, T, V)
+    if not alpha:
+        return token_loss(logits, piece.target_out, piece.target_mask, smoothing)
+    again = forward(model, piece, config.teacher_forcing)
+    return rdrop_token_loss(logits, again, piece.target_out, piece.target_mask, smoothing, alpha)
+
+
+def learned(piece: Packed) -> Tensor:
+    """What is to be predicted at each place (M,); -1 where there is nothing to learn."""
+    return torch.where(piece.target_out == PAD, -1, piece.target_out)
+
+
+def packed_loss(
+    model: Seq2Seq, batch: PackedBatch, target: Tensor, config: TrainingConfig
+) -> tuple[Tensor, Tensor]:
+    """`piece_loss` of sentences laid end to end; the logits of all places never exist at once."""
+    if config.teacher_forcing < 1:
+        batch = with_guesses(model, batch, config.teacher_forcing)
+    if not config.rdrop:
+        return head_loss(model.features(batch), model.head, target, config.label_smoothing)
+    both = torch.cat([model.features(batch) for _ in range(2)])  # (2M, D)
+    return rdrop_loss(both, model.head, target, config.label_smoothing, config.rdrop)
 
 
 def forward(model: Seq2Seq, batch: Padded, teacher_forcing: float) -> Tensor:
@@ -89,6 +154,16 @@ def forward(model: Seq2Seq, batch: Padded, teacher_forcing: float) -> Tensor:
     own = torch.cat((batch.target_in[:, :1], guesses[:, :-1]), dim=1)  # (B, T), still starts with BOS
     keep = torch.rand(own.shape, device=own.device) < teacher_forcing
     return model.decode(torch.where(keep, batch.target_in, own), memory)
+
+
+def with_guesses(model: Seq2Seq, batch: PackedBatch, teacher_forcing: float) -> PackedBatch:
+    """The first of the two passes above, for sentences laid end to end: a batch with other inputs."""
+    with torch.no_grad():
+        guesses = (model.features(batch) @ model.head.T).argmax(dim=-1)  # (M,)
+    place = torch.arange(len(guesses), device=guesses.device)
+    starts = place == batch.target_range[0]  # (M,), where a sentence begins
+    keep = starts | (torch.rand(guesses.shape, device=guesses.device) < teacher_forcing)
+    return with_inputs(batch, torch.where(keep, batch.target_in, guesses.roll(1).to(batch.target_in.dtype)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

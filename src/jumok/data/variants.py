@@ -1,0 +1,78 @@
+"""The pairs of a store again, cut into pieces differently: what BPE dropout trains on, epoch by epoch.
+
+Row n of every variant is row n of the store, so whoever chooses rows need not know that there are variants.
+"""
+
+import hashlib
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from jumok.data.store import FORMAT, SIDES, Ids, Side, Store
+from jumok.progress import Progress, silent
+from jumok.text.dropout import Cuts, Ragged
+from jumok.text.tokenizer import Tokenizer, Tokenizers
+
+CHUNK = 100_000  # pairs in memory at a time
+
+
+def build_variants(
+    store: Store,
+    tokenizers: Tokenizers,
+    folders: list[Path],
+    *,
+    share: float,
+    seed: int,
+    max_length: int,
+    progress: Progress = silent,
+) -> None:
+    """Write one store per folder, in which a `share` of the merges is left out at random.
+
+    Variant v follows from the texts, the seed and v. A text that this makes longer than `max_length` pieces
+    keeps its plain cut.
+    """
+    source = Cuts(tokenizers.source, share, seed)
+    cuts = (source, source if tokenizers.shared else Cuts(tokenizers.target, share, seed))
+    with ExitStack() as files:
+        written = []
+        for folder in folders:
+            folder.mkdir()
+            written.append([Side(folder, side, files) for side in SIDES])
+        for begin in range(0, len(store), CHUNK):
+            rows = range(begin, min(begin + CHUNK, len(store)))
+            for side, cutter in enumerate(cuts):
+                words = cutter.read(texts(store, side, rows, cutter.tokenizer), len(folders))
+                for variant, sides in enumerate(written):
+                    generator = np.random.default_rng([seed, variant, side, begin])
+                    picked: Ragged = cutter.pick(words, generator, max_length)
+                    sides[side].add(picked.values.astype(store.source_ids.dtype), picked.lengths())
+            progress("cutting anew", rows.stop, len(store))
+    for folder, sides in zip(folders, written, strict=True):
+        header = {
+            "format": FORMAT,
+            "pairs": len(store),
+            "dtype": store.source_ids.dtype.str,
+            "source_ids": sides[0].count,
+            "target_ids": sides[1].count,
+            "left_out": store.left_out,
+            "max_length": max_length,
+            "tokenizers": store.tokenizers,
+            "fingerprint": fingerprint(sides, store.tokenizers),
+        }
+        (folder / "header.json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+
+
+def fingerprint(sides: list[Side], tokenizers: str) -> str:
+    """As a store's own: of all its files and of the tokenizers."""
+    return hashlib.sha256("".join([*(side.fingerprint() for side in sides), tokenizers]).encode()).hexdigest()
+
+
+def texts(store: Store, side: int, rows: range, tokenizer: Tokenizer) -> list[str]:
+    """What the store's rows say: their ids spell the tidy text in full."""
+    ids: Ids = (store.source_ids, store.target_ids)[side]
+    begin = (store.source_offsets, store.target_offsets)[side][rows.start : rows.stop + 1]
+    flat = ids[begin[0] : begin[-1]].tolist()
+    places = (begin - begin[0]).tolist()
+    return tokenizer.decode_many(flat[start:end] for start, end in zip(places[:-1], places[1:], strict=True))

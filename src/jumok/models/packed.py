@@ -1,0 +1,168 @@
+"""The Transformer over sentences laid end to end: the same layers and weights, nothing computed for padding.
+
+Attention knows sentences by ranges (`nn/spans.py`); everything else sees one long list of tokens. What lies
+between the matrix products is fused (`nn/fused.py`). `TransformerSeq2Seq.encode` and `decode` are the twin.
+
+Axis letters: N source tokens, M target tokens, L either, D width, H heads, K width of one head.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from jumok.models.interface import PackedBatch
+from jumok.nn.attention import MergedProjection, SplitProjection
+from jumok.nn.fused import add_norm, drop, embed, linear_relu
+from jumok.nn.layers import Embedding, FeedForward
+from jumok.nn.positions import LearnedPositions, SinusoidalPositions, rotate, sinusoidal
+from jumok.nn.spans import Spans, causal_spans, cross_attention, cross_spans, own_spans, self_attention
+
+if TYPE_CHECKING:
+    from jumok.models.transformer import SelfAttention, TransformerSeq2Seq
+
+
+def packed_features(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
+    """What the head multiplies, for every target token (M, D)."""
+    memory = encode(model, batch)  # (N, D)
+    return decode(model, batch, memory)  # (M, D)
+
+
+def encode(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
+    spans, positions = own_spans(batch.source_range), positions_of(batch.source_range)
+    x = embedded(batch.source, positions, model.source_embedding, model.source_positions)
+    residuals = [r for layer in model.encoder for r in (layer.add_attention, layer.add_feedforward)]
+    stream = Stream(model, x, residuals, model.encoder_norm)
+    for layer in model.encoder:
+        attend_to_self(stream, layer.attention, positions, spans)  # type: ignore[arg-type]
+        feed_forward(stream, layer.feedforward)  # type: ignore[arg-type]
+    return stream.normed  # (N, D)
+
+
+def decode(model: "TransformerSeq2Seq", batch: PackedBatch, memory: Tensor) -> Tensor:
+    spans, positions = causal_spans(batch.target_range), positions_of(batch.target_range)
+    across = cross_spans(batch.target_reads, batch.source_readers)
+    x = embedded(batch.target_in, positions, model.target_embedding, model.target_positions)
+    residuals = [
+        r for layer in model.decoder for r in (layer.add_attention, layer.add_cross, layer.add_feedforward)
+    ]
+    stream = Stream(model, x, residuals, model.decoder_norm)
+    for layer in model.decoder:
+        attend_to_self(stream, layer.attention, positions, spans)  # type: ignore[arg-type]
+        query = project(layer.cross.project_query, stream.normed)  # type: ignore[union-attr, arg-type]
+        keys_values = project(layer.cross.project_memory, memory)  # type: ignore[union-attr, arg-type]
+        context = cross_attention(query, keys_values, model.heads, across)  # (M, D)
+        stream.add(context, layer.cross.output.linear)  # type: ignore[union-attr, arg-type]
+        feed_forward(stream, layer.feedforward)  # type: ignore[arg-type]
+    return stream.normed  # (M, D)
+
+
+class Stream:
+    """The residual stream: what each sub-layer reads (`normed`), and the sum that it adds to.
+
+    Post-norm norms each sum and goes on from there. Pre-norm goes on from the sum itself, and the norm that
+    the next sub-layer reads through is made together with the sum.
+    """
+
+    def __init__(
+        self, model: "TransformerSeq2Seq", x: Tensor, residuals: Sequence[Any], last: nn.Module
+    ) -> None:
+        self.pre, self.training = residuals[0].pre, model.training
+        x = drop(x, model.dropout.share, training=self.training)
+        self.sum = x
+        self.normed = layer_norm(x, residuals[0].norm) if self.pre else x
+        self.after = norms_after(residuals, last, pre=self.pre)
+
+    def add(self, states: Tensor, linear: nn.Linear) -> None:
+        """Add what the last matrix of a sub-layer makes of these states (L, ·)."""
+        norm, share = next(self.after)
+        change = states @ linear.weight.T  # (L, D), its bias comes in with the sum
+        total, normed = add_norm(
+            self.sum, change, linear.bias, norm.weight, norm.bias, share, training=self.training
+        )
+        self.sum, self.normed = (total if self.pre else normed), normed
+
+
+def norms_after(
+    residuals: Sequence[Any], last: nn.Module, *, pre: bool
+) -> Iterator[tuple[nn.LayerNorm, float]]:
+    """The norm that follows each sub-layer's sum, and the share of its dropout."""
+    norms = [residual.norm for residual in residuals]
+    if pre:
+        norms = [*norms[1:], last]
+    for residual, norm in zip(residuals, norms, strict=True):
+        yield norm, residual.dropout.share
+
+
+def attend_to_self(stream: Stream, attention: "SelfAttention", positions: Tensor, spans: Spans) -> None:
+    heads = attention.heads
+    qkv = project(attention.project, stream.normed)  # (L, 3D)
+    if attention.rotary:
+        qkv = turned(qkv, positions, heads)
+    stream.add(self_attention(qkv, heads, spans), attention.output.linear)
+
+
+def feed_forward(stream: Stream, network: FeedForward) -> None:
+    hidden = linear_relu(stream.normed, network.inner.weight, network.inner.bias)  # (L, F)
+    stream.add(hidden, network.outer)
+
+
+def project(projection: MergedProjection | SplitProjection, x: Tensor) -> Tensor:
+    """(L, D) -> (L, parts · D), part by part, head by head within a part."""
+    if isinstance(projection, MergedProjection):
+        return F.linear(x, projection.linear.weight, projection.linear.bias)
+    weight = projection.weight.mT.flatten(0, 2)  # (parts · H · K, D)
+    return F.linear(x, weight, projection.bias.flatten())
+
+
+def turned(qkv: Tensor, positions: Tensor, heads: int) -> Tensor:
+    """Queries and keys turned by their positions (rotary); values stay as they are."""
+    L, D = qkv.shape[0], qkv.shape[1] // 3
+    both = qkv[:, : 2 * D].view(1, L, 2 * heads, D // heads).transpose(1, 2)  # (1, 2H, L, K)
+    both = rotate(both, positions).transpose(1, 2).reshape(L, 2 * D)
+    return torch.cat((both, qkv[:, 2 * D :]), dim=1)
+
+
+def positions_of(ranges: Tensor) -> Tensor:
+    """The place of every token in its own sentence (L,)."""
+    return torch.arange(ranges.shape[1], dtype=torch.int32, device=ranges.device) - ranges[0]
+
+
+def embedded(ids: Tensor, positions: Tensor, table: Embedding, places: nn.Module) -> Tensor:
+    """Rows of the embedding with their positions added (L, D)."""
+    x = embed(ids, table.weight, table.scale)
+    match places:
+        case SinusoidalPositions():
+            rows = position_table(Table(len(ids), x.shape[1], x.device, x.dtype))
+            return x + F.embedding(positions, rows)
+        case LearnedPositions():
+            return x + embed(positions, places.table, 1.0)
+        case _:
+            return x
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table of positions depends on."""
+
+    rows: int
+    width: int
+    device: torch.device
+    dtype: torch.dtype
+
+
+@lru_cache(maxsize=8)
+def position_table(table: Table) -> Tensor:
+    """PE of the first positions, kept: no sentence is longer than the batch it lies in."""
+    with torch.inference_mode(mode=False), torch.no_grad():
+        places = torch.arange(table.rows, device=table.device)
+        return sinusoidal(places, table.width).to(table.dtype)
+
+
+def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
+    wide = x.to(norm.weight.dtype)  # the norm's own weights stay in float32
+    return F.layer_norm(wide, norm.normalized_shape, norm.weight, norm.bias, norm.eps).to(x.dtype)

@@ -1,0 +1,167 @@
+"""Dropout, residual and LayerNorm in one Triton kernel each way.
+
+    s = x + dropout(f + bias)
+    n = (s - mean(s)) * r,   r = 1 / sqrt(var(s) + eps),   y = n * weight + shift
+
+    ds = r * (g - mean(g) - n * mean(g * n)) + ds',   g = dy * weight,  ds' what comes from the uses of s
+    dx = ds,  df = dropout'(ds),  dbias = sum df,  dweight = sum dy * n,  dshift = sum dy
+
+Forward reads x, f and writes s, y; backward reads dy, s and writes dx, df: what the memory must carry. Sums
+over rows are kept by a fixed number of programs that walk over the rows, and added up once at the end.
+
+Axis letters: L rows, D width, P programs.
+"""
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
+# ruff: noqa: PLR0913  (a kernel takes pointers, one argument each)
+
+from functools import cache
+from typing import Any
+
+import torch
+import triton  # type: ignore[import-untyped]
+import triton.language as tl  # type: ignore[import-untyped]
+from torch import Tensor
+from torch.autograd import Function
+
+from jumok.nn.kernels.dropout import draw_seed, keep
+
+EPS = tl.constexpr(1e-5)
+WIDEST = 4096  # a row must fit the registers of a program
+
+# Numbers a program takes at once, and its warps. May be exchanged before a kernel's first call.
+FORWARD = (2048, 4)
+BACKWARD = (2048, 4)
+
+
+@triton.jit
+def forward_kernel(
+    x, f, bias, weight, shift, s, y, means, scales, seed, share, rows, width,
+    HAS_BIAS: tl.constexpr, DROP: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """s, y (L, D), and for backward the mean and r of each row (L,)."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    col = tl.arange(0, BLOCK)
+    inside = (row < rows)[:, None] & (col < width)[None, :]
+    place = row.to(tl.int64)[:, None] * width + col[None, :]
+    change = tl.load(f + place, mask=inside, other=0.0).to(tl.float32)
+    old = tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
+    if HAS_BIAS:
+        change += tl.load(bias + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
+    if DROP:
+        change = tl.where(keep(tl.load(seed), row, col, share), change / (1 - share), 0.0)
+    total = (old + change).to(s.dtype.element_ty)
+    tl.store(s + place, total, mask=inside)
+    total = total.to(tl.float32)
+    mean = tl.sum(total, 1) / width  # (ROWS,)
+    centred = tl.where(inside, total - mean[:, None], 0.0)
+    scale = tl.rsqrt(tl.sum(centred * centred, 1) / width + EPS)
+    tl.store(means + row, mean, mask=row < rows)
+    tl.store(scales + row, scale, mask=row < rows)
+    weights = tl.load(weight + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
+    shifts = tl.load(shift + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
+    normed = centred * scale[:, None] * weights + shifts
+    tl.store(y + place, normed.to(y.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def backward_kernel(
+    dy, ds, s, means, scales, weight, seed, dx, df, partial, share, rows, width,
+    HAS_DS: tl.constexpr, HAS_BIAS: tl.constexpr, DROP: tl.constexpr,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """dx, df (L, D), and this program's share of dweight, dshift, dbias: partial (2 or 3, P, D)."""
+    col = tl.arange(0, BLOCK)
+    weights = tl.load(weight + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
+    dweight = tl.zeros((ROWS, BLOCK), tl.float32)
+    dshift = tl.zeros((ROWS, BLOCK), tl.float32)
+    dbias = tl.zeros((ROWS, BLOCK), tl.float32)
+    for first in range(tl.program_id(0) * ROWS, rows, tl.num_programs(0) * ROWS):
+        row = first + tl.arange(0, ROWS)
+        inside = (row < rows)[:, None] & (col < width)[None, :]
+        place = row.to(tl.int64)[:, None] * width + col[None, :]
+        grad = tl.load(dy + place, mask=inside, other=0.0).to(tl.float32)
+        total = tl.load(s + place, mask=inside, other=0.0).to(tl.float32)
+        mean = tl.load(means + row, mask=row < rows, other=0.0)[:, None]
+        scale = tl.load(scales + row, mask=row < rows, other=0.0)[:, None]
+        normed = tl.where(inside, (total - mean) * scale, 0.0)
+        dweight += grad * normed
+        dshift += grad
+        grad *= weights
+        slope = tl.sum(grad * normed, 1)[:, None] / width
+        grad = (grad - tl.sum(grad, 1)[:, None] / width - normed * slope) * scale
+        if HAS_DS:
+            grad += tl.load(ds + place, mask=inside, other=0.0).to(tl.float32)
+        tl.store(dx + place, grad.to(dx.dtype.element_ty), mask=inside)
+        if DROP:
+            grad = tl.where(keep(tl.load(seed), row, col, share), grad / (1 - share), 0.0)
+            tl.store(df + place, grad.to(df.dtype.element_ty), mask=inside)
+        if HAS_BIAS:
+            dbias += tl.where(inside, grad, 0.0)
+    mine = partial + tl.program_id(0) * width + col
+    step = tl.num_programs(0) * width
+    tl.store(mine, tl.sum(dweight, 0), mask=col < width)
+    tl.store(mine + step, tl.sum(dshift, 0), mask=col < width)
+    if HAS_BIAS:
+        tl.store(mine + 2 * step, tl.sum(dbias, 0), mask=col < width)
+
+
+@cache
+def multiprocessors(device: torch.device) -> int:
+    """How many programs of the largest kind run at once; 1 in the interpreter."""
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
+
+
+def tile_of(width: int, numbers: int) -> tuple[int, int]:
+    """Rows and columns that a program takes at once."""
+    BLOCK = triton.next_power_of_2(width)
+    return max(1, numbers // BLOCK), BLOCK
+
+
+class _AddNorm(Function):
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, f: Tensor, bias: Tensor | None, weight: Tensor, shift: Tensor, share: float
+    ) -> tuple[Tensor, Tensor]:
+        (L, D), device = x.shape, x.device
+        s, y = torch.empty_like(x), torch.empty_like(x)
+        means, scales = torch.empty(2, L, dtype=torch.float32, device=device)  # (L,), (L,)
+        seed = draw_seed(x) if share else None
+        numbers, warps = FORWARD
+        ROWS, BLOCK = tile_of(D, numbers)
+        forward_kernel[(triton.cdiv(L, ROWS),)](
+            x, f, bias, weight, shift, s, y, means, scales, seed, share, L, D,
+            bias is not None, share > 0, ROWS, BLOCK, num_warps=warps,
+        )  # fmt: skip
+        ctx.save_for_backward(s, means, scales, weight, seed)
+        ctx.share, ctx.types = share, (bias.dtype if bias is not None else None, weight.dtype, shift.dtype)
+        ctx.set_materialize_grads(False)
+        return s, y
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        s, means, scales, weight, seed = ctx.saved_tensors
+        ds, dy = grads
+        dy = torch.zeros_like(s) if dy is None else dy.contiguous()
+        ds = None if ds is None else ds.contiguous()
+        (L, D), (bias, *_) = s.shape, ctx.types
+        dx = torch.empty_like(s)
+        df = torch.empty_like(s) if ctx.share else dx
+        numbers, warps = BACKWARD
+        ROWS, BLOCK = tile_of(D, numbers)
+        P = min(triton.cdiv(L, ROWS), 4 * multiprocessors(s.device))
+        partial = torch.empty(3 if bias else 2, P, D, dtype=torch.float32, device=s.device)
+        backward_kernel[(P,)](
+            dy, ds, s, means, scales, weight, seed, dx, df, partial, ctx.share, L, D,
+            ds is not None, bias is not None, ctx.share > 0, ROWS, BLOCK, num_warps=warps,
+        )  # fmt: skip
+        dweight, dshift, *rest = partial.sum(1).unbind()  # (D,) each
+        dbias = rest[0].to(bias) if bias else None
+        return dx, df, dbias, dweight.to(ctx.types[1]), dshift.to(ctx.types[2]), None
+
+
+def add_norm(
+    x: Tensor, f: Tensor, bias: Tensor | None, weight: Tensor, shift: Tensor, share: float
+) -> tuple[Tensor, Tensor]:
+    """x, f (L, D); bias, weight, shift (D,) -> s, y (L, D); a share of 0 is no dropout."""
+    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share)
+    return s, y

@@ -1,0 +1,107 @@
+"""Attention over sentences laid end to end: each token sees a range of places, so nothing is padding.
+
+Axis letters: S keys, T queries, L either (self-attention), D width, H heads, K width of one head.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jumok.nn.functional import fused_attention, merge_heads, split_heads
+from jumok.nn.kernels import available, guarded
+
+HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take
+DTYPES = (torch.bfloat16, torch.float16, torch.float32)
+LARGEST = 2**31  # the kernels count places in 32 bits
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Which keys each query sees and which queries see each key, as half-open ranges that never go back.
+
+    Every query sees a key. The two halves say the same, but a key may leave out queries whose result is used
+    nowhere: no gradient comes back through them.
+    """
+
+    key_begin: Tensor  # (T,) int32
+    key_end: Tensor  # (T,) int32: query t sees the keys [begin, end)
+    query_begin: Tensor  # (S,) int32
+    query_end: Tensor  # (S,) int32: the queries [begin, end) see key s
+
+
+def own_spans(range_: Tensor) -> Spans:
+    """Every token sees its whole sentence; range_ (2, L) is where that lies."""
+    begin, end = range_
+    return Spans(begin, end, begin, end)
+
+
+def causal_spans(range_: Tensor) -> Spans:
+    """Every token sees its sentence up to itself; range_ (2, L)."""
+    begin, end = range_
+    place = torch.arange(len(begin), dtype=begin.dtype, device=begin.device)  # (L,)
+    return Spans(begin, place + 1, place, end)
+
+
+def cross_spans(reads: Tensor, readers: Tensor) -> Spans:
+    """Target tokens see the source of their pair: reads (2, T), readers (2, S).
+
+    Tokens that fill the room up read, and are read, behind everything real. Here they move up to the last
+    real place, so that no block of tokens spans the room between.
+    """
+    begin, end = readers
+    real = begin < end  # (S,)
+    sources = real.sum().clamp(min=1).to(reads.dtype)  # real ones stand first
+    targets = torch.where(real, end, 0).max()
+    key_begin, key_end = torch.minimum(reads, torch.stack((sources - 1, sources))[:, None])
+    query_begin, query_end = torch.minimum(readers, targets)
+    return Spans(key_begin, key_end, query_begin, query_end)
+
+
+def span_mask(spans: Spans) -> Tensor:
+    """(T, S), True where query t sees key s."""
+    place = torch.arange(len(spans.query_begin), device=spans.key_begin.device)  # (S,)
+    return (spans.key_begin[:, None] <= place) & (place < spans.key_end[:, None])  # (T, S)
+
+
+def self_attention(qkv: Tensor, heads: int, spans: Spans) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V in each head; qkv (L, 3·D) holds Q, K and V side by side -> (L, D)."""
+    return span_attention((qkv,), heads, spans)
+
+
+def cross_attention(q: Tensor, kv: Tensor, heads: int, spans: Spans) -> Tensor:
+    """The same with queries from elsewhere: q (T, D), kv (S, 2·D) holds K and V side by side -> (T, D)."""
+    return span_attention((q, kv), heads, spans)
+
+
+def span_attention(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> Tensor:
+    """By the kernels where they run, else by `masked_attention`; inputs (qkv,) or (q, kv)."""
+
+    def fast() -> Tensor:
+        from jumok.nn.kernels.attention import attend  # loads Triton, which not every machine has
+
+        return attend(inputs, heads, spans)
+
+    def slow() -> Tensor:
+        return masked_attention(inputs, heads, spans)
+
+    return guarded("attention", fast, slow) if kernels_fit(inputs, heads) else slow()
+
+
+def kernels_fit(inputs: tuple[Tensor, ...], heads: int) -> bool:
+    q, _, _ = query_key_value(inputs)
+    fits = q.dtype in DTYPES and q.shape[-1] // heads in HEAD_WIDTHS
+    return fits and all(available(x) and x.numel() < LARGEST for x in inputs)
+
+
+def query_key_value(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """Views of the three, (T, D), (S, D), (S, D), in (qkv,) or (q, kv), or in their gradients."""
+    *first, last = inputs
+    q, k, v = (*first, *last.chunk(3 - len(first), dim=-1))
+    return q, k, v
+
+
+def masked_attention(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> Tensor:
+    """The twin of the kernels: all queries against all keys, with a mask; inputs (qkv,) or (q, kv)."""
+    q, k, v = (split_heads(x[None], heads) for x in query_key_value(inputs))  # (1, H, L, K)
+    return merge_heads(fused_attention(q, k, v, span_mask(spans)))[0]  # (T, D)
