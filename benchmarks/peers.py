@@ -1,14 +1,14 @@
 """Other people's Transformers, set up to do the work of ours: what the GPU measurements compare with.
 
-Both are post-norm, with ReLU, sinusoidal positions, tied embeddings and dropout after each sub-layer and on the
-embeddings only, as ours is. Attention is torch's fused one. transformers is asked for when it is used: it need
-not be installed.
+Both are post-norm, with ReLU, sinusoidal positions, tied embeddings, torch's fused attention, and dropout on
+the embeddings and after each sub-layer only, as ours. transformers need not be installed.
 """
 
 from importlib.util import find_spec
 from typing import Any
 
 import torch
+from contest import MissingError
 from torch import Tensor, nn
 
 from jumok.config import TransformerConfig
@@ -19,10 +19,6 @@ from jumok.nn.positions import sinusoidal
 from jumok.text.tokenizer import BOS, EOS, PAD
 
 POSITIONS = 256  # rows of the peers' tables
-
-
-class MissingError(Exception):
-    """A peer that this machine does not have, or that cannot be what it is to be compared with."""
 
 
 class PlainTransformer(nn.Module):
@@ -105,6 +101,23 @@ def make_marian(config: TransformerConfig, vocabulary: int, positions: int = POS
     marian = transformers.MarianMTModel(settings)
     assert marian.config._attn_implementation == "sdpa"
     assert marian.lm_head.weight is marian.model.shared.weight is marian.model.encoder.embed_tokens.weight
+    return marian
+
+
+def without_layer_drop(marian: Any) -> Any:
+    """The same training, with nothing asked of a random number between layers, where a compiler has to stop.
+
+    The stacks leave training mode, in which they would draw; their dropout of the embeddings moves in front
+    of the first layer.
+    """
+
+    def drop(layer: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        return nn.functional.dropout(given[0], marian.config.dropout, layer.training), *given[1:]
+
+    for stack in (marian.model.encoder, marian.model.decoder):
+        assert stack.layerdrop == 0
+        stack.training = False  # its layers stay as they are
+        stack.layers[0].register_forward_pre_hook(drop)
     return marian
 
 

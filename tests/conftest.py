@@ -1,8 +1,9 @@
-"""For all tests: no time limits on examples, in CI the same examples every time, and the browser last."""
+"""For all tests: no time limits on examples, in CI the same ones every time, GPU where there is one, browser last."""
 
 import os
 
 import pytest
+import torch
 from hypothesis import settings
 
 settings.register_profile("jumok", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -13,3 +14,6 @@ settings.load_profile("jumok")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser's driver keeps an event loop running, and other tests start loops of their own."""
     items.sort(key=lambda item: "browser" in item.path.parts)
+    for item in items:
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="needs a GPU"))

@@ -240,11 +240,14 @@ def test_a_real_model_is_evaluated_and_the_run_keeps_the_result(
     run_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["-m", str(run_folder), "-s", "test.ko", "-t", "test.en", "--beam", "2", "--bootstrap", "10"]
-    assert run(*words, "--metric", "chrf,ppl", "--json") == 0
+    words += ["--length-penalty", "0.5"]
+    assert run(*words, "--metric", "chrf,ppl,bleu,bleu-lc", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found == json.loads((run_folder / "eval" / "test.json").read_text(encoding="utf-8"))
     assert found["model"] == "en-de"
-    assert found["decode"]["beam"] == 2
+    assert (found["decode"]["beam"], found["decode"]["length_penalty"]) == (2, 0.5)
+    assert "case:mixed" in found["metrics"]["bleu"]["signature"]
+    assert "case:lc" in found["metrics"]["bleu-lc"]["signature"]
     assert found["decode"]["max_len"] == 4
     assert found["speed"]["sentences_per_s"] > 0
     assert 1 < found["metrics"]["ppl"]["value"] < 5000

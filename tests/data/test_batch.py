@@ -66,11 +66,11 @@ def test_a_packed_batch_by_hand() -> None:
     batch = pack_pairs([[7, 8], np.array([9], dtype=np.uint16)], [[5], [6, 4]], Room(7, 6))
     assert batch.source.tolist() == [7, 8, EOS, 9, EOS, PAD, PAD]
     assert batch.source_range.tolist() == [[0, 0, 0, 3, 3, 5, 6], [3, 3, 3, 5, 5, 6, 7]]
-    assert batch.source_readers.tolist() == [[0, 0, 0, 2, 2, 6, 6], [2, 2, 2, 5, 5, 6, 6]]
+    assert batch.source_readers.tolist() == [[0, 0, 0, 2, 2, 5, 5], [2, 2, 2, 5, 5, 5, 5]]
     assert batch.target_in.tolist() == [BOS, 5, BOS, 6, 4, PAD]
     assert batch.target_out.tolist() == [5, EOS, 6, 4, EOS, PAD]
     assert batch.target_range.tolist() == [[0, 0, 2, 2, 2, 5], [2, 2, 5, 5, 5, 6]]
-    assert batch.target_reads.tolist() == [[0, 0, 3, 3, 3, 6], [3, 3, 5, 5, 5, 7]]
+    assert batch.target_reads.tolist() == [[0, 0, 3, 3, 3, 4], [3, 3, 5, 5, 5, 5]]
     assert batch.source_lengths.tolist() == [3, 2]
     assert batch.target_lengths.tolist() == [2, 3]
     assert (batch.sentences, batch.source_tokens, batch.tokens) == (2, 5, 5)
@@ -86,10 +86,10 @@ def test_an_empty_room_is_fillers() -> None:
     batch = Packed.empty(Room(3, 2))
     assert batch.source.tolist() == [PAD] * 3
     assert batch.source_range.tolist() == [[0, 1, 2], [1, 2, 3]]
-    assert batch.source_readers.tolist() == [[2, 2, 2], [2, 2, 2]]
+    assert batch.source_readers.tolist() == [[0, 0, 0], [0, 0, 0]]
     assert batch.target_in.tolist() == batch.target_out.tolist() == [PAD] * 2
     assert batch.target_range.tolist() == [[0, 1], [1, 2]]
-    assert batch.target_reads.tolist() == [[2, 2], [3, 3]]
+    assert batch.target_reads.tolist() == [[0, 0], [1, 1]]
     assert (batch.sentences, batch.source_tokens, batch.tokens) == (0, 0, 0)
 
 

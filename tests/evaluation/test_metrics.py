@@ -37,6 +37,7 @@ def test_bleu_chrf_and_ter_are_sacrebleus(pairs: list[tuple[str, str]]) -> None:
     hypotheses, references = [list(side) for side in zip(*pairs, strict=True)]
     for ours, theirs in (
         (metrics.bleu(hypotheses, references), BLEU()),
+        (metrics.bleu(hypotheses, references, lowercase=True), BLEU(lowercase=True)),
         (metrics.chrf(hypotheses, references), CHRF(word_order=2)),
         (metrics.chrf(hypotheses, references, word_order=0), CHRF()),
         (metrics.ter(hypotheses, references), TER()),
@@ -52,6 +53,7 @@ def test_the_signature_names_every_choice() -> None:
     )
     assert "|nw:2|" in metrics.chrf(one, one).signature
     assert "tok:zh" in metrics.bleu(one, one, tokenize="zh").signature
+    assert "case:lc" in metrics.measure("bleu-lc", one, one).signature
 
 
 def test_already_tokenized_text_does_not_make_sacrebleu_complain(caplog: pytest.LogCaptureFixture) -> None:
@@ -139,10 +141,27 @@ def test_a_hopeless_perplexity_is_infinite_without_a_warning() -> None:
 @given(texts=st.lists(TEXTS.filter(bool), min_size=1, max_size=5))
 def test_a_text_is_perfect_against_itself(texts: list[str]) -> None:
     for name in metrics.LABELS:
-        if name in {"ppl", "bleu", "rouge1", "rouge2", "rougeL"}:  # these need a few words to reach 100
+        if name in {
+            "ppl",
+            "bleu",
+            "bleu-lc",
+            "rouge1",
+            "rouge2",
+            "rougeL",
+        }:  # these need a few words to reach 100
             continue
         perfect = 0.0 if name in metrics.LOWER_IS_BETTER else 100.0
         assert metrics.measure(name, texts, texts).value == pytest.approx(perfect)
+
+
+@settings(max_examples=50, deadline=None)
+@given(pairs=PAIRS)
+def test_lower_cased_bleu_is_the_bleu_of_lower_cased_text(pairs: list[tuple[str, str]]) -> None:
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    upper = [[text.upper() for text in side] for side in sides]
+    lower = [[text.lower() for text in side] for side in upper]
+    one, other = metrics.measure("bleu-lc", *upper), metrics.measure("bleu", *lower)
+    assert one.value == other.value
 
 
 @settings(max_examples=30, deadline=None)
@@ -186,7 +205,7 @@ def test_names_are_spelled_out_once() -> None:
 def test_an_unknown_metric_offers_the_nearest() -> None:
     with pytest.raises(ConfigError, match="unknown metric 'blue'\n  did you mean 'bleu'?"):
         metrics.check_names(["blue"])
-    with pytest.raises(ConfigError, match="no metric was named\n  known: bleu, chrf"):
+    with pytest.raises(ConfigError, match="no metric was named\n  known: bleu, bleu-lc, chrf"):
         metrics.check_names([])
 
 

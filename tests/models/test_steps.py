@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.data.batch import Packed, Room, pack_pairs
-from jumok.models.steps import lengths_of, spread, steps_of, tables_of, to_device, trip_of
+from jumok.models.steps import sides_of, spread, steps_of, tables_of, to_device, trip_of
 
 lengths = st.lists(st.integers(1, 12), min_size=1, max_size=9)
 pairs = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=9)
@@ -42,8 +42,8 @@ def test_order_of_time_is_a_permutation_with_the_longest_first(sizes: list[int])
 @given(pairs)
 def test_the_bridge_leads_from_each_target_to_its_own_source(sizes: list[tuple[int, int]]) -> None:
     batch = packed(sizes)
-    trip = trip_of(batch)
-    source, target = (steps_of(side) for side in lengths_of(batch))
+    sides = sides_of(batch)
+    trip, source, target = trip_of(sides), sides.source, sides.target
     assert (source.sentences[trip.bridge.numpy()] == target.sentences).all()
     assert batch.source[trip.source].tolist() == batch.source.numpy()[source.place].tolist()
     assert trip.target_sizes.dtype == torch.int64
@@ -52,7 +52,8 @@ def test_the_bridge_leads_from_each_target_to_its_own_source(sizes: list[tuple[i
 @given(pairs, st.booleans())
 def test_tables_hold_each_pair_in_one_row(sizes: list[tuple[int, int]], one: bool) -> None:  # noqa: FBT001
     batch = packed(sizes)
-    trip, tables = trip_of(batch), tables_of(batch, one=one)
+    sides = sides_of(batch)
+    trip, tables = trip_of(sides), tables_of(sides, one=one)
     sources = tables.source(batch.source[trip.source][:, None])
     targets = tables.target(batch.target_out[trip.target][:, None])
     seen = []
@@ -71,8 +72,8 @@ def test_tables_hold_each_pair_in_one_row(sizes: list[tuple[int, int]], one: boo
 
 
 def test_a_batch_without_sentences_goes_through_with_one_filler_a_side() -> None:
-    batch = Packed.empty(Room(64, 64))
-    trip, tables = trip_of(batch), tables_of(batch)
+    sides = sides_of(Packed.empty(Room(64, 64)))
+    trip, tables = trip_of(sides), tables_of(sides)
     assert trip.source.tolist() == trip.target.tolist() == trip.bridge.tolist() == [0]
     assert tables.source_shapes == tables.target_shapes == ((1, 1),)
 

@@ -7,7 +7,14 @@ import pytest
 import torch
 
 from jumok.errors import ConfigError
-from jumok.run.machine import cores, cpu_has_bf16, look_at_machine, measure_gflops
+from jumok.run.machine import (
+    Machine,
+    cores,
+    cpu_has_bf16,
+    look_at_machine,
+    measure_gflops,
+    missing_for_gpu,
+)
 
 
 def test_the_cpu_in_figures() -> None:
@@ -39,9 +46,46 @@ def test_an_unknown_device_is_refused_rather_than_replaced() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
-def test_a_gpu_that_is_not_there() -> None:
-    with pytest.raises(ConfigError, match="device 'cuda' is not available\n  this machine has: cpu"):
-        look_at_machine("cuda")
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "cuda:x"])
+def test_a_gpu_that_is_not_there(device: str) -> None:
+    with pytest.raises(
+        ConfigError, match=f"device '{device}' is not available\n  this machine has: cpu\n  "
+    ) as caught:
+        look_at_machine(device)
+    assert caught.value.code == "no_device"
+    assert str(torch.__version__) in caught.value.hint
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_second_gpu_that_is_not_there() -> None:
+    with pytest.raises(
+        ConfigError, match=r"device 'cuda:99' is not available\n  this machine has: cpu, cuda:0 \("
+    ):
+        look_at_machine("cuda:99")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "driver", "says"),
+    [
+        (
+            None,
+            True,
+            "there is an NVIDIA driver, but torch 2.13 was built without CUDA: pip install torch --index",
+        ),
+        (None, False, "torch 2.13 was built without CUDA, and no NVIDIA driver was found: install a driver"),
+        ("12.8", False, "torch 2.13 has CUDA 12.8, but no NVIDIA driver was found: install one"),
+        ("12.8", True, "torch 2.13 has CUDA 12.8 and a driver is there, but they do not work together"),
+    ],
+)
+def test_what_is_missing_is_named(cuda: str | None, driver: bool, says: str) -> None:  # noqa: FBT001
+    assert missing_for_gpu("2.13", cuda, driver).startswith(says)
+
+
+def test_a_gpu_has_one_of_many_names() -> None:
+    names = {"cpu": False, "cuda": True, "cuda:1": True}
+    for device, gpu in names.items():
+        assert Machine(device, "", 1, 1, bf16=False, gflops=1.0).gpu is gpu
 
 
 def test_bf16_is_used_only_where_it_is_an_instruction(tmp_path: Path) -> None:
@@ -57,3 +101,4 @@ def test_bf16_is_used_only_where_it_is_an_instruction(tmp_path: Path) -> None:
 
 def test_speed_is_measured_in_the_time_given() -> None:
     assert measure_gflops("cpu", seconds=0.01) > 0.1
+    assert measure_gflops("cpu", torch.bfloat16, seconds=0.01) > 0

@@ -1,6 +1,7 @@
 """Files to tokenizer and stores: without leakage, made once, and again when something changed."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,7 @@ def test_a_second_call_reads_back_what_the_first_made(tmp_path: Path) -> None:
         {"text__kind": "char"},
         {"text__vocabulary": 310},
         {"text__shared": False},
+        {"text__dropout": 0.1},
         {"data__max_length": 64},
         {"data__hold_out": 4},
         {"seed": 7},
@@ -196,6 +198,10 @@ def test_a_length_that_leaves_no_pair(tmp_path: Path) -> None:
         ({"data.name": "dates", "data.valid_source": "x"}, "--data and --valid-source exclude each other"),
         ({"data.name": "date"}, "no built-in data set is called 'date'\n  did you mean 'dates'?"),
         ({"data.source": "a.tsv", "data.valid_target": "x"}, "--valid-target is given without"),
+        (
+            {"data.name": "dates", "text.kind": "char", "text.dropout": 0.1},
+            "text.dropout=0.1 cannot work: single characters have no merges to leave out\n  set text.kind",
+        ),
     ],
 )
 def test_settings_that_name_no_data(given_settings: dict[str, str], message: str) -> None:
@@ -231,3 +237,19 @@ def test_of_many_sources_a_part_is_counted(tmp_path: Path, monkeypatch: pytest.M
     assert lengths is not None
     assert (lengths.pairs, lengths.counted) == (27, 9)
     assert lengths.bars["source_words"].to_list() == [[3, 3, 27]]
+
+
+def test_with_dropout_each_epoch_has_its_own_pieces(tmp_path: Path) -> None:
+    plain = prepare_in(tmp_path / "plain", config_for(tmp_path, SOURCES, TARGETS))
+    assert plain.variants == ()
+    assert plain.for_epoch(3) is plain.train
+    config = config_for(tmp_path, SOURCES, TARGETS, text__dropout=0.3)
+    prepared = prepare_in(tmp_path / "data", config)
+    assert prepared.train.fingerprint == plain.train.fingerprint
+    assert prepared.valid.fingerprint == plain.valid.fingerprint
+    assert len({one.fingerprint for one in (prepared.train, *prepared.variants)}) == 9
+    for epoch in range(20):
+        assert prepared.for_epoch(epoch) is prepared.variants[epoch % 8]
+        assert texts(replace(prepared, train=prepared.for_epoch(epoch))) == texts(prepared)
+    again = prepare_in(tmp_path / "again", config)
+    assert [one.fingerprint for one in again.variants] == [one.fingerprint for one in prepared.variants]

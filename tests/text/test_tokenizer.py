@@ -62,6 +62,7 @@ class TestRoundTrip:
         ids = tokenizer.encode(text)
         assert tokenizer.decode(ids) == unicodedata.normalize("NFC", text)
         assert all(UNK < i < tokenizer.size for i in ids)
+        assert tokenizer.decode_many([ids, []]) == [tokenizer.decode(ids), ""]
 
     @settings(max_examples=50, deadline=None)
     @given(texts=st.lists(st.text(), max_size=6))
@@ -291,3 +292,8 @@ def test_a_folder_in_the_place_of_a_tokenizer(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").mkdir()
     with pytest.raises(TokenizerFileError, match="cannot read the tokenizer: Is a directory"):
         load_tokenizers(tmp_path)
+
+
+def test_parts_that_no_piece_crosses() -> None:
+    assert BPE.split("the-lower 12x") == [" the", "-", "lower", " 1", "2", "x"]
+    assert CHAR.split("the lower") == ["the lower"]

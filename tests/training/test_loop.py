@@ -1,24 +1,24 @@
 """The loop's decisions, with work that only takes notes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from math import isnan
 from typing import Any
 
-import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from jumok.config import TrainingConfig
 from jumok.data.sampler import Cursor
 from jumok.errors import DataError, RunError
-from jumok.training.loop import Event, Outcome, Validation, fit
+from jumok.training.loop import Event, Outcome, Reason, Validation, fit
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
-from jumok.training.step import StepResult
+from jumok.training.step import Read, StepResult
 
 EPOCH = 7  # batches
 
@@ -37,22 +37,27 @@ class Notes:
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     saved: list[LoopState] = field(default_factory=list)
+    closed: bool = False
 
-    def batches(self, cursor: Cursor) -> Iterator[tuple[NDArray[Any], Cursor]]:
-        epoch, position = cursor.epoch, cursor.position
-        while True:
-            last = position == EPOCH - 1
-            after = Cursor(epoch + 1, 0) if last else Cursor(epoch, position + 1)
-            yield np.array([epoch, position]), after
-            epoch, position = after.epoch, after.position
+    def batches(self, state: LoopState) -> Generator[tuple[Cursor, Cursor], None, None]:
+        here = state.cursor
+        try:
+            while True:
+                last = here.position == EPOCH - 1
+                after = Cursor(here.epoch + 1, 0) if last else Cursor(here.epoch, here.position + 1)
+                yield here, after
+                here = after
+        finally:
+            self.closed = True
 
-    def step(self, rows: NDArray[Any], state: LoopState, lr: float) -> tuple[StepResult, int]:
+    def step(self, batch: Cursor, state: LoopState, lr: float) -> tuple[StepResult, int]:
         step = state.step + 1
-        self.calls.append(("step", step, *rows.tolist(), round(lr, 12)))
+        self.calls.append(("step", step, batch.epoch, batch.position, round(lr, 12)))
         self.now += 1
         bad = step in self.skips
         loss = float("nan") if bad else 1 / step
-        return StepResult(loss, loss, 30, 3, 0.5, skipped=bad), self.parts.get(step, state.parts)
+        numbers = torch.tensor([loss, loss, 0.5, bad], dtype=torch.float64)
+        return StepResult(numbers, 30, 3), self.parts.get(step, state.parts)
 
     def validate(self, state: LoopState) -> Validation:
         self.calls.append(("validate", state.step))
@@ -257,7 +262,7 @@ def test_a_signal_right_after_a_save_does_not_save_again() -> None:
         (LoopState(step=3, since_best=2), "no_better"),
     ],
 )
-def test_a_finished_run_does_nothing_more(state: LoopState, reason: str) -> None:
+def test_a_finished_run_does_nothing_more(state: LoopState, reason: Reason) -> None:
     notes = Notes()
     outcome = run(notes, config(time_limit=50, patience=2), state)
     assert outcome == Outcome(state, reason)
@@ -306,6 +311,80 @@ def test_three_skipped_steps_in_a_row_stop_the_run() -> None:
     assert caught.value.code == "diverged"
     assert notes.asked("save") == [("save", 5, True)]
     assert last_step(notes.calls) == 8
+
+
+# A GPU is asked for numbers only when someone is told of them.
+
+
+@dataclass(frozen=True)
+class Watched(StepResult):
+    on_read: Callable[[], None]
+
+    def read(self) -> Read:
+        self.on_read()
+        return super().read()
+
+
+class GpuNotes(Notes):
+    """Notes that also say when someone waits for a step's numbers."""
+
+    def step(self, batch: Cursor, state: LoopState, lr: float) -> tuple[StepResult, int]:
+        result, parts = super().step(batch, state, lr)
+        on_read = partial(self.calls.append, ("read", state.step + 1))
+        return Watched(result.numbers, result.tokens, result.sentences, on_read), parts
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumok.training.loop.reads_at_once", lambda result: False)
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_a_gpu_is_read_at_log_points_validations_saves_and_the_end() -> None:
+    notes = GpuNotes()
+    run(notes, config(max_steps=7, log_every=3, validate_every=5, save_every=2))
+    order = [f"{call[0]} {call[1]}" for call in notes.calls if call[0] != "log" or call[1] == "train"]
+    assert order == [
+        *("step 1", "step 2", "read 1", "read 2", "save 2"),
+        *("step 3", "read 3", "log train"),
+        *("step 4", "read 4", "save 4"),
+        *("step 5", "read 5", "validate 5", "save 5"),
+        *("step 6", "read 6", "log train", "save 6"),
+        *("step 7", "read 7", "validate 7", "save 7"),
+    ]
+
+
+def test_on_a_gpu_a_run_says_the_same_as_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings_of_run = config(max_steps=30, log_every=4, validate_every=6, save_every=5)
+    at_once, late = Notes(), Notes()
+    outcome = run(at_once, settings_of_run)
+    monkeypatch.setattr("jumok.training.loop.reads_at_once", lambda result: False)
+    assert run(late, settings_of_run) == outcome
+    assert late.events == at_once.events
+    assert late.saved == at_once.saved
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_on_a_gpu_skips_are_told_with_their_own_numbers_at_the_next_reading() -> None:
+    notes = Notes(skips=frozenset({2, 3}))
+    run(notes, config(max_steps=4, log_every=4, validate_every=100, save_every=100))
+    told = [call[1:3] for call in notes.calls if call[0] == "log" and call[1] in ("notice", "train")]
+    assert told == [("notice", 2), ("notice", 3), ("train", 4)]
+    assert notes.saved[-1].skipped == (2, 3)
+    diverged = Notes(skips=frozenset({2, 3, 4}))
+    with pytest.raises(RunError, match="3 steps skipped up to step 4"):
+        run(diverged, config(max_steps=50, log_every=10, validate_every=100, save_every=100))
+    assert last_step(diverged.calls) == 10  # noticed with the next line of the log
+    assert diverged.saved == []
+
+
+def test_the_batches_are_closed_however_the_run_ends() -> None:
+    notes, broken = Notes(), Notes(skips=frozenset({1, 2, 3}))
+    run(notes, config())
+    with pytest.raises(RunError):
+        run(broken, config())
+    assert notes.closed
+    assert broken.closed
 
 
 def test_two_skipped_steps_in_a_row_do_not() -> None:

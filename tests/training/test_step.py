@@ -126,7 +126,7 @@ def test_every_architecture_learns_from_its_own_predictions(arch: str, share: fl
     model = make(arch)
     before = weights(model)
     result = update(model, cut(*pairs(4), parts=1), TrainingConfig(teacher_forcing=share))
-    assert not result.skipped
+    assert not result.read().skipped
     assert any(not torch.equal(value, before[name]) for name, value in model.named_parameters())
 
 
@@ -142,9 +142,9 @@ def test_1_2_or_4_micro_batches_give_the_same_update(arch: str) -> None:
     for result, one in zip(results[1:], after[1:], strict=True):
         assert result.tokens == results[0].tokens
         assert result.sentences == results[0].sentences == 8
-        assert result.loss == pytest.approx(results[0].loss, rel=1e-5)
-        assert result.nll == pytest.approx(results[0].nll, rel=1e-5)
-        assert result.grad_norm == pytest.approx(results[0].grad_norm, rel=1e-4)
+        assert result.read().loss == pytest.approx(results[0].read().loss, rel=1e-5)
+        assert result.read().nll == pytest.approx(results[0].read().nll, rel=1e-5)
+        assert result.read().grad_norm == pytest.approx(results[0].read().grad_norm, rel=1e-4)
         torch.testing.assert_close(one, after[0], atol=1e-6, rtol=1e-5)
 
 
@@ -158,13 +158,13 @@ def test_the_gradient_of_a_step_is_clipped_and_its_norm_told_before() -> None:
     sources, targets = pairs(4)
     free, clipped = make("luong"), make("luong")
     before = weights(free)
-    norm = update(free, cut(sources, targets, 1)).grad_norm
+    norm = update(free, cut(sources, targets, 1)).read().grad_norm
     told = update(
         clipped,
         cut(sources, targets, 1),
         TrainingConfig(optimizer="sgd", momentum=0.0, lr=0.1, clip=norm / 4),
     )
-    assert told.grad_norm == pytest.approx(norm, rel=1e-5)
+    assert told.read().grad_norm == pytest.approx(norm, rel=1e-5)
     for name, value in clipped.named_parameters():
         change, free_change = value - before[name], free.get_parameter(name) - before[name]
         torch.testing.assert_close(change, free_change / 4, atol=1e-6, rtol=1e-3)
@@ -185,8 +185,8 @@ def test_a_loss_that_is_not_finite_leaves_every_weight_untouched(optimizer: str,
         model.target_embedding.weight[5, 0] = bad
     before = weights(model)
     result = train_step(model, optimizers, cut(*pairs(4), parts=2), config, lr=0.1, step=1, seed=1)
-    assert result.skipped
-    assert not np.isfinite(result.loss)
+    assert result.read().skipped
+    assert not np.isfinite(result.read().loss)
     assert optimizers.tensors() == {}
     for name, value in model.named_parameters():
         assert torch.equal(value.nan_to_num(7.0), before[name].nan_to_num(7.0)), name
@@ -203,13 +203,13 @@ def test_a_gradient_that_is_not_finite_leaves_every_weight_untouched(clip: float
     memory = copy.deepcopy(optimizers.tensors())
     handle = model.encoder[0].feedforward.inner.weight.register_hook(lambda gradient: gradient * bad)
     result = train_step(model, optimizers, batches, config, lr=0.1, step=2, seed=1)
-    assert result.skipped
-    assert np.isfinite(result.loss)
-    assert not np.isfinite(result.grad_norm)
+    assert result.read().skipped
+    assert np.isfinite(result.read().loss)
+    assert not np.isfinite(result.read().grad_norm)
     assert_same(weights(model), before)
     assert_same(optimizers.tensors(), memory)
     handle.remove()
-    assert not train_step(model, optimizers, batches, config, lr=0.1, step=3, seed=1).skipped
+    assert not train_step(model, optimizers, batches, config, lr=0.1, step=3, seed=1).read().skipped
 
 
 @pytest.mark.parametrize("arch", MODELS)
@@ -249,7 +249,7 @@ def test_training_in_bfloat16_keeps_weights_in_full_precision() -> None:
         model, Optimizers(model, config), batches, config, lr=1e-3, step=1, seed=1, autocast=torch.bfloat16
     )
     full = update(make("transformer"), batches, config)
-    assert half.loss == pytest.approx(full.loss, rel=0.05)
+    assert half.read().loss == pytest.approx(full.read().loss, rel=0.05)
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
 
 
@@ -291,7 +291,7 @@ def test_out_of_memory_halves_the_micro_batch_and_keeps_the_update(arch: str, er
     assert parts == 1
     result, parts = in_memory(tight, 8, on_halved=halved.append)
     assert (parts, halved) == (4, [2, 4])
-    assert result.loss == pytest.approx(whole.loss, rel=1e-5)
+    assert result.read().loss == pytest.approx(whole.read().loss, rel=1e-5)
     assert result.tokens == whole.tokens
     torch.testing.assert_close(weights(tight), weights(roomy), atol=1e-6, rtol=1e-5)
 
@@ -342,7 +342,7 @@ def test_other_runtime_errors_are_no_lack_of_memory() -> None:
 @settings(max_examples=30)
 @given(rows=st.integers(1, 100), fits=st.integers(1, 100), parts=st.integers(1, 8))
 def test_parts_double_until_they_fit_and_never_exceed_the_rows(rows: int, fits: int, parts: int) -> None:
-    done = StepResult(0.0, 0.0, 1, 1, 0.0)
+    done = StepResult(torch.zeros(4), 1, 1)
 
     def attempt(now: int) -> StepResult:
         if -(-rows // now) > fits:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   jumok evaluate -m runs/en-de -s test.en -t test.de
+  jumok evaluate -m runs/en-de -s test.en -t test.de --metric bleu,bleu-lc,chrf --beam 5
   jumok evaluate -m runs/rnn -m runs/transformer --data dates --metric exact --bins thirds
   jumok evaluate --hypotheses out.de -t test.de --metric bleu,chrf,ter --json
 """
@@ -54,13 +55,14 @@ class TestSet:
     "--metric",
     default="bleu,chrf",
     metavar="NAMES",
-    help="Of bleu, chrf (chrF++), chrf-char, ter, exact, wer, cer, per, rouge, ppl [bleu,chrf].",
+    help="Of bleu, bleu-lc, chrf (chrF++), chrf-char, ter, exact, wer, cer, per, rouge, ppl [bleu,chrf].",
 )
 @click.option("--by-length/--no-by-length", default=True, help="The first metric by source length [on].")
 @click.option(
     "--bins", default="", metavar="BINS", help="words, thirds, or shortest lengths such as 1,11,21."
 )
 @click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per sentence; 1 is greedy.")
+@click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers.")
 @click.option(
     "--lang", default="", metavar="CODE", help="Target language, for BLEU's words [from file name]."
 )
@@ -82,6 +84,7 @@ def evaluate(
     by_length: bool,
     bins: str,
     beam: int | None,
+    length_penalty: float | None,
     lang: str,
     bootstrap: int,
     min_bleu: float | None,
@@ -115,7 +118,7 @@ def evaluate(
         "data": test.name,
         "language": test.language,
     }
-    decode = {} if beam is None else {"beam": beam}
+    decode = given(beam=beam, length_penalty=length_penalty)
     with progress_display(quiet=quiet) as progress:
         evaluations = [
             *evaluate_models(models, test, options | {"progress": progress} | decode, device),
@@ -129,6 +132,11 @@ def evaluate(
     if not quiet and not as_json and (command := explorer(models)):
         say(f"hint: {command}")
     check_threshold(evaluations, min_bleu)
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that the user has set."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def read_test_set(

@@ -103,7 +103,7 @@ class Packed:
         (6, M)  target_in | target_out | target_range (2) | target_reads (2)
 
     Ranges are half-open and never go back. A filler is PAD and a sentence of its own; as a target it reads
-    the last source place, as a source nobody reads it. `target_out` is PAD at fillers and nowhere else.
+    the last real source token, as a source nobody reads it. `target_out` is PAD at fillers and nowhere else.
     """
 
     numbers: Tensor  # (5·N + 6·M,) int32
@@ -228,9 +228,7 @@ def _laid(ids: NDArray[np.integer], offsets: NDArray[np.int64], lengths: Lengths
     """Sentences end to end: each has its ids from its offset on, then an EOS that `lengths` counts."""
     ends = lengths.cumsum()
     places = np.arange(ends[-1]) + (offsets - ends + lengths).repeat(lengths)
-    laid: NDArray[np.integer] = ids.take(
-        places, mode="clip"
-    )  # the place behind the last sentence does not exist
+    laid: NDArray[np.integer] = ids.take(places, mode="clip")  # the last EOS may lie behind all ids
     laid[ends - 1] = EOS
     return laid
 
@@ -249,8 +247,9 @@ def _fillers(
     for table in (source_table[1:3], target_table[2:4]):
         table[0] = np.arange(table.shape[1])
         table[1] = table[0] + 1
-    source_table[3:] = room.target
-    target_table[4], target_table[5] = room.source - 1, room.source
+    # Close to what is real, so that no block of tokens has to look across the room between.
+    source_table[3:] = t
+    target_table[4], target_table[5] = max(s, 1) - 1, max(s, 1)
     return numbers, source_table, target_table
 
 

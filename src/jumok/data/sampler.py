@@ -109,9 +109,9 @@ def epoch_batches(
 def epoch_pieces(
     source_lengths: Lengths, target_lengths: Lengths, *, room: Room, seed: int, epoch: int
 ) -> list[Indices]:
-    """All pairs of one epoch in a random order, cut wherever the next pair has no room:
+    """All pairs of one epoch in a random order, cut wherever the next pair has no room.
 
-    sum of (source + EOS) <= room.source   and   sum of (target + BOS) <= room.target
+    Of every piece: sum of (source + EOS) <= room.source, and sum of (target + BOS) <= room.target.
     """
     pairs = len(source_lengths)
     order = _shuffled(pairs, _random(seed, epoch))
@@ -119,9 +119,7 @@ def epoch_pieces(
     sums = [(np.cumsum(np.append(0, lengths[order] + 1), dtype=np.int64), most) for lengths, most in sides]
     pieces, start = [], 0
     while start < pairs:
-        end = min(
-            int(np.searchsorted(tokens, tokens[start] + most, side="right")) - 1 for tokens, most in sums
-        )
+        end = min(int(np.searchsorted(sum_, sum_[start] + most, side="right")) - 1 for sum_, most in sums)
         assert end > start, "a pair larger than the room"
         pieces.append(order[start:end])
         start = end

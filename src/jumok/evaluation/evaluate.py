@@ -165,7 +165,8 @@ def _measure_all(
     """
     hypotheses, references = _composed(test)
     composed = (tuple(hypotheses), tuple(references)) != (test.hypotheses, test.references)
-    tokenize, note = bleu_tokenizer(plan.language) if "bleu" in plan.metrics else ("13a", "")
+    splits = any(name.startswith("bleu") for name in plan.metrics)
+    tokenize, note = bleu_tokenizer(plan.language) if splits else ("13a", "")
     statistics = {}
     for done, name in enumerate(plan.metrics):
         progress("metrics", done, len(plan.metrics))

@@ -26,6 +26,7 @@ Texts = Sequence[str]
 
 LABELS = {
     "bleu": "BLEU",
+    "bleu-lc": "BLEU lc",
     "chrf": "chrF++",
     "chrf-char": "chrF",
     "ter": "TER",
@@ -74,11 +75,19 @@ class Statistics:
         return Statistics(self.name, self.rows[list(sentences)], self.score, self.signature)
 
 
-def bleu(hypotheses: Texts, references: Texts, *, tokenize: str = "13a") -> Statistics:
-    """BLEU of cased, detokenised text (Papineni et al. 2002), with sacrebleu's exponential smoothing."""
-    return _through_sacrebleu(
-        "bleu", BLEU(tokenize=tokenize, force=True), _bleu_score, hypotheses, references
+def bleu(
+    hypotheses: Texts, references: Texts, *, tokenize: str = "13a", lowercase: bool = False
+) -> Statistics:
+    """BLEU of detokenised text (Papineni et al. 2002), with sacrebleu's exponential smoothing.
+
+    Lower-cased it is what most papers on small sets report, but for their tokens: they count on text that
+    was normalised and tokenised beforehand, mostly by Moses' scripts, we on plain text that 13a splits.
+    """
+    name, metric = (
+        "bleu-lc" if lowercase else "bleu",
+        BLEU(tokenize=tokenize, lowercase=lowercase, force=True),
     )
+    return _through_sacrebleu(name, metric, _bleu_score, hypotheses, references)
 
 
 def chrf(hypotheses: Texts, references: Texts, *, word_order: int = 2) -> Statistics:
@@ -268,8 +277,8 @@ def measure(name: str, hypotheses: Texts, references: Texts, *, tokenize: str = 
             code="unequal_lines",
         )
     match name:
-        case "bleu":
-            return bleu(hypotheses, references, tokenize=tokenize)
+        case "bleu" | "bleu-lc":
+            return bleu(hypotheses, references, tokenize=tokenize, lowercase=name == "bleu-lc")
         case "chrf" | "chrf-char":
             return chrf(hypotheses, references, word_order=2 if name == "chrf" else 0)
         case "rouge1" | "rouge2" | "rougeL":

@@ -38,7 +38,7 @@ from jumok.models.recurrent import (
     run_packed,
     show_states,
 )
-from jumok.models.steps import Tables, Trip, spread, tables_of, trip_of
+from jumok.models.steps import Tables, Trip, sides_of, spread, tables_of, trip_of
 from jumok.nn.attention import LuongAttention
 from jumok.nn.functional import Stages, length_mask, luong_dot, masked_softmax
 from jumok.nn.layers import Dropout, Embedding
@@ -150,7 +150,8 @@ class LuongSeq2Seq(Seq2Seq):
 
     def features(self, batch: PackedBatch) -> Tensor:
         """(M, D): both sides in order of time; only the two products of attention see rectangles."""
-        trip, tables = trip_of(batch), tables_of(batch, one=self.input_feeding)
+        sides = sides_of(batch)
+        trip, tables = trip_of(sides), tables_of(sides, one=self.input_feeding)
         X = self.source_embedding(batch.source[trip.source])  # (n_s, D)
         H, h_final = self.encoder.read(X, trip.source_sizes)  # (n_s, D), (B, N, C, D)
         y = self.dropout(self.target_embedding(batch.target_in[trip.target]))  # (n_t, D)
@@ -208,7 +209,7 @@ class LuongSeq2Seq(Seq2Seq):
         """Scores (B, T, S) of asks (B, T, D) and keys (B, S, D), which are H W_memory for "concat"."""
         if self.attention.score != "concat":
             return luong_dot(asks, keys)
-        return (asks[:, :, None] + keys[:, None]).tanh() @ self.attention.v_a.to(asks.dtype)
+        return (asks[:, :, None] + keys[:, None]).tanh() @ self.attention.v_a
 
 
 def join_steps(steps: list[Stages]) -> Stages:

@@ -3,7 +3,6 @@
 Axis letters: B batch, S source, T target, D width, N layers, C parts of a cell's state (LSTM has two).
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,38 +50,20 @@ def make_cell(
 
 
 def call_cell(cell: nn.RNNBase, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
-    """Every state and the last ones: hidden (C, N, B, D) in and out; None starts from zeros."""
+    """Every state and the last ones: hidden (C, N, B, D) in and out; None starts from zeros.
+
+    On a GPU a cell computes in the type of its weights, autocast or not: torch would give cuDNN fp16 even
+    when bf16 is asked for, and small gradients vanish in fp16.
+    """
+    if x.data.is_cuda and torch.is_autocast_enabled("cuda"):
+        dtype = next(cell.parameters()).dtype
+        with torch.autocast("cuda", enabled=False):
+            return call_cell(cell, x.to(dtype), None if hidden is None else hidden.to(dtype))
     given: Any = hidden
     if hidden is not None:
         given = (hidden[0], hidden[1]) if isinstance(cell, nn.LSTM) else hidden[0]
     states, last = cell(x, given)
     return states, torch.stack(last) if isinstance(last, tuple) else last[None]  # (C, N, B, D)
-
-
-def call_copied(cell: nn.RNNBase, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
-    """`call_cell` where a step has put copies in the compute type in the place of some weights.
-
-    cuDNN wants one type for all of them, so the others follow. It also warns that the copies do not lie in
-    one piece of memory: it joins them itself, which takes next to nothing beside the steps in time.
-    """
-    dtype = x.data.dtype
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
-        if len({weight.dtype for weight in cell.parameters()}) == 1:
-            return call_cell(cell, x, hidden)
-        weights = {f"cell.{name}": weight.to(dtype) for name, weight in cell.named_parameters()}
-        return torch.func.functional_call(Called(cell), weights, (x, hidden))  # type: ignore[no-any-return]
-
-
-class Called(nn.Module):
-    """`call_cell` as a module, for `functional_call`."""
-
-    def __init__(self, cell: nn.RNNBase) -> None:
-        super().__init__()
-        self.cell = cell
-
-    def forward(self, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
-        return call_cell(self.cell, x, hidden)
 
 
 def run_cell(cell: nn.RNNBase, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,7 +74,7 @@ def run_cell(cell: nn.RNNBase, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tenso
 
 def run_packed(cell: nn.RNNBase, x: Tensor, sizes: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
     """`run_cell` over tokens in order of time (n, D), of which `sizes` (T,) belong to each step -> (n, D)."""
-    states, last = call_copied(cell, PackedSequence(x, sizes), hidden.permute(2, 1, 0, 3).contiguous())
+    states, last = call_cell(cell, PackedSequence(x, sizes), hidden.permute(2, 1, 0, 3).contiguous())
     return states.data, last.permute(2, 1, 0, 3)  # (n, D), (B, N, C, D)
 
 
@@ -124,7 +105,7 @@ class RecurrentEncoder(nn.Module):
 
         Gives H (n, D) in that order and h_final (B, N, C, D), the longest sentence first.
         """
-        states, last = call_copied(self.cell, PackedSequence(self.dropout(x), sizes), None)
+        states, last = call_cell(self.cell, PackedSequence(self.dropout(x), sizes), None)
         return states.data, self.final(last)
 
     def final(self, last: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from jumok.models.recurrent import (
     run_packed,
     show_states,
 )
-from jumok.models.steps import spread, trip_of
+from jumok.models.steps import sides_of, spread, trip_of
 from jumok.nn.layers import Dropout, Embedding
 
 
@@ -68,7 +68,7 @@ class RnnSeq2Seq(Seq2Seq):
 
     def features(self, batch: PackedBatch) -> Tensor:
         """(M, D): both sides in order of time, and back to the places of the target at the end."""
-        trip = trip_of(batch)
+        trip = trip_of(sides_of(batch))
         X = self.source_embedding(batch.source[trip.source])  # (n_s, D)
         _, h_final = self.encoder.read(X, trip.source_sizes)  # (B, N, C, D)
         y = self.dropout(self.target_embedding(batch.target_in[trip.target]))  # (n_t, D)

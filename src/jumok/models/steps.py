@@ -46,6 +46,27 @@ def steps_of(lengths: Numbers) -> Steps:
 
 
 @dataclass(frozen=True)
+class Sides:
+    """Both sides of a packed batch, and where their tensors live."""
+
+    source: Steps
+    target: Steps
+    source_lengths: Numbers  # (B,)
+    target_lengths: Numbers  # (B,)
+    device: torch.device
+
+
+def sides_of(batch: PackedBatch) -> Sides:
+    """A batch as cells read it. One without sentences goes through with one filler a side.
+
+    That way every weight gets its gradient, which is then zero: fillers weigh nothing.
+    """
+    one = np.ones(1, dtype=np.int64)
+    lengths = (batch.source_lengths, batch.target_lengths) if len(batch.source_lengths) else (one, one)
+    return Sides(steps_of(lengths[0]), steps_of(lengths[1]), *lengths, batch.source.device)
+
+
+@dataclass(frozen=True)
 class Trip:
     """What takes a packed batch through encoder and decoder. Made on the host, used on the device."""
 
@@ -56,27 +77,13 @@ class Trip:
     bridge: Tensor  # (B,) for each target, longest first, the row of its source in that side's order
 
 
-def lengths_of(batch: PackedBatch) -> tuple[Numbers, Numbers]:
-    """Lengths of the sentences. A batch without any goes through with one filler a side.
-
-    That way every weight gets its gradient, which is then zero: fillers weigh nothing.
-    """
-    one = np.ones(1, dtype=np.int64)
-    return (batch.source_lengths, batch.target_lengths) if len(batch.source_lengths) else (one, one)
-
-
-def bridge_of(source: Steps, target: Steps) -> Numbers:
-    """(B,): where the source of each target stands, each side in its own order."""
-    return np.argsort(source.sentences)[target.sentences]
-
-
-def trip_of(batch: PackedBatch) -> Trip:
+def trip_of(sides: Sides) -> Trip:
     """All indices of a batch, brought to its device in one copy."""
-    source, target = map(steps_of, lengths_of(batch))
-    arrays = (source.place, target.place, bridge_of(source, target))
-    source_places, target_places, bridge = to_device(batch.source.device, *arrays)
+    source, target = sides.source, sides.target
+    bridge = np.argsort(source.sentences)[target.sentences]
+    source_places, target_places, rows = to_device(sides.device, source.place, target.place, bridge)
     source_sizes, target_sizes = map(torch.from_numpy, (source.sizes, target.sizes))
-    return Trip(source_places, target_places, source_sizes, target_sizes, bridge)
+    return Trip(source_places, target_places, source_sizes, target_sizes, rows)
 
 
 @dataclass(frozen=True)
@@ -107,11 +114,13 @@ def as_tables(x: Tensor, cells: Tensor, shapes: tuple[tuple[int, int], ...]) -> 
     return tuple(part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True))
 
 
-def tables_of(batch: PackedBatch, *, one: bool = False) -> Tables:
+def tables_of(sides: Sides, *, one: bool = False) -> Tables:
     """Tables whose targets differ in length by less than a factor of two; or just `one`."""
-    lengths = lengths_of(batch)
-    source, target = map(steps_of, lengths)
-    s, t = (side[target.sentences] for side in lengths)  # (B,) lengths, longest target first
+    source, target = sides.source, sides.target
+    s, t = (
+        sides.source_lengths[target.sentences],
+        sides.target_lengths[target.sentences],
+    )  # longest target first
     group = np.zeros_like(t) if one else np.log2(t[0] / t).astype(np.int64)  # (B,) never falls
     first = np.flatnonzero(np.diff(group, prepend=-1))  # (G,) first row of each table
     rows = np.diff(first, append=len(t))
@@ -124,7 +133,7 @@ def tables_of(batch: PackedBatch, *, one: bool = False) -> Tables:
             (wide_t, target.rank, target),
         )
     ]
-    source_cells, target_cells, source_lengths = to_device(batch.source.device, *cells, s)
+    source_cells, target_cells, source_lengths = to_device(sides.device, *cells, s)
     shapes = [tuple(zip(rows.tolist(), wide.tolist(), strict=True)) for wide in (wide_s, wide_t)]
     parts = torch.split(source_lengths, rows.tolist())
     return Tables(source_cells, target_cells, parts, shapes[0], shapes[1])

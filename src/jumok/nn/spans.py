@@ -44,18 +44,8 @@ def causal_spans(range_: Tensor) -> Spans:
 
 
 def cross_spans(reads: Tensor, readers: Tensor) -> Spans:
-    """Target tokens see the source of their pair: reads (2, T), readers (2, S).
-
-    Tokens that fill the room up read, and are read, behind everything real. Here they move up to the last
-    real place, so that no block of tokens spans the room between.
-    """
-    begin, end = readers
-    real = begin < end  # (S,)
-    sources = real.sum().clamp(min=1).to(reads.dtype)  # real ones stand first
-    targets = torch.where(real, end, 0).max()
-    key_begin, key_end = torch.minimum(reads, torch.stack((sources - 1, sources))[:, None])
-    query_begin, query_end = torch.minimum(readers, targets)
-    return Spans(key_begin, key_end, query_begin, query_end)
+    """Target tokens see the source of their pair: reads (2, T), readers (2, S)."""
+    return Spans(reads[0], reads[1], readers[0], readers[1])
 
 
 def span_mask(spans: Spans) -> Tensor:

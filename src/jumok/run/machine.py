@@ -8,6 +8,11 @@ from pathlib import Path
 import torch
 
 from jumok.decoding.translator import check_device
+from jumok.errors import ConfigError
+
+BF16_SINCE = (8, 0)  # compute capability of the first GPUs that compute bf16 themselves
+DRIVER = Path("/proc/driver/nvidia/version")
+INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/cu128"
 
 
 @dataclass(frozen=True)
@@ -19,20 +24,58 @@ class Machine:
     cores: int
     memory: int  # bytes of the device
     bf16: bool  # computes bf16 natively
-    gflops: float  # measured, fp32 on a CPU
+    gflops: float  # measured in the type that training will use: fp32 on a CPU, bf16 on a GPU that has it
+    processes: int = 1  # that share an update, one on each device
+
+    @property
+    def gpu(self) -> bool:
+        return self.device.startswith("cuda")
 
 
 def look_at_machine(device: str | None = None) -> Machine:
     """The best device here unless told, with a short measurement of its speed."""
+    if device is not None and device.split(":")[0] == "cuda":
+        check_gpu(device)
     chosen = check_device(device)
     if chosen.startswith("cuda"):
         properties = torch.cuda.get_device_properties(chosen)
-        bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-        return Machine(
-            chosen, properties.name, cores(), properties.total_memory, bf16, measure_gflops(chosen)
-        )
+        bf16 = (properties.major, properties.minor) >= BF16_SINCE
+        speed = measure_gflops(chosen, torch.bfloat16 if bf16 else torch.float32)
+        return Machine(chosen, properties.name, cores(), properties.total_memory, bf16, speed)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Machine("cpu", "CPU", cores(), memory, cpu_has_bf16(), measure_gflops("cpu"))
+
+
+def check_gpu(device: str) -> None:
+    """Refuse a GPU that is not there, saying what is there and what is missing."""
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    number = device.partition(":")[2] or "0"
+    if number.isdecimal() and int(number) < count:
+        return
+    there = [f"cuda:{i} ({torch.cuda.get_device_name(i)})" for i in range(count)]
+    missing = "" if count else missing_for_gpu(str(torch.__version__), torch.version.cuda, DRIVER.exists())
+    hint = "\n  ".join(part for part in (f"this machine has: {', '.join(['cpu', *there])}", missing) if part)
+    raise ConfigError(f"device {device!r} is not available", hint=hint, code="no_device")
+
+
+def missing_for_gpu(torch_version: str, cuda: str | None, driver: bool) -> str:  # noqa: FBT001
+    """What keeps torch from seeing a GPU, and what to do about it."""
+    if cuda is None and driver:
+        return f"there is an NVIDIA driver, but torch {torch_version} was built without CUDA: {INSTALL}"
+    if cuda is None:
+        return (
+            f"torch {torch_version} was built without CUDA, and no NVIDIA driver was found: "
+            f"install a driver (nvidia-smi then lists the GPU), and {INSTALL}"
+        )
+    if not driver:
+        return (
+            f"torch {torch_version} has CUDA {cuda}, but no NVIDIA driver was found: "
+            "install one; nvidia-smi then lists the GPU (in a container, start it with --gpus all)"
+        )
+    return (
+        f"torch {torch_version} has CUDA {cuda} and a driver is there, but they do not work together: "
+        "look at nvidia-smi and at CUDA_VISIBLE_DEVICES; an old driver needs an update"
+    )
 
 
 def cores() -> int:
@@ -50,13 +93,19 @@ def cpu_has_bf16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
         return False
 
 
-def measure_gflops(device: str, seconds: float = 0.15) -> float:
+def measure_gflops(device: str, dtype: torch.dtype = torch.float32, seconds: float = 0.15) -> float:
     """Billions of operations per second in a matrix product of a typical layer."""
-    n = 512 if device == "cpu" else 4096
-    a, b = torch.randn(n, n, device=device), torch.randn(n, n, device=device)
-    (a @ b).sum().item()  # wakes threads and libraries
+    n, at_once = (512, 1) if device == "cpu" else (4096, 20)
+    a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
+
+    def multiply() -> None:
+        for _ in range(at_once):
+            product = a @ b
+        product[0, 0].item()  # waits for the device
+
+    multiply()  # wakes threads and libraries
     began, rounds = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
-        (a @ b).sum().item()
-        rounds += 1
+        multiply()
+        rounds += at_once
     return 2 * n**3 * rounds / (time.perf_counter() - began) / 1e9

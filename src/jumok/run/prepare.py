@@ -62,8 +62,8 @@ def open_corpora(config: RunConfig) -> Corpora:
     data = config.data
     if config.text.kind == "char" and config.text.dropout:
         raise ConfigError(
-            f"text.dropout={config.text.dropout} cannot work with text.kind=char: there are no merges to leave out",
-            hint="choose text.kind=bpe, or text.dropout=0",
+            f"text.dropout={config.text.dropout} cannot work: single characters have no merges to leave out",
+            hint="set text.kind to bpe, or text.dropout to 0",
         )
     if data.name:
         files = {name: getattr(data, name) for name in ("source", "target", "valid_source", "valid_target")}

@@ -1,8 +1,9 @@
 """BPE dropout: the same text in other pieces, by leaving merges out at random (Provilkov et al. 2020).
 
 Byte-pair encoding joins, of all neighbours that have a merge, those whose merge was learned first (the
-leftmost, where that is several) and goes on until no neighbours have one. With dropout each pair of neighbours
-is passed over with probability p at each of these steps; a word whose pairs are all passed over stays as it is.
+leftmost, where that is several) and goes on until no neighbours have one. With dropout each pair of
+neighbours is passed over with probability p at each of these steps; a word whose pairs are all passed over
+stays as it is.
 
 Words repeat, so each distinct one is cut a number of times, once and for all, and each of its occurrences
 then takes one of these cuts at random. All of it follows from the seed.
@@ -93,11 +94,10 @@ def cut(
     share: float,
     generator: np.random.Generator,
 ) -> Ragged:
-    """The pieces of each word of `symbols` (R, L), -1 where a word has ended. `joins` (R, L): where a symbol may
-    join the one before it.
+    """The pieces of each word of `symbols` (R, L), with -1 where a word has ended.
 
-    Merges happen in place: the left symbol becomes the piece, the right one -1, and `after` and `before` lead
-    past it.
+    `joins` (R, L) says where a symbol may join the one before it. Merges happen in place: the left symbol
+    becomes the piece, the right one -1, and `after` and `before` lead past it.
     """
     R, L = symbols.shape
     side = np.full((R, 1), -1, dtype=np.int32)  # column L is the end of every word: it has no merge

@@ -1,23 +1,26 @@
 """The training loop: decides when to step, log, validate, save and stop. How comes in as callables.
 
 It opens no file and knows no model, so its test needs neither; whoever wants another loop copies this page.
+
+Reading a number from a GPU means to wait. So what a step gives is read when someone is told of it: with
+a line of the log, a validation or a checkpoint. On a CPU there is nothing to wait for: all is read at once.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, Literal, Protocol
-
-from numpy.typing import NDArray
+from typing import Any, Literal, Protocol, TypeVar
 
 from jumok.config import TrainingConfig
 from jumok.data.sampler import Cursor
 from jumok.errors import RunError
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
-from jumok.training.step import StepResult
+from jumok.training.step import Read, StepResult
 
 Event = Mapping[str, Any]
+B = TypeVar("B")  # what one update reads; the loop only hands it on
 SKIPS_IN_A_ROW = 3
 SKIPS_WINDOW, SKIPS_SHARE = 1000, 0.01
 SAVES_IN_A_ROW = 3
@@ -32,11 +35,11 @@ class Validation:
     event: Event
 
 
-class Work(Protocol):
+class Work(Protocol[B]):
     """How the loop's decisions are carried out."""
 
-    def batches(self, cursor: Cursor) -> Iterator[tuple[NDArray[Any], Cursor]]: ...
-    def step(self, rows: NDArray[Any], state: LoopState, lr: float) -> tuple[StepResult, int]: ...
+    def batches(self, state: LoopState) -> Generator[tuple[B, Cursor], None, None]: ...
+    def step(self, batch: B, state: LoopState, lr: float) -> tuple[StepResult, int]: ...
     def validate(self, state: LoopState) -> Validation: ...
     def save(self, state: LoopState, *, best: bool) -> None: ...
     def log(self, event: Event) -> None: ...
@@ -54,7 +57,7 @@ class Outcome:
 
 
 def fit(
-    work: Work,
+    work: Work[B],
     config: TrainingConfig,
     state: LoopState,
     *,
@@ -65,47 +68,62 @@ def fit(
     began = clock() - state.elapsed
     window = Window(clock())
     failed_saves, first, saved = 0, state.step, state
-
-    def share_done() -> float:
-        by_time = state.elapsed / config.time_limit if config.time_limit else 0.0
-        return max(by_time, state.step / config.max_steps)
-
-    def save(state: LoopState) -> int:
-        try:
-            work.save(state, best=state.is_best)
-        except RunError as error:
-            if error.code not in ("disk_full", "io_error") or failed_saves + 1 >= SAVES_IN_A_ROW:
-                raise
-            work.log(notice(state.step, "warning", error.code, str(error)))
-            return failed_saves + 1
-        return 0
-
     reason: Reason | None = None
-    for rows, cursor in work.batches(state.cursor):
-        if reason := stop_reason(state, config, interrupted):
-            break
-        lr = learning_rate(state.step + 1, share_done(), config)
-        result, parts = work.step(rows, state, lr)
-        state = replace(state.at(cursor), step=state.step + 1, parts=parts, elapsed=clock() - began)
-        state = after_skip(state, result, work.log)
-        window.add(result)
-        if state.step % config.log_every == 0 and window.tokens:
-            work.log(window.event(state, lr, clock()))
-            window = Window(clock())
-        better, saved_due = False, state.step % config.save_every == 0
-        if state.step % config.validate_every == 0:
-            state, better = validated(work, state)
-            state = replace(state, elapsed=clock() - began)
-            window = Window(clock())
-        if better or saved_due:
-            failed_saves = save(state)
-            saved = saved if failed_saves else state
+    with closing(work.batches(state)) as batches:
+        for batch, cursor in batches:
+            if reason := stop_reason(state, config, interrupted):
+                break
+            lr = learning_rate(state.step + 1, share_done(state, config), config)
+            result, parts = work.step(batch, state, lr)
+            state = replace(state.at(cursor), step=state.step + 1, parts=parts, elapsed=clock() - began)
+            window.add(state.step, result)
+            log_due, validation_due, save_due = (
+                state.step % every == 0
+                for every in (config.log_every, config.validate_every, config.save_every)
+            )
+            if log_due or validation_due or save_due or reads_at_once(result):
+                state = after_reading(state, window, work.log)
+            if log_due and window.tokens:
+                work.log(window.event(state, lr, clock()))
+                window = Window(clock())
+            better = False
+            if validation_due:
+                state, better = validated(work, state)
+                state = replace(state, elapsed=clock() - began)
+                window = Window(clock())
+            if better or save_due:
+                failed_saves = save(work, state, failed_saves)
+                saved = saved if failed_saves else state
     assert reason is not None  # the batches never end
+    state = after_reading(state, window, work.log)
     if state.step > first and reason != "signal" and state.step % config.validate_every:
         state, _ = validated(work, state)
     if state != saved:
         work.save(state, best=state.is_best)  # there is no next time: a failure ends the run
     return Outcome(state, reason)
+
+
+def share_done(state: LoopState, config: TrainingConfig) -> float:
+    """How much of the run is over, from 0 to 1."""
+    by_time = state.elapsed / config.time_limit if config.time_limit else 0.0
+    return max(by_time, state.step / config.max_steps)
+
+
+def reads_at_once(result: StepResult) -> bool:
+    """Whether reading costs nothing."""
+    return not result.numbers.is_cuda
+
+
+def save(work: Work[B], state: LoopState, failed: int) -> int:
+    """Save; how many saves in a row have failed now. A full disk may have room again at the next."""
+    try:
+        work.save(state, best=state.is_best)
+    except RunError as error:
+        if error.code not in ("disk_full", "io_error") or failed + 1 >= SAVES_IN_A_ROW:
+            raise
+        work.log(notice(state.step, "warning", error.code, str(error)))
+        return failed + 1
+    return 0
 
 
 def stop_reason(state: LoopState, config: TrainingConfig, interrupted: Callable[[], bool]) -> Reason | None:
@@ -121,7 +139,7 @@ def stop_reason(state: LoopState, config: TrainingConfig, interrupted: Callable[
     return None
 
 
-def validated(work: Work, state: LoopState) -> tuple[LoopState, bool]:
+def validated(work: Work[B], state: LoopState) -> tuple[LoopState, bool]:
     """The state after a look at the validation set, and whether it is the best so far."""
     look = work.validate(state)
     # Early on every BLEU is 0: the loss then decides, so that a slow start is not taken for a standstill.
@@ -135,20 +153,24 @@ def validated(work: Work, state: LoopState) -> tuple[LoopState, bool]:
     return state, better
 
 
-def after_skip(state: LoopState, result: StepResult, log: Callable[[Event], None]) -> LoopState:
+def after_reading(state: LoopState, window: "Window", log: Callable[[Event], None]) -> LoopState:
+    """The state once the steps that nobody has read yet are read; what they have to tell is told."""
+    for step, read in window.read():
+        if read.skipped:
+            state = after_skip(state, step, read, log)
+    return state
+
+
+def after_skip(state: LoopState, step: int, read: Read, log: Callable[[Event], None]) -> LoopState:
     """Remember a skipped step, and stop a run that skips too many."""
-    if not result.skipped:
-        return state
-    recent = tuple(step for step in state.skipped if step > state.step - SKIPS_WINDOW)
-    state = replace(state, skipped=(*recent, state.step))
-    what = f"loss {result.loss}, gradient norm {result.grad_norm}: no weight was changed"
-    log(notice(state.step, "warning", "nan_skipped", what))
-    in_a_row = state.skipped[-SKIPS_IN_A_ROW:] == tuple(
-        range(state.step - SKIPS_IN_A_ROW + 1, state.step + 1)
-    )
+    recent = tuple(one for one in state.skipped if one > step - SKIPS_WINDOW)
+    state = replace(state, skipped=(*recent, step))
+    what = f"loss {read.loss}, gradient norm {read.grad_norm}: no weight was changed"
+    log(notice(step, "warning", "nan_skipped", what))
+    in_a_row = state.skipped[-SKIPS_IN_A_ROW:] == tuple(range(step - SKIPS_IN_A_ROW + 1, step + 1))
     if in_a_row or len(state.skipped) > SKIPS_SHARE * SKIPS_WINDOW:
         raise RunError(
-            f"the numbers stopped being finite: {len(state.skipped)} steps skipped up to step {state.step}",
+            f"the numbers stopped being finite: {len(state.skipped)} steps skipped up to step {step}",
             hint="lower training.lr, lengthen training.warmup or set training.clip; "
             "the last checkpoint is good",
             code="diverged",
@@ -165,14 +187,22 @@ class Window:
 
     def __init__(self, began: float) -> None:
         self.began = began
-        self.loss = self.nll = self.grad_norm = nan
+        self.last = Read(nan, nan, nan, skipped=False)
+        self.unread: list[tuple[int, StepResult]] = []
         self.tokens = self.sentences = self.skipped = 0
 
-    def add(self, result: StepResult) -> None:
-        self.skipped += result.skipped
-        self.loss, self.nll, self.grad_norm = result.loss, result.nll, result.grad_norm
+    def add(self, step: int, result: StepResult) -> None:
+        self.unread.append((step, result))
         self.tokens += result.tokens
         self.sentences += result.sentences
+
+    def read(self) -> list[tuple[int, Read]]:
+        """The steps since the last reading, by number; on a GPU this waits until they are done."""
+        steps = [(step, result.read()) for step, result in self.unread]
+        self.unread.clear()
+        self.skipped += sum(read.skipped for _, read in steps)
+        self.last = steps[-1][1] if steps else self.last
+        return steps
 
     def event(self, state: LoopState, lr: float, now: float) -> Event:
         """The last step's loss in full digits, and rates over the whole window."""
@@ -181,10 +211,10 @@ class Window:
             "type": "train",
             "step": state.step,
             "epoch": state.epoch,
-            "loss": self.loss,
-            "nll": self.nll,
+            "loss": self.last.loss,
+            "nll": self.last.nll,
             "lr": lr,
-            "grad_norm": self.grad_norm,
+            "grad_norm": self.last.grad_norm,
             "tokens_per_s": round(self.tokens / seconds, 1),
             "sentences_per_s": round(self.sentences / seconds, 1),
             "skipped_steps": self.skipped,

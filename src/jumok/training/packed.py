@@ -203,7 +203,8 @@ class Graphs:
     def capture(self, name: str, call: Callable[[], None]) -> None:
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph, pool=self.pool):
+            # The thread that prepares batches may go on meanwhile.
+            with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 call()
         except RuntimeError as error:
             if is_out_of_memory(error):

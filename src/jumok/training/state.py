@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from jumok.data.sampler import Cursor
+from jumok.errors import RunError
 from jumok.models.interface import Seq2Seq
 from jumok.training.optimizer import Optimizers
+from jumok.training.shard import fill, shared_as, whole
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class LoopState:
     best_step: int = 0
     since_best: int = 0  # validations without a better score
     skipped: tuple[int, ...] = ()  # recent steps that were skipped for a number that was not finite
-    parts: int = 1  # micro-batches an update is cut into
+    parts: int = 1  # micro-batches that each process cuts its share of an update into
+    world: int = 1  # processes that share an update
 
     @property
     def cursor(self) -> Cursor:
@@ -40,6 +43,24 @@ class LoopState:
     def at(self, cursor: Cursor) -> "LoopState":
         return replace(self, epoch=cursor.epoch, position=cursor.position)
 
+    def within(self, world: int, *, allow_change: bool = False) -> "LoopState":
+        """The state for so many processes; another number than before is refused unless it is allowed.
+
+        Each process then runs as many pieces as keep the pieces of an update at least as many as they were.
+        """
+        if self.world == world:
+            return self
+        if not allow_change:
+            before, now = (f"{n} {'process' if n == 1 else 'processes'}" for n in (self.world, world))
+            way = f"torchrun --nproc-per-node {self.world} -m jumok" if self.world > 1 else "jumok"
+            raise RunError(
+                f"the run was trained by {before} up to step {self.step}, and now there are {now}",
+                hint=f"go on with `{way} train …` for the same numbers, or pass --allow-world-change: "
+                "the same sentences, rounded otherwise",
+                code="world_changed",
+            )
+        return replace(self, world=world, parts=-(-self.world * self.parts // world))
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -52,6 +73,8 @@ class Average:
     """Exponential moving average of the weights; averages better than the last weights, at no search cost.
 
     a_t = a_{t-1} + (1 - d_t)(w_t - a_{t-1}),   d_t = min(decay, (1 + t) / (10 + t))
+
+    A step that was skipped counts too: its weights are those of the step before. So nobody need ask the GPU.
     """
 
     def __init__(self, model: Seq2Seq, decay: float) -> None:
@@ -102,25 +125,32 @@ class Learner:
             with self.average.applied():
                 yield
 
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The weights that learn, as this process has them: all of them, or its share."""
+        return {name: parameter.detach() for name, parameter in self.model.named_parameters()}
+
     def model_tensors(self) -> dict[str, Tensor]:
-        """The weights that people will use."""
-        live = {name: parameter.detach() for name, parameter in self.model.named_parameters()}
-        return live if self.average is None else dict(self.average.shadow)
+        """The weights that people will use; shared-out ones for the first process, and all must ask."""
+        chosen = self.weights if self.average is None else self.average.shadow
+        return {name: whole(tensor) for name, tensor in chosen.items()}
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
         """What only going on needs: the optimiser's memory, and the live weights beside an average."""
         tensors = self.optimizers.tensors()
         if self.average is not None:
-            for name, parameter in self.model.named_parameters():
-                tensors[f"{WEIGHTS}/{name}"] = parameter.detach()
-        return tensors
+            tensors |= {f"{WEIGHTS}/{name}": tensor for name, tensor in self.weights.items()}
+        return {name: whole(tensor) for name, tensor in tensors.items()}
 
     @torch.no_grad()
     def load(self, model: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
         """Take back what the two methods above gave, bit for bit."""
-        memory = {key: value for key, value in optimizer.items() if not key.startswith(f"{WEIGHTS}/")}
-        for name, parameter in self.model.named_parameters():
-            parameter.copy_(optimizer.get(f"{WEIGHTS}/{name}", model[name]))
+        weights = self.weights
+        for name, tensor in weights.items():
+            fill(tensor, optimizer.get(f"{WEIGHTS}/{name}", model[name]))
             if self.average is not None:
-                self.average.shadow[name].copy_(model[name])
-        self.optimizers.load(memory)
+                fill(self.average.shadow[name], model[name])
+        memory = {key: value for key, value in optimizer.items() if not key.startswith(f"{WEIGHTS}/")}
+        self.optimizers.load(
+            {key: shared_as(weights[key.partition("/")[2]], value) for key, value in memory.items()}
+        )

@@ -123,8 +123,8 @@ def piece_loss(model: Seq2Seq, piece: Piece, config: TrainingConfig) -> tuple[Te
 
 
 def learned(piece: Packed) -> Tensor:
-    """What is to be predicted at each place (M,); -1 where there is nothing to learn."""
-    return torch.where(piece.target_out == PAD, -1, piece.target_out)
+    """What is to be predicted at each place (M,); 0, which is BOS and never predicted, where nothing is."""
+    return piece.target_out.masked_fill(piece.target_out == PAD, 0)
 
 
 def packed_loss(

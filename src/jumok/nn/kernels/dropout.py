@@ -41,7 +41,7 @@ def keep(seed, rows, cols, share):
     return (draw >> 8).to(tl.float32) * 5.9604644775390625e-08 >= share  # 24 bits / 2^24
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def drop_kernel(x, y, seed, share, rows, width, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     col = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -49,7 +49,7 @@ def drop_kernel(x, y, seed, share, rows, width, ROWS: tl.constexpr, BLOCK: tl.co
     place = row.to(tl.int64)[:, None] * width + col[None, :]
     kept = keep(tl.load(seed), row, col, share)
     value = tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
-    value = tl.where(kept, value / (1 - share), 0.0)
+    value = tl.where(kept, value * (1 / (1 - share)), 0.0)
     tl.store(y + place, value.to(y.dtype.element_ty), mask=inside)
 
 

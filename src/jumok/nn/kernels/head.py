@@ -1,7 +1,8 @@
 """Softmax, loss and the gradient of the logits in one Triton kernel, row by row and in place.
 
 The equations are in `jumok.nn.fused`: this is `smoothed_rows` and `rdrop_rows` with one read and one write
-of the logits. Numbers are in fp32 from load to store.
+of the logits. Numbers are in fp32 from load to store. Rows may lie further apart than V: the numbers between
+them are room, read and written so that every access is aligned, and never used.
 
 Axis letters: R rows, V vocabulary.
 """
@@ -13,27 +14,30 @@ import triton  # type: ignore[import-untyped]
 import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 
-PAD = tl.constexpr(0)
-WHOLE = 32768  # rows up to this long stay in registers; longer ones are read twice, the second time from cache
-BLOCK = 8192  # of longer rows, and of the two rows of R-Drop
+UNLEARNED = tl.constexpr(0)  # as in `jumok.nn.fused`
+WHOLE = 32768  # rows up to this long stay in registers
+BLOCK = 8192  # of longer rows, which are read twice, and of the two rows of R-Drop
 NUMBERS_OF_A_THREAD = 32
 
 
 @triton.jit
-def exact_kernel(logits, target, losses, nlls, smoothing, V, stride, GRAD: tl.constexpr, BLOCK: tl.constexpr):
+def whole_kernel(
+    logits, target, losses, nlls, smoothing, stride, V: tl.constexpr, GRAD: tl.constexpr, BLOCK: tl.constexpr
+):
     """One row a program, all of it at once."""
     row = tl.program_id(0).to(tl.int64)
     col = tl.arange(0, BLOCK)
     line = logits + row * stride
-    right = tl.load(target + row)
-    if right == PAD:
+    right = tl.load(target + row).to(tl.int32)
+    if right == UNLEARNED:
         tl.store(losses + row, 0.0)
         tl.store(nlls + row, 0.0)
         if GRAD:
-            tl.store(line + col, tl.zeros((BLOCK,), line.dtype.element_ty), mask=col < V)
+            tl.store(line + col, tl.zeros((BLOCK,), line.dtype.element_ty), mask=col < stride)
     else:
         at_right = tl.load(line + right).to(tl.float32)
-        x = tl.load(line + col, mask=col < V, other=-float("inf")).to(tl.float32)
+        x = tl.load(line + col, mask=col < stride, other=0.0).to(tl.float32)
+        x = tl.where(col < V, x, -float("inf"))
         top = tl.max(x, 0)
         e = tl.exp(x - top)
         z = tl.sum(e, 0)
@@ -42,20 +46,22 @@ def exact_kernel(logits, target, losses, nlls, smoothing, V, stride, GRAD: tl.co
         tl.store(nlls + row, log_z - at_right)
         tl.store(losses + row, log_z - (1 - smoothing) * at_right - smoothing * mean)
         if GRAD:
-            g = e / z - smoothing / V
+            tl.debug_barrier()  # every read of the row's old numbers is over
+            g = e * (1 / z) - smoothing / V
             g = tl.where(col == right, g - (1 - smoothing), g)
-            tl.store(line + col, g.to(line.dtype.element_ty), mask=col < V)
+            tl.store(line + col, g.to(line.dtype.element_ty), mask=col < stride)
 
 
 @triton.jit
-def sums_of(line, V, BLOCK: tl.constexpr):
+def sums_of(line, stride, V: tl.constexpr, BLOCK: tl.constexpr):
     """max x, sum exp(x - max) and mean x of one row, block by block."""
     top = tl.full((), -float("inf"), tl.float32)
     z = tl.zeros((), tl.float32)
     total = tl.zeros((), tl.float32)
     for first in range(0, V, BLOCK):
         col = first + tl.arange(0, BLOCK)
-        x = tl.load(line + col, mask=col < V, other=-float("inf")).to(tl.float32)
+        x = tl.load(line + col, mask=col < stride, other=0.0).to(tl.float32)
+        x = tl.where(col < V, x, -float("inf"))
         higher = tl.maximum(top, tl.max(x, 0))
         z = z * tl.exp(top - higher) + tl.sum(tl.exp(x - higher), 0)
         total += tl.sum(tl.where(col < V, x, 0.0), 0)
@@ -64,46 +70,48 @@ def sums_of(line, V, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def blocks_kernel(logits, target, losses, nlls, smoothing, V, stride, GRAD: tl.constexpr, BLOCK: tl.constexpr):
+def blocks_kernel(
+    logits, target, losses, nlls, smoothing, stride, V: tl.constexpr, GRAD: tl.constexpr, BLOCK: tl.constexpr
+):
     """One row a program, block by block: once for the sums, once for the gradient."""
     row = tl.program_id(0).to(tl.int64)
     line = logits + row * stride
-    right = tl.load(target + row)
-    real = tl.where(right == PAD, 0.0, 1.0)
+    right = tl.load(target + row).to(tl.int32)
+    real = tl.where(right == UNLEARNED, 0.0, 1.0)
     at_right = tl.load(line + right).to(tl.float32)
-    log_z, mean = sums_of(line, V, BLOCK)
+    log_z, mean = sums_of(line, stride, V, BLOCK)
     tl.store(nlls + row, (log_z - at_right) * real)
     tl.store(losses + row, (log_z - (1 - smoothing) * at_right - smoothing * mean) * real)
     if GRAD:
         tl.debug_barrier()  # every read of the row's old numbers is over
         for first in range(0, V, BLOCK):
             col = first + tl.arange(0, BLOCK)
-            x = tl.load(line + col, mask=col < V, other=0.0).to(tl.float32)
+            x = tl.load(line + col, mask=col < stride, other=0.0).to(tl.float32)
             g = tl.exp(x - log_z) - smoothing / V
             g = tl.where(col == right, g - (1 - smoothing), g) * real
-            tl.store(line + col, g.to(line.dtype.element_ty), mask=col < V)
+            tl.store(line + col, g.to(line.dtype.element_ty), mask=col < stride)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def rdrop_kernel(
-    logits, target, losses, nlls, smoothing, alpha, rows, V, stride, GRAD: tl.constexpr, BLOCK: tl.constexpr
-):
+    logits, target, losses, nlls, smoothing, alpha, rows, stride,
+    V: tl.constexpr, GRAD: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
     """The two rows of one token a program: sums, then the divergences, then the gradients."""
     row = tl.program_id(0).to(tl.int64)
     one, two = logits + row * stride, logits + (row + rows) * stride
-    right = tl.load(target + row)
-    real = tl.where(right == PAD, 0.0, 1.0)
+    right = tl.load(target + row).to(tl.int32)
+    real = tl.where(right == UNLEARNED, 0.0, 1.0)
     right_1, right_2 = tl.load(one + right).to(tl.float32), tl.load(two + right).to(tl.float32)
-    z_1, mean_1 = sums_of(one, V, BLOCK)  # log_z
-    z_2, mean_2 = sums_of(two, V, BLOCK)
+    z_1, mean_1 = sums_of(one, stride, V, BLOCK)  # log_z
+    z_2, mean_2 = sums_of(two, stride, V, BLOCK)
     kl_12, kl_21 = tl.zeros((), tl.float32), tl.zeros((), tl.float32)
     for first in range(0, V, BLOCK):
         col = first + tl.arange(0, BLOCK)
-        a_1 = tl.load(one + col, mask=col < V, other=0.0).to(tl.float32) - z_1
-        a_2 = tl.load(two + col, mask=col < V, other=0.0).to(tl.float32) - z_2
-        gap = tl.where(col < V, a_1 - a_2, 0.0)
-        kl_12 += tl.sum(tl.exp(a_1) * gap, 0)
-        kl_21 -= tl.sum(tl.exp(a_2) * gap, 0)
+        a_1 = tl.load(one + col, mask=col < stride, other=0.0).to(tl.float32) - z_1
+        a_2 = tl.load(two + col, mask=col < stride, other=0.0).to(tl.float32) - z_2
+        kl_12 += tl.sum(tl.where(col < V, tl.exp(a_1) * (a_1 - a_2), 0.0), 0)
+        kl_21 += tl.sum(tl.where(col < V, tl.exp(a_2) * (a_2 - a_1), 0.0), 0)
     nll = (z_1 - right_1 + z_2 - right_2) / 2
     smooth = (z_1 - mean_1 + z_2 - mean_2) / 2
     tl.store(nlls + row, nll * real)
@@ -113,14 +121,14 @@ def rdrop_kernel(
         tl.debug_barrier()  # every read of the rows' old numbers is over
         for first in range(0, V, BLOCK):
             col = first + tl.arange(0, BLOCK)
-            a_1 = tl.load(one + col, mask=col < V, other=0.0).to(tl.float32) - z_1
-            a_2 = tl.load(two + col, mask=col < V, other=0.0).to(tl.float32) - z_2
+            a_1 = tl.load(one + col, mask=col < stride, other=0.0).to(tl.float32) - z_1
+            a_2 = tl.load(two + col, mask=col < stride, other=0.0).to(tl.float32) - z_2
             p_1, p_2 = tl.exp(a_1), tl.exp(a_2)
             q = smoothing / V + tl.where(col == right, 1 - smoothing, 0.0)
             g_1 = (p_1 - q) / 2 + alpha / 4 * (p_1 * (a_1 - a_2 - kl_12) + p_1 - p_2)
             g_2 = (p_2 - q) / 2 + alpha / 4 * (p_2 * (a_2 - a_1 - kl_21) + p_2 - p_1)
-            tl.store(one + col, (g_1 * real).to(one.dtype.element_ty), mask=col < V)
-            tl.store(two + col, (g_2 * real).to(two.dtype.element_ty), mask=col < V)
+            tl.store(one + col, (g_1 * real).to(one.dtype.element_ty), mask=col < stride)
+            tl.store(two + col, (g_2 * real).to(two.dtype.element_ty), mask=col < stride)
 
 
 def warps_of(block: int, numbers: int) -> int:
@@ -133,10 +141,10 @@ def smoothed_rows(logits: Tensor, target: Tensor, smoothing: float, *, grad: boo
     R, V = logits.shape
     losses, nlls = torch.empty(2, R, dtype=torch.float32, device=logits.device)  # (R,), (R,)
     block = triton.next_power_of_2(V)
-    kernel = exact_kernel if block <= WHOLE else blocks_kernel
+    kernel = whole_kernel if block <= WHOLE else blocks_kernel
     block = block if block <= WHOLE else BLOCK
     kernel[(R,)](
-        logits, target, losses, nlls, smoothing, V, logits.stride(0), grad, block,
+        logits, target, losses, nlls, smoothing, logits.stride(0), V, grad, block,
         num_warps=warps_of(block, NUMBERS_OF_A_THREAD),
     )  # fmt: skip
     return losses, nlls
@@ -150,7 +158,7 @@ def rdrop_rows(
     losses, nlls = torch.empty(2, R, dtype=torch.float32, device=logits.device)  # (R,), (R,)
     block = min(triton.next_power_of_2(V), BLOCK)
     rdrop_kernel[(R,)](
-        logits, target, losses, nlls, smoothing, alpha, R, V, logits.stride(0), grad, block,
+        logits, target, losses, nlls, smoothing, alpha, R, logits.stride(0), V, grad, block,
         num_warps=warps_of(block, NUMBERS_OF_A_THREAD // 2),
     )  # fmt: skip
     return losses, nlls

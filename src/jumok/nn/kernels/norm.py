@@ -33,7 +33,7 @@ FORWARD = (2048, 4)
 BACKWARD = (2048, 4)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def forward_kernel(
     x, f, bias, weight, shift, s, y, means, scales, seed, share, rows, width,
     HAS_BIAS: tl.constexpr, DROP: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
@@ -48,7 +48,7 @@ def forward_kernel(
     if HAS_BIAS:
         change += tl.load(bias + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
     if DROP:
-        change = tl.where(keep(tl.load(seed), row, col, share), change / (1 - share), 0.0)
+        change = tl.where(keep(tl.load(seed), row, col, share), change * (1 / (1 - share)), 0.0)
     total = (old + change).to(s.dtype.element_ty)
     tl.store(s + place, total, mask=inside)
     total = total.to(tl.float32)
@@ -63,11 +63,11 @@ def forward_kernel(
     tl.store(y + place, normed.to(y.dtype.element_ty), mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows"])
 def backward_kernel(
     dy, ds, s, means, scales, weight, seed, dx, df, partial, share, rows, width,
     HAS_DS: tl.constexpr, HAS_BIAS: tl.constexpr, DROP: tl.constexpr,
-    ROWS: tl.constexpr, BLOCK: tl.constexpr,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr,
 ):  # fmt: skip
     """dx, df (L, D), and this program's share of dweight, dshift, dbias: partial (2 or 3, P, D)."""
     col = tl.arange(0, BLOCK)
@@ -75,8 +75,8 @@ def backward_kernel(
     dweight = tl.zeros((ROWS, BLOCK), tl.float32)
     dshift = tl.zeros((ROWS, BLOCK), tl.float32)
     dbias = tl.zeros((ROWS, BLOCK), tl.float32)
-    for first in range(tl.program_id(0) * ROWS, rows, tl.num_programs(0) * ROWS):
-        row = first + tl.arange(0, ROWS)
+    for step in range(STEPS):
+        row = (step * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & (col < width)[None, :]
         place = row.to(tl.int64)[:, None] * width + col[None, :]
         grad = tl.load(dy + place, mask=inside, other=0.0).to(tl.float32)
@@ -93,16 +93,16 @@ def backward_kernel(
             grad += tl.load(ds + place, mask=inside, other=0.0).to(tl.float32)
         tl.store(dx + place, grad.to(dx.dtype.element_ty), mask=inside)
         if DROP:
-            grad = tl.where(keep(tl.load(seed), row, col, share), grad / (1 - share), 0.0)
+            grad = tl.where(keep(tl.load(seed), row, col, share), grad * (1 / (1 - share)), 0.0)
             tl.store(df + place, grad.to(df.dtype.element_ty), mask=inside)
         if HAS_BIAS:
             dbias += tl.where(inside, grad, 0.0)
     mine = partial + tl.program_id(0) * width + col
-    step = tl.num_programs(0) * width
+    next_sum = tl.num_programs(0) * width
     tl.store(mine, tl.sum(dweight, 0), mask=col < width)
-    tl.store(mine + step, tl.sum(dshift, 0), mask=col < width)
+    tl.store(mine + next_sum, tl.sum(dshift, 0), mask=col < width)
     if HAS_BIAS:
-        tl.store(mine + 2 * step, tl.sum(dbias, 0), mask=col < width)
+        tl.store(mine + 2 * next_sum, tl.sum(dbias, 0), mask=col < width)
 
 
 @cache
@@ -115,6 +115,13 @@ def tile_of(width: int, numbers: int) -> tuple[int, int]:
     """Rows and columns that a program takes at once."""
     BLOCK = triton.next_power_of_2(width)
     return max(1, numbers // BLOCK), BLOCK
+
+
+def walk(rows: int, at_once: int, most: int) -> tuple[int, int]:
+    """How many programs share the rows, at most so many, and how many steps each of them takes."""
+    tiles = triton.cdiv(rows, at_once)
+    steps = triton.cdiv(tiles, most)
+    return triton.cdiv(tiles, steps), steps
 
 
 class _AddNorm(Function):
@@ -148,11 +155,11 @@ class _AddNorm(Function):
         df = torch.empty_like(s) if ctx.share else dx
         numbers, warps = BACKWARD
         ROWS, BLOCK = tile_of(D, numbers)
-        P = min(triton.cdiv(L, ROWS), 4 * multiprocessors(s.device))
+        P, STEPS = walk(L, ROWS, 4 * multiprocessors(s.device))
         partial = torch.empty(3 if bias else 2, P, D, dtype=torch.float32, device=s.device)
         backward_kernel[(P,)](
             dy, ds, s, means, scales, weight, seed, dx, df, partial, ctx.share, L, D,
-            ds is not None, bias is not None, ctx.share > 0, ROWS, BLOCK, num_warps=warps,
+            ds is not None, bias is not None, ctx.share > 0, ROWS, BLOCK, STEPS, num_warps=warps,
         )  # fmt: skip
         dweight, dshift, *rest = partial.sum(1).unbind()  # (D,) each
         dbias = rest[0].to(bias) if bias else None

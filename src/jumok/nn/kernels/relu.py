@@ -17,18 +17,20 @@ import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.autograd import Function
 
-from jumok.nn.kernels.norm import multiprocessors
+from jumok.nn.kernels.norm import multiprocessors, walk
 
 ROWS, COLUMNS, WARPS = 16, 256, 4  # a program's tile. May be exchanged before the kernel's first call
 
 
-@triton.jit
-def mask_kernel(dy, h, dh, partial, rows, width, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+@triton.jit(do_not_specialize=["rows"])
+def mask_kernel(
+    dy, h, dh, partial, rows, width, ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr
+):
     """dh (L, F), and this program's share of its sum over rows: partial (P, F)."""
     col = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((ROWS, BLOCK), tl.float32)
-    for first in range(tl.program_id(1) * ROWS, rows, tl.num_programs(1) * ROWS):
-        row = first + tl.arange(0, ROWS)
+    for step in range(STEPS):
+        row = (step * tl.num_programs(1) + tl.program_id(1)) * ROWS + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & (col < width)[None, :]
         place = row.to(tl.int64)[:, None] * width + col[None, :]
         grad = tl.load(dy + place, mask=inside, other=0.0)
@@ -43,10 +45,10 @@ def mask_and_sum(dy: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     """dy, h (L, F) -> dh (L, F) and its sum over rows (F,) in fp32."""
     L, F = h.shape
     across = triton.cdiv(F, COLUMNS)
-    P = min(triton.cdiv(L, ROWS), triton.cdiv(4 * multiprocessors(h.device), across))
+    P, STEPS = walk(L, ROWS, triton.cdiv(4 * multiprocessors(h.device), across))
     dh = torch.empty_like(h)
     partial = torch.empty(P, F, dtype=torch.float32, device=h.device)
-    mask_kernel[(across, P)](dy, h, dh, partial, L, F, ROWS, COLUMNS, num_warps=WARPS)
+    mask_kernel[(across, P)](dy, h, dh, partial, L, F, ROWS, COLUMNS, STEPS, num_warps=WARPS)
     return dh, partial.sum(0)
 
 

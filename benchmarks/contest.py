@@ -1,0 +1,73 @@
+"""Contestants one after the other: each has a limit of time and all the memory, and none stops the others."""
+
+import gc
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+import torch
+
+
+class MissingError(Exception):
+    """A contestant that this machine does not have, or that cannot do the work of the others."""
+
+
+def attempt(call: Callable[[], None], device: torch.device, limit: float) -> str:
+    """Run a contestant; what went wrong, in one line, or nothing."""
+    problem = ""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    try:
+        with at_most(limit):
+            call()
+    except MissingError as error:
+        problem = str(error)
+    except Exception as error:  # the others go on
+        traceback.print_exc()
+        first, *_ = str(error).strip().splitlines() or [""]
+        problem = f"{type(error).__name__}: {first[:160]}"
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return problem
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in the block when its time is up."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"stopped after {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def peak_memory(device: torch.device) -> float:
+    """GB that tensors took up at most since the contestant began."""
+    return torch.cuda.max_memory_allocated() / 1e9 if device.type == "cuda" else 0.0
+
+
+def line(head: Sequence[str], cells: Sequence[str]) -> str:
+    """A row as it comes, in words."""
+    named = [f"{what} {value}" for what, value in zip(head[1:], cells[1:], strict=False)]
+    return f"  {cells[0]}: " + (", ".join(named) if len(cells) == len(head) else cells[1])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """All rows in Markdown; a short one ends with why."""
+    lines = ["| " + " | ".join(row) + " |" for row in (head, *rows)]
+    lines.insert(1, "|" + " --- |" * len(head))
+    return "\n".join(lines)

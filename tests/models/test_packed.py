@@ -1,0 +1,115 @@
+"""Sentences laid end to end give the numbers of the padded pass: losses, gradients, dropout or not."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jumok.config import TransformerConfig
+from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
+from jumok.models.build import build_model
+from jumok.models.packed import Table, position_table, positions_of
+from jumok.models.transformer import TransformerSeq2Seq
+from jumok.nn.positions import sinusoidal
+
+VOCAB = 20
+ROOM = Room(64, 64)
+SENTENCES = st.lists(st.lists(st.integers(4, VOCAB - 1), max_size=8), min_size=1, max_size=6)
+KINDS: dict[str, dict[str, Any]] = {
+    "post": {},
+    "pre": {"norm": "pre"},
+    "rotary": {"positions": "rotary"},
+    "learned": {"positions": "learned", "max_positions": 16},
+    "none": {"positions": "none"},
+    "split": {"projection": "split"},
+    "untied": {"tied": False},
+}
+
+
+def make(*, shared: bool = True, **options: Any) -> TransformerSeq2Seq:
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {
+        "width": 16,
+        "heads": 2,
+        "feedforward": 24,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+    }
+    config = TransformerConfig(**sizes, **({"dropout": 0.0} | options))
+    model = build_model(config, VOCAB, VOCAB, shared=shared).double()
+    assert isinstance(model, TransformerSeq2Seq)
+    return model
+
+
+def logits_both_ways(
+    model: TransformerSeq2Seq, sources: list[list[int]], targets: list[list[int]]
+) -> tuple[Tensor, Tensor]:
+    """Logits of every real target token: of the padded pass, and of the packed one."""
+    padded, packed = pad_pairs(sources, targets), pack_pairs(sources, targets, ROOM)
+    whole = model(padded.source, padded.source_mask, padded.target_in)[padded.target_mask]
+    laid = (model.features(packed) @ model.head.T)[: packed.tokens]
+    return whole, laid
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(sources=SENTENCES, data=st.data())
+@settings(max_examples=8, deadline=None)
+def test_packed_logits_and_gradients_equal_the_padded_ones(
+    kind: str, sources: list[list[int]], data: st.DataObject
+) -> None:
+    targets = data.draw(st.lists(SENTENCES.element_strategy, min_size=len(sources), max_size=len(sources)))  # type: ignore[attr-defined]
+    model = make(**KINDS[kind])
+    whole, laid = logits_both_ways(model, sources, targets)
+    torch.testing.assert_close(laid, whole, atol=1e-11, rtol=1e-10)
+    grads = []
+    for logits in (whole, laid):
+        model.zero_grad()
+        logits.log_softmax(dim=-1)[:, 5].sum().backward()  # type: ignore[no-untyped-call]
+        grads.append({name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
+    assert grads[0].keys() == grads[1].keys() == dict(model.named_parameters()).keys()
+    torch.testing.assert_close(grads[1], grads[0], atol=1e-10, rtol=1e-8)
+
+
+def test_two_vocabularies() -> None:
+    model = make(shared=False)
+    whole, laid = logits_both_ways(model, [[4, 5, 6], [7]], [[8], [9, 10]])
+    torch.testing.assert_close(laid, whole, atol=1e-11, rtol=1e-10)
+
+
+def test_fillers_and_neighbours_change_nothing() -> None:
+    """Decision 6 for packed batches: alone, beside others, in a small or in a large room."""
+    model = make()
+    alone = model.features(pack_pairs([[4, 5]], [[6]], Room(64, 64)))[:2]
+    beside = model.features(pack_pairs([[4, 5], [9] * 7], [[6], [7, 8]], Room(128, 192)))[:2]
+    torch.testing.assert_close(beside, alone, atol=1e-12, rtol=0)
+
+
+def test_features_of_an_empty_batch_are_finite() -> None:
+    assert make().features(Packed.empty(ROOM)).isfinite().all()
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_dropout_acts_in_training_and_nowhere_else(norm: str) -> None:
+    model, batch = make(dropout=0.4, norm=norm), pack_pairs([[4, 5, 6]], [[7, 8]], ROOM)
+    one, two = model.eval().features(batch), model.features(batch)
+    assert torch.equal(one, two)
+    torch.manual_seed(1)
+    first = model.train().features(batch)
+    torch.manual_seed(1)
+    assert torch.equal(first, model.features(batch))
+    assert not torch.allclose(first, model.features(batch))
+
+
+def test_positions_count_from_the_beginning_of_each_sentence() -> None:
+    batch = pack_pairs([[4, 5], [6]], [[7], [8, 9, 10]], ROOM)
+    assert positions_of(batch.source_range)[:6].tolist() == [0, 1, 2, 0, 1, 0]
+    assert positions_of(batch.target_range)[:7].tolist() == [0, 1, 0, 1, 2, 3, 0]
+
+
+def test_the_table_of_positions_is_computed_once() -> None:
+    table = Table(32, 16, torch.device("cpu"), torch.float32)
+    assert position_table(table) is position_table(table)
+    assert torch.equal(position_table(table), sinusoidal(torch.arange(32), 16))

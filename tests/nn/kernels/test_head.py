@@ -1,0 +1,74 @@
+"""The head's kernels against their plain torch twins; test_dropout.py runs this file in the interpreter."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from jumok.nn import fused
+from tests.nn.kernels.interpreter import DEVICE, TOLERANCE, check_close, runs_kernels
+
+
+@pytest.fixture(params=[32768, 64], ids=["whole", "blocks"])
+def row_lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows at once, or in blocks of 128 numbers."""
+    from jumok.nn.kernels import head
+
+    monkeypatch.setattr(head, "WHOLE", request.param)
+    monkeypatch.setattr(head, "BLOCK", 128)
+
+
+def draw(rows: int, V: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Rows further apart than V, with NaN between them; the first target is not learned."""
+    room = torch.full((rows, -(-V // 64) * 64 + 64), torch.nan, device=DEVICE, dtype=dtype)
+    room[:, :V] = (3 * torch.randn(rows, V)).to(dtype)
+    target = torch.randint(1, V, (rows,), dtype=torch.int32)
+    target[0] = 0
+    return room[:, :V], target.to(DEVICE)
+
+
+@runs_kernels
+@pytest.mark.usefixtures("row_lengths")
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("V", [7, 64, 500])
+class TestKernels:
+    @pytest.mark.parametrize("smoothing", [0.0, 0.1])
+    def test_smoothed_rows(self, V: int, dtype: torch.dtype, smoothing: float) -> None:
+        from jumok.nn.kernels.head import smoothed_rows
+
+        torch.manual_seed(V)
+        logits, target = draw(9, V, dtype)
+        exact = logits.double()
+        wanted = fused.smoothed_rows(exact, target, smoothing, grad=True)
+        before = logits.clone()
+        for grad in (False, True):
+            found = smoothed_rows(logits, target, smoothing, grad=grad)
+            for one, other in zip(found, wanted, strict=True):
+                check_close(one, other, torch.float32)
+            assert grad or torch.equal(logits, before)
+        check_close(logits, exact, dtype)
+        assert not logits[0].any()
+
+    @pytest.mark.parametrize("alpha", [0.0, 5.0])
+    def test_rdrop_rows(self, V: int, dtype: torch.dtype, alpha: float) -> None:
+        from jumok.nn.kernels.head import rdrop_rows
+
+        torch.manual_seed(V)
+        logits, target = draw(10, V, dtype)
+        target = target[:5]
+        exact = logits.double()
+        wanted = fused.rdrop_rows(exact, target, 0.1, alpha, grad=True)
+        before = logits.clone()
+        for grad in (False, True):
+            found = rdrop_rows(logits, target, 0.1, alpha, grad=grad)
+            for one, other in zip(found, wanted, strict=True):
+                check_close(one, other, torch.float32)
+            assert grad or torch.equal(logits, before)
+        check_close(logits, exact, dtype)
+        assert not logits[[0, 5]].any()
+
+
+@runs_kernels
+def test_a_thread_has_a_few_numbers_and_a_program_at_most_a_thousand_threads() -> None:
+    from jumok.nn.kernels.head import warps_of
+
+    assert [warps_of(block, 32) for block in (8, 4096, 8192, 16384, 32768, 65536)] == [4, 4, 8, 16, 32, 32]

@@ -1,0 +1,48 @@
+"""A kernel that fails is turned off once, with a notice, and its twin works on."""
+
+import logging
+
+import pytest
+import torch
+
+from jumok.nn import kernels
+from jumok.nn.kernels import available, guarded
+
+
+@pytest.fixture(autouse=True)
+def nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_off", set())
+
+
+def fails() -> str:
+    raise RuntimeError("no compiler\nfound anywhere")
+
+
+def test_a_kernel_that_runs_is_used(caplog: pytest.LogCaptureFixture) -> None:
+    assert guarded("works", lambda: "fast", lambda: "slow") == "fast"
+    assert not caplog.records
+
+
+def test_a_kernel_that_fails_gives_way_with_one_notice(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "jumok"):
+        assert guarded("broken", fails, lambda: "slow") == "slow"
+        assert guarded("broken", lambda: "fast", lambda: "slow") == "slow"  # not tried again
+        assert guarded("other", lambda: "fast", lambda: "slow") == "fast"
+    (record,) = caplog.records
+    assert record.name == "jumok"
+    assert record.getMessage() == (
+        "the kernel broken does not run here (no compiler); plain torch does its work, slower"
+    )
+
+
+def test_memory_that_ran_out_is_not_the_kernels_fault() -> None:
+    def full() -> str:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
+        guarded("large", full, lambda: "slow")
+    assert guarded("large", lambda: "fast", lambda: "slow") == "fast"
+
+
+def test_no_kernel_takes_a_tensor_on_a_cpu() -> None:
+    assert not available(torch.zeros(1))

@@ -1,0 +1,135 @@
+"""BPE dropout: plain pieces without it, always the same text, and the same again from the same seed."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jumok.config import TextConfig
+from jumok.text import dropout as module
+from jumok.text.dropout import Cuts, Merges, ragged
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import Tokenizer, train_tokenizer
+
+LINES = [
+    "the lower the lowest, 1984 and 2026! lowering towers tower over the others",
+    "나는 어제 영화를 봤다. 나는 오늘 책을 읽었다.",
+    "ein Mann reitet auf einem Pferd <s> </s> <0xEA> a-b a-b ... ...",
+] * 4
+TOKENIZER = train_tokenizer(LINES, TextConfig(vocabulary=460))
+words_known = st.sampled_from([word for line in LINES for word in line.split()])
+text = st.one_of(
+    st.text(), st.lists(st.one_of(words_known, st.text("lowerth-1.", max_size=12))).map(" ".join)
+)
+
+
+def picked(texts: list[str], share: float, seed: int = 1, longest: int = 10**6) -> list[list[int]]:
+    cuts = Cuts(TOKENIZER, share, seed)
+    found = cuts.pick(cuts.read(texts, 4), np.random.default_rng(seed), longest)
+    return [found.values[found.begin[i] : found.begin[i + 1]].tolist() for i in range(len(texts))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts=st.lists(text.map(tidy), max_size=5))
+@example(texts=["the lowest"])
+@example(texts=["", "\u0301the ๓", "a\u0301-1 🐎✓ 걃", "</s> <0xEA>"])
+def test_without_dropout_the_pieces_are_the_librarys(texts: list[str]) -> None:
+    assert picked(texts, 0.0) == TOKENIZER.encode_many(texts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts=st.lists(text.map(tidy), max_size=5), share=st.floats(0, 0.99), seed=st.integers(0, 99))
+def test_any_cut_spells_the_same_text(texts: list[str], share: float, seed: int) -> None:
+    cut = picked(texts, share, seed)
+    assert TOKENIZER.decode_many(cut) == texts
+    assert cut == picked(texts, share, seed)
+
+
+def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
+    crossing = Tokenizer(["-", "a", "a-"], [("a", "-")], words=True)  # a merge that no text could have taught
+    cuts = Cuts(crossing, 0.0, 1)
+    found = cuts.pick(cuts.read(["a-a"], 1), np.random.default_rng(0), 99)
+    assert found.values.tolist() == crossing.encode("a-a")
+
+
+def test_more_dropout_more_pieces() -> None:
+    counts = [sum(map(len, picked(LINES, share))) for share in (0.0, 0.1, 0.3, 0.6, 0.99)]
+    assert counts == sorted(counts)
+    assert counts[-1] > 0.9 * sum(len(f" {line}") for line in LINES)
+
+
+def test_the_share_of_merges_left_out() -> None:
+    """Of a word with one merge the share p stays apart: 4,000 draws tell p to within 0.03."""
+    pair = Tokenizer([" ", " x", "x"], [(" ", "x")], words=True)
+    merges, draws = Merges(pair), 4000
+    symbols = np.tile(np.array(ragged([[260, 262]]).values, dtype=np.int32), (draws, 1))
+    joins = np.tile([False, True], (draws, 1))
+    for share in (0.1, 0.5):
+        cut = module.cut(symbols, joins, merges, share, np.random.default_rng(0))
+        assert Counter(cut.lengths().tolist())[2] / draws == pytest.approx(share, abs=0.03)
+
+
+def slow_cut(symbols: list[str], merges: dict[tuple[str, str], int], rejected: list[bool]) -> list[str]:
+    """The paper's algorithm on one word, with the coins thrown beforehand."""
+    coins = iter(rejected)
+    while True:
+        pairs = [
+            (merges[pair], i)
+            for i, pair in enumerate(zip(symbols, symbols[1:], strict=False))
+            if pair in merges
+        ]
+        left = [pair for pair in pairs if not next(coins)]
+        if not left:
+            return symbols
+        _, i = min(left)
+        symbols = [*symbols[:i], symbols[i] + symbols[i + 1], *symbols[i + 2 :]]
+
+
+def test_cuts_are_as_likely_as_in_the_paper() -> None:
+    """Each cut of one word, 4,000 times by either way: no cut's share differs by more than 0.04."""
+    word, share, draws = "lowest", 0.3, 4000
+    generator = np.random.default_rng(5)
+    merges = {pair: rank for rank, pair in enumerate(TOKENIZER.merges)}
+    slow = Counter(
+        tuple(slow_cut(list(f" {word}"), merges, (generator.random(60) < share).tolist()))
+        for _ in range(draws)
+    )
+    cuts = Cuts(TOKENIZER, share, 7)
+    symbols, _ = cuts._symbols(word)
+    joins = np.tile([place > 0 for place in range(len(symbols))], (draws, 1))
+    drawn = module.cut(np.tile(np.array(symbols, np.int32), (draws, 1)), joins, cuts.merges, share, generator)
+    fast = Counter(
+        tuple(TOKENIZER.pieces(drawn.values[drawn.begin[i] : drawn.begin[i + 1]].tolist()))
+        for i in range(draws)
+    )
+    assert len(slow) > 5
+    for pieces in {*slow, *fast}:
+        assert slow[pieces] / draws == pytest.approx(fast[pieces] / draws, abs=0.04)
+
+
+def test_occurrences_differ_and_seeds_differ() -> None:
+    texts = ["the lowest tower"] * 40
+    assert len({tuple(ids) for ids in picked(texts, 0.3)}) > 5
+    assert picked(texts, 0.3, seed=1) != picked(texts, 0.3, seed=2)
+
+
+def test_words_that_come_later_leave_the_known_ones_alone() -> None:
+    cuts = Cuts(TOKENIZER, 0.3, 1)
+    first = cuts.read(LINES[:1], 4)
+    before = cuts.pick(first, np.random.default_rng(0), 999)
+    second = cuts.read(LINES, 4)
+    after = cuts.pick(first, np.random.default_rng(0), 999)
+    assert before.values.tolist() == after.values.tolist()
+    found = cuts.pick(second, np.random.default_rng(0), 999)
+    assert TOKENIZER.decode_many([found.values.tolist()]) == [" ".join(LINES)]
+
+
+def test_what_would_be_too_long_keeps_its_plain_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = TOKENIZER.encode_many(LINES)
+    assert picked(LINES, 0.9, longest=0) == plain
+    long = ["the" * 100, "the lowest"]
+    assert picked(long, 0.9)[0] == TOKENIZER.encode(long[0])
+    monkeypatch.setattr(module, "BLOCK", 3)
+    assert TOKENIZER.decode_many(picked(LINES, 0.5)) == [tidy(line) for line in LINES]

@@ -1,0 +1,164 @@
+"""Updates on packed batches: the same as plain updates on padded ones, in pieces or whole, replayed or not."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from jumok.config import TrainingConfig, TransformerConfig
+from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
+from jumok.models.build import build_model
+from jumok.models.interface import Seq2Seq
+from jumok.training.optimizer import Optimizers
+from jumok.training.packed import Graphs, PackedStep, copy_all
+from jumok.training.step import Share, train_step
+
+SOURCES = [[4, 5, 6], [7], [8, 9, 10, 11], [5, 5]]
+TARGETS = [[6, 7], [8, 9, 10], [4], [11, 12, 13, 14]]
+ROOM = Room(64, 64)
+SGD = TrainingConfig(optimizer="sgd", lr=1e-2)
+
+
+def make(**options: Any) -> Seq2Seq:
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {
+        "width": 16,
+        "heads": 2,
+        "feedforward": 24,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+    }
+    return build_model(TransformerConfig(**sizes, **({"dropout": 0.0} | options)), 20, 20, shared=True)
+
+
+def stepper(model: Seq2Seq, config: TrainingConfig = SGD, **options: Any) -> PackedStep:
+    given: dict[str, Any] = {"seed": 1, "dtype": torch.float32} | options
+    return PackedStep(model, Optimizers(model, config), config, ROOM, **given)
+
+
+def pack(rows: slice = slice(None)) -> Packed:
+    return pack_pairs(SOURCES[rows], TARGETS[rows], ROOM)
+
+
+def weights(model: Seq2Seq) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in model.named_parameters()}
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "muon"])
+def test_three_updates_equal_plain_ones_on_padded_batches(optimizer: Any) -> None:
+    config = replace(SGD, optimizer=optimizer)
+    one, other = make(), make()
+    packed, optimizers = stepper(one, config), Optimizers(other, config)
+    for step in (1, 2, 3):
+        found = packed([pack()], Share(pack().tokens), lr=1e-2, step=step)
+        plain = train_step(
+            other, optimizers, [pad_pairs(SOURCES, TARGETS)], config, lr=1e-2, step=step, seed=1
+        )
+        assert found.numbers.tolist() == pytest.approx(plain.numbers.tolist(), rel=1e-4)
+        assert (found.tokens, found.sentences) == (plain.tokens, plain.sentences)
+    if optimizer == "sgd":  # where a gradient is rounding alone, the others make it large
+        torch.testing.assert_close(weights(one), weights(other), atol=1e-5, rtol=1e-4)
+
+
+def test_pieces_give_the_update_of_the_whole() -> None:
+    whole, cut = make(), make()
+    one = stepper(whole)([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    pieces = [pack(slice(0, 1)), pack(slice(1, 3)), pack(slice(3, 4)), Packed.empty(ROOM)]
+    two = stepper(cut)(pieces, Share(pack().tokens), lr=1e-2, step=1)
+    assert two.numbers.tolist() == pytest.approx(one.numbers.tolist(), rel=1e-5)
+    torch.testing.assert_close(weights(cut), weights(whole), atol=1e-6, rtol=1e-5)
+
+
+def test_sums_over_processes_give_the_update_of_the_whole() -> None:
+    """Each of two `processes` has half of the pieces; what one reduces is what the other has, added."""
+    whole = make()
+    stepper(whole)([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    seen: list[list[Tensor]] = []
+    half = stepper(make(), reduce=lambda tensors: seen.append([one.clone() for one in tensors]))
+    half([pack(slice(2, 4))], Share(pack().tokens, first=1), lr=1e-2, step=1)
+
+    def add(tensors: Any) -> None:
+        for mine, theirs in zip(tensors, seen[0], strict=True):
+            mine += theirs
+
+    model = make()
+    found = stepper(model, reduce=add)([pack(slice(0, 2))], Share(pack().tokens), lr=1e-2, step=1)
+    torch.testing.assert_close(weights(model), weights(whole), atol=1e-6, rtol=1e-5)
+    assert found.read().loss > 0
+
+
+def test_a_step_with_numbers_that_are_not_finite_changes_nothing_and_says_so() -> None:
+    model = make()
+    step = stepper(model)
+    step([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    before, memory = weights(model), copy.deepcopy(step.optimizers.tensors())
+    result = step([pack()], Share(pack().tokens), lr=float("nan"), step=2)
+    with torch.no_grad():
+        step.copies[0][5] = torch.nan
+    before = weights(model) if not result.read().skipped else before
+    spoiled = step([pack()], Share(pack().tokens), lr=1e-2, step=3)
+    assert spoiled.read().skipped
+    torch.testing.assert_close(weights(model), before, atol=0, rtol=0, equal_nan=True)
+    assert memory.keys() == step.optimizers.tensors().keys()
+
+
+def test_dropout_depends_on_seed_step_and_piece_alone() -> None:
+    def losses(seed: int, step: int, first: int) -> list[float]:
+        found = stepper(make(dropout=0.5), seed=seed)([pack()], Share(9, first), lr=0.0, step=step)
+        return found.numbers.tolist()
+
+    assert losses(1, 1, 0) == losses(1, 1, 0)
+    assert len({tuple(losses(*key)) for key in ((1, 1, 0), (2, 1, 0), (1, 2, 0), (1, 1, 1))}) == 4
+
+
+def test_r_drop_pulls_two_passes_together() -> None:
+    """Without dropout both passes are one, so the loss is the plain one; with it there is more to pay."""
+    plain, drop = TrainingConfig(), TrainingConfig(rdrop=4.0)
+
+    def loss(config: TrainingConfig, share: float) -> float:
+        step = stepper(make(dropout=share), config)
+        return step([pack()], Share(pack().tokens), lr=0.0, step=1).read().loss
+
+    assert loss(drop, 0.0) == pytest.approx(loss(plain, 0.0), rel=1e-5)
+    assert loss(drop, 0.5) > loss(replace(drop, rdrop=1e-6), 0.5) + 1e-3
+
+
+def test_teacher_forcing_below_1_feeds_the_models_own_guesses() -> None:
+    config = TrainingConfig(teacher_forcing=0.0)
+    one = stepper(make(), config)([pack()], Share(pack().tokens), lr=0.0, step=1)
+    padded = pad_pairs(SOURCES, TARGETS)
+    model = make()
+    two = train_step(model, Optimizers(model, config), [padded], config, lr=1e-9, step=1, seed=1)
+    assert one.read().loss == pytest.approx(two.read().loss, rel=1e-5)
+
+
+def test_copy_all_copies_between_types() -> None:
+    to = [torch.zeros(2, dtype=torch.bfloat16), torch.zeros(2), torch.zeros(2, dtype=torch.bfloat16)]
+    copy_all(to, [torch.ones(2), torch.full((2,), 2.0), torch.full((2,), 3.0)])
+    assert [one.tolist() for one in to] == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_without_a_gpu_a_call_is_just_called() -> None:
+    calls: list[str] = []
+    graphs = Graphs(enabled=False)
+    graphs.warm(lambda: calls.append("warm"))
+    graphs("one", lambda: calls.append("one"))
+    graphs("one", lambda: calls.append("one"))
+    assert calls == ["one", "one"]
+
+
+@pytest.mark.gpu
+def test_a_replayed_update_equals_one_that_is_called() -> None:
+    config = TrainingConfig(lr=1e-3)
+    found = []
+    for graph in (True, False):
+        model = make(dropout=0.1).cuda()
+        step = stepper(model, config, dtype=torch.bfloat16, graph=graph)
+        for number in range(1, 6):
+            result = step([pack()], Share(pack().tokens), lr=1e-3, step=number)
+        found.append(result.numbers.cpu())
+        assert step.run.enabled == graph
+    torch.testing.assert_close(found[0], found[1], atol=1e-2, rtol=1e-2)
