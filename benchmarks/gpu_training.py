@@ -327,7 +327,7 @@ def main() -> None:
     parser.add_argument("--model", choices=[*SIZES, "both"], default="base", help="both: base and big")
     parser.add_argument("--steps", type=int, help="packed updates that the pool is good for")
     parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=USUAL)
-    parser.add_argument("--limit", type=float, default=90, help="seconds that one contestant may take")
+    parser.add_argument("--limit", type=float, default=120, help="seconds that one contestant may take")
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--smoke", action="store_true", help="a tiny model on the CPU")
     args = parser.parse_args()

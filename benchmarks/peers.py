@@ -143,6 +143,7 @@ def copy_into_marian(model: TransformerSeq2Seq, config: TransformerConfig, posit
     marian.model.shared.weight.copy_(table)
     for side in (marian.model.encoder, marian.model.decoder):
         side.embed_positions.weight.copy_(sinusoidal(torch.arange(positions), config.width))
+    mine: Any
     for mine, its in zip(model.encoder, marian.model.encoder.layers, strict=True):
         copy_layer(mine, its)
     for mine, its in zip(model.decoder, marian.model.decoder.layers, strict=True):

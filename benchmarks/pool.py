@@ -63,7 +63,8 @@ def make_work(size: Size, device: torch.device) -> Work:
     s = np.array([len(x) for x in sources], dtype=np.int64)
     t = np.array([len(y) for y in targets], dtype=np.int64)
     room = room_for(s, t, size.tokens)
-    packed, begin, used = [], 0, (0, 0)
+    packed: list[Packed] = []
+    begin, used = 0, (0, 0)
     for n in range(len(s)):
         if len(packed) == size.steps:
             break

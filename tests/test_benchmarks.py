@@ -5,9 +5,17 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 
+import numpy as np
 import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
+from jumok.config import TransformerConfig
+from jumok.data.batch import Padded, pad_pairs, padded_of
+from jumok.models.build import build_model
 from tests.test_layout import SRC
 
 ROOT = SRC.parent.parent
@@ -16,6 +24,8 @@ FIGURES = {
     "attention_cost": r"transformer +5( +\d+\.\d+){3}",
     "serving": r"beam 5: [\d.]+ requests/s one at a time, [\d.]+ with 4 clients",
     "page_budgets": r"pointer move to repaint of row, column and card +[\d.]+ ms",
+    "gpu_training": r"(?s)\| nn.Transformer, padded \| [\d.]+ \|.*\| ours, packed \| [\d.]+ \|",
+    "gpu_decoding": r"\| ours \| [\d,]+ \|",
 }
 
 
@@ -31,3 +41,38 @@ def test_a_measurement_runs_in_its_small_form(name: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search(FIGURES[name], done.stdout), done.stdout
+
+
+def test_the_operations_of_an_update_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    pool = import_module("pool")
+    config = TransformerConfig(encoder_layers=2, decoder_layers=3, width=16, heads=2, feedforward=24)
+    model = build_model(config, 40, 40, shared=True)
+    batch = pad_pairs(
+        [[5] * 9], [[]]
+    )  # one target token sees one: torch would count what a causal mask hides
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        model(batch.source, batch.source_mask, batch.target_in).sum().backward()
+    size = pool.Size(config, vocabulary=40, tokens=11, mean=5, steps=1)
+    assert counter.get_total_flops() == pool.count_operations(size, np.array([10]), np.array([1]))
+
+
+def test_those_that_pad_and_those_that_pack_get_the_same_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    pool = import_module("pool")
+    config = TransformerConfig(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=24)
+    size = pool.Size(config, vocabulary=40, tokens=600, mean=12, steps=4)
+    work = pool.make_work(size, torch.device("cpu"))
+    packed = sorted(pair for batch in work.packed for pair in pairs_of(padded_of(batch)))
+    assert packed == sorted(pair for batch in work.padded for pair in pairs_of(batch))
+    assert work.tokens == sum(len(x) + len(y) for x, y in packed)
+    assert len(work.packed) == size.steps
+    for batch in work.padded:
+        assert batch.source.numel() + batch.target_in.numel() <= work.room.source + work.room.target
+
+
+def pairs_of(batch: Padded) -> list[tuple[list[int], list[int]]]:
+    """Each pair without its padding."""
+    sources = [row[mask].tolist() for row, mask in zip(batch.source, batch.source_mask, strict=True)]
+    targets = [row[mask].tolist() for row, mask in zip(batch.target_out, batch.target_mask, strict=True)]
+    return list(zip(sources, targets, strict=True))

@@ -23,7 +23,10 @@ def pair_ranges(lengths: list[int], others: list[int], fillers: int, filler: tup
 def reads_and_readers(
     sources: list[int], targets: list[int], fillers: tuple[int, int]
 ) -> tuple[Tensor, Tensor]:
-    """(2, M) and (2, N) of pairs with these lengths and so many fillers on either side."""
-    N, M = sum(sources) + fillers[0], sum(targets) + fillers[1]
+    """(2, M) and (2, N) of pairs with these lengths and so many fillers on either side.
+
+    A filler reads the last real source, and nobody reads it; ranges leave no gap.
+    """
+    N, M = max(1, sum(sources)), sum(targets)
     reads = pair_ranges(targets, sources, fillers[1], (N - 1, N))
     return reads, pair_ranges(sources, targets, fillers[0], (M, M))

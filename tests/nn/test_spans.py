@@ -102,19 +102,6 @@ def test_both_halves_of_the_spans_say_the_same(
     assert torch.equal(spans.query_begin[real_sources:], spans.query_end[real_sources:])
 
 
-@settings(max_examples=25)
-@given(pairs.filter(bool), st.tuples(st.integers(0, 99), st.integers(0, 99)))
-def test_no_range_of_a_cross_attention_leaves_a_gap(
-    pairs: list[tuple[int, int]], filler: tuple[int, int]
-) -> None:
-    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-    spans = spans_of("cross", sources, targets, filler)
-    assert (spans.key_begin[1:] <= spans.key_end[:-1]).all()
-    assert (spans.query_begin[1:] <= spans.query_end[:-1]).all()
-    assert spans.key_end[-1] == sum(sources)
-    assert spans.query_end[-1] == sum(targets)
-
-
 def spans_of(kind: str, sources: list[int], targets: list[int], filler: tuple[int, int]) -> Spans:
     if kind == "cross":
         return cross_spans(*reads_and_readers(sources, targets, filler))

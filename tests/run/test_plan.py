@@ -1,5 +1,7 @@
 """The plan: complete, reasoned, never against the user's word, and never against itself."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,15 @@ from hypothesis import strategies as st
 
 from jumok.config import ARCHS
 from jumok.errors import ConfigError
+from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine
-from jumok.run.plan import Plan, active_weights, check_given, is_language, make_plan
+from jumok.run.plan import Plan, check_given, fitting_batch, is_language, make_plan
 from jumok.run.survey import Survey
 from jumok.settings import config_to_dict, flatten, known_names
 
 CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
-GPU = Machine("cuda", "GPU", 8, 80 * 2**30, bf16=True, gflops=50_000.0)
+GPU = Machine("cuda", "GPU", 8, 80 * 2**30, bf16=True, gflops=700_000.0)
+OLD_GPU = Machine("cuda:1", "Old GPU", 4, 8 * 2**30, bf16=False, gflops=8000.0)
 
 
 def found(pairs: int = 20_000, words: int = 10, characters: int = 60, longest: int = 80) -> Survey:
@@ -36,7 +40,7 @@ surveys = st.builds(
     characters=st.integers(1, 400),
     longest=st.integers(1, 10_000),
 )
-machines = st.sampled_from([CPU, GPU])
+machines = st.sampled_from([CPU, GPU, OLD_GPU, replace(GPU, processes=4)])
 
 
 @given(surveys, machines, st.sampled_from(ARCHS), st.sampled_from([None, 1, 2, 9, 5000, 10**6]))
@@ -203,3 +207,103 @@ def test_good_values_pass_even_where_only_the_plan_makes_them_fit() -> None:
     assert checked.data.source == "a"
     plan = make_plan({"training.max_steps": 5, "model.width": 100}, found(), CPU)
     assert plan.config.training.max_steps == 5
+
+
+# On a GPU
+
+
+def test_a_gpu_gets_packed_batches_and_few_looks() -> None:
+    plan = make_plan({}, found(250_000), GPU)
+    training = plan.config.training
+    assert training.batches == "packed"
+    assert "no padding" in reasons(plan)["training.batches"]
+    assert training.max_steps // 13 <= training.validate_every <= training.max_steps // 12
+    assert reasons(plan)["training.validate_every"] == "about 12 looks at the validation set"
+    assert training.precision == "auto"
+    assert training.accumulate == 1
+    assert make_plan({}, found(250_000), CPU).config.training.batches == "padded"
+
+
+@given(st.integers(20, 3_000_000), st.integers(20, 3_000_000))
+def test_more_data_never_means_smaller_updates_on_a_gpu(one: int, other: int) -> None:
+    class Counted:
+        def __init__(self, usable: int) -> None:
+            self.usable = usable
+
+    sizes = [fitting_batch(Counted(pairs), GPU)[0] for pairs in sorted((one, other))]
+    assert sizes == sorted(sizes)
+
+
+def test_an_old_gpu_computes_in_fp32_and_the_plan_says_so() -> None:
+    plan = make_plan({}, found(), OLD_GPU)
+    assert plan.config.training.precision == "fp32"
+    assert (
+        reasons(plan)["training.precision"] == "Old GPU computes no bf16, which needs an Ampere GPU or newer"
+    )
+    assert make_plan({"training.precision": "auto"}, found(), OLD_GPU).config.training.precision == "auto"
+
+
+def test_weights_that_are_shared_out_read_padded_batches() -> None:
+    plan = make_plan({"training.shard": True}, found(), replace(GPU, processes=2))
+    assert plan.config.training.batches == "padded"
+    assert reasons(plan)["training.batches"] == "processes that share the weights out read padded batches"
+
+
+def test_updates_too_small_for_the_longest_pair_are_padded() -> None:
+    asked = {"training.batch_tokens": 200, "data.max_length": 128}
+    plan = make_plan(asked, found(), GPU)
+    assert plan.config.training.batches == "padded"
+    reason = "a pair of 258 pieces would not fit into a packed piece of 200"
+    assert reasons(plan)["training.batches"] == reason
+    with pytest.raises(ConfigError) as caught:
+        make_plan(asked | {"training.batches": "packed"}, found(), GPU)
+    assert str(caught.value) == (
+        "training.batch_tokens=200 leaves 200 pieces for one pass, "
+        "and a pair of data.max_length=128 needs 258\n"
+        "  set training.batch_tokens to 258 or more, data.max_length to 99 or less, "
+        "or training.batches=padded"
+    )
+
+
+def test_the_plan_splits_its_own_updates_where_memory_is_short() -> None:
+    tight = replace(GPU, name="Small GPU", memory=5 * 2**30)
+    asked = {"model.width": 512, "model.feedforward": 2048, "model.heads": 8, "text.vocabulary": 8000}
+    plan = make_plan(asked, found(1_200_000), tight)
+    parts = plan.config.training.accumulate
+    assert parts > 1
+    assert (
+        reasons(plan)["training.accumulate"]
+        == f"the memory of Small GPU holds 50,000 pieces in {parts} parts"
+    )
+    make_plan(
+        asked | {"training.batch_tokens": 50_000, "training.accumulate": parts}, found(1_200_000), tight
+    )
+
+
+def test_a_batch_that_cannot_fit_is_refused_with_what_would() -> None:
+    asked: dict[str, Any] = {"training.batch_tokens": 9_000_000}
+    with pytest.raises(
+        ConfigError, match=r"^training.batch_tokens=9000000 needs about \d+ GiB, and GPU has 80 GiB\n"
+    ):
+        make_plan(asked, found(250_000), GPU)
+    with pytest.raises(ConfigError) as caught:
+        make_plan(asked, found(250_000), GPU)
+    assert caught.value.code == "out_of_memory"
+    words = re.match(
+        r"set training.accumulate=(\d+): .*; or training.batch_tokens to (\d+) or less", caught.value.hint
+    )
+    assert words is not None
+    parts, tokens = map(int, words.groups())
+    make_plan(asked | {"training.accumulate": parts}, found(250_000), GPU)
+    make_plan({"training.batch_tokens": tokens}, found(250_000), GPU)
+    with pytest.raises(ConfigError, match="GiB"):
+        make_plan(asked | {"training.accumulate": parts - 1}, found(250_000), GPU)
+
+
+def test_a_model_that_cannot_fit_is_refused() -> None:
+    asked = {"model.arch": "transformer", "model.width": 8192, "model.heads": 64, "model.feedforward": 32768}
+    with pytest.raises(
+        ConfigError, match=r"this model needs about [\d.]+ GiB before the first sentence, and GPU has"
+    ) as caught:
+        make_plan(asked, found(250_000), GPU)
+    assert "training.shard=true" in caught.value.hint

@@ -57,7 +57,7 @@ def test_a_probe_holds_the_weights_of_the_model_s_own_output(
     tensors = load_file(file)
     assert set(tensors) == {"0", "1", "2"}
     # The run's model is its best checkpoint, which may be that of another step: take the last one's weights.
-    learner, _ = make_learner(
+    learner = make_learner(
         trained.config, prepared, torch.device("cpu"), Checkpoints(trained.folder).newest()
     )
     model = RunWork(
@@ -115,7 +115,7 @@ def test_trouble_with_a_probe_is_a_notice_and_not_the_end(
         monkeypatch.setattr("jumok.run.probes.capture", no_memory)
     events: list[Any] = []
     checkpoints = Checkpoints(trained.folder)
-    learner, _ = make_learner(trained.config, prepared, torch.device("cpu"), checkpoints.newest())
+    learner = make_learner(trained.config, prepared, torch.device("cpu"), checkpoints.newest())
     work = RunWork(
         learner, prepared, trained.config, Checkpoints(tmp_path), torch.device("cpu"), None, [events.append]
     )

@@ -245,7 +245,7 @@ def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("something else broke")
 
-    monkeypatch.setattr("jumok.run.work.train_step", fail)
+    monkeypatch.setattr("jumok.run.stepping.train_step", fail)
     with pytest.raises(RuntimeError, match="something else broke"):
         go(quick_settings(corpus), tmp_path / "run")
     end = events_of(tmp_path / "run")[-1]

@@ -66,7 +66,7 @@ def test_out_of_memory_is_a_notice_and_the_run_goes_on(
             raise torch.OutOfMemoryError("no room")
         return train_step(model, optimizers, batches, *rest, **options)
 
-    monkeypatch.setattr("jumok.run.work.train_step", small_memory)
+    monkeypatch.setattr("jumok.run.stepping.train_step", small_memory)
     done = go(quick_settings(corpus), tmp_path / "run")
     (notice,) = events_of(done.folder, "notice")
     assert notice["message"] == "out of memory: each update now runs in 2 parts"

@@ -15,7 +15,8 @@ from jumok.data.sampler import Cursor
 from jumok.evaluation.evaluate import evaluate
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.train import TrainedRun, make_learner
-from jumok.run.work import RunWork, batch_of, memory_used, safe_exp, samples_log
+from jumok.run.stepping import batch_of
+from jumok.run.work import RunWork, memory_used, safe_exp
 from jumok.training.log import JsonLines
 from jumok.training.state import LoopState
 from jumok.training.step import train_step
@@ -31,7 +32,7 @@ def prepared(trained: TrainedRun) -> Prepared:
 def work_of(trained: TrainedRun, prepared: Prepared, events: list[Any], **training: Any) -> RunWork:
     config = replace(trained.config, training=replace(trained.config.training, **training))
     checkpoints = Checkpoints(trained.folder)
-    learner, _ = make_learner(config, prepared, CPU, None if training.get("ema") else checkpoints.newest())
+    learner = make_learner(config, prepared, CPU, None if training.get("ema") else checkpoints.newest())
     return RunWork(learner, prepared, config, checkpoints, CPU, None, [events.append])
 
 
@@ -108,7 +109,7 @@ def test_out_of_memory_halves_the_micro_batch_and_keeps_the_update(
 
     events: list[Any] = []
     work = work_of(trained, prepared, events)
-    monkeypatch.setattr("jumok.run.work.train_step", small_memory)
+    monkeypatch.setattr("jumok.run.stepping.train_step", small_memory)
     rows, _ = next(work.batches(Cursor()))
     result, parts = work.step(rows, LoopState(step=7), 1e-3)
     assert parts > 1

@@ -13,7 +13,7 @@ from jumok.cli.console import duration, progress_display, say, stderr_is_live
 
 if TYPE_CHECKING:
     from jumok.run.plan import Plan
-    from jumok.run.train import Request, TrainedRun
+    from jumok.run.train import Request, TrainedRun, Watch
 
 EXAMPLES = """\b
 Examples:
@@ -39,6 +39,7 @@ Examples:
 @click.option("--max-steps", "training__max_steps", type=int, help="Stop after this many updates.")
 @click.option("--fresh", is_flag=True, help="Start over; the earlier run is kept under another name.")
 @click.option("--allow-data-change", is_flag=True, help="Go on although the files differ from before.")
+@click.option("--allow-world-change", is_flag=True, help="Go on with another number of processes.")
 @click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
 @click.option("--print-config", is_flag=True, help="Show every setting with its origin, and stop.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, and stop.")
@@ -55,6 +56,7 @@ def train(
     *,
     fresh: bool,
     allow_data_change: bool,
+    allow_world_change: bool,
     print_config: bool,
     dry_run: bool,
     as_json: bool,
@@ -81,17 +83,24 @@ def train(
 
         folder = Path(out) if out else default_folder(given)
         request = Request(
-            given=given, out=folder, fresh=fresh, allow_data_change=allow_data_change, device=device
+            given=given,
+            out=folder,
+            fresh=fresh,
+            allow_data_change=allow_data_change,
+            allow_world_change=allow_world_change,
+            device=device,
         )
         carry_out(request, as_json=as_json, quiet=quiet, verbose=verbose)
 
 
 def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
-    """Run the request under the eyes of a person or a program."""
+    """Run the request under the eyes of a person or a program. Of several processes the first one speaks."""
     from jumok.cli.panel import Panel
-    from jumok.run.train import Watch, run
+    from jumok.run.train import Watch
+    from jumok.training.distributed import is_first_here
     from jumok.training.log import to_json
 
+    quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
     with interruptible() as flag, progress_display(quiet=quiet) as progress, Panel(quiet=quiet) as panel:
 
         def on_event(event: Any) -> None:
@@ -111,12 +120,27 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
             on_event=on_event,
             interrupted=lambda: bool(flag),
         )
-        done = run(request, watch)
-    if flag:
+        done = run_once_told(request, watch)
+    if flag and is_first_here():
         say(f"stopped at step {done.steps:,}; run the same command again to go on")
+    if flag:
         raise click.exceptions.Exit(128 + flag[0])
     if not quiet:
         show_end(done)
+
+
+def run_once_told(request: "Request", watch: "Watch") -> "TrainedRun":
+    """Run; an error that every process of the run ends with is printed by one of them."""
+    from jumok.errors import Error
+    from jumok.run.train import run
+    from jumok.training.distributed import is_first_here, is_told
+
+    try:
+        return run(request, watch)
+    except Error as error:
+        if is_told(error) and not is_first_here():
+            raise click.exceptions.Exit(error.exit_code) from error
+        raise
 
 
 def gather(

@@ -19,7 +19,10 @@ FREE = 0
 """The state between two characters."""
 ANY = range(0x80, 0xC0)  # a byte that goes on
 BEGINNINGS = [(1, range(0xC2, 0xE0)), (2, range(0xE0, 0xF0)), (3, range(0xF0, 0xF5))]
-INSIDE = [(1, ANY), (2, ANY), (3, ANY)] + [(2 + (byte >= 0xF0), after) for byte, after in SECOND_BYTES.items()]
+INSIDE = [
+    *((left, ANY) for left in (1, 2, 3)),
+    *((2 + (byte >= 0xF0), after) for byte, after in SECOND_BYTES.items()),
+]
 """States 1, 2, …: bytes that are still to come, and what the next one may be."""
 
 

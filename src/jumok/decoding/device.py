@@ -1,8 +1,8 @@
 """Beam search that stays on the device: the host looks in only every few steps.
 
-`DeviceSearch` gives the answers of `BeamSearch`, its twin, for a Transformer and the usual filter. A batch has
-one of few shapes, so that on a GPU each step is one CUDA graph, captured the second time its shape comes up.
-Sentences of similar length are searched together, and those that are done leave when half of them are.
+`DeviceSearch` gives the answers of `BeamSearch`, its twin, for a Transformer and the usual filter. A batch
+has one of few shapes, so that on a GPU each step is one CUDA graph, captured the second time its shape comes
+up. Sentences of similar length are searched together, and those that are done leave when half of them are.
 
 On a GPU that has bf16 the copy of the model that is searched computes in it, and logits and everything after
 them are float32 or wider (`compute_type`). Scores then differ from the model's own in the third digit.
@@ -10,18 +10,18 @@ them are float32 or wider (`compute_type`). Scores then differ from the model's 
 Letters: B sentences, W beam, S source, T target places, R = B·W rows.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
 from jumok.decoding.filters import WholeCharacters
+from jumok.decoding.found import Found, Options, unpacked
+from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import USUAL, device_of
 from jumok.decoding.scores import Answer, NotFiniteError
 from jumok.decoding.slots import Growth, Slots, grow, penalties
@@ -30,8 +30,6 @@ from jumok.models.static import Cache, Shape, StaticTransformer
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.nn.best import CHUNK, k_best
 from jumok.text.tokenizer import EOS, PAD
-
-log = logging.getLogger("jumok")
 
 ROWS = 10_240
 """Hypotheses in one batch, if memory allows: enough for a GPU to be busy."""
@@ -44,33 +42,6 @@ FEWEST = 64
 
 
 @dataclass(frozen=True)
-class Options:
-    """How the search goes; as in `DecodingConfig`."""
-
-    beam: int = 5
-    n_best: int = 1
-    length_penalty: float = 1.0
-    keep: int = 0
-    """Most answers to each sentence; 0 for as many as the beam is wide."""
-
-    @property
-    def kept(self) -> int:
-        return min(self.keep or self.beam, self.beam)
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a batch of n sentences left behind, on the host. F answers found, T steps."""
-
-    steps: NDArray[np.int64]  # (n,)
-    limit: NDArray[np.int64]  # (n,)
-    scores: NDArray[np.float64]  # (n, F)
-    origins: NDArray[np.int64]  # (n, F)
-    ends: NDArray[np.float32]  # (n, F)
-    history: NDArray[np.int32]  # (T, n, W, 3), of each beam: parent, token, and log-probability in its bits
-
-
-@dataclass(frozen=True)
 class Room:
     """The tensors of one shape of batch."""
 
@@ -78,6 +49,7 @@ class Room:
     slots: Slots
     final: Slots
     """Where sentences are written to when they leave, in the order of the batch."""
+    place: Tensor  # (1,), steps taken
     history: Tensor  # (T, B, W, 3) int32
     positions: Tensor  # (T, D)
     penalty: Tensor  # (T + 1,)
@@ -133,8 +105,8 @@ class DeviceSearch:
     ) -> Iterator[tuple[list[int], list[list[Answer]]]]:
         """For a batch of sentences at a time: their places in `sources`, and the answers to each, best first.
 
-        Sentence i gets at most `limits[i]` tokens, its end included. A batch has up to `sentences`, by default
-        what the memory holds, and rows times padded source tokens stay within `budget`. Raises NotFiniteError.
+        Sentence i gets at most `limits[i]` tokens, its end included. A batch has up to `sentences`, else what
+        memory allows, and rows times padded source tokens stay within `budget`. Raises NotFiniteError.
         """
         shapes = self._plan(sources, limits, options, sentences, budget)
         waiting: list[tuple[list[int], Found]] = []
@@ -149,7 +121,8 @@ class DeviceSearch:
                 if number == 0:
                     self.static.refresh(self._source)
                 self._reserve(shapes)
-                found = self._run(shape, [sources[i] for i in places], [limits[i] for i in places], options, unpack)
+                batch = [sources[i] for i in places], [limits[i] for i in places]
+                found = self._run(shape, *batch, options, unpack)
             yield from ready
             ready.clear()
             bad = found.steps < 0
@@ -209,18 +182,143 @@ class DeviceSearch:
 
     def _room(self, shape: Shape, alpha: float) -> Room:
         """The tensors of a shape, made when it first comes up."""
-        B, W, T = shape.sentences, shape.beam, shape.target
-        penalty = penalties(T, alpha, self.device)
+        B, W, T, device = shape.sentences, shape.beam, shape.target, self.device
         if shape not in self._rooms:
             self._rooms[shape] = Room(
                 cache=self.static.make_cache(shape, self._memory),
-                slots=Slots.make(B, W, self.device),
-                final=Slots.make(B, W, self.device),
-                history=torch.zeros(T, B, W, 3, dtype=torch.int32, device=self.device),
+                slots=Slots.make(B, W, device),
+                final=Slots.make(B, W, device),
+                place=torch.zeros(1, dtype=torch.long, device=device),
+                history=torch.zeros(T, B, W, 3, dtype=torch.int32, device=device),
                 positions=self.static.positions(T),
-                penalty=penalty.clone(),
+                penalty=penalties(T, alpha, device),
             )
         room = self._rooms[shape]
-        room.penalty.copy_(penalty)
+        room.penalty.copy_(penalties(T, alpha, device))
         room.positions.copy_(self.static.positions(T))
         return room
+
+    def _run(
+        self,
+        shape: Shape,
+        sources: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        options: Options,
+        meanwhile: Callable[[], None],
+    ) -> Found:
+        """Search one batch; `meanwhile` is called while the device is busy."""
+        room = self._room(shape, options.length_penalty)
+        self.static.read(*self._padded(sources), room.cache)
+        room.slots.start(torch.tensor(limits, device=self.device), room.penalty)
+        room.place.zero_()
+        B, step, longest = shape.sentences, 0, max(limits)
+        while True:
+            for _ in range(min(LOOK, longest - step)):
+                self._step(shape, B, options.n_best, places=bucket(step + 1))
+                step += 1
+            meanwhile()
+            done = room.slots.done[:B]
+            left = B - int(done.sum())  # the host waits here
+            if not left or step == longest:
+                break
+            if (fewer := max(power_above(left), FEWEST)) < B:
+                leave(room, B)
+                rows = done.byte().argsort(stable=True)[:fewer]
+                room.cache.first(B).keep(rows, bucket(step))
+                room.slots.first(B).keep(rows)
+                B = fewer
+        leave(room, B)
+        found = fetch(room, len(sources), step)
+        if (found.steps < 0).any():
+            self._memory.zero_()  # what is not finite must not meet the next batch
+        return found
+
+    def _padded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """ids (n, S) with an end each, and mask (n, S); one copy to the device."""
+        lengths = np.array([len(source) + 1 for source in sources])
+        S = int(lengths.max())
+        ids = np.full((len(sources), S), PAD, dtype=np.int32)
+        for row, source in zip(ids, sources, strict=True):
+            row[: len(source)] = source
+        ids[np.arange(len(ids)), lengths - 1] = EOS
+        numbers = np.concatenate((ids, lengths[:, None].astype(np.int32)), axis=1)
+        there = torch.from_numpy(numbers).to(self.device)
+        mask = torch.arange(S, device=self.device) < there[:, S:]
+        return there[:, :S].long(), mask
+
+    def _step(self, shape: Shape, B: int, n_best: int, places: int) -> None:
+        """One step of the first B sentences, which see no further than `places`."""
+        room = self._rooms[shape]
+
+        def work() -> None:
+            self._advance(room, B, n_best, min(places, shape.target))
+
+        if self._graphs is None:
+            work()
+        else:
+            self._graphs.run((shape, B, n_best, places), work)
+
+    def _advance(self, room: Room, B: int, n_best: int, places: int) -> None:
+        """The model's step, the choice, and what is written down of it; nothing waits for the host."""
+        slots, cache, place = room.slots.first(B), room.cache.first(B), room.place
+        W = slots.token.shape[1]
+        logits = self.static.step(slots.token, place, room.positions, cache, places)  # (R, V)
+        state = slots.state.flatten()  # (R,)
+        left = (slots.limit - place)[:, None].expand(B, W).flatten()
+        log_probs, ids = k_best(logits, 2 * W, self.tables.bias(state, left), state != FREE)  # (R, 2W)
+
+        best = log_probs.view(B, W, -1), ids.view(B, W, -1)
+        growth = grow(slots, *best, place, room.penalty, n_best=n_best)
+        slots.state.copy_(self.tables.after(slots.state.gather(1, growth.parent), growth.token))
+        cache.reorder(growth.parent)
+        at = place * room.history.shape[1] + slots.home  # (B,)
+        room.history.flatten(0, 1).index_copy_(0, at, record(growth))
+        place.add_(1)
+
+
+def record(growth: Growth) -> Tensor:
+    """(B, W, 3) int32: parent, token, and the bits of the log-probability."""
+    bits = growth.log_prob.view(torch.int32)
+    return torch.stack((growth.parent.int(), growth.token.int(), bits), dim=2)
+
+
+def leave(room: Room, B: int) -> None:
+    """Write the first B slots to where their sentences stand in the batch."""
+    home = room.slots.home[:B]
+    for name, tensor in vars(room.slots).items():
+        getattr(room.final, name).index_copy_(0, home, tensor[:B])
+
+
+def fetch(room: Room, count: int, steps: int) -> Found:
+    """What is left of the first `count` sentences, on the host; steps of -1 where numbers are not finite."""
+    final = room.final.first(count)
+    steps_taken = final.steps.masked_fill(final.bad, -1)
+    tensors = (
+        steps_taken,
+        final.limit,
+        final.scores,
+        final.origins,
+        final.ends,
+        room.history[:steps, :count],
+    )
+    return Found(*(tensor.to("cpu", copy=True).numpy() for tensor in tensors))
+
+
+def padded(length: int, unit: int) -> int:
+    """The next multiple of a unit."""
+    return -(-length // unit) * unit
+
+
+def bucket(places: int) -> int:
+    """How far a step sees: few different lengths, each with a graph of its own."""
+    return padded(places, 16 if places <= 64 else 64)
+
+
+def power_above(count: int) -> int:
+    """The lowest power of two that is not below `count`, from 8 on."""
+    return max(1 << (count - 1).bit_length(), 8)
+
+
+def power_below(count: float) -> int:
+    """The highest power of two that is not above `count`, from 8 on."""
+    return max(1 << (int(count).bit_length() - 1) if count >= 1 else 0, 8)

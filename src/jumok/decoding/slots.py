@@ -48,8 +48,8 @@ class Slots:
             state=full(0, torch.long, beam),
             limit=full(1, torch.long),
             limit_penalty=full(1, torch.float64),
-            done=full(True, torch.bool),
-            bad=full(False, torch.bool),
+            done=full(1, torch.bool),
+            bad=full(0, torch.bool),
             steps=full(0, torch.long),
             count=full(0, torch.long),
             scores=full(-torch.inf, torch.float64, 2 * beam),
@@ -98,8 +98,8 @@ def grow(
 ) -> Growth:
     """One step of every sentence, given the k best pieces of each beam (B, W, k); `BeamSearch._grow`.
 
-    `step` (1,) counts from 0. Of the 2W best at most W end, so W are left that do not. Only an end among the W
-    best is taken. What the growth says of a sentence that was done before is to be ignored.
+    `step` (1,) counts from 0. Of the 2W best at most W end, so W are left that do not. Only an end among the
+    W best is taken. What the growth says of a sentence that was done before is to be ignored.
     """
     B, W, k = log_probs.shape
     live = slots.total > -torch.inf  # (B, W)
@@ -131,8 +131,8 @@ def grow(
 def first_places(marks: Tensor, count: int) -> Tensor:
     """Where the first `count` marks of each row (B, n) are, in order (B, count); 0 where there are fewer."""
     B, n = marks.shape
-    target = (marks.cumsum(dim=1) - 1).masked_fill_(~marks, count).clamp_(max=count)  # the last is thrown away
-    places = torch.zeros(B, count + 1, dtype=torch.long, device=marks.device)
+    places = torch.zeros(B, count + 1, dtype=torch.long, device=marks.device)  # the last is thrown away
+    target = (marks.cumsum(dim=1) - 1).masked_fill_(~marks, count).clamp_(max=count)
     return places.scatter_(1, target, torch.arange(n, device=marks.device).expand(B, n))[:, :count]
 
 

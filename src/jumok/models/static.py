@@ -1,13 +1,13 @@
 """A Transformer whose steps run in buffers that stay where they are, for beams of W hypotheses.
 
-The W beams of a sentence share all keys and values. Beam w' writes its token at place t into slot (t, w'), and
-nothing is ever moved: where a beam comes from is written down, and each beam sees the slots of its ancestors.
+The W beams of a sentence share all keys and values. Beam w' writes its token at place t into slot (t, w'),
+and nothing is ever moved: where a beam comes from is written down, and it sees the slots of its ancestors.
 
     seen(w, (t, w')) = 1  if  ancestor(w, t) = w',  else 0
 
 So beams that change their order cost a table of small numbers, not a copy of the cache, and a sentence's
-source is read once for all of its beams. Every shape is fixed and the place t is a tensor: one CUDA graph of a
-step serves all steps.
+source is read once for all of its beams. Every shape is fixed and the place t is a tensor: one CUDA graph of
+a step serves many steps.
 
 Axis letters: B sentences, W beams of each, S source, T target places, D width, H heads, K width of one head,
 N layers, V vocabulary.
@@ -95,7 +95,7 @@ class StaticTransformer:
         B, N, H, K = shape.sentences, len(self.layers), self.heads, self.width // self.heads
         longs = [(B, N, H, length, K) for length in (shape.target * shape.beam, shape.source)]
         sizes = [torch.Size(long).numel() for long in longs for _ in range(2)]
-        parts = room[: sum(sizes)].split(sizes)
+        parts = torch.split(room[: sum(sizes)], sizes)
         keys, values = (part.view(longs[0]) for part in parts[:2])
         source_keys, source_values = (part.view(longs[1]) for part in parts[2:])
         bias = torch.zeros(B, 1, 1, shape.source, dtype=self.dtype, device=room.device)
@@ -116,10 +116,11 @@ class StaticTransformer:
         cache.ancestors.fill_(-1)
 
     def positions(self, count: int) -> Tensor:
-        """What is added to a token at each of the first `count` places (T, D)."""
-        places = torch.arange(count, device=self.head.device)
-        zeros = torch.zeros(1, count, self.width, dtype=self.dtype, device=self.head.device)
-        rows: Tensor = self.model.target_positions(zeros, places, count)
+        """What is added to a token at each of the first `count` places (T, D); 0 past the end of a table."""
+        known = count if self.model.rows is None else min(count, self.model.rows)
+        rows = torch.zeros(1, count, self.width, dtype=self.dtype, device=self.head.device)
+        places = torch.arange(known, device=rows.device)
+        rows[:, :known] = self.model.target_positions(rows[:, :known], places, known)
         return rows[0]
 
     def step(self, token: Tensor, place: Tensor, positions: Tensor, cache: Cache, places: int) -> Tensor:
@@ -128,7 +129,7 @@ class StaticTransformer:
         `positions` (T, D) is what `positions` gave; all that is seen lies within the first `places`.
         """
         B, W = token.shape
-        own = torch.arange(W, dtype=torch.int8, device=token.device)  # at its place a beam is its own ancestor
+        own = torch.arange(W, dtype=torch.int8, device=token.device)  # here a beam is its own ancestor
         cache.ancestors.index_copy_(2, place, own[None, :, None].expand(B, W, 1))
         bias = beam_bias(cache.ancestors[:, :, :places], self.dtype)  # (B, 1, W, T·W)
         x = self.model.target_embedding(token) + positions.index_select(0, place)  # (B, W, D)
@@ -141,18 +142,20 @@ class StaticTransformer:
         return logits(self.model.decoder_norm(x).flatten(0, 1), self.head)
 
 
-def attend(layer: DecoderLayer, x: Tensor, place: Tensor, past: tuple[Tensor, Tensor], bias: Tensor) -> Tensor:
+def attend(
+    layer: DecoderLayer, x: Tensor, place: Tensor, past: tuple[Tensor, Tensor], bias: Tensor
+) -> Tensor:
     """Self-attention of x (B, W, D), all at one place, whose keys and values go into the past."""
     W = x.shape[1]
     query, key, value = layer.attention.project_at(x, place.expand(W))  # (B, H, W, K)
     for slots, new in zip(past, (key, value), strict=True):  # slots (B, H, T·W, K)
-        slots.unflatten(2, (-1, W)).index_copy_(2, place, new[:, :, None])
+        slots.view(*slots.shape[:2], -1, W, slots.shape[3]).index_copy_(2, place, new[:, :, None])
     keys, values = (slots[:, :, : bias.shape[3]] for slots in past)
     return layer.attention.output(query, keys, values, bias)  # type: ignore[no-any-return]  # (B, W, D)
 
 
 def beam_bias(ancestors: Tensor, dtype: torch.dtype) -> Tensor:
-    """ancestors (B, W, T) -> (B, 1, W, T·W): 0 at the slots of a beam's ancestors, minus infinity elsewhere."""
+    """ancestors (B, W, T) -> (B, 1, W, T·W): 0 at the slots of ancestors, minus infinity elsewhere."""
     slots = torch.arange(ancestors.shape[1], dtype=torch.int8, device=ancestors.device)
     seen = ancestors[:, :, :, None] == slots  # (B, W, T, W)
     bias = torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -torch.inf)

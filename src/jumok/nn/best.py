@@ -60,7 +60,7 @@ def twin_peaks(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def chunk_peaks(scores: Tensor) -> Tensor:
     """The best score of each chunk: (R, V) -> (R, C)."""
     whole = F.pad(scores, (0, -scores.shape[1] % CHUNK), value=-torch.inf)
-    return whole.unflatten(1, (-1, CHUNK)).amax(dim=2)
+    return whole.view(len(whole), -1, CHUNK).amax(dim=2)
 
 
 def ranks(scores: Tensor, ids: Tensor | None = None) -> Tensor:

@@ -29,6 +29,7 @@ FREE = {
     "training.save_every",
     "training.patience",
     "training.threads",
+    "training.shard",
     "training.valid_sentences",
     "data.source",
     "data.target",

@@ -5,22 +5,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jumok.config import Arch, LuongConfig, ModelConfig, RnnConfig, RunConfig, TransformerConfig
+from jumok.config import Arch, RunConfig, TransformerConfig
 from jumok.data.builtin import builtin_info
 from jumok.errors import ConfigError
 from jumok.presets import preset
+from jumok.run.forecast import (
+    parts_that_fit,
+    refuse_longer_than_a_piece,
+    refuse_too_large,
+    tokens_per_second,
+)
 from jumok.run.machine import Machine
 from jumok.run.survey import Survey, usual_hold_out
 from jumok.settings import Flat, nest, parse_config
 
 # Words of the corpus, and the vocabulary for up to that many.
 VOCABULARIES = ((30_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
+# Pairs of the corpus, and pieces in one update on a GPU for up to that many.
+GPU_BATCHES = ((10_000, 4096), (200_000, 8192), (1_000_000, 25_000))
+GPU_BATCH = 50_000  # for more pairs
+CPU_BATCH = 2000
 CHARACTERS_PER_PIECE = 4
-LAUNCHES = 0.03  # seconds that a GPU needs to be told one step, however small the model
+LOOKS = 12  # at the validation set in a run on a GPU, or in one with a time limit
 HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
 SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
-EFFICIENCY = {"cpu": 0.4, "cuda": 0.25}  # share of the measured matrix speed that training reaches
 
 
 @dataclass(frozen=True)
@@ -77,9 +86,12 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     choose_size(draft, arch, found, machine)
     parse_config(nest({"training.warmup": 0} | draft.settings()), "the plan and your settings")
     choose_threads(draft, arch, machine)
+    choose_batches(draft, found, machine)
     choose_training(draft, arch, found, machine)
     config = parse_config(nest(draft.settings()), "the plan and your settings")
     refuse_hopeless(config, given, found)
+    refuse_longer_than_a_piece(config, machine)
+    refuse_too_large(config, machine)
     rate = tokens_per_second(config, machine)
     seconds = config.training.max_steps * config.training.batch_tokens / rate
     return Plan(config, tuple(draft.choices), rate, min(seconds, config.training.time_limit or seconds))
@@ -152,15 +164,49 @@ def fitting_size(arch: Arch, found: Survey, machine: Machine, limit: float) -> t
     return ("small", pairs) if found.usable < 500_000 else ("base", f"{pairs} on a GPU")
 
 
+def choose_batches(draft: Draft, found: Survey, machine: Machine) -> None:
+    """How many pieces make an update, how they are laid out, and in how many parts they fit."""
+    tokens = draft.choose("training.batch_tokens", *fitting_batch(found, machine))
+    if machine.gpu and not machine.bf16:
+        reason = f"{machine.name} computes no bf16, which needs an Ampere GPU or newer"
+        draft.choose("training.precision", "fp32", reason)
+    if machine.gpu and "training.batch_tokens" not in draft.given:
+        parts = parts_that_fit(so_far(draft), machine)
+        if parts > 1:
+            reason = f"the memory of {machine.name} holds {tokens:,} pieces in {parts} parts"
+            draft.choose("training.accumulate", parts, reason)
+    draft.choose("training.batches", *fitting_layout(draft.settings(), machine))
+
+
+def fitting_batch(found: Survey, machine: Machine) -> tuple[int, str]:
+    """Larger where there is more to learn from: with few pairs, more updates teach more."""
+    if not machine.gpu:
+        return CPU_BATCH, "pieces in one update, for a CPU"
+    size = next((size for limit, size in GPU_BATCHES if found.usable < limit), GPU_BATCH)
+    return size, f"pieces in one update: {found.usable:,} pairs on a GPU"
+
+
+def fitting_layout(settings: Flat, machine: Machine) -> tuple[str, str]:
+    """Packed where the hardware gains from it and a sentence fits into a piece."""
+    if not machine.gpu:
+        return "padded", "like lengths share a rectangle; a CPU gains nothing from packing"
+    if settings.get("training.shard"):
+        return "padded", "processes that share the weights out read padded batches"
+    parts = settings.get("training.accumulate", 1) * machine.processes
+    piece, needed = settings["training.batch_tokens"] // parts, 2 * (settings["data.max_length"] + 1)
+    if piece < needed:
+        return "padded", f"a pair of {needed} pieces would not fit into a packed piece of {piece}"
+    return "packed", "sentences end to end: no padding is computed, and shapes never change"
+
+
 def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:
-    """Batch, length of the run, rate, dropout, and how often to look."""
+    """Length of the run, rate, dropout, and how often to look."""
     choose, limit = draft.choose, time_limit(draft.given)
-    usual = 2000 if machine.device == "cpu" else 8192 if found.usable < 500_000 else 25_000
-    batch = choose("training.batch_tokens", usual, f"pieces in one update, for a {machine.device.upper()}")
+    batch = draft.settings()["training.batch_tokens"]
     pieces = (found.source_characters + found.target_characters) / CHARACTERS_PER_PIECE
     per_epoch = max(1, round(pieces / batch))
     if limit:
-        steps = max(100, round(forecast(draft, machine) * limit / batch))
+        steps = max(100, round(tokens_per_second(so_far(draft), machine) * limit / batch))
         choose("training.max_steps", 1_000_000, "the time limit ends the run")
         choose("training.patience", 0, "the time limit ends the run")
     else:
@@ -173,8 +219,10 @@ def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -
     choose("training.cooldown", 1.0, "the rate falls in a line to zero at the end of the run")
     choose("training.lr", *fitting_rate(arch, draft.settings()))
     choose("model.dropout", *fitting_dropout(arch, found, steps / per_epoch))
-    interval = max(25, steps // 12 if limit else min(per_epoch, steps // 10))
-    choose("training.validate_every", interval, "ten looks or more at the validation set")
+    few = machine.gpu or limit  # a look takes longer than many updates of a GPU
+    interval = max(25, steps // LOOKS if few else min(per_epoch, steps // 10))
+    looks = f"about {LOOKS} looks" if few else "ten looks or more"
+    choose("training.validate_every", interval, f"{looks} at the validation set")
     choose("training.save_every", interval, "with each look")
 
 
@@ -203,32 +251,9 @@ def fitting_dropout(arch: Arch, found: Survey, epochs: float) -> tuple[float, st
     return next((share for limit, share in limits if found.usable < limit), 0.1), f"{found.usable:,} pairs"
 
 
-def forecast(draft: Draft, machine: Machine) -> float:
-    """Pieces a second with what has been chosen so far."""
-    settings = {"training.warmup": 0} | draft.settings()
-    return tokens_per_second(parse_config(nest(settings), "the plan and your settings"), machine)
-
-
-def tokens_per_second(config: RunConfig, machine: Machine) -> float:
-    """A rough forecast: six operations per weight and token, at a share of the measured matrix speed."""
-    kind, weights = machine.device.split(":")[0], active_weights(config.model, config.text.vocabulary)
-    rate = EFFICIENCY[kind] * machine.gflops * 1e9 / (6 * weights)
-    if kind == "cpu" and config.training.threads:
-        rate *= min(1.0, config.training.threads / machine.cores)
-    return rate if kind == "cpu" else min(rate, config.training.batch_tokens / LAUNCHES)
-
-
-def active_weights(model: ModelConfig, vocabulary: int) -> float:
-    """Weights that one token passes, averaged over source and target."""
-    match model:
-        case TransformerConfig():
-            D, F = model.width, model.feedforward
-            encoder, decoder = 4 * D * D + 2 * D * F, 8 * D * D + 2 * D * F
-            return (model.encoder_layers * encoder + model.decoder_layers * decoder + D * vocabulary) / 2
-        case RnnConfig() | LuongConfig():
-            D = model.width
-            gates = {"rnn": 1, "gru": 3, "lstm": 4}[model.cell]
-            return (2 * model.layers * gates * 2 * D * D + 3 * D * D + D * vocabulary) / 2
+def so_far(draft: Draft) -> RunConfig:
+    """What has been chosen until now, the rest by default."""
+    return parse_config(nest({"training.warmup": 0} | draft.settings()), "the plan and your settings")
 
 
 def refuse_hopeless(config: RunConfig, given: Flat, found: Survey) -> None:

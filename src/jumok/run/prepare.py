@@ -25,6 +25,7 @@ from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 
 LENGTHS = "lengths.json"
 VARIANTS = 8  # stores that BPE dropout trains on in turn: enough that few words repeat a cut, and soon made
+FEW = 100_000  # pairs that this process encodes, with the library's threads, before others would have started
 COUNTED = 50_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
 
 
@@ -161,7 +162,7 @@ def build(
         tokenizers,
         folder / "train",
         max_length=length,
-        processes=processes,
+        processes=1 if total < FEW else processes,
         progress=progress,
         total=total,
     )

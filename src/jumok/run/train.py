@@ -1,37 +1,40 @@
 """One run from files to a model folder: plan or resume, prepare, fit, finish."""
 
 import logging
-import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
-from hashlib import sha256
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from jumok import __version__
 from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import RunConfig
+from jumok.errors import ConfigError, DataError
 from jumok.explain.model import Model, load
 from jumok.models.build import build_model
+from jumok.models.interface import Seq2Seq
 from jumok.presets import preset
 from jumok.progress import Progress, silent
+from jumok.run.events import logs, start_event
 from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
-from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare
+from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, reopen
+from jumok.run.stepping import packs
 from jumok.run.survey import Survey, check_enough, survey
-from jumok.run.work import RunWork, samples_log
-from jumok.settings import Flat, check_names, config_to_toml, read_toml
+from jumok.run.work import RunWork
+from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
-from jumok.training.log import JsonLines, Log, TensorBoard, has_tensorboard
-from jumok.training.loop import Event, Outcome, fit
+from jumok.training.distributed import World, join, shared_clock
+from jumok.training.log import Log
+from jumok.training.loop import Outcome, fit, notice
 from jumok.training.optimizer import Optimizers
+from jumok.training.shard import shard
 from jumok.training.state import Average, Learner, LoopState
 
 logger = logging.getLogger("jumok")
@@ -45,6 +48,7 @@ class Request:
     out: Path
     fresh: bool = False
     allow_data_change: bool = False
+    allow_world_change: bool = False  # go on with another number of processes
     device: str | None = None
     data_folder: Path | None = None  # where tokenizer and stores go; runs on the same text may share one
 
@@ -128,179 +132,230 @@ def default_folder(given: Mapping[str, Any]) -> Path:
 
 
 def run(request: Request, watch: Watch) -> TrainedRun:
-    """Carry a request out. Runs again, it goes on where it stopped."""
-    folder = RunFolder(request.out)
-    folder.check_usable()
-    check_names(request.given, "your settings")
-    # Before the first checkpoint nothing has been learned, so nothing binds the settings.
-    begins = request.fresh or not folder.exists or not checkpoint_folders(request.out)
-    # Mistakes are found before anything is made or moved.
-    corpora, found = open_corpora(check_given(request.given)) if begins else None, None
-    if request.fresh and (aside := folder.set_aside()):
-        logger.warning("the earlier run is now in %s", aside)
-    checkpoints = Checkpoints(request.out)
-    with checkpoints.lock():
-        machine = look_at_machine(request.device)
+    """Carry a request out. Runs again, it goes on where it stopped. Under torchrun, with all processes."""
+    with join(request.device) as world, ExitStack() as held:
+        if not world.is_first:
+            watch = Watch(interrupted=watch.interrupted)
+        opening = Opening(request, watch, world, held)
+        told = world.first(opening.open)
+        config = parse_config(told["config"], "the first process's settings")
+        machine = opening.machine
+        autocast = world.every(lambda: precision(config, machine))
+        prepared = world.every(opening.reopen)
+        check_same_data(world, prepared)
+        newest = Checkpoint(Path(told["newest"]), told["state"]["step"]) if told["newest"] else None
+        state = LoopState.from_dict(told["state"])
+        learner = world.every(lambda: make_learner(config, prepared, machine.device, newest, world))
+        checkpoints = opening.checkpoints
+        checkpoints.keep = max(2, config.training.average)
+        log_to = held.enter_context(logs(request.out, watch.on_event)) if world.is_first else []
+        device, copy = torch.device(machine.device), None
+        if config.training.shard and world.is_first:
+            copy = make_model(config, prepared).to(device)
+        work = RunWork(learner, prepared, config, checkpoints, device, autocast, log_to, world, copy)
+        return carry_on(work, state, machine, watch)
+
+
+@dataclass
+class Opening:
+    """What comes before the first step: plan or resume, and prepare. The first process does it for all."""
+
+    request: Request
+    watch: Watch
+    world: World
+    held: ExitStack  # what stays open until the run ends: its lock
+    prepared: Prepared | None = None
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        return Checkpoints(self.request.out)
+
+    @cached_property
+    def machine(self) -> Machine:
+        return look_at_machine(self.world.device)
+
+    @property
+    def data(self) -> Path:
+        return self.request.data_folder or self.request.out / "data"
+
+    def open(self) -> dict[str, Any]:
+        """Lock, plan or read back, and prepare; what the other processes must know of it."""
+        request, folder = self.request, RunFolder(self.request.out)
+        folder.check_usable()
+        check_names(request.given, "your settings")
+        fresh = request.fresh and not self.world.restarts  # torchrun restarts to go on, not to start over
+        # Before the first checkpoint nothing has been learned, so nothing binds the settings.
+        begins = fresh or not folder.exists or not checkpoint_folders(request.out)
+        # Mistakes are found before anything is made or moved.
+        corpora, found = open_corpora(check_given(request.given)) if begins else None, None
+        if fresh and (aside := folder.set_aside()):
+            logger.warning("the earlier run is now in %s", aside)
+        self.held.enter_context(self.checkpoints.lock())
         if corpora is None:
             config = folder.read(request.given)
             corpora = open_corpora(config)
             if not request.allow_data_change:
                 folder.check_data(corpora.fingerprint)
+            check_possible(config, self.machine, self.world)
         else:
-            config, found = planned(request, corpora, machine, folder, watch)
-        data = request.data_folder or request.out / "data"
-        return carry_on(config, corpora, found, checkpoints, machine, watch, data)
+            config, found = self.plan(corpora, folder)
+        newest, state = self.checkpoints.newest(), LoopState(world=self.world.size)
+        if newest is not None:
+            stored = LoopState.from_dict(newest.state)
+            state = stored.within(self.world.size, allow_change=request.allow_world_change)
+        self.prepare(config, corpora, found, newest)
+        where = None if newest is None else str(newest.folder)
+        return {"config": config_to_dict(config), "newest": where, "state": state.to_dict()}
 
+    def plan(self, corpora: Corpora, folder: RunFolder) -> tuple[RunConfig, Survey]:
+        """Look at the data, plan, and write down what was decided."""
+        found = survey(corpora.train, self.watch.progress)
+        check_enough(found, corpora.train.name)
+        plan = make_plan(self.request.given, found, self.machine)
+        check_possible(plan.config, self.machine, self.world)
+        self.watch.on_plan(plan)
+        folder.write(plan.config, corpora.fingerprint, plan.choices)
+        return plan.config, found
 
-def planned(
-    request: Request, corpora: Corpora, machine: Machine, folder: RunFolder, watch: Watch
-) -> tuple[RunConfig, Survey]:
-    """Look at the data, plan, and write down what was decided."""
-    found = survey(corpora.train, watch.progress)
-    check_enough(found, corpora.train.name)
-    plan = make_plan(request.given, found, machine)
-    watch.on_plan(plan)
-    folder.write(plan.config, corpora.fingerprint, plan.choices)
-    return plan.config, found
-
-
-def carry_on(
-    config: RunConfig,
-    corpora: Corpora,
-    found: Survey | None,
-    checkpoints: Checkpoints,
-    machine: Machine,
-    watch: Watch,
-    data: Path,
-) -> TrainedRun:
-    """Prepare, train from the newest checkpoint or from nothing, and finish."""
-    tune_torch(config)
-    folder = checkpoints.run
-    checkpoints.keep = max(2, config.training.average)
-    newest = checkpoints.newest()
-    prepared = prepare(
-        data,
-        corpora,
-        config,
-        lambda: found or survey(corpora.train, watch.progress),
-        fingerprint=corpora.fingerprint,
-        tokenizers=load_tokenizers(newest.folder) if newest else None,
-        processes=machine.cores,
-        progress=watch.progress,
-    )
-    device = torch.device(machine.device)
-    learner, state = make_learner(config, prepared, device, newest)
-    with logs(folder, watch.on_event) as log_to:
-        work = RunWork(learner, prepared, config, checkpoints, device, precision(config, machine), log_to)
-        parameters = sum(parameter.numel() for parameter in learner.model.parameters())
-        watch.on_start(Started(config, folder, machine, parameters, prepared, state))
-        work.log(start_event(config, work, machine, parameters, state))
-        try:
-            outcome = fit(work, config.training, state, clock=time.monotonic, interrupted=watch.interrupted)
-        except BaseException as error:
-            work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
-            raise
-        if outcome.reason != "signal":
-            outcome = averaged_if_better(work, outcome, folder)
-        status = "stopped" if outcome.reason == "signal" else "completed"
-        work.log(
-            {"type": "end", "status": status, "reason": outcome.reason, "best": outcome.state.best_score}
+    def prepare(
+        self, config: RunConfig, corpora: Corpora, found: Survey | None, newest: Checkpoint | None
+    ) -> None:
+        tune_torch(config)
+        self.prepared = prepare(
+            self.data,
+            corpora,
+            config,
+            lambda: found or survey(corpora.train, self.watch.progress),
+            fingerprint=corpora.fingerprint,
+            tokenizers=load_tokenizers(newest.folder) if newest else None,
+            processes=self.machine.cores,
+            progress=self.watch.progress,
         )
+
+    def reopen(self) -> Prepared:
+        """What was prepared, for this process."""
+        return self.prepared or reopen(self.data)
+
+
+def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
+    """Refuse settings that this machine, or this number of processes, cannot do."""
+    precision(config, machine)
+    packs(config, torch.device(machine.device))
+    if config.training.shard and world.size == 1:
+        raise ConfigError(
+            "training.shard=true shares the weights out over processes, and there is one",
+            hint="start several with `torchrun --nproc-per-node N -m jumok train …`, or leave it out",
+        )
+
+
+def check_same_data(world: World, prepared: Prepared) -> None:
+    """Refuse to go on when the processes read different data: folders that machines do not share."""
+    stores = (prepared.train, prepared.valid, *prepared.variants)
+    first, *others = world.gather([store.fingerprint for store in stores])
+    for rank, theirs in enumerate(others, start=1):
+        if theirs != first:
+            raise DataError(
+                f"process {rank} of {world.size} has prepared other data than process 0",
+                where=str(prepared.train.folder.parent),
+                hint="every process must see the same run folder: machines must share it",
+                code="other_data",
+            )
+
+
+def carry_on(work: RunWork, state: LoopState, machine: Machine, watch: Watch) -> TrainedRun:
+    """Train from where the state stands, and finish."""
+    config, folder, world = work.config, work.checkpoints.run, work.world
+    tune_torch(config)
+    parameters = sum(parameter.numel() for parameter in work.learner.model.parameters())
+    watch.on_start(Started(config, folder, machine, parameters, work.prepared, state))
+    work.log(start_event(work, machine, parameters, state))
+    if lacks_bf16(config, machine):
+        text = f"{machine.name} does not compute bf16: training in fp32, which is slower"
+        work.log(notice(state.step, "info", "no_bf16", text))
+    clock, interrupted = shared_clock(world, time.monotonic, watch.interrupted)
+    try:
+        outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
+    except BaseException as error:
+        work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
+        raise
+    if outcome.reason != "signal":
+        outcome = averaged_if_better(work, outcome)
+    status = "stopped" if outcome.reason == "signal" else "completed"
+    work.log({"type": "end", "status": status, "reason": outcome.reason, "best": outcome.state.best_score})
     ended = outcome.state
     return TrainedRun(folder, config, outcome.reason, ended.step, ended.elapsed, ended.best_score)
 
 
-def make_learner(
-    config: RunConfig, prepared: Prepared, device: torch.device, newest: Checkpoint | None
-) -> tuple[Learner, LoopState]:
-    """Fresh weights from the seed, or everything as the newest checkpoint has it."""
+def make_model(config: RunConfig, prepared: Prepared) -> Seq2Seq:
+    """Fresh weights from the seed."""
     torch.manual_seed(config.seed)
     tokenizers = prepared.tokenizers
-    model = build_model(
-        config.model, tokenizers.source.size, tokenizers.target.size, shared=tokenizers.shared
-    ).to(device)
+    return build_model(config.model, tokenizers.source.size, tokenizers.target.size, shared=tokenizers.shared)
+
+
+def make_learner(
+    config: RunConfig,
+    prepared: Prepared,
+    device: str | torch.device,
+    newest: Checkpoint | None,
+    world: World | None = None,
+) -> Learner:
+    """Fresh weights from the seed, or everything as the newest checkpoint has it."""
+    model = make_model(config, prepared)
+    if config.training.shard and world is not None:
+        shard(model, str(device), world.size)
+    model = model.to(device)
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
-    if newest is None:
-        return learner, LoopState()
-    learner.load(newest.tensors(), newest.optimizer())
-    return learner, LoopState.from_dict(newest.state)
+    if newest is not None:
+        learner.load(newest.tensors(), newest.optimizer())
+    return learner
 
 
-def averaged_if_better(work: RunWork, outcome: Outcome, folder: Path) -> Outcome:
+def averaged_if_better(work: RunWork, outcome: Outcome) -> Outcome:
     """The mean of the last checkpoints as the run's model, if it validates better than the best of them."""
     count = work.config.training.average
-    recent = work.checkpoints.recent(count) if count > 1 else []
-    if len(recent) < 2:
+    if count < 2:
         return outcome
-    state = outcome.state
-    live = work.learner.model_tensors(), work.learner.optimizer_tensors()
-    work.learner.model.load_state_dict(average(recent), strict=False)
-    look = work.look()
-    work.log({**look.event, "type": "valid", "step": state.step, "averaged": len(recent)})
-    if state.best_score is None or look.score > state.best_score:
-        state = replace(state, best_score=look.score, best_step=state.step)
-        tensors = {name: p.detach() for name, p in work.learner.model.named_parameters()}
-        work.save_averaged(tensors, state, len(recent))
-    work.learner.load(*live)
+    score = work.world.first(lambda: score_of_average(work, outcome.state, count))
+    state = (
+        outcome.state
+        if score is None
+        else replace(outcome.state, best_score=score, best_step=outcome.state.step)
+    )
     return replace(outcome, state=state)
 
 
-@contextmanager
-def logs(folder: Path, on_event: Log) -> Iterator[list[Log]]:
-    """Where this sitting's events go, closed at the end."""
-    with ExitStack() as stack:
-        lines, samples = JsonLines(folder / "metrics.jsonl"), JsonLines(folder / "samples.jsonl")
-        stack.callback(forgiving(lines.close))
-        stack.callback(forgiving(samples.close))
-        log_to: list[Log] = [forgiving(lines), forgiving(samples_log(samples)), on_event]
-        if has_tensorboard():
-            with suppress(OSError):  # curves are a comfort; a full disk shows when a checkpoint is due
-                board = TensorBoard(folder / "tensorboard")
-                stack.callback(forgiving(board.close))
-                log_to.append(forgiving(board))
-        yield log_to
+def score_of_average(work: RunWork, state: LoopState, count: int) -> float | None:
+    """What the mean of the last checkpoints scores if it is the best, and then it is kept; else None."""
+    recent = work.checkpoints.recent(count)
+    if len(recent) < 2:
+        return None
+    weights = average(recent)
+    work.model.load_state_dict(weights, strict=False)  # the run has ended: its own weights are saved
+    look = work.look()
+    work.log({**look.event, "type": "valid", "step": state.step, "averaged": len(recent)})
+    if state.best_score is not None and look.score <= state.best_score:
+        return None
+    better = replace(state, best_score=look.score, best_step=state.step)
+    work.save_averaged(weights, better, len(recent))
+    return look.score
 
 
-def forgiving(call: Callable[..., None]) -> Callable[..., None]:
-    """The same, but a full disk does not end a run over a line of its log: saving has its own rules."""
-
-    def attempt(*args: Any) -> None:
-        with suppress(OSError):
-            call(*args)
-
-    return attempt
-
-
-def start_event(
-    config: RunConfig, work: RunWork, machine: Machine, parameters: int, state: LoopState
-) -> Event:
-    prepared = work.prepared
-    return {
-        "type": "start",
-        "run": work.checkpoints.run.name,
-        "config_sha256": sha256(config_to_toml(config).encode()).hexdigest(),
-        "params": parameters,
-        "device": machine.device,
-        "dtype": "bfloat16" if work.autocast else "float32",
-        "data": {
-            "train": len(prepared.train),
-            "valid": len(prepared.valid),
-            "left_out": prepared.train.left_out,
-        },
-        "versions": {
-            "jumok": __version__,
-            "torch": str(torch.__version__),
-            "python": platform.python_version(),
-        },
-        "seed": config.seed,
-        "resumed_from": state.step or None,
-    }
+def lacks_bf16(config: RunConfig, machine: Machine) -> bool:
+    """Whether a GPU will compute in fp32 only because it knows no bf16."""
+    return machine.device.startswith("cuda") and not machine.bf16 and config.training.precision != "fp32"
 
 
 def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
     """The type to compute in besides float32, if any."""
     wanted = config.training.precision
+    if wanted == "bf16" and lacks_bf16(config, machine):
+        raise ConfigError(
+            f"training.precision=bf16 cannot work: {machine.name} does not compute bf16",
+            hint="leave it at auto, or set training.precision=fp32",
+            code="no_bf16",
+        )
     return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.bf16) else None
 
 

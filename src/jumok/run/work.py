@@ -2,34 +2,37 @@
 
 import resource
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from math import exp
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.checkpoints import Checkpoints, Loaded, save_model
 from jumok.checkpoint.manifest import AVERAGED
 from jumok.config import RunConfig
-from jumok.data.batch import Padded, pad_pairs
-from jumok.data.sampler import Cursor, epoch_batches, stream
-from jumok.data.store import Store
+from jumok.data.sampler import Cursor, epoch_batches
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import RunError
 from jumok.evaluation.metrics import bleu_tokenizer, measure
+from jumok.models.interface import Seq2Seq
 from jumok.run.prepare import Prepared
 from jumok.run.probes import write_probe
-from jumok.training.log import JsonLines, Log
+from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of, packs
+from jumok.training.distributed import World
+from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
 from jumok.training.loss import token_loss
 from jumok.training.state import Learner, LoopState
-from jumok.training.step import StepResult, step_in_memory, train_step
+from jumok.training.step import StepResult
 
+Tensors = dict[str, Tensor]
 SAMPLES = 3  # validation sentences shown each time
 
 
@@ -44,6 +47,8 @@ class RunWork:
     device: torch.device
     autocast: torch.dtype | None
     log_to: Sequence[Log]
+    world: World = field(default_factory=World)
+    copy: Seq2Seq | None = None  # to validate with, when the learner's weights are shared out
 
     def log(self, event: Event) -> None:
         if event["type"] == "train":
@@ -51,48 +56,59 @@ class RunWork:
         for log in self.log_to:
             log(event)
 
-    def batches(self, cursor: Cursor) -> Iterator[tuple[NDArray[Any], Cursor]]:
-        store, config = self.prepared.train, self.config
-        return stream(
-            store.source_lengths,
-            store.target_lengths,
-            budget=config.training.batch_tokens,
-            seed=config.seed,
-            cursor=cursor,
+    @cached_property
+    def steps(self) -> PackedSteps | PaddedSteps:
+        """How updates are carried out."""
+        kind = PackedSteps if packs(self.config, self.device) else PaddedSteps
+        return kind(
+            learner=self.learner,
+            prepared=self.prepared,
+            config=self.config,
+            device=self.device,
+            autocast=self.autocast,
+            on_halved=self.halved,
+            world=self.world,
         )
 
-    def step(self, rows: NDArray[Any], state: LoopState, lr: float) -> tuple[StepResult, int]:
-        def attempt(parts: int) -> StepResult:
-            self.learner.model.zero_grad(set_to_none=True)
-            pieces = np.array_split(rows, min(parts, len(rows)))
-            return train_step(
-                self.learner.model,
-                self.learner.optimizers,
-                [batch_of(self.prepared.train, piece).to(self.device) for piece in pieces],
-                self.config.training,
-                lr=lr,
-                step=state.step + 1,
-                seed=self.config.seed,
-                autocast=self.autocast,
-            )
+    def halved(self, step: int, parts: int) -> None:
+        message = f"out of memory: each update now runs in {parts} parts"
+        self.log(notice(step, "warning", "out_of_memory", message))
 
-        def halved(parts: int) -> None:
-            message = f"out of memory: each update now runs in {parts} parts"
-            self.log(notice(state.step + 1, "warning", "out_of_memory", message))
+    def batches(self, state: LoopState) -> Generator[tuple[Any, Cursor], None, None]:
+        return self.steps.updates(state)
 
-        parts = max(state.parts, self.config.training.accumulate)
-        result, parts = step_in_memory(attempt, parts, len(rows), halved)
-        if self.learner.average is not None and not result.skipped:
+    def step(self, batch: Any, state: LoopState, lr: float) -> tuple[StepResult, int]:
+        result, parts = self.steps.step(batch, state, lr)
+        if self.learner.average is not None:
             self.learner.average.update(state.step + 1)
         return result, parts
 
     def validate(self, state: LoopState) -> Validation:
-        with self.learner.averaged():
-            return self.look(state.step)
+        """What the first process sees, for all."""
+        with self.shown():
+            look = self.world.first(lambda: asdict(self.look(state.step)))
+        return Validation(**look)
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Inside, `model` carries the weights to validate: the moving average where there is one."""
+        if self.copy is None:
+            with self.learner.averaged():
+                yield
+            return
+        tensors = self.learner.model_tensors()  # every process gives its share, the first has them all
+        if self.world.is_first:
+            self.copy.load_state_dict(tensors, strict=False)
+        yield
+
+    @property
+    def model(self) -> Seq2Seq:
+        """The model to look at."""
+        return self.copy or self.learner.model
 
     def look(self, step: int | None = None) -> Validation:
         """Loss, scores and samples of the model as it is; with a step, also a probe of its attention."""
-        self.learner.model.eval()
+        self.model.eval()
         metric = self.config.training.metric
         loss = self.valid_loss()
         figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss)}
@@ -131,22 +147,24 @@ class RunWork:
         with torch.inference_mode():
             for piece in rows:
                 batch = batch_of(store, piece).to(self.device)
-                logits = self.learner.model(batch.source, batch.source_mask, batch.target_in)
+                logits = self.model(batch.source, batch.source_mask, batch.target_in)
                 _, nll = token_loss(logits, batch.target_out, batch.target_mask, 0.0)
                 total += nll.item()
                 tokens += batch.tokens
         return total / tokens
 
     def translator(self) -> Translator:
-        return Translator(
-            Loaded(self.learner.model, self.prepared.tokenizers, self.config, self.checkpoints.run, {})
-        )
+        return Translator(Loaded(self.model, self.prepared.tokenizers, self.config, self.checkpoints.run, {}))
 
     def save(self, state: LoopState, *, best: bool) -> None:
+        model, optimizer = self.learner.model_tensors(), self.learner.optimizer_tensors()
+        self.world.first(lambda: self.write(model, optimizer, state, best=best))
+
+    def write(self, model: Tensors, optimizer: Tensors, state: LoopState, *, best: bool) -> None:
         path = self.checkpoints.save(
             state.step,
-            model=self.learner.model_tensors(),
-            optimizer=self.learner.optimizer_tensors(),
+            model=model,
+            optimizer=optimizer,
             state=state.to_dict(),
             files=model_files(self.config, self.prepared.tokenizers, self.info(state, best=best)),
             best=best,
@@ -158,7 +176,7 @@ class RunWork:
             {"type": "checkpoint", "step": state.step, "path": str(where), "best": best, "metric": score}
         )
 
-    def save_averaged(self, weights: dict[str, torch.Tensor], state: LoopState, count: int) -> None:
+    def save_averaged(self, weights: Tensors, state: LoopState, count: int) -> None:
         """The mean of the last checkpoints as a model folder of its own, which the run then stands for."""
         info = self.info(state, best=True) | {"averaged_checkpoints": count}
         folder = self.checkpoints.run / AVERAGED
@@ -175,11 +193,6 @@ class RunWork:
         return {"step": state.step, "epoch": state.epoch, "metric": metric, **score, **known}
 
 
-def batch_of(store: Store, rows: NDArray[Any]) -> Padded:
-    """The pairs of these rows as one rectangle."""
-    return pad_pairs([store.source(row) for row in rows], [store.target(row) for row in rows])
-
-
 def safe_exp(x: float) -> float:
     return exp(min(x, 700.0))
 
@@ -190,13 +203,3 @@ def memory_used(device: torch.device) -> int:
         return torch.cuda.max_memory_allocated(device)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def samples_log(lines: JsonLines) -> Log:
-    """Keeps the validation samples over time in a file of their own."""
-
-    def log(event: Event) -> None:
-        if event["type"] == "valid" and event.get("samples"):
-            lines({"type": "samples", "step": event["step"], "samples": event["samples"]})
-
-    return log

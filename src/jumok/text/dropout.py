@@ -11,6 +11,7 @@ then takes one of these cuts at random. All of it follows from the seed.
 Axis letters: R words, each as often as it is cut; L symbols.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -100,32 +101,32 @@ def cut(
     becomes the piece, the right one -1, and `after` and `before` lead past it.
     """
     R, L = symbols.shape
-    side = np.full((R, 1), -1, dtype=np.int32)  # column L is the end of every word: it has no merge
-    pieces = np.concatenate([symbols, side], axis=1)
-    joins = np.concatenate([joins, side > 0], axis=1)
-    after = np.tile(np.arange(1, L + 2, dtype=np.int32), (R, 1))
-    before = np.tile(np.arange(-1, L, dtype=np.int32), (R, 1))  # -1 is column L again
-    rank = np.full((R, L + 1), NONE, dtype=np.int32)
-    rank[:, :-1] = np.where(joins[:, 1:], merges.rank(pieces[:, :-1], pieces[:, 1:]), NONE)
+    W = L + 1  # column L is the end of every word: it has no merge
+    pieces = np.concatenate([symbols, np.full((R, 1), -1, dtype=np.int32)], axis=1)
+    joins = np.concatenate([joins, np.zeros((R, 1), dtype=np.bool_)], axis=1)
+    ranks = np.full((R, W), NONE, dtype=np.int32)
+    ranks[:, :L] = np.where(joins[:, 1:], merges.rank(pieces[:, :-1], pieces[:, 1:]), NONE)
+    after = np.arange(1, R * W + 1)  # places of the neighbours, in the matrices as one row
+    before = np.where(np.arange(R * W) % W, np.arange(R * W) - 1, np.arange(R * W) + L)
+    pieces, joins, rank = pieces.ravel(), joins.ravel(), ranks.ravel()
     rows = np.arange(R)
     while len(rows):
-        offered = rank[rows]
+        offered = ranks[rows]
         if share:
             offered[generator.random(offered.shape, dtype=np.float32) < share] = NONE
-        at = offered.argmin(axis=1)
-        best = offered[np.arange(len(rows)), at]
+        column = offered.argmin(axis=1)
+        best = offered[np.arange(len(rows)), column]
         going = best < NONE
-        rows, at, best = rows[going], at[going], best[going]
-        right = after[rows, at]
-        behind, ahead = before[rows, at], after[rows, right]
-        pieces[rows, at], pieces[rows, right] = merges.made[best], -1
-        after[rows, at], before[rows, ahead] = ahead, at
-        rank[rows, right] = NONE
+        rows, best = rows[going], best[going]
+        at = rows * W + column[going]
+        right, behind = after[at], before[at]
+        ahead = after[right]
+        pieces[at], pieces[right], rank[right] = merges.made[best], -1, NONE
+        after[at], before[ahead] = ahead, at
         for one, other in ((at, ahead), (behind, at)):  # the new piece with its two neighbours
-            found = merges.rank(pieces[rows, one], pieces[rows, other])
-            rank[rows, one] = np.where(joins[rows, other], found, NONE)
-    there = pieces >= 0
-    return Ragged(pieces[there].astype(np.int64), offsets(there.sum(axis=1)))
+            rank[one] = np.where(joins[other], merges.rank(pieces[one], pieces[other]), NONE)
+    there = (pieces >= 0).reshape(R, W)
+    return Ragged(pieces[there.ravel()].astype(np.int64), offsets(there.sum(axis=1)))
 
 
 class Cuts:
@@ -140,20 +141,21 @@ class Cuts:
         self.generator = np.random.default_rng(seed)
         pieces = tokenizer.pieces(range(FIRST, tokenizer.size))
         self.letters = {piece: FIRST + i for i, piece in enumerate(pieces) if len(piece) == 1}
-        self.numbers: dict[str, int] = {}
+        self.numbers: defaultdict[str, int] = defaultdict()
+        self.numbers.default_factory = self.numbers.__len__  # a new word gets the next number
         self.cuts = ragged([])
         self.first: Ids = np.zeros(1, dtype=np.int64)  # of each word, its first cut; and the end
 
     def read(self, texts: Sequence[str], times: int) -> Ragged:
         """The numbers of the words of tidy texts; words that are new are cut, `times` for each occurrence."""
         numbers, known = self.numbers, len(self.numbers)
-        found = ragged(
-            [[numbers.setdefault(word, len(numbers)) for word in text.split(" ")] for text in texts]
-        )
-        seen = np.bincount(found.values, minlength=len(numbers))[known:]
+        words = " ".join(texts).split(" ") if texts else []
+        found = np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
+        counts = np.array([text.count(" ") + 1 for text in texts], dtype=np.int64)
+        seen = np.bincount(found, minlength=len(numbers))[known:]
         if len(seen):
             self._learn(list(numbers)[known:], np.minimum(CUTS, times * seen))
-        return found
+        return Ragged(found, offsets(counts))
 
     def pick(self, words: Ragged, generator: np.random.Generator, longest: int) -> Ragged:
         """The ids of texts that `read` has numbered, each word in one of its cuts at random.
@@ -198,12 +200,17 @@ class Cuts:
 
     def _symbols(self, word: str) -> tuple[list[int], list[int]]:
         """The ids of a word's characters, or of their bytes; and 1 at each that begins a part of its own."""
+        plain = word.isascii() and word.isalpha()  # the usual case, without a question to the library
         symbols: list[int] = []
         borders: list[int] = []
-        for part in self.tokenizer.split(word):
-            for place, letter in enumerate(part):
-                known = self.letters.get(letter)
-                ids = [len(SPECIALS) + byte for byte in letter.encode()] if known is None else [known]
-                symbols += ids
-                borders += [int(place == 0), *[0] * (len(ids) - 1)]
+        for part in [f" {word}"] if plain else self.tokenizer.split(word):
+            ids = [self.letters.get(letter, -1) for letter in part]
+            if -1 in ids:
+                ids = [i for letter in part for i in self._letter(letter)]
+            symbols += ids
+            borders += [1, *[0] * (len(ids) - 1)]
         return symbols, borders
+
+    def _letter(self, letter: str) -> list[int]:
+        known = self.letters.get(letter)
+        return [len(SPECIALS) + byte for byte in letter.encode()] if known is None else [known]

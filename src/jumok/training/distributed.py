@@ -50,6 +50,7 @@ class World:
     size: int = 1
     local_rank: int = 0  # among the processes of this machine
     device: str | None = None  # where to compute; None: the best there is
+    restarts: int = 0  # how often torchrun has started all processes again
     control: Any = None  # torch's group for small messages
 
     @property
@@ -162,7 +163,7 @@ def buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 @contextmanager
 def join(device: str | None = None, environment: Mapping[str, str] = os.environ) -> Iterator[World]:
     """The world that torchrun has started this process in, or a world of one."""
-    if not all(name in environment for name in VARIABLES) or environment["WORLD_SIZE"] == "1":
+    if not started_by_torchrun(environment):
         yield World(device=device)
         return
     rank, size, local_rank = (int(environment[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
@@ -174,13 +175,19 @@ def join(device: str | None = None, environment: Mapping[str, str] = os.environ)
             torch.cuda.set_device(own)
             dist.init_process_group("nccl", timeout=GRADIENTS, device_id=torch.device(own))
         control = dist.new_group(backend="gloo", timeout=CONTROL)
-    yield World(rank, size, local_rank, own, control)
+    restarts = int(environment.get("TORCHELASTIC_RESTART_COUNT", "0"))
+    yield World(rank, size, local_rank, own, restarts, control)
     dist.destroy_process_group()  # after an error it might wait for ever: the end of the process does it
+
+
+def started_by_torchrun(environment: Mapping[str, str]) -> bool:
+    """Whether this process is one of several."""
+    return all(name in environment for name in VARIABLES) and environment["WORLD_SIZE"] != "1"
 
 
 def is_first_here(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether this is the first process of a run, or its only one; known before they have met."""
-    return environment.get("RANK", "0") == "0"
+    return not started_by_torchrun(environment) or environment["RANK"] == "0"
 
 
 def own_device(wanted: str | None, local_rank: int, local_size: int) -> str:
@@ -238,3 +245,19 @@ def read_error(words: Mapping[str, str]) -> Error:
 def is_told(error: BaseException) -> bool:
     """Whether all processes end with this error, so that one of them is enough to print it."""
     return TOLD in getattr(error, "__notes__", ())
+
+
+def shared_clock(
+    world: World, clock: Callable[[], float], interrupted: Callable[[], bool]
+) -> tuple[Callable[[], float], Callable[[], bool]]:
+    """The first process's clock, and whether it was interrupted, for all; one message tells both."""
+    if world.size == 1:
+        return clock, interrupted
+    stop = False
+
+    def now() -> float:
+        nonlocal stop
+        time, stop = world.agree((clock(), interrupted()))
+        return time
+
+    return now, lambda: stop

@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.nn.packing import own_ranges, reads_and_readers
@@ -37,9 +39,38 @@ def test_the_kernels_agree_with_float64_in_tritons_interpreter() -> None:
     assert "passed" in run.stdout
 
 
+@needs_triton
+@pytest.mark.skipif(INTERPRETED, reason="compiles nothing")
+@pytest.mark.parametrize("name", ["forward_kernel", "backward_kernel"])
+def test_the_kernels_compile_for_a_hopper_gpu_without_having_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from triton import compile as build  # type: ignore[import-untyped]
+    from triton.backends.compiler import GPUTarget  # type: ignore[import-untyped]
+    from triton.compiler import ASTSource  # type: ignore[import-untyped]
+
+    from jumok.nn.kernels import attention
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    kernel = getattr(attention, name)
+    given = attention.constants(attention.BACKWARD[64, 2], 64) | {"ROOT": 8.0}
+    options = {option: given.pop(option) for option in ("num_warps", "num_stages")}
+    constants = {name: value for name, value in given.items() if name in kernel.arg_names}
+    kinds = (
+        dict.fromkeys(kernel.arg_names, "*bf16") | dict.fromkeys(constants, "constexpr") | {"lse": "*fp32"}
+    )
+    kinds |= dict.fromkeys(attention.RANGES, "*i32")
+    kinds |= dict.fromkeys(("queries", "keys", "q_stride", "k_stride", "out_stride"), "i32")
+    source = ASTSource(kernel, {name: kinds[name] for name in kernel.arg_names}, constants)
+    built = build(source, target=GPUTarget("cuda", 90, 32), options=options)
+    assert built.metadata.shared < 100 * 1024  # two programs fit a multiprocessor
+    assert "mma" in built.asm["ptx"]
+
+
 @pytest.fixture
-def poison() -> Iterator[None]:
-    """Every new tensor is full of NaN, so that what a kernel leaves out is seen."""
+def poison(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every new tensor is full of NaN, so that what a kernel leaves out is seen; and no kernel is off."""
+    monkeypatch.setattr(kernels, "_off", set())
     torch.use_deterministic_algorithms(mode=True)
     assert torch.empty(1).isnan().all()
     yield
@@ -58,17 +89,29 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def loop_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the interpreter of Triton 3.6 loop from a loaded number: NumPy 2.4 makes no int of array([n])."""
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two faults of the interpreter of Triton 3.6, mended.
+
+    It makes an int of array([n]), which NumPy 2.4 forbids, and multiplies the bits of bfloat16 as integers.
+    """
     from triton.runtime import interpreter  # type: ignore[import-untyped]
 
-    given = interpreter._patch_lang_tensor
+    patch, multiply = interpreter._patch_lang_tensor, interpreter.InterpreterBuilder.create_dot
 
     def patched(tensor: Any, scope: Any) -> None:
-        given(tensor, scope)
+        patch(tensor, scope)
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
+    def widened(x: Any) -> Any:
+        data = (x.data.astype(np.uint32) << 16).view(np.float32)
+        return interpreter.TensorHandle(data, interpreter.tl.float32)
+
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        wide = a.dtype.scalar == interpreter.tl.bfloat16
+        return multiply(self, *((widened(a), widened(b)) if wide else (a, b)), *rest)
+
     monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
+    monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", create_dot)
 
 
 def packed_spans(kind: str, sources: list[int], targets: list[int], fillers: tuple[int, int]) -> Spans:
@@ -124,27 +167,31 @@ def check_close(actual: Tensor, wanted: Tensor, dtype: torch.dtype) -> None:
 
 
 @needs_triton
-@pytest.mark.usefixtures("poison", "small_tiles", "loop_bounds")
+@(needs_triton if INTERPRETED else pytest.mark.gpu)
+@pytest.mark.usefixtures("poison", "small_tiles", "mended")
 @pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs a GPU; the interpreter does it")
 class TestKernels:
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-    @pytest.mark.parametrize("head_width", [16, 64])
+    @pytest.mark.parametrize(
+        ("heads", "head_width", "dtype"),
+        [(2, 16, torch.float32), (1, 64, torch.bfloat16), (1, 16, torch.float16)],
+        ids=str,
+    )
     def test_context_and_gradients_are_those_of_float64(
-        self, kind: str, dtype: torch.dtype, head_width: int
+        self, kind: str, heads: int, head_width: int, dtype: torch.dtype
     ) -> None:
         torch.manual_seed(head_width)
-        sources, targets = [1, 9, 40, 1, 3, 17, 2], [5, 1, 33, 2, 30, 1, 8]
+        sources, targets = [1, 9, 40, 1, 3, 2], [5, 1, 33, 2, 20, 1]
         spans = packed_spans(kind, sources, targets, (19, 4))
-        check_kernels(kind, spans, 2, head_width, dtype, sum(targets))
+        check_kernels(kind, spans, heads, head_width, dtype, sum(targets))
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", range(2))
     def test_sentences_of_any_length(self, kind: str, seed: int) -> None:
         torch.manual_seed(seed)
-        count = int(torch.randint(1, 10, ()))
-        sources, targets = torch.randint(1, 24, (2, count)).tolist()
-        one, other = torch.randint(0, 40, (2,)).tolist()
+        count = int(torch.randint(1, 8, ()))
+        sources, targets = torch.randint(1, 20, (2, count)).tolist()
+        one, other = torch.randint(0, 20, (2,)).tolist()
         spans = packed_spans(kind, sources, targets, (one, other))
         check_kernels(kind, spans, 1, 16, torch.float32, sum(targets))
 
@@ -181,7 +228,6 @@ class TestKernels:
         from jumok.nn.kernels import attention
 
         torch.manual_seed(0)
-        monkeypatch.setattr(kernels, "_off", set())
         monkeypatch.setattr(attention, "BACKWARD", {})  # no entry fits: KeyError
         spans = packed_spans("causal", [], [4, 7], (0, 1))
         qkv, d_out = torch.randn(12, 48), torch.randn(12, 16)

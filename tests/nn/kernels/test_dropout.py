@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from tests.nn.kernels.interpreter import DEVICE, INTERPRETED, leaf, runs_kernels
 
 FILES = [Path(__file__).with_name(f"test_{name}.py") for name in ("dropout", "norm", "relu", "head")]
@@ -29,13 +28,22 @@ def keeps(rows: int, columns: int, share: float) -> torch.Tensor:
     return drop(torch.ones(rows, columns, device=DEVICE), share) != 0
 
 
+@pytest.fixture
+def large_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter runs one program after another, and takes its time to start each."""
+    from jumok.nn.kernels import dropout
+
+    monkeypatch.setattr(dropout, "TILE", 2**15)
+
+
 @runs_kernels
+@pytest.mark.usefixtures("large_tiles")
 class TestKernel:
-    @pytest.mark.parametrize("share", [0.05, 0.1, 0.5, 0.9])
+    @pytest.mark.parametrize("share", [0.1, 0.5])
     def test_the_share_falls_out_in_every_row_and_column(self, share: float) -> None:
         torch.manual_seed(0)
-        dropped = (~keeps(600, 500, share)).double()
-        for axis, count in ((None, 300_000), (0, 600), (1, 500)):
+        dropped = (~keeps(300, 500, share)).double()
+        for axis, count in ((None, 150_000), (0, 300), (1, 500)):
             means = dropped.mean() if axis is None else dropped.mean(axis)
             deviation = (share * (1 - share) / count) ** 0.5
             assert (means - share).abs().max() < 5 * deviation
@@ -53,7 +61,7 @@ class TestKernel:
 
         x = leaf(40, 1100)
         y = drop(x, 0.3)
-        y.backward(torch.full_like(y, 2.0))
+        y.backward(torch.full_like(y, 2.0))  # type: ignore[no-untyped-call]
         assert x.grad is not None
         torch.testing.assert_close(x.grad, torch.where(y != 0, 2 / 0.7, 0.0))
 
@@ -66,10 +74,10 @@ class TestKernel:
 
     def test_neighbours_know_nothing_of_each_other(self) -> None:
         torch.manual_seed(1)
-        kept = keeps(400, 512, 0.5).double() * 2 - 1  # -1 or 1
+        kept = keeps(200, 512, 0.5).double() * 2 - 1  # -1 or 1
         bound = 5 / kept.numel() ** 0.5
         for shift in (1, 2, 3, 8, 16, 64, 256):
             for axis in (0, 1):
                 assert (kept * kept.roll(shift, axis)).mean().abs() < bound
         assert (kept @ kept.mT / 512).fill_diagonal_(0).abs().max() < 6 / 512**0.5
-        assert (kept.mT @ kept / 400).fill_diagonal_(0).abs().max() < 6 / 400**0.5
+        assert (kept.mT @ kept / 200).fill_diagonal_(0).abs().max() < 6 / 200**0.5

@@ -2,19 +2,19 @@
 
 import pytest
 import torch
+from tests.nn.kernels.interpreter import DEVICE, check_close, runs_kernels
 from torch import Tensor
 
 from jumok.nn import fused
-from tests.nn.kernels.interpreter import DEVICE, TOLERANCE, check_close, runs_kernels
 
 
 @pytest.fixture(params=[32768, 64], ids=["whole", "blocks"])
 def row_lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows at once, or in blocks of 128 numbers."""
+    """Rows at once, or in blocks of 256 numbers."""
     from jumok.nn.kernels import head
 
     monkeypatch.setattr(head, "WHOLE", request.param)
-    monkeypatch.setattr(head, "BLOCK", 128)
+    monkeypatch.setattr(head, "BLOCK", 256)
 
 
 def draw(rows: int, V: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -27,16 +27,15 @@ def draw(rows: int, V: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 
 @runs_kernels
-@pytest.mark.usefixtures("row_lengths")
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize("V", [7, 64, 500])
+@pytest.mark.parametrize(("V", "dtype"), [(7, torch.float32), (500, torch.float32), (500, torch.bfloat16)])
 class TestKernels:
+    @pytest.mark.usefixtures("row_lengths")
     @pytest.mark.parametrize("smoothing", [0.0, 0.1])
     def test_smoothed_rows(self, V: int, dtype: torch.dtype, smoothing: float) -> None:
         from jumok.nn.kernels.head import smoothed_rows
 
         torch.manual_seed(V)
-        logits, target = draw(9, V, dtype)
+        logits, target = draw(4, V, dtype)
         exact = logits.double()
         wanted = fused.smoothed_rows(exact, target, smoothing, grad=True)
         before = logits.clone()
@@ -49,22 +48,25 @@ class TestKernels:
         assert not logits[0].any()
 
     @pytest.mark.parametrize("alpha", [0.0, 5.0])
-    def test_rdrop_rows(self, V: int, dtype: torch.dtype, alpha: float) -> None:
-        from jumok.nn.kernels.head import rdrop_rows
+    def test_rdrop_rows(
+        self, V: int, dtype: torch.dtype, alpha: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from jumok.nn.kernels import head
 
+        monkeypatch.setattr(head, "BLOCK", 256)
         torch.manual_seed(V)
-        logits, target = draw(10, V, dtype)
-        target = target[:5]
+        logits, target = draw(6, V, dtype)
+        target = target[:3]
         exact = logits.double()
         wanted = fused.rdrop_rows(exact, target, 0.1, alpha, grad=True)
         before = logits.clone()
         for grad in (False, True):
-            found = rdrop_rows(logits, target, 0.1, alpha, grad=grad)
+            found = head.rdrop_rows(logits, target, 0.1, alpha, grad=grad)
             for one, other in zip(found, wanted, strict=True):
                 check_close(one, other, torch.float32)
             assert grad or torch.equal(logits, before)
         check_close(logits, exact, dtype)
-        assert not logits[[0, 5]].any()
+        assert not logits[[0, 3]].any()
 
 
 @runs_kernels

@@ -2,13 +2,12 @@
 
 import pytest
 import torch
+from tests.nn.kernels.interpreter import DEVICE, TOLERANCE, check_close, leaf, runs_kernels
 from torch import Tensor
 from torch.nn import functional as F
 
-from tests.nn.kernels.interpreter import TOLERANCE, check_close, leaf, runs_kernels
 
-
-def twin(x: Tensor, f: Tensor, leaves: tuple[Tensor | None, Tensor, Tensor], keep: Tensor | float) -> Tensor:
+def twin(x: Tensor, f: Tensor, leaves: tuple[Tensor | None, Tensor, Tensor], keep: Tensor) -> Tensor:
     """s and y (2, L, D) with the mask given, in the type of the inputs."""
     bias, weight, shift = leaves
     s = x + (f if bias is None else f + bias) * keep
@@ -17,20 +16,23 @@ def twin(x: Tensor, f: Tensor, leaves: tuple[Tensor | None, Tensor, Tensor], kee
 
 def check(shape: tuple[int, int], share: float, dtype: torch.dtype, *, bias: bool, uses: str) -> None:
     """Kernels = twin in float64, values and gradients, where s, y or both are used."""
+    from jumok.nn.kernels.dropout import drop
     from jumok.nn.kernels.norm import add_norm
 
     x, f = leaf(*shape, dtype=dtype), leaf(*shape, dtype=dtype)
     b, weight, shift = (leaf(shape[1]) for _ in range(3))
     given = [x, f, *([b] if bias else []), weight, shift]
+    torch.manual_seed(5)
     s, y = add_norm(x, f, b if bias else None, weight, shift, share)
     assert s.dtype == y.dtype == dtype
-    keep = ((s - x) != 0).double() / (1 - share) if share else 1.0
+    torch.manual_seed(5)
+    keep = drop(torch.ones(shape, device=DEVICE), share).double()
     exact = [g.detach().double().requires_grad_() for g in given]
     both = twin(exact[0], exact[1], (exact[2] if bias else None, exact[-2], exact[-1]), keep)
     d_both = torch.randn_like(both).to(dtype)
     used = [i for i in range(2) if "sy"[i] in uses]
     torch.autograd.backward([(s, y)[i] for i in used], [d_both[i] for i in used])
-    both.backward(torch.stack([d_both[i].double() * (i in used) for i in range(2)]))
+    both.backward(torch.stack([d_both[i].double() * (i in used) for i in range(2)]))  # type: ignore[no-untyped-call]
     check_close(s, both[0], dtype)
     check_close(y, both[1], dtype)
     for one, other in zip(given, exact, strict=True):
@@ -45,10 +47,10 @@ class TestKernel:
     @pytest.mark.parametrize("bias", [True, False])
     def test_values_and_gradients_are_the_twins(self, uses: str, share: float, *, bias: bool) -> None:
         torch.manual_seed(0)
-        check((23, 48), share, torch.float32, bias=bias, uses=uses)
+        check((50, 48), share, torch.float32, bias=bias, uses=uses)
 
     @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-    @pytest.mark.parametrize("shape", [(1, 16), (70, 512), (5, 1000), (3, 4096)])
+    @pytest.mark.parametrize("shape", [(1, 16), (9, 512), (5, 1000), (2, 4096)])
     def test_any_shape_and_type(self, shape: tuple[int, int], dtype: torch.dtype) -> None:
         torch.manual_seed(0)
         check(shape, 0.1, dtype, bias=True, uses="sy")

@@ -2,14 +2,13 @@
 
 import pytest
 import torch
-
 from tests.nn.kernels.interpreter import TOLERANCE, check_close, leaf, runs_kernels
 
 
 @runs_kernels
 class TestKernel:
     @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-    @pytest.mark.parametrize(("rows", "inner"), [(1, 8), (33, 300), (130, 512)])
+    @pytest.mark.parametrize(("rows", "inner"), [(1, 8), (33, 300), (50, 512)])
     def test_values_and_gradients_are_the_twins(self, rows: int, inner: int, dtype: torch.dtype) -> None:
         from jumok.nn.kernels.relu import linear_relu
 
@@ -20,8 +19,8 @@ class TestKernel:
         x, weight, bias = exact = [one.detach().double().requires_grad_() for one in given]
         wanted = (x @ weight.T + bias) * (h > 0)
         d_h = torch.randn_like(h)
-        h.backward(d_h)
-        wanted.backward(d_h.double())
+        h.backward(d_h)  # type: ignore[no-untyped-call]
+        wanted.backward(d_h.double())  # type: ignore[no-untyped-call]
         check_close(h, wanted, dtype)
         for one, other in zip(given, exact, strict=True):
             assert other.grad is not None
@@ -31,7 +30,7 @@ class TestKernel:
         from jumok.nn.kernels.relu import linear_relu
 
         x, weight, bias = leaf(9, 8, dtype=torch.bfloat16), leaf(16, 8), leaf(16)
-        linear_relu(x, weight, bias).sum().backward()
+        linear_relu(x, weight, bias).sum().backward()  # type: ignore[no-untyped-call]
         for one in (x, weight, bias):
             assert one.grad is not None
             assert one.grad.dtype == one.dtype

@@ -6,12 +6,11 @@ Axis letters: R rows, V vocabulary, C chunks.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
 
-import torch
 import triton  # type: ignore[import-untyped]
 import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 
-BLOCK, WARPS = 4096, 8  # numbers of a row that a program takes at once. May be exchanged before the first call
+BLOCK, WARPS = 4096, 8  # numbers of a row that are taken at once. May be exchanged before the first call
 
 
 @triton.jit

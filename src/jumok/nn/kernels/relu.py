@@ -8,6 +8,7 @@ The products are cuBLAS's; forward adds the bias and cuts at 0 as the product is
 Axis letters: L rows, D width, F inner width, P programs over rows.
 """
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
+# ruff: noqa: PLR0913  (a kernel takes pointers, one argument each)
 
 from typing import Any
 

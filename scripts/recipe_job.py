@@ -1,0 +1,240 @@
+"""One run of a recipe: train, evaluate, and write down what came out. Started by run_recipe.py.
+
+    python scripts/recipe_job.py JOB.json RECORD.json
+
+Nothing heavy is imported at the top: helper processes of data preparation load this file too.
+"""
+
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from fcntl import LOCK_EX, flock
+from hashlib import sha256
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """Files of one direction, below the folder that the user names; without a folder, a built-in set."""
+
+    folder: str
+    source: str
+    target: str
+    tests: tuple[str, ...] = ("test",)
+
+
+FLICKR = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+SETS = {
+    "multi30k-en-de": DataSet(folder="multi30k", source="en", target="de", tests=FLICKR),
+    "multi30k-en-fr": DataSet(folder="multi30k", source="en", target="fr", tests=FLICKR),
+    "multi30k-de-en": DataSet(folder="multi30k", source="de", target="en", tests=FLICKR),
+    "tatoeba-de-en": DataSet(folder="tatoeba-de-en", source="de", target="en"),
+    "homeassistant-ko-en": DataSet(folder="", source="ko", target="en"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What to run and where to put it."""
+
+    name: str
+    recipe: str
+    data: str
+    out: str
+    seed: int = 42
+    settings: dict[str, Any] = field(default_factory=dict)
+    penalties: tuple[float, ...] = ()  # length penalties to try on the validation set
+    tests: bool = True
+    shared: str = ""  # folder for prepared data that runs on the same text share
+    device: str | None = None
+    jobs: int = 1  # runs side by side
+    spawned: float = 0.0  # time.time() when the process was asked for
+
+
+def set_of(recipe: str) -> str:
+    """The data set that a recipe's name begins with."""
+    name = Path(recipe).stem
+    found = [known for known in SETS if name.startswith(f"{known}-")]
+    if not found:
+        raise SystemExit(f"{recipe}: the name begins with none of {', '.join(SETS)}")
+    return found[0]
+
+
+def file_of(job: Job, split: str, language: str) -> str:
+    """A file of the job's data set, compressed or not."""
+    plain = Path(job.data) / SETS[set_of(job.recipe)].folder / f"{split}.{language}"
+    packed = plain.with_name(f"{plain.name}.gz")
+    return str(packed if packed.exists() else plain)
+
+
+def given_settings(job: Job) -> dict[str, Any]:
+    """The recipe, its files, the seed, and what the job changes."""
+    from jumok.settings import read_toml
+
+    used, given = SETS[set_of(job.recipe)], read_toml(job.recipe)
+    if used.folder:
+        splits = {"": "train", "valid_": "val"}
+        for prefix, split in splits.items():
+            given[f"data.{prefix}source"] = file_of(job, split, used.source)
+            given[f"data.{prefix}target"] = file_of(job, split, used.target)
+    return given | {"seed": job.seed} | job.settings
+
+
+def pairs_of(job: Job, split: str) -> tuple[list[str], list[str]]:
+    """Sources and references of one split, `val` or a test."""
+    from jumok.data.builtin import builtin_corpus
+    from jumok.data.corpus import open_corpus
+
+    name = set_of(job.recipe)
+    used = SETS[name]
+    if used.folder:
+        corpus = open_corpus(file_of(job, split, used.source), file_of(job, split, used.target))
+    else:
+        corpus = builtin_corpus(name, "valid" if split == "val" else "test")
+    pairs = list(corpus.pairs())
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+@dataclass
+class Followed:
+    """What the run's events say."""
+
+    started: float = 0.0
+    parameters: int = 0
+    device: str = ""
+    speeds: list[tuple[float, float]] = field(default_factory=list)  # steps/s, tokens/s
+    curve: list[list[Any]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    last: tuple[int, float] | None = None
+
+    def event(self, event: Any) -> None:
+        match event["type"]:
+            case "train":
+                now = (event["step"], event["elapsed_s"])
+                if self.last and now[1] > self.last[1]:
+                    steps = (now[0] - self.last[0]) / (now[1] - self.last[1])
+                    self.speeds.append((steps, event["tokens_per_s"]))
+                self.last = now
+            case "valid":
+                scores = [event.get(name) and round(event[name], 4) for name in ("loss", "bleu")]
+                self.curve.append([event["step"], *scores])
+                self.last = None  # the time of the look is not the steps'
+            case "notice":
+                self.notices.append(event["message"])
+
+
+@contextmanager
+def turn(job: Job, given: dict[str, Any]) -> Iterator[tuple[Path | None, Callable[[], None]]]:
+    """The folder of prepared data that this job shares, held alone until the callable is called."""
+    if not job.shared:
+        yield None, lambda: None
+        return
+    deciding = {key: value for key, value in given.items() if key.startswith(("data.", "text.", "seed"))}
+    key = sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:16]
+    Path(job.shared).mkdir(parents=True, exist_ok=True)
+    with (Path(job.shared) / f"{key}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield Path(job.shared) / key, lock.close
+
+
+def carry_out(job: Job) -> dict[str, Any]:
+    """Train and evaluate; the record of both."""
+    from jumok import __version__
+    from jumok.run.train import Request, Started, Watch, run
+
+    followed, given = Followed(), given_settings(job)
+    with turn(job, given) as (folder, prepared):
+        imported = time.time()
+
+        def on_start(started: Started) -> None:
+            prepared()
+            followed.started = time.time()
+            followed.parameters, followed.device = started.parameters, started.machine.name
+
+        request = Request(given=given, out=Path(job.out), fresh=True, device=job.device, data_folder=folder)
+        done = run(request, Watch(on_start=on_start, on_event=followed.event))
+    trained = time.time()
+    scores = evaluate_run(job)
+    ended = time.time()
+    speeds = followed.speeds or [(0.0, 0.0)]
+    return {
+        "name": job.name,
+        "recipe": Path(job.recipe).stem,
+        "seed": job.seed,
+        "settings": job.settings,
+        "jobs": job.jobs,
+        "device": followed.device,
+        "parameters": followed.parameters,
+        "steps": done.steps,
+        "reason": done.reason,
+        "seconds": {
+            "start": round(imported - job.spawned, 2),
+            "prepare": round(followed.started - imported, 2),
+            "train": round(trained - followed.started, 2),
+            "evaluate": round(ended - trained, 2),
+            "until_score": round(scores.pop("scored_at") - job.spawned, 2),
+            "total": round(ended - job.spawned, 2),
+        },
+        "steps_per_s": round(median(steps for steps, _ in speeds), 1),
+        "tokens_per_s": round(median(tokens for _, tokens in speeds)),
+        "best_valid": done.score,
+        **scores,
+        "curve": followed.curve,
+        "notices": followed.notices[:5],
+        "versions": {"jumok": __version__, "python": platform.python_version()},
+    }
+
+
+def evaluate_run(job: Job) -> dict[str, Any]:
+    """Scores of the run's model by split and search; the first test by beam search comes first, for the clock."""
+    from jumok.decoding.translator import load
+    from jumok.evaluation.evaluate import evaluate
+
+    translator, signatures = load(job.out, job.device), {}
+
+    def scores(split: str, **decode: Any) -> dict[str, float]:
+        sources, references = pairs_of(job, split)
+        names = ("bleu", "bleu-lc", "chrf") if split != "val" else ("bleu", "bleu-lc")
+        found = evaluate(
+            translator, sources, references, metrics=names, by_length=False, bootstrap=0, **decode
+        )
+        signatures.update({name: one.signature for name, one in found.metrics.items()})
+        return {name: round(one.value, 2) for name, one in found.metrics.items()}
+
+    tests = SETS[set_of(job.recipe)].tests if job.tests else ()
+    test = {split: {"beam5": scores(split, beam=5)} for split in tests[:1]}
+    scored_at = time.time()
+    valid = {"greedy": scores("val", beam=1), "beam5": scores("val", beam=5)}
+    for penalty in job.penalties:
+        valid[f"beam5 penalty {penalty:g}"] = scores("val", beam=5, length_penalty=penalty)
+    for split in tests:
+        test.setdefault(split, {"beam5": {}})
+        test[split] = {
+            "greedy": scores(split, beam=1),
+            "beam5": test[split]["beam5"] or scores(split, beam=5),
+        }
+    return {"scored_at": scored_at, "valid": valid, "test": test, "signatures": signatures}
+
+
+def main() -> None:
+    job = Job(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    record = Path(sys.argv[2])
+    if job.device == "cpu":
+        import torch
+
+        torch.set_num_threads(1)
+    record.write_text(json.dumps(carry_out(job)), encoding="utf-8")
+
+
+def job_to_json(job: Job) -> str:
+    return json.dumps(asdict(job))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Where a run's events go, and what it says first."""
+
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jumok import __version__
+from jumok.run.machine import Machine
+from jumok.run.work import RunWork
+from jumok.settings import config_to_toml
+from jumok.training.log import JsonLines, Log, TensorBoard, has_tensorboard
+from jumok.training.loop import Event
+from jumok.training.state import LoopState
+
+
+@contextmanager
+def logs(folder: Path, on_event: Log) -> Iterator[list[Log]]:
+    """Where this sitting's events go, closed at the end."""
+    with ExitStack() as stack:
+        lines, samples = JsonLines(folder / "metrics.jsonl"), JsonLines(folder / "samples.jsonl")
+        stack.callback(forgiving(lines.close))
+        stack.callback(forgiving(samples.close))
+        log_to: list[Log] = [forgiving(lines), forgiving(samples_log(samples)), on_event]
+        if has_tensorboard():
+            with suppress(OSError):  # curves are a comfort; a full disk shows when a checkpoint is due
+                board = TensorBoard(folder / "tensorboard")
+                stack.callback(forgiving(board.close))
+                log_to.append(forgiving(board))
+        yield log_to
+
+
+def forgiving(call: Callable[..., None]) -> Callable[..., None]:
+    """The same, but a full disk does not end a run over a line of its log: saving has its own rules."""
+
+    def attempt(*args: Any) -> None:
+        with suppress(OSError):
+            call(*args)
+
+    return attempt
+
+
+def samples_log(lines: JsonLines) -> Log:
+    """Keeps the validation samples over time in a file of their own."""
+
+    def log(event: Event) -> None:
+        if event["type"] == "valid" and event.get("samples"):
+            lines({"type": "samples", "step": event["step"], "samples": event["samples"]})
+
+    return log
+
+
+def start_event(work: RunWork, machine: Machine, parameters: int, state: LoopState) -> Event:
+    """What this sitting is, before its first step."""
+    prepared, config = work.prepared, work.config
+    return {
+        "type": "start",
+        "run": work.checkpoints.run.name,
+        "config_sha256": sha256(config_to_toml(config).encode()).hexdigest(),
+        "params": parameters,
+        "device": machine.device,
+        "dtype": "bfloat16" if work.autocast else "float32",
+        "data": {
+            "train": len(prepared.train),
+            "valid": len(prepared.valid),
+            "left_out": prepared.train.left_out,
+        },
+        "versions": {
+            "jumok": __version__,
+            "torch": str(torch.__version__),
+            "python": platform.python_version(),
+        },
+        "seed": config.seed,
+        "processes": work.world.size,
+        "resumed_from": state.step or None,
+    }

@@ -1,0 +1,194 @@
+"""What a run will take: pieces a second and bytes of memory, by formulas of a few lines each.
+
+Rough on purpose: within a factor of two of what was measured is enough to choose a length and to refuse what
+cannot fit. Axis letters: D width, F inner width, V vocabulary, S and T lengths.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from jumok.config import LuongConfig, ModelConfig, RunConfig, TransformerConfig
+from jumok.errors import ConfigError
+from jumok.run.machine import Machine
+from jumok.run.stepping import packs
+
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+# Speed: the share of the measured matrix speed that training reaches, by device and batches.
+EFFICIENCY = {
+    ("cpu", "padded"): 0.4,
+    ("cpu", "packed"): 0.2,
+    ("cuda", "padded"): 0.2,
+    ("cuda", "packed"): 0.45,
+}
+RECURRENT_ON_GPU = 0.1  # cells compute in fp32, a step at a time
+KERNELS = 45  # that one layer starts on a GPU, forward and backward
+OTHER_KERNELS = 80  # embedding, head, loss, optimiser
+KERNEL = {"packed": 2.5e-6, "padded": 1e-5}  # seconds each at least: replayed from a graph, or told by Python
+TIME_STEP = 4e-5  # seconds of one layer and one step in time, forward and backward, however narrow
+FED_STEP = 2e-3  # seconds of one step in time with input feeding, which Python tells
+
+# Memory: bytes beside what a piece takes.
+PER_WEIGHT = 18  # weight, gradient and two moments in fp32, a copy in bf16
+LOGITS = 2**28  # logits of a packed batch exist in chunks of this size
+CONTEXT = 2 * 2**30  # CUDA, its libraries, and what lies between tensors
+USABLE = 0.95  # share of the device's memory
+GIB = 2**30
+
+
+def piece_tokens(config: RunConfig, machine: Machine) -> int:
+    """Source + target pieces that one pass of one process takes."""
+    training = config.training
+    return -(-training.batch_tokens // (training.accumulate * machine.processes))
+
+
+# Speed
+
+
+def tokens_per_second(config: RunConfig, machine: Machine) -> float:
+    """Six operations per weight and token, at a share of the matrix speed; but no update is free."""
+    device = torch.device(machine.device)
+    batches = "packed" if packs(config, device) else "padded"
+    weights = active_weights(config.model, config.text.vocabulary)
+    steps_in_time = machine.gpu and not isinstance(config.model, TransformerConfig)
+    share = RECURRENT_ON_GPU if steps_in_time else EFFICIENCY[device.type, batches]
+    rate = share * machine.gflops * 1e9 / (6 * weights)
+    if not machine.gpu:
+        threads = config.training.threads
+        return rate * min(1.0, threads / machine.cores) if threads else rate
+    seconds = config.training.accumulate * least_seconds(config, batches)
+    return min(rate * machine.processes, config.training.batch_tokens / seconds)
+
+
+def least_seconds(config: RunConfig, batches: str) -> float:
+    """Seconds that one pass on a GPU takes, however few its tokens are."""
+    model = config.model
+    if isinstance(model, TransformerConfig):
+        layers = model.encoder_layers + 1.5 * model.decoder_layers  # these have a second attention
+        return (KERNELS * layers + OTHER_KERNELS) * KERNEL[batches]
+    steps = config.data.max_length / 2  # the longest sentence of a batch, told by the limit
+    encoder = decoder = model.layers * TIME_STEP
+    if isinstance(model, LuongConfig) and model.input_feeding:
+        decoder = FED_STEP
+    return steps * (encoder + decoder)
+
+
+def active_weights(model: ModelConfig, vocabulary: int) -> float:
+    """Weights that one token passes, averaged over source and target."""
+    D = model.width
+    if isinstance(model, TransformerConfig):
+        encoder, decoder = layer_weights(model)
+        return (model.encoder_layers * encoder + model.decoder_layers * decoder + D * vocabulary) / 2
+    return (2 * model.layers * GATES[model.cell] * 2 * D * D + 3 * D * D + D * vocabulary) / 2
+
+
+def layer_weights(model: TransformerConfig) -> tuple[int, int]:
+    """Of an encoder layer, and of a decoder layer."""
+    D, F = model.width, model.feedforward
+    return 4 * D * D + 2 * D * F, 8 * D * D + 2 * D * F
+
+
+# Memory
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes that training takes on a GPU: at rest, and for each source or target piece of a pass."""
+
+    at_rest: float
+    per_token: float
+
+    def bytes(self, tokens: float) -> float:
+        return self.at_rest + tokens * self.per_token
+
+    def tokens(self, memory: float) -> int:
+        """How many fit."""
+        return int((memory - self.at_rest) / self.per_token)
+
+
+def need_of(config: RunConfig, machine: Machine) -> Need:
+    """What the model and its optimiser take, and what a pass keeps until it has gone back."""
+    packed, training = packs(config, torch.device(machine.device)), config.training
+    weights = all_weights(config) * (PER_WEIGHT + (4 if training.ema else 0))
+    if training.shard:
+        weights /= machine.processes
+    number = 2 if machine.bf16 and training.precision != "fp32" else 4  # bytes
+    kept = kept_numbers(config.model, config.data.max_length) * number
+    if not packed:  # masks of dropout, copies in fp32, and all logits at once: for each target, half of all
+        kept = 2.5 * kept + config.text.vocabulary * 12 / 2
+    passes = 2 if training.rdrop else 1
+    return Need(weights + LOGITS + CONTEXT, kept * passes)
+
+
+def all_weights(config: RunConfig) -> float:
+    model, V = config.model, config.text.vocabulary
+    tables = (1 if config.text.shared else 2) + (0 if model.tied else 1)
+    if isinstance(model, TransformerConfig):
+        encoder, decoder = layer_weights(model)
+        return model.encoder_layers * encoder + model.decoder_layers * decoder + tables * V * model.width
+    return 2 * active_weights(model, 0) + tables * V * model.width
+
+
+def kept_numbers(model: ModelConfig, length: int) -> float:
+    """Numbers that one token leaves behind for the way back, averaged over source and target."""
+    D = model.width
+    if isinstance(model, TransformerConfig):
+        F = model.feedforward  # projections, attention, sums and norms, inner layer
+        encoder, decoder = 8 * D + F, 14 * D + F
+        return (model.encoder_layers * encoder + model.decoder_layers * decoder) / 2 + 4 * D
+    kept: float = model.layers * (2 * GATES[model.cell] + 2) * D + 8 * D
+    if isinstance(model, LuongConfig):  # tables of states and scores; "concat" keeps D numbers for each pair
+        pairs = length / 2 * (2 * D if model.score == "concat" else 3)
+        kept += 6 * D + pairs / 2
+    return kept
+
+
+def parts_that_fit(config: RunConfig, machine: Machine) -> int:
+    """Micro-batches in which the update fits; 0 if even one pair is too much."""
+    fits = need_of(config, machine).tokens(USABLE * machine.memory)
+    if fits < 2 * (config.data.max_length + 1):
+        return 0
+    return -(-config.training.batch_tokens // (fits * machine.processes))
+
+
+def refuse_too_large(config: RunConfig, machine: Machine) -> None:
+    """An update that the GPU's memory cannot hold, with what it could."""
+    if not machine.gpu:
+        return
+    need, tokens, training = need_of(config, machine), piece_tokens(config, machine), config.training
+    room = USABLE * machine.memory
+    if need.bytes(tokens) <= room:
+        return
+    has = f"{machine.name} has {machine.memory / GIB:.0f} GiB"
+    parts = parts_that_fit(config, machine)
+    if not parts:
+        raise ConfigError(
+            f"this model needs about {need.at_rest / GIB:.1f} GiB before the first sentence, and {has}",
+            hint="choose a smaller one (--preset small, model.width, text.vocabulary), or share it between "
+            "several GPUs: torchrun with training.shard=true",
+            code="out_of_memory",
+        )
+    most = need.tokens(room) * training.accumulate * machine.processes
+    raise ConfigError(
+        f"training.batch_tokens={training.batch_tokens} needs about {need.bytes(tokens) / GIB:.0f} GiB, "
+        f"and {has}",
+        hint=f"set training.accumulate={parts}: the same update in {parts} parts; "
+        f"or training.batch_tokens to {most // 1000 * 1000 or most} or less",
+        code="out_of_memory",
+    )
+
+
+def refuse_longer_than_a_piece(config: RunConfig, machine: Machine) -> None:
+    """A token budget that is smaller than one pair, for batches of a fixed size."""
+    piece, needed = piece_tokens(config, machine), 2 * (config.data.max_length + 1)
+    if config.training.batches != "packed" or piece >= needed:
+        return
+    times = config.training.accumulate * machine.processes
+    raise ConfigError(
+        f"training.batch_tokens={config.training.batch_tokens} leaves {piece} pieces for one pass, and a "
+        f"pair of data.max_length={config.data.max_length} needs {needed}",
+        hint=f"set training.batch_tokens to {needed * times} or more, "
+        f"data.max_length to {max(1, piece // 2 - 1)} or less, or training.batches=padded",
+        code="cannot_learn",
+    )

@@ -1,0 +1,117 @@
+"""Forecasts are formulas: they grow with what they should grow with, and stay near what was measured."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.config import LuongConfig, RnnConfig, RunConfig, TextConfig, TrainingConfig, TransformerConfig
+from jumok.models.build import build_model
+from jumok.run.forecast import (
+    active_weights,
+    all_weights,
+    need_of,
+    parts_that_fit,
+    piece_tokens,
+    refuse_too_large,
+    tokens_per_second,
+)
+from jumok.run.machine import Machine
+
+H200 = Machine("cuda", "NVIDIA H200", 16, 139 * 2**30, bf16=True, gflops=790_000.0)
+CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
+BASE = RunConfig(
+    model=TransformerConfig(),
+    text=TextConfig(vocabulary=32_000),
+    training=TrainingConfig(batch_tokens=50_000, batches="packed"),
+)
+MODELS: list[Any] = [
+    TransformerConfig(),
+    TransformerConfig(width=1024, heads=16, feedforward=4096, tied=False),
+    RnnConfig(width=512, layers=2),
+    LuongConfig(width=512, cell="lstm", score="concat", bidirectional=False),
+]
+
+
+def test_the_base_model_on_one_h200() -> None:
+    assert 1.5e6 < tokens_per_second(BASE, H200) < 2.5e6
+    assert 1e9 < need_of(BASE, H200).bytes(50_000) < 20e9
+
+
+def test_small_models_are_bound_by_the_number_of_kernels() -> None:
+    tiny = TransformerConfig(encoder_layers=3, decoder_layers=3, width=128, heads=4, feedforward=512)
+    config = replace(BASE, model=tiny, training=replace(BASE.training, batch_tokens=1000))
+    packed = tokens_per_second(config, H200)
+    assert packed == tokens_per_second(config, replace(H200, gflops=2 * H200.gflops))
+    padded = replace(config, training=replace(config.training, batches="padded"))
+    assert tokens_per_second(padded, H200) < packed
+
+
+def test_recurrent_models_are_bound_by_their_steps_in_time() -> None:
+    one = replace(BASE, model=LuongConfig(width=256))
+    rates = [
+        tokens_per_second(replace(one, model=model), H200)
+        for model in (LuongConfig(width=256, input_feeding=True), LuongConfig(width=256, layers=4), one.model)
+    ]
+    assert rates == sorted(rates)
+    assert rates[0] < rates[-1] / 5
+
+
+@given(st.sampled_from(MODELS), st.integers(1, 8), st.integers(1000, 10**6))
+def test_parts_that_fit_do_fit(model: Any, gigabytes: int, tokens: int) -> None:
+    machine = replace(H200, memory=(8 + gigabytes) * 2**30)
+    config = replace(BASE, model=model, training=replace(BASE.training, batch_tokens=tokens))
+    parts = parts_that_fit(config, machine)
+    assert parts > 0
+    split = replace(config, training=replace(config.training, accumulate=parts))
+    refuse_too_large(split, machine)
+    assert piece_tokens(split, machine) * parts >= tokens
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TransformerConfig(encoder_layers=1, decoder_layers=2, width=256, tied=False),
+        RnnConfig(width=256, layers=2),
+        LuongConfig(width=256, cell="lstm", score="concat", bidirectional=False),
+    ],
+    ids=lambda model: model.arch,
+)
+@pytest.mark.parametrize("shared", [True, False])
+def test_weights_are_counted_well_enough(model: Any, *, shared: bool) -> None:
+    config = replace(BASE, model=model, text=TextConfig(vocabulary=1000, shared=shared))
+    built = build_model(model, 1000, 1000, shared=shared)
+    assert all_weights(config) == pytest.approx(sum(p.numel() for p in built.parameters()), rel=0.15)
+
+
+def test_memory_grows_with_everything() -> None:
+    need = need_of(BASE, H200)
+    fp32 = need_of(replace(BASE, training=replace(BASE.training, precision="fp32")), H200)
+    padded = need_of(replace(BASE, training=replace(BASE.training, batches="padded")), H200)
+    averaged = need_of(replace(BASE, training=replace(BASE.training, ema=0.99)), H200)
+    twice = need_of(replace(BASE, training=replace(BASE.training, rdrop=1.0)), H200)
+    assert fp32.per_token == 2 * need.per_token == twice.per_token
+    assert padded.per_token > 2 * need.per_token
+    assert averaged.at_rest > need.at_rest
+    assert need.tokens(need.bytes(1000)) in (999, 1000)
+
+
+def test_processes_share_an_update_and_a_sharded_model() -> None:
+    four = replace(H200, processes=4)
+    assert piece_tokens(BASE, four) * 4 == piece_tokens(BASE, H200)
+    assert tokens_per_second(BASE, four) > tokens_per_second(BASE, H200)
+    sharded = replace(BASE, training=replace(BASE.training, shard=True, batches="auto"))
+    assert need_of(sharded, four).at_rest < need_of(BASE, four).at_rest
+
+
+def test_a_cpu_is_never_refused_and_threads_count() -> None:
+    huge = replace(BASE, training=replace(BASE.training, batch_tokens=10**9, batches="padded"))
+    refuse_too_large(huge, CPU)
+    one = replace(huge, training=replace(huge.training, threads=1))
+    assert tokens_per_second(one, CPU) == tokens_per_second(huge, CPU) / 2
+
+
+def test_active_weights_of_the_base_model() -> None:
+    assert active_weights(TransformerConfig(), 32_000) == pytest.approx(30.2e6, rel=0.01)
