@@ -5,9 +5,9 @@
     python benchmarks/gpu_training.py --model multi30k    a small model, where launching kernels is the work
     python benchmarks/gpu_training.py --smoke             tiny, on a CPU, for a quick look
 
-Every contestant makes one pass over the same pool of sentences: lengths log-normal, ids as uneven as words.
-Those that pad get it sorted by length and cut by padded tokens; packed, it is cut by tokens. All batches wait
-on the device. Each does a whole update: bf16 (the peers by autocast), label smoothing 0.1, gradient norm 1,
+Every contestant makes one pass over the same sentences: lengths log-normal, ids as uneven as words. Padded
+batches are cut from a corpus that is sorted by length as a whole, packed ones from the shuffled sentences. All
+wait on the device. Each does a whole update: bf16 (the peers by autocast), label smoothing 0.1, gradient norm 1,
 fused AdamW. Only tokens that are not padding count, the ends of sentences included. Operations of a pass:
 
     6 · (Σ_s W_source + Σ_t W_target)  +  12 · D · (N_e Σ s² + N_d Σ t (t + 1) / 2 + N_d Σ s t)
@@ -32,7 +32,7 @@ import numpy as np
 import torch
 from contest import attempt, line, peak_memory, synchronize, table
 from peers import PlainTransformer, make_marian, marian_logits, without_layer_drop
-from pool import Size, Work, make_work
+from pool import Size, Work, count_operations, make_work, places, real_lengths
 from torch import Tensor, nn
 
 from jumok.config import TrainingConfig, TransformerConfig
@@ -51,14 +51,15 @@ SETTINGS = TrainingConfig(lr=RATE, label_smoothing=0.1, clip=1.0, batches="packe
 BETAS, EPS = (SETTINGS.momentum, SETTINGS.beta2), 1e-9
 
 SIZES = {
-    "base": Size(TransformerConfig(**TRANSFORMERS["base"]), 32_000, 50_000, 27, 30),
-    "big": Size(TransformerConfig(**TRANSFORMERS["big"]), 32_000, 50_000, 27, 30),
+    "base": Size(TransformerConfig(**TRANSFORMERS["base"]), 32_000, 50_000, 27, 2_000_000, 34),
+    "big": Size(TransformerConfig(**TRANSFORMERS["big"]), 32_000, 50_000, 27, 2_000_000, 34),
     "multi30k": Size(
         TransformerConfig(encoder_layers=4, decoder_layers=4, width=256, heads=4, feedforward=1024),
         vocabulary=8_000,
         tokens=8_192,
         mean=14,
-        steps=120,
+        corpus=29_000,
+        steps=90,
     ),
 }
 SMOKE = Size(
@@ -66,6 +67,7 @@ SMOKE = Size(
     vocabulary=400,
     tokens=512,
     mean=12,
+    corpus=400,
     steps=3,
     square=256,
 )
@@ -216,7 +218,7 @@ USUAL = [key for key in CONTESTANTS if key != "broken"]  # which breaks into a g
 
 
 def measure(work: Work, one: Contestant, row: Row, peak: float) -> None:
-    """Fill the row: the first step, some more from short to long, then the pool once in a mixed order."""
+    """Fill the row: the first step, some more from short to long, then all of them in a mixed order."""
     batches: Sequence[Packed] | Sequence[Padded] = work.packed if one.packs else work.padded
     last = len(batches) - 1
     began = perf_counter()
@@ -234,19 +236,13 @@ def measure(work: Work, one: Contestant, row: Row, peak: float) -> None:
     seconds = perf_counter() - began
     row.steps, row.loss = len(batches), float(torch.stack(losses).mean())
     row.step_ms = 1e3 * seconds / row.steps
-    row.tokens_per_second = work.tokens / seconds
-    row.tflops = work.operations / seconds / 1e12
+    lengths = [real_lengths(batch) for batch in batches]
+    tokens = sum(int(s.sum() + t.sum()) for s, t in lengths)
+    row.tokens_per_second = tokens / seconds
+    row.tflops = sum(count_operations(work.size, s, t) for s, t in lengths) / seconds / 1e12
     row.of_peak = row.tflops / peak
-    places = sum(map(size_of, batches))
-    row.padding = 1 - work.tokens / places
+    row.padding = 1 - tokens / sum(map(places, batches))
     row.memory_gb = peak_memory(work.device)
-
-
-def size_of(batch: Packed | Padded) -> int:
-    """Places for tokens, used or not."""
-    if isinstance(batch, Packed):
-        return batch.room.source + batch.room.target
-    return batch.source.numel() + batch.target_in.numel()
 
 
 def measure_peak(square: int, device: torch.device, dtype: torch.dtype) -> float:
@@ -305,9 +301,8 @@ def compete(name: str, work: Work, chosen: Sequence[str], limit: float) -> list[
     model = size.model
     print(
         f"\n{name}: {model.encoder_layers}+{model.decoder_layers} x {model.width}/{model.feedforward}, "
-        f"{model.heads} heads, vocabulary {size.vocabulary:,}, {work.tokens:,} tokens "
-        f"({work.tokens / size.steps:,.0f} an update when packed), {work.operations / work.tokens / 1e6:.0f} "
-        f"MFLOP a token\nmatrix peak: {peak:.3g} TFLOP/s (product of {size.square} x {size.square}, "
+        f"{model.heads} heads, vocabulary {size.vocabulary:,}, {work.room.source:,} + {work.room.target:,} "
+        f"tokens an update\nmatrix peak: {peak:.3g} TFLOP/s (product of {size.square} x {size.square}, "
         f"{str(work.dtype).removeprefix('torch.')})",
         flush=True,
     )
@@ -325,7 +320,7 @@ def compete(name: str, work: Work, chosen: Sequence[str], limit: float) -> list[
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", choices=[*SIZES, "both"], default="base", help="both: base and big")
-    parser.add_argument("--steps", type=int, help="packed updates that the pool is good for")
+    parser.add_argument("--steps", type=int, help="updates to time")
     parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=USUAL)
     parser.add_argument("--limit", type=float, default=120, help="seconds that one contestant may take")
     parser.add_argument("--json", type=Path, help="write the rows to this file")

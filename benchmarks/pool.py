@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from jumok.config import TransformerConfig
 from jumok.data.batch import Packed, Padded, Room, pack_pairs, pad_pairs, room_for
 
-LONGEST, FIRST_WORD, SPREAD = 127, 4, 0.6
+LONGEST, FIRST_WORD = 127, 4
+SPREAD, RATIO = 0.6, 0.2  # standard deviations of log s and of log (t / s)
 Ids = NDArray[np.int64]
 
 
@@ -22,77 +23,104 @@ class Size:
     vocabulary: int
     tokens: int  # of one update, source and target together
     mean: float  # tokens of a sentence, its end included
-    steps: int
+    corpus: int  # pairs that are sorted by length
+    steps: int  # padded ones; packed there are a few less
     square: int = 8192  # of the matrices that measure the peak
 
 
 @dataclass(frozen=True)
 class Work:
-    """The pool of sentences, cut for those that pack and for those that pad."""
+    """The sentences, cut for those that pack and for those that pad."""
 
     size: Size
     device: torch.device
     room: Room
     packed: Sequence[Packed]
     padded: Sequence[Padded]  # from short to long
-    tokens: int
-    operations: float
 
     @property
     def dtype(self) -> torch.dtype:
         return torch.bfloat16 if self.device.type == "cuda" else torch.float32
 
 
-def make_pairs(size: Size, number: int) -> tuple[list[Ids], list[Ids]]:
-    """Sentences without their ends; a target is about as long as its source, and words follow Zipf's law."""
+def make_lengths(size: Size) -> tuple[Ids, Ids]:
+    """Tokens of each pair of a corpus, ends included: log-normal, a target about as long as its source."""
     draw = np.random.default_rng(0)
-    lengths = (size.mean - 1) * np.exp(SPREAD * draw.standard_normal(number) - SPREAD**2 / 2)
-    ratios = np.exp(0.2 * draw.standard_normal(number) - 0.02)
-    sides = []
-    for side in (lengths, lengths * ratios):
-        whole = np.clip(side.round(), 1, LONGEST).astype(np.int64)
-        words = size.vocabulary - FIRST_WORD
-        ids = FIRST_WORD - 1 + words ** draw.random(whole.sum())
-        sides.append(np.split(ids.astype(np.int64), whole.cumsum())[:-1])
-    return sides[0], sides[1]
+    source = (size.mean - 1) * np.exp(SPREAD * draw.standard_normal(size.corpus) - SPREAD**2 / 2)
+    target = source * np.exp(RATIO * draw.standard_normal(size.corpus) - RATIO**2 / 2)
+    s, t = (np.clip(side.round(), 1, LONGEST).astype(np.int64) + 1 for side in (source, target))
+    return s, t
+
+
+def make_ids(lengths: Ids, vocabulary: int, seed: int) -> list[Ids]:
+    """Sentences of these lengths, less their ends; words are as uneven as Zipf's law makes them."""
+    words = vocabulary - FIRST_WORD
+    drawn = words ** np.random.default_rng(seed).random((lengths - 1).sum())  # from 1 on, about 1 / rank
+    ids = FIRST_WORD - 1 + drawn.astype(np.int64)
+    return np.split(ids, (lengths - 1).cumsum())[:-1]
 
 
 def make_work(size: Size, device: torch.device) -> Work:
-    """Pack as many sentences as fill `steps` rooms; the same ones, sorted by length, are padded."""
-    sources, targets = make_pairs(size, int(size.steps * size.tokens / size.mean / 2 * 1.2) + 100)
-    s = np.array([len(x) for x in sources], dtype=np.int64)
-    t = np.array([len(y) for y in targets], dtype=np.int64)
-    room = room_for(s, t, size.tokens)
-    packed: list[Packed] = []
-    begin, used = 0, (0, 0)
-    for n in range(len(s)):
-        if len(packed) == size.steps:
-            break
-        used = (used[0] + s[n] + 1, used[1] + t[n] + 1)
-        if used[0] > room.source or used[1] > room.target:
-            packed.append(pack_pairs(sources[begin:n], targets[begin:n], room).to(device))
-            begin, used = n, (s[n] + 1, t[n] + 1)
-    assert len(packed) == size.steps
-    order = np.lexsort((t[:begin], s[:begin]))
+    """Batches from all over a corpus that is sorted by length, and the same sentences packed.
+
+    Padding is as small as the whole corpus allows. What does not fill another room is left out of the packed.
+    """
+    s, t = make_lengths(size)
+    every = cut_by_length(np.lexsort((t, s)), s, t, size.tokens)
+    step = max(len(every) / size.steps, 1.0)
+    chosen = [every[int(n)] for n in np.arange(step / 2, len(every), step)]
+    rows = np.concatenate(chosen)
+    s, t = s[rows], t[rows]
+    sources, targets = make_ids(s, size.vocabulary, 1), make_ids(t, size.vocabulary, 2)
+    ends = np.cumsum([len(batch) for batch in chosen]).tolist()
     padded = [
-        pad_pairs([sources[i] for i in rows], [targets[i] for i in rows]).to(device)
-        for rows in cut_by_length(order, s + 1, t + 1, room.source + room.target)
+        pad_pairs(sources[begin:end], targets[begin:end]).to(device)
+        for begin, end in zip([0, *ends], ends, strict=False)
     ]
-    tokens = int(s[:begin].sum() + t[:begin].sum()) + 2 * begin
-    operations = count_operations(size, s[:begin] + 1, t[:begin] + 1)
-    return Work(size, device, room, packed, padded, tokens, operations)
+    room = room_for(s - 1, t - 1, size.tokens)
+    packed = [
+        pack_pairs([sources[n] for n in part], [targets[n] for n in part], room).to(device)
+        for part in cut_by_room(np.random.default_rng(3).permutation(len(s)), s, t, room)
+    ]
+    return Work(size, device, room, packed, padded)
 
 
-def cut_by_length(order: Ids, s: Ids, t: Ids, budget: int) -> Iterator[Ids]:
-    """Rows in this order, cut where the next one would make the rectangles larger than the budget."""
-    begin, longest = 0, (0, 0)
+def cut_by_length(order: Ids, s: Ids, t: Ids, budget: int) -> list[Ids]:
+    """Rows in this order, in batches whose two rectangles together stay within the budget."""
+    found: list[Ids] = []
+    begin = 0
+    while begin < len(order):
+        window = order[begin : begin + budget // 2]
+        width = np.maximum.accumulate(s[window]) + np.maximum.accumulate(t[window])
+        fits = int((np.arange(1, len(window) + 1) * width <= budget).sum())
+        found.append(window[: max(fits, 1)])
+        begin += len(found[-1])
+    return found
+
+
+def cut_by_room(order: Ids, s: Ids, t: Ids, room: Room) -> Iterator[Ids]:
+    """Rows in this order, in parts that fit into a room; the last, which leaves room, is dropped."""
+    begin, used = 0, (0, 0)
     for n, row in enumerate(order):
-        grown = (max(longest[0], s[row]), max(longest[1], t[row]))
-        if (n + 1 - begin) * sum(grown) > budget:
+        used = (used[0] + s[row], used[1] + t[row])
+        if used[0] > room.source or used[1] > room.target:
             yield order[begin:n]
-            begin, grown = n, (s[row], t[row])
-        longest = grown
-    yield order[begin:]
+            begin, used = n, (s[row], t[row])
+
+
+def real_lengths(batch: Packed | Padded) -> tuple[Ids, Ids]:
+    """Tokens of each source and target of a batch, on the host."""
+    if isinstance(batch, Packed):
+        return batch.source_lengths, batch.target_lengths
+    s, t = (mask.sum(dim=1).cpu().numpy() for mask in (batch.source_mask, batch.target_mask))
+    return s, t
+
+
+def places(batch: Packed | Padded) -> int:
+    """Places for tokens, used or not."""
+    if isinstance(batch, Packed):
+        return batch.room.source + batch.room.target
+    return batch.source.numel() + batch.target_in.numel()
 
 
 def count_operations(size: Size, s: Ids, t: Ids) -> float:

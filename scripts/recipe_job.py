@@ -192,7 +192,7 @@ def carry_out(job: Job) -> dict[str, Any]:
 
 
 def evaluate_run(job: Job) -> dict[str, Any]:
-    """Scores of the run's model by split and search; the first test by beam search comes first, for the clock."""
+    """Scores of the run's model by split and search; the first test by beam comes first, for the clock."""
     from jumok.decoding.translator import load
     from jumok.evaluation.evaluate import evaluate
 
@@ -225,10 +225,6 @@ def evaluate_run(job: Job) -> dict[str, Any]:
 def main() -> None:
     job = Job(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     record = Path(sys.argv[2])
-    if job.device == "cpu":
-        import torch
-
-        torch.set_num_threads(1)
     record.write_text(json.dumps(carry_out(job)), encoding="utf-8")
 
 

@@ -7,8 +7,8 @@
 
 DATA holds the folders multi30k and tatoeba-de-en with train.en.gz, val.en.gz and so on. A line of ideas.jsonl
 is {"name": "wide", "set": {"model.width": 512}}, with "seed" or "recipe" if they are not the usual ones; all
-ideas share the prepared data where their text settings allow it. Every run is a process of its own, `--jobs` of
-them side by side, so times are worth writing down with one job only.
+ideas share the prepared data where their text settings allow it. Every run is a process of its own, `--jobs`
+of them side by side, so times are worth writing down with one job only.
 """
 
 import argparse

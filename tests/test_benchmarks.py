@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from importlib import import_module
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_the_operations_of_an_update_are_those_that_torch_counts(monkeypatch: py
     )  # one target token sees one: torch would count what a causal mask hides
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         model(batch.source, batch.source_mask, batch.target_in).sum().backward()
-    size = pool.Size(config, vocabulary=40, tokens=11, mean=5, steps=1)
+    size = pool.Size(config, vocabulary=40, tokens=11, mean=5, corpus=1, steps=1)
     assert counter.get_total_flops() == pool.count_operations(size, np.array([10]), np.array([1]))
 
 
@@ -61,18 +62,22 @@ def test_those_that_pad_and_those_that_pack_get_the_same_sentences(monkeypatch: 
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     pool = import_module("pool")
     config = TransformerConfig(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=24)
-    size = pool.Size(config, vocabulary=40, tokens=600, mean=12, steps=4)
+    size = pool.Size(config, vocabulary=40, tokens=600, mean=12, corpus=2000, steps=8)
     work = pool.make_work(size, torch.device("cpu"))
-    packed = sorted(pair for batch in work.packed for pair in pairs_of(padded_of(batch)))
-    assert packed == sorted(pair for batch in work.padded for pair in pairs_of(batch))
-    assert work.tokens == sum(len(x) + len(y) for x, y in packed)
-    assert len(work.packed) == size.steps
-    for batch in work.padded:
-        assert batch.source.numel() + batch.target_in.numel() <= work.room.source + work.room.target
+    packed = Counter(pair for batch in work.packed for pair in pairs_of(padded_of(batch)))
+    padded = Counter(pair for batch in work.padded for pair in pairs_of(batch))
+    assert not packed - padded
+    assert len(work.padded) == size.steps
+    for batch in (*work.packed, *work.padded):
+        assert pool.places(batch) <= work.room.source + work.room.target
+        s, t = pool.real_lengths(batch)
+        assert s.sum() + t.sum() >= 0.8 * pool.places(batch)
 
 
-def pairs_of(batch: Padded) -> list[tuple[list[int], list[int]]]:
+def pairs_of(batch: Padded) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Each pair without its padding."""
-    sources = [row[mask].tolist() for row, mask in zip(batch.source, batch.source_mask, strict=True)]
-    targets = [row[mask].tolist() for row, mask in zip(batch.target_out, batch.target_mask, strict=True)]
+    sources = [tuple(row[mask].tolist()) for row, mask in zip(batch.source, batch.source_mask, strict=True)]
+    targets = [
+        tuple(row[mask].tolist()) for row, mask in zip(batch.target_out, batch.target_mask, strict=True)
+    ]
     return list(zip(sources, targets, strict=True))

@@ -75,7 +75,7 @@ def taught(lesson: Lesson, task: Callable[[Sequence], Sequence], hidden: set[Seq
         batch = pad_pairs(sources, [task(x) for x in sources])
         lr = learning_rate(step, step / config.max_steps, config)
         result = train_step(model, optimizers, [batch], config, lr=lr, step=step, seed=1)
-        assert not result.skipped
+        assert not result.read().skipped
     return model.eval()
 
 

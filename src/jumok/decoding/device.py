@@ -214,7 +214,7 @@ class DeviceSearch:
         B, step, longest = shape.sentences, 0, max(limits)
         while True:
             for _ in range(min(LOOK, longest - step)):
-                self._step(shape, B, options.n_best, places=bucket(step + 1))
+                self._step(shape, B, options.n_best, step)
                 step += 1
             meanwhile()
             done = room.slots.done[:B]
@@ -246,12 +246,13 @@ class DeviceSearch:
         mask = torch.arange(S, device=self.device) < there[:, S:]
         return there[:, :S].long(), mask
 
-    def _step(self, shape: Shape, B: int, n_best: int, places: int) -> None:
-        """One step of the first B sentences, which see no further than `places`."""
+    def _step(self, shape: Shape, B: int, n_best: int, step: int) -> None:
+        """One step of the first B sentences."""
         room = self._rooms[shape]
+        places = shape.target if self.static.bounded else min(bucket(step + 1), shape.target)
 
         def work() -> None:
-            self._advance(room, B, n_best, min(places, shape.target))
+            self._advance(room, B, n_best, places)
 
         if self._graphs is None:
             work()
@@ -270,7 +271,7 @@ class DeviceSearch:
         best = log_probs.view(B, W, -1), ids.view(B, W, -1)
         growth = grow(slots, *best, place, room.penalty, n_best=n_best)
         slots.state.copy_(self.tables.after(slots.state.gather(1, growth.parent), growth.token))
-        cache.reorder(growth.parent)
+        cache.reorder(growth.parent, place)
         at = place * room.history.shape[1] + slots.home  # (B,)
         room.history.flatten(0, 1).index_copy_(0, at, record(growth))
         place.add_(1)

@@ -65,7 +65,8 @@ def live_at_limit(found: Found) -> NDArray[np.bool_]:
     last = np.maximum(found.steps, 1) - 1
     bits = found.history[last, np.arange(len(last)), :, 2]  # (n, W)
     live: NDArray[np.bool_] = bits.view(np.float32) > -np.inf
-    return live & (found.steps == found.limit)[:, None]
+    reached: NDArray[np.bool_] = found.steps == found.limit
+    return live & reached[:, None]
 
 
 def trace_back(

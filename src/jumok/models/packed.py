@@ -17,13 +17,14 @@ from torch.nn import functional as F
 
 from jumok.models.interface import PackedBatch
 from jumok.nn.attention import MergedProjection, SplitProjection
-from jumok.nn.fused import add_norm, drop, embed, linear_relu
+from jumok.nn.branch import branch
+from jumok.nn.fused import add_norm, drop, embed
 from jumok.nn.layers import Embedding, FeedForward
 from jumok.nn.positions import LearnedPositions, SinusoidalPositions, rotate, sinusoidal
 from jumok.nn.spans import Spans, causal_spans, cross_attention, cross_spans, own_spans, self_attention
 
 if TYPE_CHECKING:
-    from jumok.models.transformer import SelfAttention, TransformerSeq2Seq
+    from jumok.models.transformer import CrossAttention, SelfAttention, TransformerSeq2Seq
 
 
 def packed_features(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
@@ -53,10 +54,10 @@ def decode(model: "TransformerSeq2Seq", batch: PackedBatch, memory: Tensor) -> T
     stream = Stream(model, x, residuals, model.decoder_norm)
     for layer in model.decoder:
         attend_to_self(stream, layer.attention, positions, spans)  # type: ignore[arg-type]
-        query = project(layer.cross.project_query, stream.normed)  # type: ignore[union-attr, arg-type]
-        keys_values = project(layer.cross.project_memory, memory)  # type: ignore[union-attr, arg-type]
-        context = cross_attention(query, keys_values, model.heads, across)  # (M, D)
-        stream.add(context, layer.cross.output.linear)  # type: ignore[union-attr, arg-type]
+        cross: CrossAttention = layer.cross  # type: ignore[assignment]
+        query = stream.read(*matrix(cross.project_query))  # (M, D)
+        keys_values, memory = branch(memory, *matrix(cross.project_memory))  # (N, 2D)
+        stream.add(cross_attention(query, keys_values, model.heads, across), cross.output.linear)
         feed_forward(stream, layer.feedforward)  # type: ignore[arg-type]
     return stream.normed  # (M, D)
 
@@ -76,6 +77,13 @@ class Stream:
         self.sum = x
         self.normed = layer_norm(x, residuals[0].norm) if self.pre else x
         self.after = norms_after(residuals, last, pre=self.pre)
+
+    def read(self, weight: Tensor, bias: Tensor, *, relu: bool = False) -> Tensor:
+        """The first product of a sub-layer (L, ·)."""
+        product, after = branch(self.normed, weight, bias, relu=relu)
+        if not self.pre:
+            self.sum = after
+        return product
 
     def add(self, states: Tensor, linear: nn.Linear) -> None:
         """Add what the last matrix of a sub-layer makes of these states (L, ·)."""
@@ -100,23 +108,22 @@ def norms_after(
 
 def attend_to_self(stream: Stream, attention: "SelfAttention", positions: Tensor, spans: Spans) -> None:
     heads = attention.heads
-    qkv = project(attention.project, stream.normed)  # (L, 3D)
+    qkv = stream.read(*matrix(attention.project))  # (L, 3D)
     if attention.rotary:
         qkv = turned(qkv, positions, heads)
     stream.add(self_attention(qkv, heads, spans), attention.output.linear)
 
 
 def feed_forward(stream: Stream, network: FeedForward) -> None:
-    hidden = linear_relu(stream.normed, network.inner.weight, network.inner.bias)  # (L, F)
+    hidden = stream.read(network.inner.weight, network.inner.bias, relu=True)  # (L, F)
     stream.add(hidden, network.outer)
 
 
-def project(projection: MergedProjection | SplitProjection, x: Tensor) -> Tensor:
-    """(L, D) -> (L, parts · D), part by part, head by head within a part."""
+def matrix(projection: MergedProjection | SplitProjection) -> tuple[Tensor, Tensor]:
+    """Weight (parts · D, D) and bias (parts · D,): part by part, head by head within a part."""
     if isinstance(projection, MergedProjection):
-        return F.linear(x, projection.linear.weight, projection.linear.bias)
-    weight = projection.weight.mT.flatten(0, 2)  # (parts · H · K, D)
-    return F.linear(x, weight, projection.bias.flatten())
+        return projection.linear.weight, projection.linear.bias
+    return projection.weight.mT.flatten(0, 2), projection.bias.flatten()
 
 
 def turned(qkv: Tensor, positions: Tensor, heads: int) -> Tensor:

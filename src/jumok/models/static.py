@@ -1,13 +1,8 @@
 """A Transformer whose steps run in buffers that stay where they are, for beams of W hypotheses.
 
-The W beams of a sentence share all keys and values. Beam w' writes its token at place t into slot (t, w'),
-and nothing is ever moved: where a beam comes from is written down, and it sees the slots of its ancestors.
-
-    seen(w, (t, w')) = 1  if  ancestor(w, t) = w',  else 0
-
-So beams that change their order cost a table of small numbers, not a copy of the cache, and a sentence's
-source is read once for all of its beams. Every shape is fixed and the place t is a tensor: one CUDA graph of
-a step serves many steps.
+The W beams of a sentence share all keys and values (`jumok.nn.beams`). Beams that change their order cost a
+table of small numbers, not a copy of the cache, and a sentence's source is read once for all of its beams.
+Every shape is fixed and the place of the next token is a tensor: one CUDA graph serves many steps.
 
 Axis letters: B sentences, W beams of each, S source, T target places, D width, H heads, K width of one head,
 N layers, V vocabulary.
@@ -15,13 +10,13 @@ N layers, V vocabulary.
 
 import copy
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from jumok.models.interface import Memory
 from jumok.models.transformer import DecoderLayer, TransformerSeq2Seq
+from jumok.nn.beams import Pair, attend_past, attend_source, runs_on_kernels
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ class Cache:
     values: Tensor  # (B, N, H, T·W, K)
     source_keys: Tensor  # (B, N, H, S, K)
     source_values: Tensor  # (B, N, H, S, K)
-    source_bias: Tensor  # (B, 1, 1, S), 0 at real tokens, minus infinity elsewhere
+    source_lengths: Tensor  # (B,), real tokens of each source
     ancestors: Tensor  # (B, W, T) int8, the slot of each beam's ancestor at each place; -1: there is none
 
     def first(self, count: int) -> "Cache":
@@ -57,10 +52,11 @@ class Cache:
             tensor = getattr(short, name)
             tensor[: len(rows)] = tensor.index_select(0, rows)
 
-    def reorder(self, parents: Tensor) -> None:
-        """Beam w goes on from beam parents[b, w] (B, W) of its sentence."""
+    def reorder(self, parents: Tensor, place: Tensor) -> None:
+        """Beam w goes on from beam parents[b, w] (B, W) of its sentence, whose last token is at `place`."""
         B, W, T = self.ancestors.shape
         self.ancestors.copy_(self.ancestors.gather(1, parents[:, :, None].expand(B, W, T)))
+        self.ancestors.index_copy_(2, place, parents[:, :, None].to(torch.int8))
 
 
 class StaticTransformer:
@@ -82,6 +78,11 @@ class StaticTransformer:
         """Take the model's weights as they are now, to the same addresses."""
         torch._foreach_copy_(list(self.model.parameters()), list(model.parameters()))
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a step reads no further than its place by itself, so that `places` need not say it."""
+        return runs_on_kernels(self.head[:, : self.width // self.heads])
+
     def numbers(self, shape: Shape) -> int:
         """How many numbers the keys and values of a cache have."""
         places = shape.target * shape.beam + shape.source
@@ -98,9 +99,9 @@ class StaticTransformer:
         parts = torch.split(room[: sum(sizes)], sizes)
         keys, values = (part.view(longs[0]) for part in parts[:2])
         source_keys, source_values = (part.view(longs[1]) for part in parts[2:])
-        bias = torch.zeros(B, 1, 1, shape.source, dtype=self.dtype, device=room.device)
+        lengths = torch.ones(B, dtype=torch.long, device=room.device)
         none = torch.full((B, shape.beam, shape.target), -1, dtype=torch.int8, device=room.device)
-        return Cache(keys, values, source_keys, source_values, bias, none)
+        return Cache(keys, values, source_keys, source_values, lengths, none)
 
     def read(self, source: Tensor, mask: Tensor, cache: Cache) -> None:
         """Encode the source (B', S') into the cache's first sentences, and forget every past."""
@@ -110,9 +111,8 @@ class StaticTransformer:
             key, value = layer.cross.keys_values(memory.states)  # (B', H, S', K)
             cache.source_keys[:B, n, :, :S] = key
             cache.source_values[:B, n, :, :S] = value
-        cache.source_bias.fill_(-torch.inf)
-        cache.source_bias[:, :, :, 0] = 0  # a sentence that is not there sees something, too
-        cache.source_bias[:B, 0, 0, :S].masked_fill_(mask, 0)
+        cache.source_lengths.fill_(1)  # a sentence that is not there sees something, too
+        cache.source_lengths[:B] = mask.sum(dim=1)
         cache.ancestors.fill_(-1)
 
     def positions(self, count: int) -> Tensor:
@@ -128,38 +128,25 @@ class StaticTransformer:
 
         `positions` (T, D) is what `positions` gave; all that is seen lies within the first `places`.
         """
-        B, W = token.shape
-        own = torch.arange(W, dtype=torch.int8, device=token.device)  # here a beam is its own ancestor
-        cache.ancestors.index_copy_(2, place, own[None, :, None].expand(B, W, 1))
-        bias = beam_bias(cache.ancestors[:, :, :places], self.dtype)  # (B, 1, W, T·W)
         x = self.model.target_embedding(token) + positions.index_select(0, place)  # (B, W, D)
         for n, layer in enumerate(self.layers):
             past = cache.keys[:, n], cache.values[:, n]
             source = cache.source_keys[:, n], cache.source_values[:, n]
-            x = layer.add_attention(x, partial(attend, layer, place=place, past=past, bias=bias))
-            x = layer.add_cross(x, partial(layer.cross, source=source, mask=cache.source_bias))
+
+            def look_back(y: Tensor, layer: DecoderLayer = layer, past: Pair = past) -> Tensor:
+                query, *new = layer.attention.project_at(y, place.expand(y.shape[1]))  # (B, H, W, K)
+                context = attend_past(query, (new[0], new[1]), past, cache.ancestors, place, places)
+                return layer.attention.output.linear(context)  # type: ignore[no-any-return]  # (B, W, D)
+
+            def look_across(y: Tensor, layer: DecoderLayer = layer, source: Pair = source) -> Tensor:
+                (query,) = layer.cross.project_query(y)
+                context = attend_source(query, source, cache.source_lengths)
+                return layer.cross.output.linear(context)  # type: ignore[no-any-return]  # (B, W, D)
+
+            x = layer.add_attention(x, look_back)
+            x = layer.add_cross(x, look_across)
             x = layer.add_feedforward(x, layer.feedforward)
         return logits(self.model.decoder_norm(x).flatten(0, 1), self.head)
-
-
-def attend(
-    layer: DecoderLayer, x: Tensor, place: Tensor, past: tuple[Tensor, Tensor], bias: Tensor
-) -> Tensor:
-    """Self-attention of x (B, W, D), all at one place, whose keys and values go into the past."""
-    W = x.shape[1]
-    query, key, value = layer.attention.project_at(x, place.expand(W))  # (B, H, W, K)
-    for slots, new in zip(past, (key, value), strict=True):  # slots (B, H, T·W, K)
-        slots.view(*slots.shape[:2], -1, W, slots.shape[3]).index_copy_(2, place, new[:, :, None])
-    keys, values = (slots[:, :, : bias.shape[3]] for slots in past)
-    return layer.attention.output(query, keys, values, bias)  # type: ignore[no-any-return]  # (B, W, D)
-
-
-def beam_bias(ancestors: Tensor, dtype: torch.dtype) -> Tensor:
-    """ancestors (B, W, T) -> (B, 1, W, T·W): 0 at the slots of ancestors, minus infinity elsewhere."""
-    slots = torch.arange(ancestors.shape[1], dtype=torch.int8, device=ancestors.device)
-    seen = ancestors[:, :, :, None] == slots  # (B, W, T, W)
-    bias = torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -torch.inf)
-    return bias.flatten(2)[:, None]
 
 
 def logits(x: Tensor, head: Tensor) -> Tensor:

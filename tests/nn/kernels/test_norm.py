@@ -6,6 +6,8 @@ from tests.nn.kernels.interpreter import DEVICE, TOLERANCE, check_close, leaf, r
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumok.nn import kernels
+
 
 def twin(x: Tensor, f: Tensor, leaves: tuple[Tensor | None, Tensor, Tensor], keep: Tensor) -> Tensor:
     """s and y (2, L, D) with the mask given, in the type of the inputs."""
@@ -14,7 +16,9 @@ def twin(x: Tensor, f: Tensor, leaves: tuple[Tensor | None, Tensor, Tensor], kee
     return torch.stack((s, F.layer_norm(s, s.shape[1:], weight, shift, 1e-5)))
 
 
-def check(shape: tuple[int, int], share: float, dtype: torch.dtype, *, bias: bool, uses: str) -> None:
+def check(
+    shape: tuple[int, int], share: float, dtype: torch.dtype, *, bias: bool, uses: str, fails: bool = False
+) -> None:
     """Kernels = twin in float64, values and gradients, where s, y or both are used."""
     from jumok.nn.kernels.dropout import drop
     from jumok.nn.kernels.norm import add_norm
@@ -38,6 +42,7 @@ def check(shape: tuple[int, int], share: float, dtype: torch.dtype, *, bias: boo
     for one, other in zip(given, exact, strict=True):
         assert other.grad is not None
         check_close(one.grad, other.grad, dtype)
+    assert bool(kernels._off) == fails
 
 
 @runs_kernels
@@ -54,6 +59,17 @@ class TestKernel:
     def test_any_shape_and_type(self, shape: tuple[int, int], dtype: torch.dtype) -> None:
         torch.manual_seed(0)
         check(shape, 0.1, dtype, bias=True, uses="sy")
+
+    @pytest.mark.parametrize("share", [0.0, 0.3])
+    def test_plain_torch_gives_the_gradients_of_a_kernel_that_fails(
+        self, share: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from jumok.nn.kernels import norm
+
+        monkeypatch.setattr(kernels, "_off", set())
+        monkeypatch.setattr(norm, "BACKWARD", None)
+        check((23, 48), share, torch.float32, bias=True, uses="sy", fails=True)
+        check((23, 48), share, torch.bfloat16, bias=False, uses="y", fails=True)
 
     def test_without_dropout_both_inputs_share_one_gradient(self) -> None:
         from jumok.nn.kernels.norm import _AddNorm

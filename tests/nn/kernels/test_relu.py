@@ -4,6 +4,8 @@ import pytest
 import torch
 from tests.nn.kernels.interpreter import TOLERANCE, check_close, leaf, runs_kernels
 
+from jumok.nn import kernels
+
 
 @runs_kernels
 class TestKernel:
@@ -25,6 +27,16 @@ class TestKernel:
         for one, other in zip(given, exact, strict=True):
             assert other.grad is not None
             check_close(one.grad, other.grad, dtype)
+
+    def test_plain_torch_gives_the_gradients_of_a_kernel_that_fails(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from jumok.nn.kernels import relu
+
+        monkeypatch.setattr(kernels, "_off", set())
+        monkeypatch.setattr(relu, "TILE", None)
+        self.test_values_and_gradients_are_the_twins(33, 300, torch.bfloat16)
+        assert kernels._off
 
     def test_gradients_come_in_the_types_of_the_parameters(self) -> None:
         from jumok.nn.kernels.relu import linear_relu

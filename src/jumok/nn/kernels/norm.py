@@ -14,6 +14,7 @@ Axis letters: L rows, D width, P programs.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
 # ruff: noqa: PLR0913  (a kernel takes pointers, one argument each)
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -23,14 +24,26 @@ import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.autograd import Function
 
-from jumok.nn.kernels.dropout import draw_seed, keep
+from jumok.nn.kernels import guarded
+from jumok.nn.kernels.dropout import draw_seed, keep, masked
 
 EPS = tl.constexpr(1e-5)
 WIDEST = 4096  # a row must fit the registers of a program
 
-# Numbers a program takes at once, and its warps. May be exchanged before a kernel's first call.
-FORWARD = (2048, 4)
-BACKWARD = (2048, 4)
+
+@dataclass(frozen=True)
+class Tile:
+    """How much a program takes at once; of programs that walk, how many there are, how far they look."""
+
+    numbers: int
+    warps: int
+    programs: int = 0  # on a multiprocessor
+    stages: int = 1  # steps whose numbers are on their way at once
+
+
+# May be exchanged before a kernel's first call.
+FORWARD = Tile(2048, warps=4)
+BACKWARD = Tile(2048, warps=4, programs=3, stages=3)
 
 
 @triton.jit(do_not_specialize=["rows"])
@@ -67,7 +80,7 @@ def forward_kernel(
 def backward_kernel(
     dy, ds, s, means, scales, weight, seed, dx, df, partial, share, rows, width,
     HAS_DS: tl.constexpr, HAS_BIAS: tl.constexpr, DROP: tl.constexpr,
-    ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """dx, df (L, D), and this program's share of dweight, dshift, dbias: partial (2 or 3, P, D)."""
     col = tl.arange(0, BLOCK)
@@ -75,7 +88,7 @@ def backward_kernel(
     dweight = tl.zeros((ROWS, BLOCK), tl.float32)
     dshift = tl.zeros((ROWS, BLOCK), tl.float32)
     dbias = tl.zeros((ROWS, BLOCK), tl.float32)
-    for step in range(STEPS):
+    for step in tl.range(0, STEPS, num_stages=STAGES):
         row = (step * tl.num_programs(0) + tl.program_id(0)) * ROWS + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & (col < width)[None, :]
         place = row.to(tl.int64)[:, None] * width + col[None, :]
@@ -133,11 +146,10 @@ class _AddNorm(Function):
         s, y = torch.empty_like(x), torch.empty_like(x)
         means, scales = torch.empty(2, L, dtype=torch.float32, device=device)  # (L,), (L,)
         seed = draw_seed(x) if share else None
-        numbers, warps = FORWARD
-        ROWS, BLOCK = tile_of(D, numbers)
+        ROWS, BLOCK = tile_of(D, FORWARD.numbers)
         forward_kernel[(triton.cdiv(L, ROWS),)](
             x, f, bias, weight, shift, s, y, means, scales, seed, share, L, D,
-            bias is not None, share > 0, ROWS, BLOCK, num_warps=warps,
+            bias is not None, share > 0, ROWS, BLOCK, num_warps=FORWARD.warps,
         )  # fmt: skip
         ctx.save_for_backward(s, means, scales, weight, seed)
         ctx.share, ctx.types = share, (bias.dtype if bias is not None else None, weight.dtype, shift.dtype)
@@ -146,24 +158,50 @@ class _AddNorm(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        s, means, scales, weight, seed = ctx.saved_tensors
+        saved, (bias, weight, shift) = ctx.saved_tensors, ctx.types
         ds, dy = grads
-        dy = torch.zeros_like(s) if dy is None else dy.contiguous()
-        ds = None if ds is None else ds.contiguous()
-        (L, D), (bias, *_) = s.shape, ctx.types
-        dx = torch.empty_like(s)
-        df = torch.empty_like(s) if ctx.share else dx
-        numbers, warps = BACKWARD
-        ROWS, BLOCK = tile_of(D, numbers)
-        P, STEPS = walk(L, ROWS, 4 * multiprocessors(s.device))
-        partial = torch.empty(3 if bias else 2, P, D, dtype=torch.float32, device=s.device)
-        backward_kernel[(P,)](
-            dy, ds, s, means, scales, weight, seed, dx, df, partial, ctx.share, L, D,
-            ds is not None, bias is not None, ctx.share > 0, ROWS, BLOCK, STEPS, num_warps=warps,
-        )  # fmt: skip
-        dweight, dshift, *rest = partial.sum(1).unbind()  # (D,) each
-        dbias = rest[0].to(bias) if bias else None
-        return dx, df, dbias, dweight.to(ctx.types[1]), dshift.to(ctx.types[2]), None
+        dy = torch.zeros_like(saved[0]) if dy is None else dy.contiguous()
+        given = dy, None if ds is None else ds.contiguous()
+        dx, df, sums = guarded(
+            "add_norm's gradient",
+            lambda: kernel_gradients(given, saved, ctx.share, bias=bool(bias)),
+            lambda: plain_gradients(given, saved, ctx.share, bias=bool(bias)),
+        )
+        dweight, dshift, *rest = sums.unbind()  # (D,) each
+        return dx, df, rest[0].to(bias) if bias else None, dweight.to(weight), dshift.to(shift), None
+
+
+Given = tuple[Tensor, Tensor | None]  # dy and, where s is used as well, ds'
+Saved = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # s, means, scales, weight and the seed or None
+
+
+def kernel_gradients(given: Given, saved: Saved, share: float, *, bias: bool) -> tuple[Tensor, ...]:
+    """dx, df (L, D) and the sums dweight, dshift and perhaps dbias (2 or 3, D) in fp32."""
+    (dy, ds), (s, means, scales, weight, seed) = given, saved
+    L, D = s.shape
+    dx = torch.empty_like(s)
+    df = torch.empty_like(s) if share else dx
+    ROWS, BLOCK = tile_of(D, BACKWARD.numbers)
+    P, STEPS = walk(L, ROWS, BACKWARD.programs * multiprocessors(s.device))
+    partial = torch.empty(3 if bias else 2, P, D, dtype=torch.float32, device=s.device)
+    backward_kernel[(P,)](
+        dy, ds, s, means, scales, weight, seed, dx, df, partial, share, L, D,
+        ds is not None, bias, share > 0, ROWS, BLOCK, STEPS, BACKWARD.stages, num_warps=BACKWARD.warps,
+    )  # fmt: skip
+    return dx, df, partial.sum(1)
+
+
+def plain_gradients(given: Given, saved: Saved, share: float, *, bias: bool) -> tuple[Tensor, ...]:
+    """The same without the kernel."""
+    (dy, ds), (s, means, scales, weight, seed) = given, saved
+    normed, grad = (s.float() - means[:, None]) * scales[:, None], dy.float()
+    sums = [(grad * normed).sum(0), grad.sum(0)]
+    grad = grad * weight
+    slope = (grad * normed).mean(1, keepdim=True)
+    dx = (grad - grad.mean(1, keepdim=True) - normed * slope) * scales[:, None]
+    dx = dx if ds is None else dx + ds
+    df = masked(dx, seed, share) if share else dx
+    return dx.to(s.dtype), df.to(s.dtype), torch.stack([*sums, *([df.sum(0)] if bias else [])])
 
 
 def add_norm(

@@ -18,19 +18,22 @@ import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.autograd import Function
 
-from jumok.nn.kernels.norm import multiprocessors, walk
+from jumok.nn.kernels import guarded
+from jumok.nn.kernels.norm import Tile, multiprocessors, walk
 
-ROWS, COLUMNS, WARPS = 16, 256, 4  # a program's tile. May be exchanged before the kernel's first call
+COLUMNS = 256  # that a program takes
+TILE = Tile(4096, warps=4, programs=3, stages=3)  # may be exchanged before the kernel's first call
 
 
 @triton.jit(do_not_specialize=["rows"])
 def mask_kernel(
-    dy, h, dh, partial, rows, width, ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr
-):
+    dy, h, dh, partial, rows, width,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
     """dh (L, F), and this program's share of its sum over rows: partial (P, F)."""
     col = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((ROWS, BLOCK), tl.float32)
-    for step in range(STEPS):
+    for step in tl.range(0, STEPS, num_stages=STAGES):
         row = (step * tl.num_programs(1) + tl.program_id(1)) * ROWS + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & (col < width)[None, :]
         place = row.to(tl.int64)[:, None] * width + col[None, :]
@@ -46,11 +49,20 @@ def mask_and_sum(dy: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     """dy, h (L, F) -> dh (L, F) and its sum over rows (F,) in fp32."""
     L, F = h.shape
     across = triton.cdiv(F, COLUMNS)
-    P, STEPS = walk(L, ROWS, triton.cdiv(4 * multiprocessors(h.device), across))
+    ROWS = TILE.numbers // COLUMNS
+    P, STEPS = walk(L, ROWS, max(1, TILE.programs * multiprocessors(h.device) // across))
     dh = torch.empty_like(h)
     partial = torch.empty(P, F, dtype=torch.float32, device=h.device)
-    mask_kernel[(across, P)](dy, h, dh, partial, L, F, ROWS, COLUMNS, STEPS, num_warps=WARPS)
+    mask_kernel[(across, P)](
+        dy, h, dh, partial, L, F, ROWS, COLUMNS, STEPS, TILE.stages, num_warps=TILE.warps
+    )
     return dh, partial.sum(0)
+
+
+def plain_mask_and_sum(dy: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+    """The same without the kernel."""
+    dh = dy * (h > 0)
+    return dh, dh.sum(0, dtype=torch.float32)
 
 
 class _LinearRelu(Function):
@@ -65,7 +77,10 @@ class _LinearRelu(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, W, h = ctx.saved_tensors
-        dh, dbias = mask_and_sum(grads[0].contiguous(), h)
+        dy = grads[0].contiguous()
+        dh, dbias = guarded(
+            "linear_relu's gradient", lambda: mask_and_sum(dy, h), lambda: plain_mask_and_sum(dy, h)
+        )
         return dh @ W, (dh.t() @ x).to(ctx.types[0]), dbias.to(ctx.types[1])
 
 

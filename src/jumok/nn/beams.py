@@ -1,0 +1,79 @@
+"""Attention of beams: the W hypotheses of a sentence ask together, and share every key and value.
+
+Beam w' writes its key and value at place t into slot (t, w') of the past. A beam sees the slots of its
+ancestors, so that beams may change their order and nothing is moved:
+
+    seen(w, (t, w')) = 1  if  ancestor(w, t) = w',  else 0
+
+On a GPU with Triton kernels do the work, and read only what is there; else plain torch under a mask.
+
+Axis letters: B sentences, W beams, T places, S source, H heads, K width of one head.
+"""
+
+import torch
+from torch import Tensor
+
+from jumok.nn import kernels
+from jumok.nn.functional import fused_attention, merge_heads
+
+Pair = tuple[Tensor, Tensor]
+"""Keys and values."""
+
+
+def runs_on_kernels(query: Tensor) -> bool:
+    """Whether the kernels take these numbers."""
+    if not kernels.available(query):
+        return False
+    from jumok.nn.kernels.beams import WIDTHS  # Triton is imported where it runs
+
+    return query.shape[-1] in WIDTHS and query.stride(-1) == 1
+
+
+def attend_past(
+    query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int
+) -> Tensor:
+    """query and new (B, H, W, K), all at one `place` (1,), with the past (B, H, T·W, K) -> (B, W, H·K).
+
+    The new keys and values go into the past. ancestors (B, W, T) are slots of earlier places, and whatever is
+    seen lies within the first `places`.
+    """
+
+    def slow() -> Tensor:
+        return twin_past(query, new, past, ancestors, place, places)
+
+    if not runs_on_kernels(query):
+        return slow()
+    from jumok.nn.kernels import beams
+
+    return kernels.guarded("beams", lambda: beams.attend_past(query, new, past, ancestors, place), slow)
+
+
+def attend_source(query: Tensor, source: Pair, lengths: Tensor) -> Tensor:
+    """query (B, H, W, K), source (B, H, S, K) with `lengths` (B,) real tokens each -> (B, W, H·K)."""
+
+    def slow() -> Tensor:
+        return twin_source(query, source, lengths)
+
+    if not runs_on_kernels(query):
+        return slow()
+    from jumok.nn.kernels import beams
+
+    return kernels.guarded("beams", lambda: beams.attend_source(query, source, lengths), slow)
+
+
+def twin_past(query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int) -> Tensor:
+    """`attend_past` under a mask."""
+    B, W, _ = ancestors.shape
+    for slots, one in zip(past, new, strict=True):
+        slots.view(*slots.shape[:2], -1, W, slots.shape[3]).index_copy_(2, place, one[:, :, None])
+    own = torch.arange(W, dtype=ancestors.dtype, device=ancestors.device)
+    family = ancestors[:, :, :places].index_copy(2, place, own[None, :, None].expand(B, W, 1))
+    seen = (family[:, :, :, None] == own).flatten(2)[:, None]  # (B, 1, W, T·W)
+    keys, values = (slots[:, :, : places * W] for slots in past)
+    return merge_heads(fused_attention(query, keys, values, seen))
+
+
+def twin_source(query: Tensor, source: Pair, lengths: Tensor) -> Tensor:
+    """`attend_source` under a mask."""
+    seen = torch.arange(source[0].shape[2], device=lengths.device) < lengths[:, None]  # (B, S)
+    return merge_heads(fused_attention(query, *source, seen[:, None, None]))

@@ -1,0 +1,210 @@
+"""Every recipe can be run as it says, and the script that runs them all works from end to end."""
+
+import importlib.util
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jumok.cli.main import cli
+from jumok.config import RunConfig
+from jumok.presets import preset
+from jumok.run.machine import Machine
+from jumok.run.plan import make_plan
+from jumok.run.survey import Survey
+from jumok.settings import Flat, config_to_dict, flatten, read_toml
+
+ROOT = Path(__file__).parents[1]
+FOLDER, SCRIPTS = ROOT / "recipes", ROOT / "scripts"
+RECIPES = sorted(FOLDER.glob("*.toml"))
+GPU = Machine("cuda", "a large GPU", 16, 140 << 30, True, 700_000.0)  # noqa: FBT003
+every_recipe = pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+job, table = load_script("recipe_job"), load_script("recipe_table")
+
+
+def test_all_sets_have_all_architectures() -> None:
+    names = {path.stem for path in RECIPES}
+    usual = {f"{data}-{arch}" for data in job.SETS for arch in ("rnn", "luong", "transformer")}
+    assert names == usual | {"multi30k-en-de-60s", "multi30k-en-de-best"}
+
+
+def commands(recipe: Path) -> list[list[str]]:
+    """The commands in a recipe's first lines, with their variables as plain folders."""
+    text = recipe.read_text(encoding="utf-8")
+    head = "\n".join(line.removeprefix("#").strip() for line in text.split("\n\n")[0].split("\n"))
+    lines = re.sub(r"\\\n", " ", head).split("\n")
+    return [shlex.split(line.replace("$", "/")) for line in lines if line.startswith("jumok ")]
+
+
+@every_recipe
+def test_a_recipe_holds_its_commands(recipe: Path) -> None:
+    train, evaluate = commands(recipe)
+    assert [train[1], evaluate[1]] == ["train", "evaluate"]
+    for words in (train, evaluate):
+        command = cli.get_command(None, words[1])  # type: ignore[arg-type]
+        assert command is not None
+        options = command.make_context(words[1], words[2:], resilient_parsing=False).params
+        if words is train:
+            assert options["files"] == (f"recipes/{recipe.stem}.toml",)
+            assert options["out"] == f"runs/{recipe.stem}"
+            used = job.SETS[job.set_of(str(recipe))]
+            if used.folder:
+                assert options["data__source"].endswith(f"/train.{used.source}.gz")
+                assert options["data__valid_target"].endswith(f"/val.{used.target}.gz")
+        else:
+            assert options["models"] == (f"runs/{recipe.stem}",)
+
+
+def survey_of(pairs: int, words: int) -> Survey:
+    """A corpus of this size, as the plan sees it."""
+    hashes = np.arange(1, pairs + 1, dtype=np.uint64)
+    return Survey(pairs, words * 6, words * 6, words, words, 150, hashes, hashes)
+
+
+@every_recipe
+def test_a_recipe_is_planned_as_it_says(recipe: Path) -> None:
+    given = read_toml(recipe)
+    found = survey_of(165_000, 1_060_000) if "tatoeba" in recipe.stem else survey_of(17_000, 92_000)
+    config = make_plan(given, found, GPU).config
+    assert isinstance(config, RunConfig)
+    planned = flatten(config_to_dict(config))
+    assert {key: planned[key] for key in given} == given
+    assert recipe.stem.endswith(("-60s", "-best")) or recipe.stem.endswith(f"-{config.model.arch}")
+    assert config.training.warmup < config.training.max_steps / 5
+
+
+@every_recipe
+def test_a_recipe_says_nothing_that_is_so_anyway(recipe: Path) -> None:
+    given = read_toml(recipe)
+    plain: Flat = {key: given[key] for key in ("model.arch", "data.name") if key in given}
+    found = survey_of(165_000, 1_060_000) if "tatoeba" in recipe.stem else survey_of(29_000, 340_000)
+    planned = flatten(config_to_dict(make_plan(plain, found, GPU).config))
+    anyway = {key for key in given.keys() - plain.keys() if planned[key] == given[key]}
+    sizes = set(preset("base", given["model.arch"]))  # these are read together, so all of them are there
+    assert anyway - sizes <= {"training.batch_tokens", "training.warmup", "text.vocabulary", "model.dropout"}
+
+
+def test_the_readme_shows_the_results() -> None:
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    shown = page.split(table.BEGIN)[1].split(table.END)[0].strip()
+    assert shown == table.draw_table(table.read_records(FOLDER / "results.jsonl"))
+    readme = re.sub(r"\\\n", " ", page)
+    assert (
+        shlex.split(re.findall("jumok train .*", readme)[0].replace("$", "/"))
+        == commands(FOLDER / "multi30k-en-de-transformer.toml")[0]
+    )
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    scores = {"bleu": 39.5, "bleu-lc": 40.5, "chrf": 62.0}
+    return {
+        "recipe": "multi30k-en-de-luong",
+        "parameters": 9_400_000,
+        "steps": 6000,
+        "jobs": 1,
+        "seconds": {"until_score": 51.4},
+        "test": {"test_2016_flickr": {"greedy": scores, "beam5": scores}},
+        "signatures": {"bleu": "case:mixed", "bleu-lc": "case:lc", "chrf": "nw:2"},
+        **changes,
+    }
+
+
+def test_the_table_has_a_row_for_each_recipe(tmp_path: Path) -> None:
+    higher = {"bleu": 40.5, "bleu-lc": 41.5, "chrf": 63.0}
+    other = record(jobs=3, test={"test_2016_flickr": {"greedy": higher, "beam5": higher}})
+    lines = table.draw_table([record(), other, {"name": "x", "error": "no"}]).split("\n")
+    assert lines[2] == (
+        "| [multi30k-en-de-luong](multi30k-en-de-luong.toml) | 9.4 M | 6,000 | 51 s (3 side by side) | 2 "
+        "| 41.00 ± 0.71 | 41.00 ± 0.71 | 40.00 ± 0.71 | 62.50 ± 0.71 "
+        "| 39.00, attention GRU (Caglayan et al. 2017) |"
+    )
+    assert lines[3:] == ["", "- BLEU lc: `case:lc`", "- BLEU cased: `case:mixed`", "- chrF++: `nw:2`"]
+    page = tmp_path / "page.md"
+    page.write_text(f"a\n{table.BEGIN}\nold\n{table.END}\nb\n", encoding="utf-8")
+    table.write_table(page, [record()])
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"a\n{table.BEGIN}\n\n| recipe |")
+    assert text.endswith(f"\n\n{table.END}\nb\n")
+
+
+TINY = {
+    "model.width": 16,
+    "model.layers": 1,
+    "text.vocabulary": 300,
+    "training.max_steps": 4,
+    "training.warmup": 1,
+    "training.batch_tokens": 1000,
+    "training.log_every": 1,
+    "training.validate_every": 2,
+    "decoding.max_len": 6,
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Multi30k in miniature."""
+    folder = tmp_path / "data" / "multi30k"
+    folder.mkdir(parents=True)
+    draw, words = random.Random(1), [f"word{i}" for i in range(20)]
+    for split, count in {"train": 60, "val": 5, **dict.fromkeys(job.FLICKR, 3)}.items():
+        lines = [" ".join(draw.choices(words, k=5)) + "\n" for _ in range(count)]
+        for language in ("en", "de"):
+            (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf-8")
+    return tmp_path / "data"
+
+
+@pytest.mark.slow
+def test_the_script_runs_ideas_side_by_side(data: Path, tmp_path: Path) -> None:
+    ideas = [
+        {"name": "cut", "set": {"text.dropout": 0.1, "training.average": 2, "training.save_every": 2}},
+        {"name": "wrong", "set": {"model.widht": 8}},
+    ]
+    file, results = tmp_path / "ideas.jsonl", tmp_path / "out" / "results.jsonl"
+    file.write_text("".join(json.dumps(idea) + "\n" for idea in ideas), encoding="utf-8")
+    words = [f"--set={key}={value}" for key, value in TINY.items()]
+    done = subprocess.run(
+        [sys.executable, "scripts/run_recipe.py", "recipes/multi30k-de-en-rnn.toml", "--data", str(data)]
+        + ["--device", "cpu", "--jobs", "2", "--try", str(file), "--penalty", "0.5", *words]
+        + ["--out", str(tmp_path / "out"), "--results", str(results)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    found = {one["name"]: one for one in table.read_records(results)}
+    good, bad = found["multi30k-de-en-rnn-cut-42"], found["multi30k-de-en-rnn-wrong-42"]
+    assert done.returncode == 1, done.stderr  # one idea was wrong
+    assert "unknown setting 'model.widht'" in bad["error"]
+    assert "multi30k-de-en-rnn-cut-42: valid lc greedy" in done.stdout
+    assert (good["steps"], good["reason"], good["seed"]) == (4, "max_steps", 42)
+    assert set(good["valid"]) == {"greedy", "beam5", "beam5 penalty 0.5"}
+    assert list(good["test"]) == list(job.FLICKR)
+    assert all({"bleu", "bleu-lc", "chrf"} == set(one["beam5"]) for one in good["test"].values())
+    assert "case:lc" in good["signatures"]["bleu-lc"]
+    assert all(value > 0 for value in good["seconds"].values())
+    assert [point[0] for point in good["curve"]] == [2, 4, 4]  # the last is the mean of the checkpoints
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["prepared", "results.jsonl"]
+    assert table.draw_table([good]).count("multi30k-de-en-rnn.toml") == 1
