@@ -187,6 +187,8 @@ def generate(task: Task, row: Row) -> None:
     best = max(rates, key=lambda size: rates[size])
     expected = len(order) / rates[best]
     timed = order[:: max(1, round(expected / PATIENCE + 0.5))] if expected > PATIENCE else order
+    if task.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()  # the other batch sizes do not count
     row.seconds, row.steps, row.answers = search_with(task, marian, timed, best)
     row.batch = f"{best} sentences"
 

@@ -6,9 +6,10 @@
     python benchmarks/gpu_training.py --smoke             tiny, on a CPU, for a quick look
 
 Every contestant makes one pass over the same sentences: lengths log-normal, ids as uneven as words. Padded
-batches are cut from a corpus that is sorted by length as a whole, packed ones from the shuffled sentences. All
-wait on the device. Each does a whole update: bf16 (the peers by autocast), label smoothing 0.1, gradient norm 1,
-fused AdamW. Only tokens that are not padding count, the ends of sentences included. Operations of a pass:
+batches come from a corpus that is sorted by length as a whole, packed ones from the same sentences shuffled.
+All wait on the device. Each does a whole update: bf16 (peers by autocast), label smoothing 0.1, gradients
+clipped at norm 1, fused AdamW. Only tokens that are not padding count, the ends of sentences included. The
+operations of a pass:
 
     6 · (Σ_s W_source + Σ_t W_target)  +  12 · D · (N_e Σ s² + N_d Σ t (t + 1) / 2 + N_d Σ s t)
 

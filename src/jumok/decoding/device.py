@@ -10,19 +10,21 @@ them are float32 or wider (`compute_type`). Scores then differ from the model's 
 Letters: B sentences, W beam, S source, T target places, R = B·W rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from jumok.config import DecodingConfig
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
-from jumok.decoding.filters import WholeCharacters
+from jumok.decoding.filters import Filter
 from jumok.decoding.found import Found, Options, unpacked
 from jumok.decoding.graphs import Graphs
-from jumok.decoding.jobs import USUAL, device_of
+from jumok.decoding.jobs import USUAL, Job, device_of, make_filters
 from jumok.decoding.scores import Answer, NotFiniteError
 from jumok.decoding.slots import Growth, Slots, grow, penalties
 from jumok.models.interface import Seq2Seq
@@ -39,6 +41,25 @@ LOOK = 4
 """Steps between two looks at what is done."""
 FEWEST = 64
 """Sentences that are not worth to be made fewer."""
+MANY = 4
+"""Batches from which on the last few sentences of each wait, to be searched together at the end."""
+ROOMS = 32
+"""Shapes whose tensors are kept."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """What is to be searched, and how much of it at once."""
+
+    sources: Sequence[Sequence[int]]
+    limits: Sequence[int]
+    options: Options
+    sentences: int | None
+    budget: int | None
+
+    def select(self, places: Sequence[int]) -> "Batches":
+        sources, limits = [self.sources[i] for i in places], [self.limits[i] for i in places]
+        return replace(self, sources=sources, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -62,12 +83,21 @@ def compute_type(device: torch.device) -> torch.dtype:
     return torch.float32
 
 
-def supports(model: Seq2Seq, longest: int) -> bool:
-    """Whether a search of so many places can run here: a Transformer as it is, with a row for each place."""
-    if type(model) is not TransformerSeq2Seq or model.training:
+def supports(
+    model: Seq2Seq, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter] = ()
+) -> bool:
+    """Whether these jobs can be searched here: a Transformer as it is, no filter but the usual one."""
+    if type(model) is not TransformerSeq2Seq or model.training or config.sample:
         return False
-    vocabulary = len(model.target_embedding.weight)
-    return vocabulary >= LEARNED and (model.rows is None or longest <= model.rows)
+    if make_filters(jobs, config, (), banned) != [USUAL] or len(model.target_embedding.weight) < LEARNED:
+        return False
+    longest = max((max(job.limit(config), len(job.source) + 1) for job in jobs), default=0)
+    return model.rows is None or longest <= model.rows
+
+
+def preferred(device: torch.device) -> bool:
+    """Whether searching on the device is worth it: a CPU is as quick with plain Python in between."""
+    return device.type == "cuda"
 
 
 class DeviceSearch:
@@ -79,7 +109,6 @@ class DeviceSearch:
         *,
         dtype: torch.dtype | None = None,
         graphs: bool = True,
-        usual: WholeCharacters = USUAL,
     ) -> None:
         self.device = device_of(model)
         if self.device.type == "cuda":  # it would make a plan for each new shape
@@ -87,7 +116,7 @@ class DeviceSearch:
         self.static = StaticTransformer(model, dtype or compute_type(self.device))
         self.vocabulary = len(self.static.head)
         entries = min(self.vocabulary, LEARNED + -LEARNED % CHUNK)
-        self.tables = CharacterTables.make(usual, entries, self.device)
+        self.tables = CharacterTables.make(USUAL, entries, self.device)
         self._source = model
         self._graphs = Graphs() if graphs and self.device.type == "cuda" else None
         self._memory = torch.zeros(0, dtype=self.static.dtype, device=self.device)
@@ -108,54 +137,55 @@ class DeviceSearch:
         Sentence i gets at most `limits[i]` tokens, its end included. A batch has up to `sentences`, else what
         memory allows, and rows times padded source tokens stay within `budget`. Raises NotFiniteError.
         """
-        shapes = self._plan(sources, limits, options, sentences, budget)
-        waiting: list[tuple[list[int], Found]] = []
-        ready: list[tuple[list[int], list[list[Answer]]]] = []
+        batch = Batches(sources, limits, options, sentences, budget)
+        plan = deque(self._plan(batch, range(len(sources))))
+        patient, later = len(plan) < MANY, list[int]()
+        waiting, ready = list[tuple[list[int], Found]](), list[tuple[list[int], list[list[Answer]]]]()
 
         def unpack() -> None:
             ready.extend((places, unpacked(found, options)) for places, found in waiting)
             waiting.clear()
 
-        for number, (shape, places) in enumerate(shapes):
+        self._take_weights()
+        while plan:
             with self._lock, torch.inference_mode():
-                if number == 0:
-                    self.static.refresh(self._source)
-                self._reserve(shapes)
-                batch = [sources[i] for i in places], [limits[i] for i in places]
-                found = self._run(shape, *batch, options, unpack)
+                self._reserve([shape for shape, _ in plan])
+                shape, places = plan.popleft()
+                few = 0 if patient else shape.sentences // 32
+                found = self._run(shape, batch.select(places), few, unpack)
             yield from ready
             ready.clear()
-            bad = found.steps < 0
-            if bad.any():
-                raise NotFiniteError(places[int(bad.argmax())])
-            waiting.append((places, found))
+            if found.bad.any():
+                raise NotFiniteError(places[int(found.bad.argmax())])
+            done, left = np.nonzero(found.done)[0], np.nonzero(~found.done)[0]
+            waiting.append(([places[i] for i in done], found.select(done)))
+            later += [places[i] for i in left]
+            if not plan and later:  # once more, and together, from the start
+                plan, patient, later = deque(self._plan(batch, later)), True, []
         unpack()
         yield from ready
 
-    def _plan(
-        self,
-        sources: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        options: Options,
-        sentences: int | None,
-        budget: int | None,
-    ) -> list[tuple[Shape, list[int]]]:
+    def _take_weights(self) -> None:
+        with self._lock, torch.inference_mode():
+            self.static.refresh(self._source)
+
+    def _plan(self, batch: Batches, places: Iterable[int]) -> list[tuple[Shape, list[int]]]:
         """Batches of similar length, longest first, each with the shape that it takes."""
-        order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]), reverse=True)
-        free = self._free() if sentences is None else 0
-        batches, begin, W = list[tuple[Shape, list[int]]](), 0, options.beam
+        order = sorted(places, key=lambda i: (len(batch.sources[i]), batch.limits[i]), reverse=True)
+        free, W = self._free(), batch.options.beam
+        plan, begin = list[tuple[Shape, list[int]]](), 0
         while begin < len(order):
-            S = padded(len(sources[order[begin]]) + 1, 32)
-            most = sentences or power_below(ROWS / W)
-            T = padded(max(limits[i] for i in order[begin : begin + most]), 64)
-            if sentences is None:
+            S = padded(len(batch.sources[order[begin]]) + 1, 32)
+            most = batch.sentences or power_below(ROWS / W)
+            T = padded(max(batch.limits[i] for i in order[begin : begin + most]), 64)
+            if batch.sentences is None:
                 most = min(most, power_below(free / self._bytes(Shape(1, W, S, T))))
-            if budget is not None:
-                most = min(most, max(budget // (W * S), 1))
-            places = order[begin : begin + most]
-            batches.append((Shape(power_above(len(places)), W, S, T), places))
-            begin += len(places)
-        return batches
+            if batch.budget is not None:
+                most = min(most, max(batch.budget // (W * S), 1))
+            taken = order[begin : begin + most]
+            plan.append((Shape(power_above(len(taken)), W, S, T), taken))
+            begin += len(taken)
+        return plan
 
     def _free(self) -> float:
         """Bytes that a batch may take."""
@@ -170,14 +200,15 @@ class DeviceSearch:
         rows = shape.sentences * shape.beam
         return self.static.numbers(shape) * self.static.dtype.itemsize + 12 * rows * self.vocabulary
 
-    def _reserve(self, shapes: Sequence[tuple[Shape, list[int]]]) -> None:
+    def _reserve(self, shapes: Sequence[Shape]) -> None:
         """Memory for the largest of these caches, which all of them use in turn."""
-        needed = max(self.static.numbers(shape) for shape, _ in shapes)
-        if needed > len(self._memory):
+        needed = max(map(self.static.numbers, shapes))
+        if needed > len(self._memory) or len(self._rooms) > ROOMS:
             if self._graphs is not None:
-                self._graphs = Graphs()  # the old ones know the old addresses
+                self._graphs.clear()  # they know the old addresses
             self._rooms.clear()
-            self._memory = self._memory.new_empty(0)
+            needed = max(needed, len(self._memory))
+            self._memory = self._memory.new_empty(0)  # free it first
             self._memory = torch.zeros(needed, dtype=self.static.dtype, device=self.device)
 
     def _room(self, shape: Shape, alpha: float) -> Room:
@@ -198,28 +229,22 @@ class DeviceSearch:
         room.positions.copy_(self.static.positions(T))
         return room
 
-    def _run(
-        self,
-        shape: Shape,
-        sources: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        options: Options,
-        meanwhile: Callable[[], None],
-    ) -> Found:
-        """Search one batch; `meanwhile` is called while the device is busy."""
-        room = self._room(shape, options.length_penalty)
-        self.static.read(*self._padded(sources), room.cache)
+    def _run(self, shape: Shape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> Found:
+        """Search one batch until so `few` sentences are left; `meanwhile` is called while the device works."""
+        limits, n_best = batch.limits, batch.options.n_best
+        room = self._room(shape, batch.options.length_penalty)
+        self.static.read(*self._padded(batch.sources), room.cache)
         room.slots.start(torch.tensor(limits, device=self.device), room.penalty)
         room.place.zero_()
         B, step, longest = shape.sentences, 0, max(limits)
         while True:
             for _ in range(min(LOOK, longest - step)):
-                self._step(shape, B, options.n_best, step)
+                self._step(shape, B, n_best, step)
                 step += 1
             meanwhile()
             done = room.slots.done[:B]
             left = B - int(done.sum())  # the host waits here
-            if not left or step == longest:
+            if left <= few or step == longest:
                 break
             if (fewer := max(power_above(left), FEWEST)) < B:
                 leave(room, B)
@@ -228,8 +253,8 @@ class DeviceSearch:
                 room.slots.first(B).keep(rows)
                 B = fewer
         leave(room, B)
-        found = fetch(room, len(sources), step)
-        if (found.steps < 0).any():
+        found = fetch(room, len(limits), step)
+        if found.bad.any():
             self._memory.zero_()  # what is not finite must not meet the next batch
         return found
 
@@ -291,17 +316,10 @@ def leave(room: Room, B: int) -> None:
 
 
 def fetch(room: Room, count: int, steps: int) -> Found:
-    """What is left of the first `count` sentences, on the host; steps of -1 where numbers are not finite."""
+    """What is left of the first `count` sentences, on the host."""
     final = room.final.first(count)
-    steps_taken = final.steps.masked_fill(final.bad, -1)
-    tensors = (
-        steps_taken,
-        final.limit,
-        final.scores,
-        final.origins,
-        final.ends,
-        room.history[:steps, :count],
-    )
+    ends = (final.scores, final.origins, final.ends)
+    tensors = (final.done, final.bad, final.steps, final.limit, *ends, room.history[:steps, :count])
     return Found(*(tensor.to("cpu", copy=True).numpy() for tensor in tensors))
 
 

@@ -30,12 +30,19 @@ class Options:
 class Found:
     """Where each sentence stood at its end, and every step of its beams."""
 
+    done: NDArray[np.bool_]  # (n,)
+    bad: NDArray[np.bool_]  # (n,), the model gave numbers that are not finite
     steps: NDArray[np.int64]  # (n,), how many were taken
     limit: NDArray[np.int64]  # (n,), how many there may be
     scores: NDArray[np.float64]  # (n, F), normalised, of answers that ended; minus infinity: none
     origins: NDArray[np.int64]  # (n, F), step · W + beam that each grew from
     ends: NDArray[np.float32]  # (n, F), log-probability of its end
     history: NDArray[np.int32]  # (T, n, W, 3), of each beam: parent, token, and log-probability as its bits
+
+    def select(self, rows: NDArray[np.int64]) -> "Found":
+        """These sentences only."""
+        *own, history = vars(self).values()
+        return Found(*(one[rows] for one in own), history[:, rows])
 
 
 def unpacked(found: Found, options: Options) -> list[list[Answer]]:

@@ -28,6 +28,12 @@ class Graphs:
     def __len__(self) -> int:
         return len(self._graphs)
 
+    def clear(self) -> None:
+        """Forget all work; nothing of it may be on its way."""
+        self._seen.clear()
+        self._graphs.clear()
+        self._pool = self._stream = None
+
     def run(self, key: Hashable, work: Callable[[], None]) -> None:
         if key in self._seen and key not in self._graphs and not self.off:
             self._try_to_capture(key, work)

@@ -40,6 +40,10 @@ USUAL = whole_characters(never=NEVER + CONTROL)
 """The filter of every search."""
 
 
+CUDA_TOKENS = 65_536
+"""`batch_tokens` on a GPU, which has little to do with the default."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One source sentence to be searched. Equal jobs have equal answers."""
@@ -120,6 +124,12 @@ def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterat
         batch.append(item)
     if batch:
         yield batch
+
+
+def token_budget(config: DecodingConfig, device: torch.device) -> int:
+    """`batch_tokens`; on a GPU more of them, unless someone has chosen a number."""
+    chosen = config.batch_tokens != DecodingConfig().batch_tokens
+    return config.batch_tokens if chosen or device.type != "cuda" else CUDA_TOKENS
 
 
 def cost(job: Job, config: DecodingConfig) -> int:

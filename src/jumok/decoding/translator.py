@@ -14,6 +14,8 @@ from typing import Any, Self, overload
 import torch
 
 from jumok.checkpoint.checkpoints import Loaded, load_model
+from jumok.config import DecodingConfig
+from jumok.decoding import device
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.jobs import (
     Job,
@@ -24,6 +26,7 @@ from jumok.decoding.jobs import (
     piece_bytes,
     score_targets,
     search,
+    token_budget,
 )
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
@@ -34,6 +37,7 @@ from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError, DataError, LimitError, RunError
 from jumok.models.edited import Edited
 from jumok.models.interface import Edits
+from jumok.models.transformer import TransformerSeq2Seq
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
@@ -244,6 +248,39 @@ class Translator:
         other.model, other.interventions = Edited(self.model, edits), interventions
         return other
 
+    def _answers(
+        self, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter]
+    ) -> Iterator[tuple[list[Job], list[list[Answer]]]]:
+        """The jobs, a batch at a time, and the answers to each, best first."""
+        where = device_of(self.model)
+        if device.preferred(where) and device.supports(self.model, jobs, config, banned):
+            yield from self._answers_on_device(jobs, config)
+            return
+        width = config.n_best if config.sample else config.beam
+        for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
+            with self.explained(batch):
+                answers = search(self.model, batch, config, self._pieces, banned)
+            yield batch, answers
+
+    def _answers_on_device(
+        self, jobs: Sequence[Job], config: DecodingConfig
+    ) -> Iterator[tuple[list[Job], list[list[Answer]]]]:
+        keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
+        options = device.Options(config.beam, config.n_best, config.length_penalty, keep)
+        sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
+        chosen = config.batch_tokens != DecodingConfig().batch_tokens
+        budget = config.batch_tokens if chosen else None
+        with self.explained(jobs):
+            for places, answers in self._device_search.search(sources, limits, options, budget=budget):
+                yield [jobs[place] for place in places], answers
+
+    @cached_property
+    def _device_search(self) -> device.DeviceSearch:
+        """A copy of the weights and the memory of the search, used by one call at a time."""
+        if not isinstance(self.model, TransformerSeq2Seq):
+            raise TypeError(f"{type(self.model).__name__} is searched step by step")
+        return device.DeviceSearch(self.model)
+
     def _translate(
         self, texts: Sequence[str], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
@@ -251,10 +288,7 @@ class Translator:
         config = request.decoding
         jobs = self.jobs(texts, request, before)
         todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
-        width = config.n_best if config.sample else config.beam
-        for batch in batches(todo, config.batch_tokens, lambda job: width * (len(job.source) + 1)):
-            with self.explained(batch):
-                answers = search(self.model, batch, config, self._pieces, self._banned(request.ban))
+        for batch, answers in self._answers(list(todo), config, self._banned(request.ban)):
             found.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(found) // len(todo), len(texts))
         return [

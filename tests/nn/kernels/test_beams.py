@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +22,23 @@ DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
 here = pytest.mark.skipif(not INTERPRETED and DEVICE == "cpu", reason="needs the interpreter or a GPU")
+types = [torch.float32] if INTERPRETED else [torch.float32, torch.bfloat16]  # it cannot multiply bfloat16
+
+
+@pytest.fixture(autouse=True)
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter of Triton 3.6 makes an int of array([n]), which NumPy 2.4 forbids."""
+    if not INTERPRETED:
+        return
+    from triton.runtime import interpreter  # type: ignore[import-untyped]
+
+    patch = interpreter._patch_lang_tensor
+
+    def patched(tensor: Any, scope: Any) -> None:
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
 
 
 @needs_triton
@@ -39,7 +57,7 @@ def random(*shape: int, dtype: torch.dtype, seed: int) -> Tensor:
 
 @here
 @needs_triton
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", types)
 @pytest.mark.parametrize(("W", "K", "place"), [(5, 64, 0), (5, 16, 15), (3, 32, 31), (1, 16, 7), (17, 16, 9)])
 def test_beams_see_their_ancestors_and_leave_their_keys(
     W: int, K: int, place: int, dtype: torch.dtype
@@ -78,7 +96,7 @@ def test_keys_with_other_strides_than_the_query_are_taken() -> None:
 
 @here
 @needs_triton
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", types)
 @pytest.mark.parametrize(("W", "K", "S"), [(5, 64, 80), (1, 16, 3), (2, 128, 65)])
 def test_beams_read_the_real_tokens_of_their_source(W: int, K: int, S: int, dtype: torch.dtype) -> None:
     from jumok.nn.kernels.beams import attend_source

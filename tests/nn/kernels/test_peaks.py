@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,22 @@ import torch
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
+
+
+@pytest.fixture(autouse=True)
+def mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter of Triton 3.6 makes an int of array([n]), which NumPy 2.4 forbids."""
+    if not INTERPRETED:
+        return
+    from triton.runtime import interpreter  # type: ignore[import-untyped]
+
+    patch = interpreter._patch_lang_tensor
+
+    def patched(tensor: Any, scope: Any) -> None:
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
 
 
 @needs_triton

@@ -24,12 +24,6 @@ UNSEEN = tl.constexpr(-1e30)  # a score whose weight is 0 beside any other
 
 
 @triton.jit
-def number_at(pointer):
-    """One number, as a bound of a loop; the interpreter wants it without an axis."""
-    return tl.max(tl.load(pointer + tl.arange(0, 1)), 0).to(tl.int32)
-
-
-@triton.jit
 def add_keys(top, total, context, q, key, value, seen, scale, EXACT: tl.constexpr):
     """One more block of keys and values (L, K) for the beams' softmax; seen (W, L)."""
     precision: tl.constexpr = "ieee" if EXACT else "tf32"
@@ -51,7 +45,7 @@ def past_kernel(
 ):  # fmt: skip
     """Write the new keys and values of a sentence's beams, and let each beam see those of its ancestors."""
     sentence, head = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
-    now = number_at(place)
+    now = tl.load(place).to(tl.int32)
     beam, col = tl.arange(0, BEAMS), tl.arange(0, WIDTH)
     real = (beam < W)[:, None]
     own = sentence * of_sentence + head * of_head + beam[:, None] * of_beam + col[None, :]
@@ -91,7 +85,7 @@ def source_kernel(
 ):  # fmt: skip
     """All beams of a sentence see the first `lengths` keys of its source."""
     sentence, head = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
-    end = number_at(lengths + sentence)
+    end = tl.load(lengths + sentence).to(tl.int32)
     beam, col = tl.arange(0, BEAMS), tl.arange(0, WIDTH)
     real = (beam < W)[:, None]
     own = sentence * of_sentence + head * of_head + beam[:, None] * of_beam + col[None, :]

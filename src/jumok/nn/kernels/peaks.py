@@ -14,7 +14,7 @@ BLOCK, WARPS = 4096, 8  # numbers of a row that are taken at once. May be exchan
 
 
 @triton.jit
-def peaks_kernel(logits, shift, peaks, C, V: tl.constexpr, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
+def peaks_kernel(logits, shift, peaks, V, C, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
     """One row a program. The sum is kept for the highest number so far (Milakov & Gimelshein 2018)."""
     row = tl.program_id(0).to(tl.int64)
     top = tl.full((), -float("inf"), tl.float32)
@@ -36,5 +36,5 @@ def find_peaks(logits: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
     R, V = logits.shape
     C = triton.cdiv(V, chunk)
     shift, peaks = logits.new_empty(R, 1), logits.new_empty(R, C)
-    peaks_kernel[(R,)](logits, shift, peaks, C, V, BLOCK, chunk, num_warps=WARPS)
+    peaks_kernel[(R,)](logits, shift, peaks, V, C, BLOCK, chunk, num_warps=WARPS)
     return shift, peaks
