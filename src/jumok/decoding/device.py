@@ -230,7 +230,7 @@ class DeviceSearch:
         return room
 
     def _run(self, shape: Shape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> Found:
-        """Search one batch until so `few` sentences are left; `meanwhile` is called while the device works."""
+        """Search one batch until only so `few` are left; `meanwhile` is called while the device works."""
         limits, n_best = batch.limits, batch.options.n_best
         room = self._room(shape, batch.options.length_penalty)
         self.static.read(*self._padded(batch.sources), room.cache)

@@ -41,8 +41,8 @@ class Found:
 
     def select(self, rows: NDArray[np.int64]) -> "Found":
         """These sentences only."""
-        *own, history = vars(self).values()
-        return Found(*(one[rows] for one in own), history[:, rows])
+        own = {name: one[rows] for name, one in vars(self).items() if name != "history"}
+        return Found(**own, history=self.history[:, rows])
 
 
 def unpacked(found: Found, options: Options) -> list[list[Answer]]:

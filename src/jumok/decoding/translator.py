@@ -15,8 +15,9 @@ import torch
 
 from jumok.checkpoint.checkpoints import Loaded, load_model
 from jumok.config import DecodingConfig
-from jumok.decoding import device
+from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.filters import Filter, ban
+from jumok.decoding.found import Options
 from jumok.decoding.jobs import (
     Job,
     batches,
@@ -253,7 +254,7 @@ class Translator:
     ) -> Iterator[tuple[list[Job], list[list[Answer]]]]:
         """The jobs, a batch at a time, and the answers to each, best first."""
         where = device_of(self.model)
-        if device.preferred(where) and device.supports(self.model, jobs, config, banned):
+        if preferred(where) and supports(self.model, jobs, config, banned):
             yield from self._answers_on_device(jobs, config)
             return
         width = config.n_best if config.sample else config.beam
@@ -266,7 +267,7 @@ class Translator:
         self, jobs: Sequence[Job], config: DecodingConfig
     ) -> Iterator[tuple[list[Job], list[list[Answer]]]]:
         keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
-        options = device.Options(config.beam, config.n_best, config.length_penalty, keep)
+        options = Options(config.beam, config.n_best, config.length_penalty, keep)
         sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
         chosen = config.batch_tokens != DecodingConfig().batch_tokens
         budget = config.batch_tokens if chosen else None
@@ -275,11 +276,11 @@ class Translator:
                 yield [jobs[place] for place in places], answers
 
     @cached_property
-    def _device_search(self) -> device.DeviceSearch:
+    def _device_search(self) -> DeviceSearch:
         """A copy of the weights and the memory of the search, used by one call at a time."""
         if not isinstance(self.model, TransformerSeq2Seq):
             raise TypeError(f"{type(self.model).__name__} is searched step by step")
-        return device.DeviceSearch(self.model)
+        return DeviceSearch(self.model)
 
     def _translate(
         self, texts: Sequence[str], request: Request, progress: Progress, before: int = 0

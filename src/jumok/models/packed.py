@@ -76,6 +76,8 @@ class Stream:
         x = drop(x, model.dropout.share, training=self.training)
         self.sum = x
         self.normed = layer_norm(x, residuals[0].norm) if self.pre else x
+        # All at once: on a GPU each draw is a launch.
+        self.seeds = iter(torch.randint(2**31 - 1, (len(residuals), 1), device=x.device).unbind())
         self.after = norms_after(residuals, last, pre=self.pre)
 
     def read(self, weight: Tensor, bias: Tensor, *, relu: bool = False) -> Tensor:
@@ -90,7 +92,14 @@ class Stream:
         norm, share = next(self.after)
         change = states @ linear.weight.T  # (L, D), its bias comes in with the sum
         total, normed = add_norm(
-            self.sum, change, linear.bias, norm.weight, norm.bias, share, training=self.training
+            self.sum,
+            change,
+            linear.bias,
+            norm.weight,
+            norm.bias,
+            share,
+            training=self.training,
+            seed=next(self.seeds),
         )
         self.sum, self.normed = (total if self.pre else normed), normed
 

@@ -53,7 +53,8 @@ class Branch(Function):
         if given is None:
             return stream, None, None, None
         dy, d_bias = masked(given.contiguous(), y) if y is not None else summed(given.contiguous())
-        dx = dy @ weight if stream is None else torch.addmm(stream, dy, weight)
+        # In place: whatever else came out of that gradient has been used to make dy.
+        dx = dy @ weight if stream is None else stream.contiguous().addmm_(dy, weight)
         return dx, dy.t() @ x, d_bias.to(ctx.bias), None
 
 

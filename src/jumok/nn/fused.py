@@ -20,7 +20,7 @@ from jumok.nn.layers import dropout
 EPS = 1e-5
 WIDEST = 4096  # add & norm keeps a row in registers
 UNLEARNED = 0  # a target that is BOS, so nothing is to be predicted: the place weighs nothing
-CHUNK = 256 * 2**20  # bytes of logits at a time
+CHUNK = 512 * 2**20  # bytes of logits at a time
 ALIGNED = 64  # rows of logits start at a multiple of this, whatever the vocabulary: fast products need it
 
 
@@ -39,6 +39,7 @@ def add_norm(
     share: float,
     *,
     training: bool,
+    seed: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Add & norm: a sub-layer's product f, its bias and dropout, the residual and LayerNorm.
 
@@ -46,13 +47,14 @@ def add_norm(
         y = (s - mean(s)) / sqrt(var(s) + eps) * weight + shift
 
     x, f (L, D); bias, weight, shift (D,) -> s, y (L, D). Post-norm goes on with y alone, pre-norm with both.
+    On a GPU dropout is a function of the seed, one number on the device; without one it is drawn.
     """
     share = float(share) if training else 0.0
 
     def fast() -> tuple[Tensor, Tensor]:
         from jumok.nn.kernels import norm  # Triton takes a while to load, and a CPU never needs it
 
-        return norm.add_norm(x, f, bias, weight, shift, share)
+        return norm.add_norm(x, f, bias, weight, shift, share, seed)
 
     def slow() -> tuple[Tensor, Tensor]:
         s = x + dropout(f if bias is None else f + bias, share, training=True)
@@ -76,23 +78,6 @@ def drop(x: Tensor, share: float, *, training: bool) -> Tensor:
         return dropout(x, share, training=training)
 
     return guarded("dropout", fast, slow) if training and share and available(x) else slow()
-
-
-def linear_relu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """h = max(0, x W^T + b); x (L, D), weight (F, D), bias (F,) -> (L, F).
-
-    The product itself adds the bias and cuts at 0; backward masks and sums for the bias in one pass.
-    """
-
-    def fast() -> Tensor:
-        from jumok.nn.kernels import relu
-
-        return relu.linear_relu(x, weight, bias)
-
-    def slow() -> Tensor:
-        return F.linear(x, weight, bias).relu()
-
-    return guarded("linear_relu", fast, slow) if available(x) and x.dim() == 2 else slow()
 
 
 def embed(ids: Tensor, weight: Tensor, scale: float) -> Tensor:

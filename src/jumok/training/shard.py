@@ -48,8 +48,8 @@ def whole(tensor: Tensor) -> Tensor:
     if not is_shared(tensor):
         return tensor
     shared: Any = tensor
-    gathered: Tensor = shared.full_tensor()
-    return gathered.cpu() if shared.device_mesh.get_rank() == 0 else gathered.new_empty(0)
+    gathered: Tensor = shared.full_tensor().cpu()  # in all processes: this waits until the parts are there
+    return gathered if shared.device_mesh.get_rank() == 0 else gathered.new_empty(0)
 
 
 def shared_as(model: Tensor, value: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.nn.kernels.interpreter import DEVICE, INTERPRETED, leaf, runs_kernels
 
-FILES = [Path(__file__).with_name(f"test_{name}.py") for name in ("dropout", "norm", "relu", "head")]
+FILES = [Path(__file__).with_name(f"test_{name}.py") for name in ("dropout", "norm", "columns", "head")]
 
 
 @pytest.mark.skipif(INTERPRETED or find_spec("triton") is None, reason="starts Triton's interpreter")

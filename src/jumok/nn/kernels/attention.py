@@ -40,11 +40,14 @@ class Tile:
 
 # By the width of a head and the bytes of a number. An entry may be exchanged at any time.
 FORWARD = {
-    **dict.fromkeys(((16, 2), (32, 2), (64, 2), (128, 2)), Tile(64, 64)),
+    **dict.fromkeys(((16, 2), (32, 2), (64, 2), (128, 2)), Tile(64, 64, stages=3)),
     **dict.fromkeys(((16, 4), (32, 4), (64, 4)), Tile(32, 32, warps=8, stages=1)),
     (128, 4): Tile(16, 16, stages=1),
 }
-BACKWARD = FORWARD | {(128, 2): Tile(64, 64, warps=8)}
+BACKWARD = FORWARD | {
+    **dict.fromkeys(((16, 2), (32, 2), (64, 2)), Tile(64, 64, stages=1)),
+    (128, 2): Tile(64, 64, warps=8),
+}
 
 RANGES = ["key_begin", "key_end", "query_begin", "query_end"]  # slices: they start anywhere
 

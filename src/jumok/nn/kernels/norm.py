@@ -7,7 +7,7 @@
     dx = ds,  df = dropout'(ds),  dbias = sum df,  dweight = sum dy * n,  dshift = sum dy
 
 Forward reads x, f and writes s, y; backward reads dy, s and writes dx, df: what the memory must carry. Sums
-over rows are kept by a fixed number of programs that walk over the rows, and added up once at the end.
+over rows are kept by a fixed number of programs that walk over the rows, and added up in memory at the end.
 
 Axis letters: L rows, D width, P programs.
 """
@@ -78,11 +78,11 @@ def forward_kernel(
 
 @triton.jit(do_not_specialize=["rows"])
 def backward_kernel(
-    dy, ds, s, means, scales, weight, seed, dx, df, partial, share, rows, width,
+    dy, ds, s, means, scales, weight, seed, dx, df, sums, share, rows, width,
     HAS_DS: tl.constexpr, HAS_BIAS: tl.constexpr, DROP: tl.constexpr,
     ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """dx, df (L, D), and this program's share of dweight, dshift, dbias: partial (2 or 3, P, D)."""
+    """dx, df (L, D); this program's share of dweight, dshift, dbias is added to sums (2 or 3, D)."""
     col = tl.arange(0, BLOCK)
     weights = tl.load(weight + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
     dweight = tl.zeros((ROWS, BLOCK), tl.float32)
@@ -110,12 +110,10 @@ def backward_kernel(
             tl.store(df + place, grad.to(df.dtype.element_ty), mask=inside)
         if HAS_BIAS:
             dbias += tl.where(inside, grad, 0.0)
-    mine = partial + tl.program_id(0) * width + col
-    next_sum = tl.num_programs(0) * width
-    tl.store(mine, tl.sum(dweight, 0), mask=col < width)
-    tl.store(mine + next_sum, tl.sum(dshift, 0), mask=col < width)
+    tl.atomic_add(sums + col, tl.sum(dweight, 0), mask=col < width)
+    tl.atomic_add(sums + width + col, tl.sum(dshift, 0), mask=col < width)
     if HAS_BIAS:
-        tl.store(mine + 2 * next_sum, tl.sum(dbias, 0), mask=col < width)
+        tl.atomic_add(sums + 2 * width + col, tl.sum(dbias, 0), mask=col < width)
 
 
 @cache
@@ -140,12 +138,19 @@ def walk(rows: int, at_once: int, most: int) -> tuple[int, int]:
 class _AddNorm(Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, f: Tensor, bias: Tensor | None, weight: Tensor, shift: Tensor, share: float
+        ctx: Any,
+        x: Tensor,
+        f: Tensor,
+        bias: Tensor | None,
+        weight: Tensor,
+        shift: Tensor,
+        share: float,
+        seed: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         (L, D), device = x.shape, x.device
         s, y = torch.empty_like(x), torch.empty_like(x)
         means, scales = torch.empty(2, L, dtype=torch.float32, device=device)  # (L,), (L,)
-        seed = draw_seed(x) if share else None
+        seed = seed if seed is not None or not share else draw_seed(x)
         ROWS, BLOCK = tile_of(D, FORWARD.numbers)
         forward_kernel[(triton.cdiv(L, ROWS),)](
             x, f, bias, weight, shift, s, y, means, scales, seed, share, L, D,
@@ -168,7 +173,7 @@ class _AddNorm(Function):
             lambda: plain_gradients(given, saved, ctx.share, bias=bool(bias)),
         )
         dweight, dshift, *rest = sums.unbind()  # (D,) each
-        return dx, df, rest[0].to(bias) if bias else None, dweight.to(weight), dshift.to(shift), None
+        return dx, df, rest[0].to(bias) if bias else None, dweight.to(weight), dshift.to(shift), None, None
 
 
 Given = tuple[Tensor, Tensor | None]  # dy and, where s is used as well, ds'
@@ -183,12 +188,12 @@ def kernel_gradients(given: Given, saved: Saved, share: float, *, bias: bool) ->
     df = torch.empty_like(s) if share else dx
     ROWS, BLOCK = tile_of(D, BACKWARD.numbers)
     P, STEPS = walk(L, ROWS, BACKWARD.programs * multiprocessors(s.device))
-    partial = torch.empty(3 if bias else 2, P, D, dtype=torch.float32, device=s.device)
+    sums = torch.zeros(3 if bias else 2, D, dtype=torch.float32, device=s.device)
     backward_kernel[(P,)](
-        dy, ds, s, means, scales, weight, seed, dx, df, partial, share, L, D,
+        dy, ds, s, means, scales, weight, seed, dx, df, sums, share, L, D,
         ds is not None, bias, share > 0, ROWS, BLOCK, STEPS, BACKWARD.stages, num_warps=BACKWARD.warps,
     )  # fmt: skip
-    return dx, df, partial.sum(1)
+    return dx, df, sums
 
 
 def plain_gradients(given: Given, saved: Saved, share: float, *, bias: bool) -> tuple[Tensor, ...]:
@@ -205,8 +210,14 @@ def plain_gradients(given: Given, saved: Saved, share: float, *, bias: bool) -> 
 
 
 def add_norm(
-    x: Tensor, f: Tensor, bias: Tensor | None, weight: Tensor, shift: Tensor, share: float
+    x: Tensor,
+    f: Tensor,
+    bias: Tensor | None,
+    weight: Tensor,
+    shift: Tensor,
+    share: float,
+    seed: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """x, f (L, D); bias, weight, shift (D,) -> s, y (L, D); a share of 0 is no dropout."""
-    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share)
+    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share, seed)
     return s, y
