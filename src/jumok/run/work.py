@@ -48,7 +48,7 @@ class RunWork:
     autocast: torch.dtype | None
     log_to: Sequence[Log]
     world: World = field(default_factory=World)
-    copy: Seq2Seq | None = None  # to validate with, when the learner's weights are shared out
+    copy: Seq2Seq | None = None  # for the first process to validate with, if the weights are shared out
 
     def log(self, event: Event) -> None:
         if event["type"] == "train":
@@ -92,12 +92,12 @@ class RunWork:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Inside, `model` carries the weights to validate: the moving average where there is one."""
-        if self.copy is None:
+        if not self.config.training.shard:
             with self.learner.averaged():
                 yield
             return
         tensors = self.learner.model_tensors()  # every process gives its share, the first has them all
-        if self.world.is_first:
+        if self.copy is not None:
             self.copy.load_state_dict(tensors, strict=False)
         yield
 

@@ -75,7 +75,7 @@ class TestKernel:
         from jumok.nn.kernels.norm import _AddNorm
 
         x, f, weight, shift = leaf(4, 16), leaf(4, 16), leaf(16), leaf(16)
-        _, y = _AddNorm.apply(x, f, None, weight, shift, 0.0)  # type: ignore[no-untyped-call]
+        _, y = _AddNorm.apply(x, f, None, weight, shift, 0.0, None)  # type: ignore[no-untyped-call]
         d_x, d_f, *_ = y.grad_fn.apply(None, torch.ones_like(y))
         assert d_x is d_f
 
