@@ -49,14 +49,14 @@ def searched(
     return [found[place] for place in range(len(sources))]
 
 
-def twin(
-    model: Seq2Seq, sources: list[list[int]], limits: list[int], options: Options
-) -> list[list[Answer]]:
+def twin(model: Seq2Seq, sources: list[list[int]], limits: list[int], options: Options) -> list[list[Answer]]:
     jobs = [Job(tuple(source)) for source in sources]
     search = BeamSearch(
         limits, [USUAL], beam=options.beam, n_best=options.n_best, length_penalty=options.length_penalty
     )
-    return [answers[: options.kept] for answers in run_search(model, encode(model, jobs, [1] * len(jobs)), search)]
+    return [
+        answers[: options.kept] for answers in run_search(model, encode(model, jobs, [1] * len(jobs)), search)
+    ]
 
 
 def check_same(found: list[list[Answer]], wanted: list[list[Answer]]) -> None:
@@ -90,9 +90,7 @@ SENTENCES = st.lists(
         }
     ),
 )
-def test_the_answers_are_those_of_beam_search(
-    sentences, seed, beam, n_best, alpha, batch, settings_
-) -> None:
+def test_the_answers_are_those_of_beam_search(sentences, seed, beam, n_best, alpha, batch, settings_) -> None:
     model = make_model(seed, **settings_)
     sources, limits = [source for source, _ in sentences], [limit for _, limit in sentences]
     options = Options(beam, min(n_best, beam), alpha)
@@ -215,7 +213,9 @@ def test_a_gpu_gives_the_same_answers_in_float32(graphs: bool) -> None:  # noqa:
     for _ in range(3):  # run, capture, replay
         same = [
             [a.ids for a in one] == [a.ids for a in two]
-            for one, two in zip(searched(search, sources, limits, Options(5), sentences=64), wanted, strict=True)
+            for one, two in zip(
+                searched(search, sources, limits, Options(5), sentences=64), wanted, strict=True
+            )
         ]
         assert sum(same) >= 98  # sums in another order may turn a tie
     assert search._graphs is None or (len(search._graphs) > 0 and not search._graphs.off)

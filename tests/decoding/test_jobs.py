@@ -5,7 +5,18 @@ from hypothesis import strategies as st
 
 from jumok.config import DecodingConfig
 from jumok.decoding.filters import Phrase, written
-from jumok.decoding.jobs import CONTROL, Job, batches, cost, pad_sources, piece_bytes, score_targets, search
+from jumok.decoding.jobs import (
+    CONTROL,
+    CUDA_TOKENS,
+    Job,
+    batches,
+    cost,
+    pad_sources,
+    piece_bytes,
+    score_targets,
+    search,
+    token_budget,
+)
 from jumok.decoding.scores import NotFiniteError
 from jumok.errors import ConfigError
 from jumok.text.tokenizer import EOS, PAD
@@ -23,6 +34,13 @@ def test_the_cost_counts_rows_times_places() -> None:
     job = Job((4,) * 10)
     assert cost(job, DecodingConfig(beam=5, max_len=20)) == 5 * (11 + 20)
     assert cost(job, DecodingConfig(sample=True, n_best=3, max_len=20)) == 3 * (11 + 20)
+
+
+def test_a_gpu_takes_larger_batches_unless_someone_has_chosen() -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    assert token_budget(DecodingConfig(), cpu) == DecodingConfig().batch_tokens
+    assert token_budget(DecodingConfig(), gpu) == CUDA_TOKENS
+    assert token_budget(DecodingConfig(batch_tokens=100), gpu) == 100
 
 
 def test_a_prefix_needs_room() -> None:

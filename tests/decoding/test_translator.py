@@ -297,3 +297,37 @@ def test_devices() -> None:
     assert check_device(None) in ("cpu", "cuda")
     with pytest.raises(ConfigError, match="device 'abacus' is not available"):
         check_device("abacus")
+
+
+@pytest.fixture
+def transformer(monkeypatch: pytest.MonkeyPatch) -> Translator:
+    """A translator that searches as on a GPU."""
+    monkeypatch.setattr("jumok.decoding.translator.preferred", lambda device: True)
+    return Translator(untrained(TINY["transformer"]))
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 1}, {"beam": 4, "n_best": 3}, {"batch_tokens": 200}])
+def test_a_search_on_the_device_gives_the_same_translations(transformer, monkeypatch, options) -> None:
+    found = transformer.translate([*TEXTS, TEXTS[0], ""], **options)
+    assert "_device_search" in vars(transformer)
+    monkeypatch.setattr("jumok.decoding.translator.preferred", lambda device: False)
+    for one, other in zip(found, transformer.translate([*TEXTS, TEXTS[0], ""], **options), strict=True):
+        assert one.text == other.text
+        assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def test_what_the_device_cannot_search_is_searched_step_by_step(transformer) -> None:
+    for options in ({"prefix": "a"}, {"ban": "man"}, {"min_len": 3}, {"sample": True, "n_best": 2}):
+        assert transformer.translate("a man", **options).text
+    edited = transformer.edited(Edits())
+    assert edited.translate("a man") == transformer.edited(Edits()).translate("a man")
+    assert "_device_search" not in vars(transformer)
+    assert "_device_search" not in vars(edited)
+
+
+def test_numbers_that_are_not_finite_name_the_text_on_the_device_too(transformer) -> None:
+    with torch.no_grad():
+        transformer.model.decoder[0].feedforward.inner.bias[:] = math.nan
+    with pytest.raises(RunError, match="numbers that are not finite\n  for the text 'the dog sees"):
+        transformer.translate(["the dog sees"])

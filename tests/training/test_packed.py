@@ -63,6 +63,17 @@ def test_three_updates_equal_plain_ones_on_padded_batches(optimizer: Any) -> Non
         torch.testing.assert_close(weights(one), weights(other), atol=1e-5, rtol=1e-4)
 
 
+def test_the_model_keeps_its_own_weights() -> None:
+    """The copies stand in for them during a pass only, also for an embedding that has three uses."""
+    model = make()
+    before = dict(model.named_parameters())
+    step = stepper(model, dtype=torch.bfloat16)
+    step([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    after = dict(model.named_parameters())
+    assert before.keys() == after.keys()
+    assert all(after[name] is weight and weight.dtype == torch.float32 for name, weight in before.items())
+
+
 def test_pieces_give_the_update_of_the_whole() -> None:
     whole, cut = make(), make()
     one = stepper(whole)([pack()], Share(pack().tokens), lr=1e-2, step=1)

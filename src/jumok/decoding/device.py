@@ -28,9 +28,8 @@ from jumok.decoding.jobs import USUAL, Job, device_of, make_filters
 from jumok.decoding.scores import Answer, NotFiniteError
 from jumok.decoding.slots import Growth, Slots, grow, penalties
 from jumok.models.interface import Seq2Seq
-from jumok.models.static import Cache, Shape, StaticTransformer
+from jumok.models.static import Cache, Shape, StaticTransformer, best, wide_bias
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.nn.best import CHUNK, k_best
 from jumok.text.tokenizer import EOS, PAD
 
 ROWS = 10_240
@@ -115,8 +114,7 @@ class DeviceSearch:
             torch.backends.cuda.enable_cudnn_sdp(enabled=False)
         self.static = StaticTransformer(model, dtype or compute_type(self.device))
         self.vocabulary = len(self.static.head)
-        entries = min(self.vocabulary, LEARNED + -LEARNED % CHUNK)
-        self.tables = CharacterTables.make(USUAL, entries, self.device)
+        self.tables = CharacterTables.make(USUAL, wide_bias(LEARNED, self.vocabulary), self.device)
         self._source = model
         self._graphs = Graphs() if graphs and self.device.type == "cuda" else None
         self._memory = torch.zeros(0, dtype=self.static.dtype, device=self.device)
@@ -261,7 +259,7 @@ class DeviceSearch:
     def _padded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """ids (n, S) with an end each, and mask (n, S); one copy to the device."""
         lengths = np.array([len(source) + 1 for source in sources])
-        S = int(lengths.max())
+        S = padded(int(lengths.max()), 8)
         ids = np.full((len(sources), S), PAD, dtype=np.int32)
         for row, source in zip(ids, sources, strict=True):
             row[: len(source)] = source
@@ -291,10 +289,10 @@ class DeviceSearch:
         logits = self.static.step(slots.token, place, room.positions, cache, places)  # (R, V)
         state = slots.state.flatten()  # (R,)
         left = (slots.limit - place)[:, None].expand(B, W).flatten()
-        log_probs, ids = k_best(logits, 2 * W, self.tables.bias(state, left), state != FREE)  # (R, 2W)
+        log_probs, ids = best(logits, 2 * W, self.tables.bias(state, left), state != FREE)  # (R, 2W)
 
-        best = log_probs.view(B, W, -1), ids.view(B, W, -1)
-        growth = grow(slots, *best, place, room.penalty, n_best=n_best)
+        ways = log_probs.view(B, W, -1), ids.view(B, W, -1)
+        growth = grow(slots, *ways, place, room.penalty, n_best=n_best)
         slots.state.copy_(self.tables.after(slots.state.gather(1, growth.parent), growth.token))
         cache.reorder(growth.parent, place)
         at = place * room.history.shape[1] + slots.home  # (B,)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from jumok.models.interface import Memory
 from jumok.models.transformer import DecoderLayer, TransformerSeq2Seq
 from jumok.nn.beams import Pair, attend_past, attend_source, runs_on_kernels
+from jumok.nn.best import CHUNK, k_best
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,16 @@ class StaticTransformer:
             x = layer.add_cross(x, look_across)
             x = layer.add_feedforward(x, layer.feedforward)
         return logits(self.model.decoder_norm(x).flatten(0, 1), self.head)
+
+
+def wide_bias(entries: int, vocabulary: int) -> int:
+    """How many first ids a bias for `best` covers, at least so many of them."""
+    return min(vocabulary, entries + -entries % CHUNK)
+
+
+def best(logits: Tensor, k: int, bias: Tensor, closed: Tensor) -> tuple[Tensor, Tensor]:
+    """log P and ids (R, k) of the best pieces after logits (R, V), which are used up; see `jumok.nn.best`."""
+    return k_best(logits, k, bias, closed)
 
 
 def logits(x: Tensor, head: Tensor) -> Tensor:

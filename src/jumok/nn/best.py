@@ -37,7 +37,8 @@ def k_best(logits: Tensor, k: int, bias: Tensor, closed: Tensor) -> tuple[Tensor
     ids = (chunk[:, :, None] * CHUNK + torch.arange(CHUNK, device=chunk.device)).flatten(1)  # (R, c·CHUNK)
     near = scores.gather(1, ids.clamp(max=V - 1)) - shift
     near.masked_fill_((ids >= V) | (closed[:, None] & (ids >= E)), -torch.inf)
-    return unpacked(ranks(near, ids).topk(k).values)
+    found, places = unpacked(ranks(near, ids).topk(k).values)
+    return found, places.clamp(max=V - 1)  # in a row without numbers it may be any
 
 
 def row_peaks(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -20,7 +20,7 @@ from jumok.nn.layers import dropout
 EPS = 1e-5
 WIDEST = 4096  # add & norm keeps a row in registers
 UNLEARNED = 0  # a target that is BOS, so nothing is to be predicted: the place weighs nothing
-CHUNK = 512 * 2**20  # bytes of logits at a time
+CHUNK = 2**30  # bytes of logits at a time
 ALIGNED = 64  # rows of logits start at a multiple of this, whatever the vocabulary: fast products need it
 
 

@@ -17,6 +17,7 @@ waits for them.
 import json
 import os
 import platform
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -215,7 +216,7 @@ def losing_nobody() -> Iterator[None]:
     except RuntimeError as error:  # what torch raises when a connection breaks or the time is up
         raise RunError(
             "another process of this run has ended or falls silent",
-            where=str(error).splitlines()[0][:200],
+            where=re.sub(r"^\[\S+\] ", "", str(error)).split(". ")[0].splitlines()[0],
             hint="the first error of the other processes says why; `torchrun --max-restarts 3` starts them "
             "again, and they go on from the newest checkpoint",
             code="lost_process",

@@ -141,7 +141,8 @@ class PackedStep:
         for copy in self.copies:
             copy.grad = None
         arguments = (self.batch, learned(self.batch))
-        loss, nll = torch.func.functional_call(self.pass_, self.named_copies, arguments)
+        # Tied weights are one module here, not two: torch need not look for them, and must not swap it twice.
+        loss, nll = torch.func.functional_call(self.pass_, self.named_copies, arguments, tie_weights=False)
         (loss * self.share).backward()
         return torch.stack((loss.detach(), nll)) * self.share
 

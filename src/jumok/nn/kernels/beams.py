@@ -24,16 +24,15 @@ UNSEEN = tl.constexpr(-1e30)  # a score whose weight is 0 beside any other
 
 
 @triton.jit
-def add_keys(top, total, context, q, key, value, seen, scale, EXACT: tl.constexpr):
+def add_keys(top, total, context, q, key, value, seen, scale):
     """One more block of keys and values (L, K) for the beams' softmax; seen (W, L)."""
-    precision: tl.constexpr = "ieee" if EXACT else "tf32"
-    scores = tl.dot(q, tl.trans(key), input_precision=precision) * scale  # (W, L)
+    scores = tl.dot(q, tl.trans(key), input_precision="ieee") * scale  # (W, L)
     scores = tl.where(seen, scores, UNSEEN)
     higher = tl.maximum(top, tl.max(scores, 1))
     shrink = tl.exp2(top - higher)
     weights = tl.where(seen, tl.exp2(scores - higher[:, None]), 0.0)
     total = total * shrink + tl.sum(weights, 1)
-    product = tl.dot(weights.to(value.dtype), value, input_precision=precision)  # (W, K)
+    product = tl.dot(weights.to(value.dtype), value, input_precision="ieee")  # (W, K)
     return higher, total, context * shrink[:, None] + product
 
 
@@ -41,7 +40,7 @@ def add_keys(top, total, context, q, key, value, seen, scale, EXACT: tl.constexp
 def past_kernel(
     query, new_keys, new_values, keys, values, ancestors, place, out, scale,
     of_sentence, of_head, of_beam, keys_of_sentence, keys_of_head, heads, places,
-    W: tl.constexpr, WIDTH: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr, EXACT: tl.constexpr,
+    W: tl.constexpr, WIDTH: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Write the new keys and values of a sentence's beams, and let each beam see those of its ancestors."""
     sentence, head = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
@@ -61,18 +60,18 @@ def past_kernel(
     total = tl.zeros((BEAMS,), tl.float32)
     context = tl.zeros((BEAMS, WIDTH), tl.float32)
     itself = beam[:, None] == beam[None, :]
-    top, total, context = add_keys(top, total, context, q, key, value, itself, scale, EXACT)
+    top, total, context = add_keys(top, total, context, q, key, value, itself, scale)
     family = ancestors + (sentence * W + beam[:, None]) * places
     for first in range(0, now * W, BLOCK):
         slots = first + tl.arange(0, BLOCK)
         inside = slots < now * W
         at = past + slots[:, None] * WIDTH + col[None, :]
-        key = tl.load(keys + at, mask=inside[:, None], other=0.0)
-        value = tl.load(values + at, mask=inside[:, None], other=0.0)
+        old_key = tl.load(keys + at, mask=inside[:, None], other=0.0)
+        old_value = tl.load(values + at, mask=inside[:, None], other=0.0)
         known = real & inside[None, :]
         ancestor = tl.load(family + (slots // W)[None, :], mask=known, other=-1).to(tl.int32)
         seen = known & (ancestor == (slots % W)[None, :])
-        top, total, context = add_keys(top, total, context, q, key, value, seen, scale, EXACT)
+        top, total, context = add_keys(top, total, context, q, old_key, old_value, seen, scale)
     to = ((sentence * W + beam[:, None]) * heads + head) * WIDTH + col[None, :]
     tl.store(out + to, (context / total[:, None]).to(out.dtype.element_ty), mask=real)
 
@@ -81,7 +80,7 @@ def past_kernel(
 def source_kernel(
     query, keys, values, lengths, out, scale,
     of_sentence, of_head, of_beam, keys_of_sentence, keys_of_head, heads,
-    W: tl.constexpr, WIDTH: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr, EXACT: tl.constexpr,
+    W: tl.constexpr, WIDTH: tl.constexpr, BEAMS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """All beams of a sentence see the first `lengths` keys of its source."""
     sentence, head = (tl.program_id(0) // heads).to(tl.int64), tl.program_id(0) % heads
@@ -101,7 +100,7 @@ def source_kernel(
         key = tl.load(keys + at, mask=inside[:, None], other=0.0)
         value = tl.load(values + at, mask=inside[:, None], other=0.0)
         seen = (beam >= 0)[:, None] & inside[None, :]
-        top, total, context = add_keys(top, total, context, q, key, value, seen, scale, EXACT)
+        top, total, context = add_keys(top, total, context, q, key, value, seen, scale)
     to = ((sentence * W + beam[:, None]) * heads + head) * WIDTH + col[None, :]
     tl.store(out + to, (context / total[:, None]).to(out.dtype.element_ty), mask=real)
 
@@ -117,7 +116,7 @@ def attend_past(
     past_kernel[(B * H,)](
         query, *new, *past, ancestors, place, out, scale_of(K),
         *query.stride()[:3], *past[0].stride()[:2], H, ancestors.shape[2],
-        W, K, *tile(W), query.dtype == torch.float32, num_warps=WARPS, num_stages=STAGES,
+        W, K, *tile(W), num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return out
 
@@ -129,7 +128,7 @@ def attend_source(query: Tensor, source: tuple[Tensor, Tensor], lengths: Tensor)
     source_kernel[(B * H,)](
         query, *source, lengths, out, scale_of(K),
         *query.stride()[:3], *source[0].stride()[:2], H,
-        W, K, *tile(W), query.dtype == torch.float32, num_warps=WARPS, num_stages=STAGES,
+        W, K, *tile(W), num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return out
 

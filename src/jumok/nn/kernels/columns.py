@@ -17,7 +17,7 @@ from torch import Tensor
 from jumok.nn.kernels.norm import Tile, multiprocessors, walk
 
 COLUMNS = 256  # that a program takes
-TILE = Tile(4096, warps=4, programs=4, stages=3)  # may be exchanged before the kernel's first call
+TILE = Tile(4096, warps=4, programs=4, stages=1)  # may be exchanged before the kernel's first call
 
 
 @triton.jit(do_not_specialize=["rows"])

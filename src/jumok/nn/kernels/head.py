@@ -15,7 +15,7 @@ import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 
 UNLEARNED = tl.constexpr(0)  # as in `jumok.nn.fused`
-WHOLE = 32768  # rows up to this long stay in registers
+WHOLE = 16384  # rows up to this long stay in registers
 BLOCK = 8192  # of longer rows, which are read twice, and of the two rows of R-Drop
 NUMBERS_OF_A_THREAD = 32
 

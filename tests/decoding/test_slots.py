@@ -1,0 +1,99 @@
+"""One step in tensors against one step of `BeamSearch`; whole searches are compared in test_device.py."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.decoding.beam import BeamSearch
+from jumok.decoding.scores import length_penalty
+from jumok.decoding.slots import Slots, first_places, grow, penalties
+from jumok.text.tokenizer import EOS
+
+CPU = torch.device("cpu")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 9999),
+    beam=st.integers(1, 4),
+    n_best=st.integers(1, 4),
+    alpha=st.sampled_from([0.0, 1.0]),
+    limits=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    whole=st.booleans(),
+)
+def test_steps_are_those_of_beam_search_even_between_equal_scores(
+    seed, beam, n_best, alpha, limits, whole
+) -> None:
+    """The model is a table; all that it says is given to both."""
+    n_best = min(n_best, beam)
+    table = torch.randn(9, 9, generator=torch.Generator().manual_seed(seed)) * 2
+    log_probs = (table.round() if whole else table).log_softmax(dim=1)
+    log_probs[:, 3] = -torch.inf  # one piece is never allowed
+    twin = BeamSearch(limits, beam=beam, n_best=n_best, length_penalty=alpha)
+    B, k = len(limits), min(2 * beam, 9)
+    slots, penalty = Slots.make(B + 1, beam, CPU), penalties(6, alpha, CPU)
+    slots.start(torch.tensor(limits), penalty)
+    values, ids = log_probs.sort(dim=1, descending=True, stable=True)
+    for step in range(max(limits)):
+        live = ~slots.done
+        assert [beam.sentence for beam in twin._live] == live.nonzero().squeeze(1).tolist()
+        tokens = [slots.token[b][slots.total[b] > -torch.inf].tolist() for b in range(B) if live[b]]
+        assert sum(tokens, []) == twin.tokens
+        grow(
+            slots, values[slots.token, :k], ids[slots.token, :k], torch.tensor([step]), penalty, n_best=n_best
+        )
+        if not twin.done:
+            twin.advance(log_probs[twin.token])
+    assert twin.done
+    assert slots.done.all()
+    assert not slots.bad.any()
+    for b, answers in enumerate(twin.answers()):
+        finished = [a.score / length_penalty(len(a.log_probs), alpha) for a in answers if a.finished]
+        scores = slots.scores[b].sort(descending=True).values[: len(finished)].tolist()
+        assert scores == pytest.approx(finished)
+        assert slots.steps[b] <= limits[b]
+
+
+def test_a_number_that_is_not_finite_is_told_of_live_beams_only() -> None:
+    slots, penalty = Slots.make(3, 2, CPU), penalties(4, 1.0, CPU)
+    slots.start(torch.tensor([4, 4]), penalty)
+    log_probs = torch.full((3, 2, 4), -1.0)
+    log_probs[0, 1] = torch.nan  # a beam that is not there yet
+    log_probs[1, 0] = torch.nan
+    log_probs[2] = torch.nan  # a slot that is empty
+    ids = torch.arange(4, 8).expand(3, 2, 4)
+    grow(slots, log_probs, ids, torch.tensor([0]), penalty, n_best=1)
+    assert slots.bad.tolist() == [False, True, False]
+    assert slots.token[0].tolist() == [4, 5]
+
+
+def test_only_an_end_among_the_best_is_taken() -> None:
+    slots, penalty = Slots.make(1, 2, CPU), penalties(4, 1.0, CPU)
+    slots.start(torch.tensor([4]), penalty)
+    log_probs = torch.tensor([-1.0, -2.0, -3.0, -4.0]).expand(1, 2, 4)
+    for place, count in ((1, 1), (2, 1)):  # second, then third in order
+        ids = torch.tensor([5, 6, 7, 8])
+        ids[place] = EOS
+        grow(slots, log_probs, ids.expand(1, 2, 4), torch.tensor([place - 1]), penalty, n_best=2)
+        assert slots.count.tolist() == [count]
+    assert slots.scores[0, 0] == -2.0  # lp(1) = 1
+    assert slots.origins[0, 0] == 0
+
+
+def test_the_first_marks_are_found_in_order() -> None:
+    marks = torch.tensor([[0, 1, 0, 1, 1], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0]], dtype=torch.bool)
+    assert first_places(marks, 2).tolist() == [[1, 3], [0, 0], [0, 0]]
+
+
+def test_slots_can_be_kept_and_started_again() -> None:
+    slots = Slots.make(4, 2, CPU)
+    slots.start(torch.tensor([3, 5, 7]), penalties(9, 1.0, CPU))
+    assert slots.done.tolist() == [False, False, False, True]
+    slots.keep(torch.tensor([2, 0]))
+    assert slots.first(2).limit.tolist() == [7, 3]
+    assert slots.first(2).home.tolist() == [2, 0]
+    slots.start(torch.tensor([6]), penalties(9, 1.0, CPU))
+    assert slots.limit.tolist() == [6, 1, 1, 1]
+    assert slots.home.tolist() == [0, 1, 2, 3]
+    assert slots.limit_penalty[0] == length_penalty(6, 1.0)
