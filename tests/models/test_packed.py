@@ -11,7 +11,7 @@ from torch import Tensor
 from jumok.config import TransformerConfig
 from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
 from jumok.models.build import build_model
-from jumok.models.packed import Table, position_table, positions_of
+from jumok.models.packed import Table, exact_weights, position_table, positions_of
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.nn.positions import sinusoidal
 
@@ -114,3 +114,14 @@ def test_the_table_of_positions_is_computed_once() -> None:
     table = Table(32, 16, torch.device("cpu"), torch.float32)
     assert position_table(table) is position_table(table)
     assert torch.equal(position_table(table), sinusoidal(torch.arange(32), 16))
+
+
+def test_what_add_and_norm_uses_is_read_exactly() -> None:
+    model = make()
+    exact = exact_weights(model)
+    names = {name for name, weight in model.named_parameters() if weight in exact}
+    assert names == {
+        name
+        for name, _ in model.named_parameters()
+        if ".norm." in name or name.endswith(("output.linear.bias", "outer.bias"))
+    }

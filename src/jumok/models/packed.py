@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from jumok.models.interface import PackedBatch
-from jumok.nn.attention import MergedProjection, SplitProjection
+from jumok.nn.attention import AttentionOutput, MergedProjection, SplitProjection
 from jumok.nn.branch import branch
 from jumok.nn.fused import add_norm, drop, embed
 from jumok.nn.layers import Embedding, FeedForward
@@ -31,6 +31,20 @@ def packed_features(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
     """What the head multiplies, for every target token (M, D)."""
     memory = encode(model, batch)  # (N, D)
     return decode(model, batch, memory)  # (M, D)
+
+
+def exact_weights(model: nn.Module) -> set[Tensor]:
+    """The weights that this pass reads in float32, whatever it computes in: all that add & norm uses."""
+    found: set[Tensor] = set()
+    for module in model.modules():
+        match module:
+            case nn.LayerNorm():
+                found |= {module.weight, module.bias}
+            case AttentionOutput():
+                found.add(module.linear.bias)
+            case FeedForward():
+                found.add(module.outer.bias)
+    return found
 
 
 def encode(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from jumok.config import TrainingConfig
 from jumok.data.batch import Packed, Room
 from jumok.models.interface import PackedBatch, Seq2Seq
+from jumok.models.packed import exact_weights
 from jumok.nn.fused import rdrop_loss
 from jumok.training.optimizer import Optimizers
 from jumok.training.passes import doubled
@@ -75,9 +76,9 @@ class PackedStep:
         self.optimizers, self.seed, self.reduce = optimizers, seed, reduce
         self.pass_ = Pass(model, config)
         named = dict(self.pass_.named_parameters())
-        norms = {p for m in model.modules() if isinstance(m, nn.LayerNorm) for p in m.parameters()}
+        exact = exact_weights(model)
         self.weights: list[Tensor] = list(named.values())
-        self.copies = [as_leaf(w, torch.float32 if w in norms else dtype) for w in self.weights]
+        self.copies = [as_leaf(w, torch.float32 if w in exact else dtype) for w in self.weights]
         self.named_copies = dict(zip(named, self.copies, strict=True))
         device = self.weights[0].device
         self.gradients = [torch.zeros_like(w, dtype=torch.float32) for w in self.weights]
