@@ -57,7 +57,7 @@ def add_norm(
         return norm.add_norm(x, f, bias, weight, shift, share, seed)
 
     def slow() -> tuple[Tensor, Tensor]:
-        s = x + dropout(f if bias is None else f + bias, share, training=True)
+        s = x + dropout(f if bias is None else f + bias.to(f.dtype), share, training=True)
         kind = wide(s.dtype)
         y = F.layer_norm(s.to(kind), s.shape[-1:], weight.to(kind), shift.to(kind), EPS)
         return s, y.to(s.dtype)
