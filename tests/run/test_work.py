@@ -1,25 +1,20 @@
 """How a run carries the loop's decisions out: batches, steps within memory, looks at the validation set."""
 
-import json
+from contextlib import closing
 from dataclasses import replace
 from math import exp, inf, nan
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from jumok.checkpoint.checkpoints import Checkpoints
-from jumok.data.batch import Padded
-from jumok.data.sampler import Cursor
 from jumok.evaluation.evaluate import evaluate
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.train import TrainedRun, make_learner
-from jumok.run.stepping import batch_of
+from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of
 from jumok.run.work import RunWork, memory_used, safe_exp
-from jumok.training.log import JsonLines
 from jumok.training.state import LoopState
-from jumok.training.step import train_step
 
 CPU = torch.device("cpu")
 
@@ -88,44 +83,38 @@ def test_validation_uses_the_moving_average_and_gives_the_weights_back(
         assert torch.equal(parameter, live[name])
 
 
-def test_batches_follow_the_cursor(trained: TrainedRun, prepared: Prepared) -> None:
-    work = work_of(trained, prepared, [])
-    stream = work.batches(Cursor())
-    (_, after_first), (second, _) = next(stream), next(stream)
-    again, _ = next(work.batches(after_first))
-    assert again.tolist() == second.tolist()
-
-
-def test_out_of_memory_halves_the_micro_batch_and_keeps_the_update(
-    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes: list[int] = []
-
-    def small_memory(model: Any, optimizers: Any, batches: list[Padded], *rest: Any, **options: Any) -> Any:
-        sizes.append(max(len(batch.source) for batch in batches))
-        if sizes[-1] > 10:
-            raise torch.OutOfMemoryError("no room")
-        return train_step(model, optimizers, batches, *rest, **options)
-
+def test_out_of_memory_is_a_notice(trained: TrainedRun, prepared: Prepared) -> None:
     events: list[Any] = []
-    work = work_of(trained, prepared, events)
-    monkeypatch.setattr("jumok.run.stepping.train_step", small_memory)
-    rows, _ = next(work.batches(Cursor()))
-    result, parts = work.step(rows, LoopState(step=7), 1e-3)
-    assert parts > 1
-    assert sizes[-1] <= 10 < sizes[-2]
-    assert result.sentences == len(rows)
-    assert [event["code"] for event in events] == ["out_of_memory"] * (len(sizes) - 1)
-    assert events[-1] == {
-        "type": "notice",
-        "step": 8,
-        "level": "warning",
-        "code": "out_of_memory",
-        "message": f"out of memory: each update now runs in {parts} parts",
-    }
-    before = len(sizes)
-    work.step(rows, LoopState(step=8, parts=parts), 1e-3)
-    assert len(sizes) == before + 1  # remembered: no second attempt
+    work_of(trained, prepared, events).steps.on_halved(8, 4)
+    assert events == [
+        {
+            "type": "notice",
+            "step": 8,
+            "level": "warning",
+            "code": "out_of_memory",
+            "message": "out of memory: each update now runs in 4 parts",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("batches", "kind"), [("auto", PaddedSteps), ("padded", PaddedSteps), ("packed", PackedSteps)]
+)
+def test_a_cpu_packs_only_when_told(
+    batches: str, kind: type, trained: TrainedRun, prepared: Prepared
+) -> None:
+    assert type(work_of(trained, prepared, [], batches=batches).steps) is kind
+
+
+def test_a_step_moves_the_average(trained: TrainedRun, prepared: Prepared) -> None:
+    work = work_of(trained, prepared, [], ema=0.5)
+    assert work.learner.average is not None
+    with closing(work.batches(LoopState())) as batches:
+        batch, _ = next(batches)
+    before = {name: value.clone() for name, value in work.learner.average.shadow.items()}
+    result, parts = work.step(batch, LoopState(), 1e-2)
+    assert (result.read().skipped, parts) == (False, 1)
+    assert any(not torch.equal(work.learner.average.shadow[name], value) for name, value in before.items())
 
 
 def test_train_events_get_perplexity_and_memory(trained: TrainedRun, prepared: Prepared) -> None:
@@ -141,18 +130,6 @@ def test_train_events_get_perplexity_and_memory(trained: TrainedRun, prepared: P
 def test_perplexity_has_no_overflow() -> None:
     assert safe_exp(10_000.0) == safe_exp(inf) == exp(700.0)
     assert safe_exp(nan) != safe_exp(nan)
-
-
-def test_samples_go_to_a_file_of_their_own(tmp_path: Path) -> None:
-    lines = JsonLines(tmp_path / "samples.jsonl")
-    log = samples_log(lines)
-    log({"type": "train", "step": 1})
-    log({"type": "valid", "step": 2, "loss": 1.0})
-    log({"type": "valid", "step": 3, "samples": [{"src": "a", "hyp": "b"}]})
-    lines.close()
-    (only,) = map(json.loads, (tmp_path / "samples.jsonl").read_text().splitlines())
-    assert (only["type"], only["step"]) == ("samples", 3)
-    assert only["samples"] == [{"src": "a", "hyp": "b"}]
 
 
 def test_a_model_folder_says_how_long_its_training_sources_were(

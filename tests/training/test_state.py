@@ -12,6 +12,7 @@ from torch import Tensor
 from jumok.config import LuongConfig, RnnConfig, TrainingConfig, TransformerConfig
 from jumok.data.batch import pad_pairs
 from jumok.data.sampler import Cursor
+from jumok.errors import RunError
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.training.optimizer import Optimizers
@@ -37,6 +38,7 @@ states = st.builds(
     since_best=counts,
     skipped=st.lists(counts, max_size=10).map(tuple),
     parts=st.integers(1, 64),
+    world=st.integers(1, 64),
 )
 
 
@@ -55,6 +57,47 @@ def test_a_state_is_best_only_at_the_step_of_its_best_score() -> None:
     assert not LoopState().is_best
     assert LoopState(step=4, best_score=-2.0, best_step=4).is_best
     assert not LoopState(step=5, best_score=-2.0, best_step=4).is_best
+
+
+def test_a_state_from_before_there_were_several_processes_is_of_one() -> None:
+    data = LoopState(step=7).to_dict()
+    del data["world"]
+    assert LoopState.from_dict(data) == LoopState(step=7, world=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "message"),
+    [
+        (
+            2,
+            1,
+            "the run was trained by 2 processes up to step 7, and is now given to 1 process\n"
+            "  go on with `torchrun --nproc-per-node 2 -m jumok train …` for the same numbers",
+        ),
+        (
+            1,
+            4,
+            "the run was trained by 1 process up to step 7, and is now given to 4 processes\n"
+            "  go on with `jumok train …` for the same numbers",
+        ),
+    ],
+)
+def test_another_number_of_processes_is_refused(before: int, now: int, message: str) -> None:
+    with pytest.raises(RunError) as caught:
+        LoopState(step=7, world=before).within(now)
+    assert str(caught.value) == (
+        f"{message}, or pass --allow-world-change: the same sentences, rounded otherwise"
+    )
+    assert caught.value.code == "world_changed"
+
+
+@given(states, st.integers(1, 64))
+def test_an_allowed_number_of_processes_keeps_the_pieces_of_an_update(state: LoopState, world: int) -> None:
+    found = state.within(world, allow_change=True)
+    pieces, before = found.world * found.parts, state.world * state.parts
+    assert found.world == world
+    assert before <= pieces < before + world
+    assert found.within(world) == found
 
 
 def make(arch: str, *, ema: float, optimizer: str = "adamw", seed: int = 0) -> Learner:
@@ -195,3 +238,14 @@ def look(learner: Learner) -> Any:
     with learner.averaged(), torch.inference_mode():
         learner.model.eval()
         return learner.model(BATCH.source, BATCH.source_mask, BATCH.target_in)
+
+
+def test_a_skipped_step_counts_for_the_average_too() -> None:
+    """Its weights are those of the step before, so nobody has to ask whether it was skipped."""
+    learner = make("rnn", ema=0.5)
+    train(learner, range(1, 3))
+    before = {name: value.clone() for name, value in learner.average.shadow.items()}
+    learner.average.update(3)
+    now = live(learner.model)
+    expected = {name: old + (now[name] - old) * (1 - 4 / 13) for name, old in before.items()}
+    torch.testing.assert_close(learner.average.shadow, expected)

@@ -246,6 +246,11 @@ def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
             "training.shard=true shares the weights out over processes, and there is one",
             hint="start several with `torchrun --nproc-per-node N -m jumok train …`, or leave it out",
         )
+    if config.training.shard and config.training.optimizer == "sgd":
+        raise ConfigError(
+            "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out",
+            hint="choose adamw, adam or muon",
+        )
 
 
 def check_same_data(world: World, prepared: Prepared) -> None:

@@ -40,6 +40,13 @@ def is_shared(tensor: Tensor) -> bool:
     return hasattr(tensor, "full_tensor")  # a DTensor, told without loading the module that defines it
 
 
+def gathered(tensor: Tensor) -> Tensor:
+    """The whole tensor in every process, each of which must ask; a plain tensor as it is."""
+    shared: Any = tensor
+    everything: Tensor = shared.full_tensor() if is_shared(tensor) else tensor
+    return everything
+
+
 def whole(tensor: Tensor) -> Tensor:
     """The tensor as it is; or, if it is shared out, all of it in the first process's main memory.
 
@@ -48,8 +55,8 @@ def whole(tensor: Tensor) -> Tensor:
     if not is_shared(tensor):
         return tensor
     shared: Any = tensor
-    gathered: Tensor = shared.full_tensor().cpu()  # in all processes: this waits until the parts are there
-    return gathered if shared.device_mesh.get_rank() == 0 else gathered.new_empty(0)
+    everything = gathered(tensor).cpu()  # in every process: this waits until the parts are there
+    return everything if shared.device_mesh.get_rank() == 0 else everything.new_empty(0)
 
 
 def shared_as(model: Tensor, value: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ class LoopState:
             before, now = (f"{n} {'process' if n == 1 else 'processes'}" for n in (self.world, world))
             way = f"torchrun --nproc-per-node {self.world} -m jumok" if self.world > 1 else "jumok"
             raise RunError(
-                f"the run was trained by {before} up to step {self.step}, and now there are {now}",
+                f"the run was trained by {before} up to step {self.step}, and is now given to {now}",
                 hint=f"go on with `{way} train …` for the same numbers, or pass --allow-world-change: "
                 "the same sentences, rounded otherwise",
                 code="world_changed",
