@@ -132,3 +132,13 @@ def test_loads_no_triton_where_no_kernel_runs() -> None:
         "self_attention(torch.randn(2, 48), 1, own_spans(x)); assert 'triton' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_the_gradient_of_a_bias_that_is_already_in_them() -> None:
+    """It is that of a bias added here, whose value is 0."""
+    torch.manual_seed(0)
+    spans = own_spans(torch.tensor([[0, 0, 0, 3], [3, 3, 3, 4]], dtype=torch.int32))
+    x, bias = torch.randn(4, 24).double(), torch.zeros(24).double().requires_grad_()
+    (here,) = torch.autograd.grad(self_attention(x, 2, spans, bias).sin().sum(), bias)
+    (there,) = torch.autograd.grad(self_attention(x + bias, 2, spans).sin().sum(), bias)
+    torch.testing.assert_close(here, there)

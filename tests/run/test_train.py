@@ -2,17 +2,36 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
-from jumok.errors import ConfigError
+from jumok.config import RunConfig
+from jumok.errors import ConfigError, DataError
 from jumok.run.folder import RunFolder
-from jumok.run.train import Plan, Request, Started, TrainedRun, Watch, default_folder, run, train
+from jumok.run.machine import Machine, look_at_machine
+from jumok.run.prepare import reopen
+from jumok.run.train import (
+    Plan,
+    Request,
+    Started,
+    TrainedRun,
+    Watch,
+    check_possible,
+    check_same_data,
+    default_folder,
+    lacks_bf16,
+    precision,
+    run,
+    train,
+)
 from jumok.settings import parse_config, read_toml
+from jumok.training.distributed import World
 from tests.run.conftest import quick_settings
 
 Events = list[dict[str, Any]]
@@ -250,3 +269,97 @@ def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: 
         go(quick_settings(corpus), tmp_path / "run")
     end = events_of(tmp_path / "run")[-1]
     assert (end["type"], end["status"], end["reason"]) == ("end", "failed", "RuntimeError")
+
+
+# What this machine, or this number of processes, cannot do.
+
+
+def gpu(*, bf16: bool) -> Machine:
+    return replace(look_at_machine("cpu"), device="cuda:0", name="Tesla T4", bf16=bf16)
+
+
+def with_precision(value: str) -> RunConfig:
+    return parse_config({"training": {"precision": value}})
+
+
+def test_a_gpu_computes_bf16_where_it_can() -> None:
+    assert precision(with_precision("auto"), gpu(bf16=True)) is torch.bfloat16
+    assert precision(with_precision("bf16"), gpu(bf16=True)) is torch.bfloat16
+    assert precision(with_precision("fp32"), gpu(bf16=True)) is None
+
+
+def test_a_gpu_without_bf16_computes_fp32_and_says_so() -> None:
+    assert precision(with_precision("auto"), gpu(bf16=False)) is None
+    assert lacks_bf16(with_precision("auto"), gpu(bf16=False))
+    assert not lacks_bf16(with_precision("fp32"), gpu(bf16=False))
+    assert not lacks_bf16(with_precision("auto"), gpu(bf16=True))
+    assert not lacks_bf16(with_precision("auto"), replace(gpu(bf16=False), device="cpu"))
+
+
+def test_bf16_that_the_gpu_lacks_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        precision(with_precision("bf16"), gpu(bf16=False))
+    assert str(caught.value) == (
+        "training.precision=bf16 cannot work: Tesla T4 does not compute bf16\n"
+        "  leave it at auto, or set training.precision=fp32"
+    )
+
+
+def test_a_notice_says_that_bf16_is_missing(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jumok.run.train.lacks_bf16", lambda config, machine: True)
+    done = go(quick_settings(corpus, training__max_steps=2), tmp_path / "run")
+    (notice,) = events_of(done.folder, "notice")
+    assert (notice["code"], notice["level"]) == ("no_bf16", "info")
+    assert notice["message"] == "CPU does not compute bf16: training in fp32, which is slower"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            {},
+            "training.shard=true shares the weights out over processes, and there is one\n"
+            "  start several with `torchrun --nproc-per-node N -m jumok train …`, or leave it out",
+        ),
+        (
+            {"training__batches": "packed"},
+            "training.batches=packed and training.shard=true exclude each other\n"
+            "  leave training.batches at auto: shared-out weights read padded batches",
+        ),
+    ],
+)
+def test_sharing_the_weights_out_needs_processes(
+    more: dict[str, Any], message: str, corpus: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        go(quick_settings(corpus, training__shard=True, **more), tmp_path / "run")
+    assert str(caught.value) == message
+    assert not RunFolder(tmp_path / "run").exists
+
+
+def test_torchs_sgd_cannot_share_out() -> None:
+    config = parse_config({"training": {"shard": True, "optimizer": "sgd"}})
+    with pytest.raises(ConfigError) as caught:
+        check_possible(config, look_at_machine("cpu"), World(size=2))
+    assert str(caught.value) == (
+        "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out\n"
+        "  choose adamw, adam or muon"
+    )
+
+
+def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> None:
+    class Other(World):
+        def gather(self, value: Any) -> list[Any]:
+            return [value, ["other"]]
+
+    prepared = reopen(trained.folder / "data")
+    with pytest.raises(DataError) as caught:
+        check_same_data(Other(size=2), prepared)
+    assert str(caught.value) == (
+        "process 1 of 2 has prepared other data than process 0\n"
+        f"  {trained.folder / 'data'}\n"
+        "  every process must see the same run folder: machines must share it"
+    )
+    check_same_data(World(), prepared)

@@ -31,13 +31,12 @@ def share_out(folder: str) -> None:
     """What each of two processes does with a model that both know; a file says that it went well."""
     with join("cpu") as world:
         torch.manual_seed(1)
-        expected = {name: p.detach().clone() for name, p in make().model.named_parameters()}
+        plain = build_model(SMALL, 12, 12, shared=True)
+        expected = {name: p.detach() for name, p in plain.named_parameters()}
         torch.manual_seed(1)
-        learner = make()
-        shard(learner.model, "cpu", world.size)
-        learner = Learner(
-            learner.model, Optimizers(learner.model, TrainingConfig()), Average(learner.model, 0.5)
-        )
+        model = build_model(SMALL, 12, 12, shared=True)
+        shard(model, "cpu", world.size)
+        learner = Learner(model, Optimizers(model, TrainingConfig()), Average(model, 0.5))
         for name, part in learner.weights.items():
             assert is_shared(part), name
             assert part.to_local().numel() < expected[name].numel() or expected[name].shape[0] < world.size  # type: ignore[attr-defined]
@@ -55,11 +54,6 @@ def share_out(folder: str) -> None:
         reduce_whole(seen.extend)([*learner.weights.values(), torch.ones(1)])
         assert len(seen) == 1  # what is shared out is added up already
     Path(folder, str(world.rank)).touch()
-
-
-def make() -> Learner:
-    model = build_model(SMALL, 12, 12, shared=True)
-    return Learner(model, Optimizers(model, TrainingConfig()))
 
 
 def test_two_processes_hold_a_part_each_and_give_the_whole_back(tmp_path: Path) -> None:

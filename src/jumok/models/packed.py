@@ -9,7 +9,7 @@ Axis letters: N source tokens, M target tokens, L either, D width, H heads, K wi
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -69,9 +69,11 @@ def decode(model: "TransformerSeq2Seq", batch: PackedBatch, memory: Tensor) -> T
     for layer in model.decoder:
         attend_to_self(stream, layer.attention, positions, spans)  # type: ignore[arg-type]
         cross: CrossAttention = layer.cross  # type: ignore[assignment]
-        query = stream.read(*matrix(cross.project_query))  # (M, D)
-        keys_values, memory = branch(memory, *matrix(cross.project_memory))  # (N, 2D)
-        stream.add(cross_attention(query, keys_values, model.heads, across), cross.output.linear)
+        to_query, to_memory = matrix(cross.project_query), matrix(cross.project_memory)
+        query = stream.read(*to_query.still())  # (M, D)
+        keys_values, memory = branch(memory, *to_memory.still())  # (N, 2D)
+        biases = to_query.bias, to_memory.bias
+        stream.add(cross_attention(query, keys_values, model.heads, across, biases), cross.output.linear)
         feed_forward(stream, layer.feedforward)  # type: ignore[arg-type]
     return stream.normed  # (M, D)
 
@@ -130,11 +132,13 @@ def norms_after(
 
 
 def attend_to_self(stream: Stream, attention: "SelfAttention", positions: Tensor, spans: Spans) -> None:
-    heads = attention.heads
-    qkv = stream.read(*matrix(attention.project))  # (L, 3D)
+    heads, project = attention.heads, matrix(attention.project)
     if attention.rotary:
-        qkv = turned(qkv, positions, heads)
-    stream.add(self_attention(qkv, heads, spans), attention.output.linear)
+        qkv = turned(stream.read(*project), positions, heads)  # (L, 3D)
+        stream.add(self_attention(qkv, heads, spans), attention.output.linear)
+    else:
+        qkv = stream.read(*project.still())  # (L, 3D)
+        stream.add(self_attention(qkv, heads, spans, project.bias), attention.output.linear)
 
 
 def feed_forward(stream: Stream, network: FeedForward) -> None:
@@ -142,11 +146,21 @@ def feed_forward(stream: Stream, network: FeedForward) -> None:
     stream.add(hidden, network.outer)
 
 
-def matrix(projection: MergedProjection | SplitProjection) -> tuple[Tensor, Tensor]:
-    """Weight (parts · D, D) and bias (parts · D,): part by part, head by head within a part."""
+class Matrix(NamedTuple):
+    """A projection: part by part, head by head within a part."""
+
+    weight: Tensor  # (parts · D, D)
+    bias: Tensor  # (parts · D,)
+
+    def still(self) -> "Matrix":
+        """The same for a product that leaves the bias's gradient to the attention after it."""
+        return Matrix(self.weight, self.bias.detach())
+
+
+def matrix(projection: MergedProjection | SplitProjection) -> Matrix:
     if isinstance(projection, MergedProjection):
-        return projection.linear.weight, projection.linear.bias
-    return projection.weight.mT.flatten(0, 2), projection.bias.flatten()
+        return Matrix(projection.linear.weight, projection.linear.bias)
+    return Matrix(projection.weight.mT.flatten(0, 2), projection.bias.flatten())
 
 
 def turned(qkv: Tensor, positions: Tensor, heads: int) -> Tensor:

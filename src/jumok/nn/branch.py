@@ -52,10 +52,14 @@ class Branch(Function):
         given, stream = grads
         if given is None:
             return stream, None, None, None
-        dy, d_bias = masked(given.contiguous(), y) if y is not None else summed(given.contiguous())
+        dy, d_bias = given.contiguous(), None
+        if y is not None:
+            dy, d_bias = masked(dy, y)
+        elif ctx.needs_input_grad[2]:
+            d_bias = summed(dy)
         # In place: whatever else came out of that gradient has been used to make dy.
         dx = dy @ weight if stream is None else stream.contiguous().addmm_(dy, weight)
-        return dx, dy.t() @ x, d_bias.to(ctx.bias), None
+        return dx, dy.t() @ x, None if d_bias is None else d_bias.to(ctx.bias), None
 
 
 def masked(dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -73,15 +77,12 @@ def masked(dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return guarded("mask_and_sum", fast, slow)
 
 
-def summed(dy: Tensor) -> tuple[Tensor, Tensor]:
-    """dy as it is, and its sum over rows (F,)."""
+def summed(dy: Tensor) -> Tensor:
+    """The sum of dy over rows (F,)."""
 
-    def fast() -> tuple[Tensor, Tensor]:
+    def fast() -> Tensor:
         from jumok.nn.kernels.columns import column_sums
 
-        return dy, column_sums(dy)
+        return column_sums(dy)
 
-    def slow() -> tuple[Tensor, Tensor]:
-        return dy, dy.sum(0, dtype=torch.float32)
-
-    return guarded("column_sums", fast, slow)
+    return guarded("column_sums", fast, lambda: dy.sum(0, dtype=torch.float32))

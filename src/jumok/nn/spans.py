@@ -54,26 +54,36 @@ def span_mask(spans: Spans) -> Tensor:
     return (spans.key_begin[:, None] <= place) & (place < spans.key_end[:, None])  # (T, S)
 
 
-def self_attention(qkv: Tensor, heads: int, spans: Spans) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) V in each head; qkv (L, 3·D) holds Q, K and V side by side -> (L, D)."""
-    return span_attention((qkv,), heads, spans)
+def self_attention(qkv: Tensor, heads: int, spans: Spans, bias: Tensor | None = None) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V in each head; qkv (L, 3·D) holds Q, K and V side by side -> (L, D).
+
+    A bias (3·D,) is one that qkv already has in it: here its gradient is summed on the way. That of the keys
+    is 0, as the same number on all scores of a row changes no weight.
+    """
+    return span_attention((qkv,), heads, spans, () if bias is None else (bias,))
 
 
-def cross_attention(q: Tensor, kv: Tensor, heads: int, spans: Spans) -> Tensor:
+def cross_attention(
+    q: Tensor, kv: Tensor, heads: int, spans: Spans, biases: tuple[Tensor, Tensor] | tuple[()] = ()
+) -> Tensor:
     """The same with queries from elsewhere: q (T, D), kv (S, 2·D) holds K and V side by side -> (T, D)."""
-    return span_attention((q, kv), heads, spans)
+    return span_attention((q, kv), heads, spans, biases)
 
 
-def span_attention(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> Tensor:
+def span_attention(
+    inputs: tuple[Tensor, ...], heads: int, spans: Spans, biases: tuple[Tensor, ...] = ()
+) -> Tensor:
     """By the kernels where they run, else by `masked_attention`; inputs (qkv,) or (q, kv)."""
 
     def fast() -> Tensor:
         from jumok.nn.kernels.attention import attend  # loads Triton, which not every machine has
 
-        return attend(inputs, heads, spans)
+        return attend(inputs, heads, spans, biases)
 
     def slow() -> Tensor:
-        return masked_attention(inputs, heads, spans)
+        zeros = (bias - bias.detach() for bias in biases)  # that pass a gradient on
+        seen = tuple(x + zero for x, zero in zip(inputs, zeros, strict=True)) if biases else inputs
+        return masked_attention(seen, heads, spans)
 
     return guarded("attention", fast, slow) if kernels_fit(inputs, heads) else slow()
 

@@ -7,7 +7,7 @@ never changes its size. Both are shared out over the processes of a `World`, of 
 import gc
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -230,7 +230,9 @@ class PackedSteps(Steps[list[Packed]]):
 
         def packed(update: tuple[Rows, Cursor]) -> tuple[list[Packed], Cursor]:
             (store, pieces), after = update
-            return [pack_rows(store, rows, room).pin() for rows in pieces], after
+            # A thread knows not which GPU is this process's, and pinning memory wakes the one it thinks of.
+            with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
+                return [pack_rows(store, rows, room).pin() for rows in pieces], after
 
         return ahead(self.by_epoch(cursor, open_), packed)
 

@@ -151,13 +151,17 @@ def check_kernels(
     d_out[real:] = 0
     context, gradients = expected(inputs, heads, spans, d_out)
     leaves = tuple(x.to(DEVICE).requires_grad_() for x in inputs)
-    out = attend(leaves, heads, on_device(spans))
+    biases = tuple(torch.zeros_like(x[0]).requires_grad_() for x in leaves)
+    out = attend(leaves, heads, on_device(spans), biases)
     assert out.dtype == dtype
-    found = torch.autograd.grad(out, leaves, d_out.to(DEVICE))
+    found = torch.autograd.grad(out, (*leaves, *biases), d_out.to(DEVICE))
     assert not kernels._off, "the twin stood in for a kernel"
     check_close(out.detach(), context, dtype)
-    for one, other in zip(found, gradients, strict=True):
+    for one, other in zip(found, (*gradients, *(one.sum(0) for one in gradients)), strict=True):
         check_close(one, other, dtype)
+    *first, last = found[len(leaves) :]
+    parts = last.chunk(3 - len(first))
+    assert not parts[-2].any()  # a bias of the keys changes nothing
 
 
 def check_close(actual: Tensor, wanted: Tensor, dtype: torch.dtype) -> None:

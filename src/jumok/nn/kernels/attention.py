@@ -49,6 +49,8 @@ BACKWARD = FORWARD | {
     (128, 2): Tile(64, 64, warps=8),
 }
 
+Inputs = tuple[Tensor, ...]  # (qkv,) or (q, kv), their gradients, or the biases in them
+
 RANGES = ["key_begin", "key_end", "query_begin", "query_end"]  # slices: they start anywhere
 
 
@@ -103,11 +105,12 @@ def forward_kernel(
 
 @triton.jit
 def query_gradient(
-    q, k, v, out, d_out, lse, d_q, key_begin, key_end, queries, q_stride, k_stride, out_stride, head, first,
-    SCALE: tl.constexpr, ROOT: tl.constexpr, WIDTH: tl.constexpr,
+    q, k, v, out, d_out, lse, d_q, d_bias, key_begin, key_end, queries, q_stride, k_stride, out_stride,
+    head, first,
+    SCALE: tl.constexpr, ROOT: tl.constexpr, BIAS: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """dQ of a block of queries."""
+    """dQ of a block of queries, and its sum over them for a bias."""
     rows, low, high, lowest, highest = bounds_of(key_begin, key_end, first, queries, BLOCK_Q)
     inside = rows < queries
     q_rows = tl.load(rows_of(q, rows, q_stride, head, WIDTH), mask=inside[:, None], other=0.0)
@@ -127,17 +130,20 @@ def query_gradient(
         d_weights = tl.dot(do_rows, tl.trans(v_rows), input_precision="ieee")
         d_scores = weights * (d_weights - delta[:, None])
         dq_rows += tl.dot(d_scores.to(k_rows.dtype), k_rows, input_precision="ieee")
-    tl.store(rows_of(d_q, rows, q_stride, head, WIDTH), dq_rows / ROOT, mask=inside[:, None])
+    dq_rows = dq_rows / ROOT
+    tl.store(rows_of(d_q, rows, q_stride, head, WIDTH), dq_rows, mask=inside[:, None])
+    if BIAS:
+        tl.atomic_add(d_bias + head * WIDTH + tl.arange(0, WIDTH), tl.sum(dq_rows, 0))
 
 
 @triton.jit
 def key_gradient(
-    q, k, v, out, d_out, lse, d_k, d_v, query_begin, query_end, queries, keys, q_stride, k_stride, out_stride,
-    head, first,
-    SCALE: tl.constexpr, ROOT: tl.constexpr, WIDTH: tl.constexpr,
+    q, k, v, out, d_out, lse, d_k, d_v, d_bias, query_begin, query_end, queries, keys,
+    q_stride, k_stride, out_stride, head, first,
+    SCALE: tl.constexpr, ROOT: tl.constexpr, BIAS: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """dK and dV of a block of keys; everything is laid out keys first, so S^T and P^T."""
+    """dK and dV of a block of keys, and the sum of dV; all is laid out keys first, so S^T and P^T."""
     rows, low, high, lowest, highest = bounds_of(query_begin, query_end, first, keys, BLOCK_K)
     inside = (rows < keys)[:, None]
     k_rows = tl.load(rows_of(k, rows, k_stride, head, WIDTH), mask=inside, other=0.0)
@@ -161,13 +167,15 @@ def key_gradient(
         dk_rows += tl.dot(d_scores.to(q_rows.dtype), q_rows, input_precision="ieee")
     tl.store(rows_of(d_k, rows, k_stride, head, WIDTH), dk_rows / ROOT, mask=inside)
     tl.store(rows_of(d_v, rows, k_stride, head, WIDTH), dv_rows, mask=inside)
+    if BIAS:
+        tl.atomic_add(d_bias + head * WIDTH + tl.arange(0, WIDTH), tl.sum(dv_rows, 0))
 
 
 @triton.jit(do_not_specialize=["queries", "keys"], do_not_specialize_on_alignment=RANGES)
 def backward_kernel(
-    q, k, v, out, d_out, lse, d_q, d_k, d_v, key_begin, key_end, query_begin, query_end, queries, keys,
-    q_stride, k_stride, out_stride,
-    SCALE: tl.constexpr, ROOT: tl.constexpr, WIDTH: tl.constexpr,
+    q, k, v, out, d_out, lse, d_q, d_k, d_v, q_bias, v_bias,
+    key_begin, key_end, query_begin, query_end, queries, keys, q_stride, k_stride, out_stride,
+    SCALE: tl.constexpr, ROOT: tl.constexpr, BIAS: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
     """Even programs: dQ of a block of queries. Odd ones: dK and dV of a block of keys."""
@@ -175,13 +183,15 @@ def backward_kernel(
     if tl.program_id(1) % 2 == 0:
         if block * BLOCK_Q < queries:
             query_gradient(
-                q, k, v, out, d_out, lse, d_q, key_begin, key_end, queries, q_stride, k_stride, out_stride,
-                head, block * BLOCK_Q, SCALE, ROOT, WIDTH, BLOCK_Q, BLOCK_K,
+                q, k, v, out, d_out, lse, d_q, q_bias, key_begin, key_end, queries,
+                q_stride, k_stride, out_stride, head, block * BLOCK_Q,
+                SCALE, ROOT, BIAS, WIDTH, BLOCK_Q, BLOCK_K,
             )  # fmt: skip
     elif block * BLOCK_K < keys:
         key_gradient(
-            q, k, v, out, d_out, lse, d_k, d_v, query_begin, query_end, queries, keys,
-            q_stride, k_stride, out_stride, head, block * BLOCK_K, SCALE, ROOT, WIDTH, BLOCK_Q, BLOCK_K,
+            q, k, v, out, d_out, lse, d_k, d_v, v_bias, query_begin, query_end, queries, keys,
+            q_stride, k_stride, out_stride, head, block * BLOCK_K,
+            SCALE, ROOT, BIAS, WIDTH, BLOCK_Q, BLOCK_K,
         )  # fmt: skip
 
 
@@ -192,7 +202,7 @@ def constants(tile: Tile, width: int) -> dict[str, Any]:
     return {"SCALE": 1 / (log(2) * sqrt(width)), "WIDTH": width, **blocks, **launch}
 
 
-def run_forward(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> tuple[Tensor, Tensor]:
+def run_forward(inputs: Inputs, heads: int, spans: Spans) -> tuple[Tensor, Tensor]:
     """O (T, D) and the logarithms of the sums (H, T) for inputs (qkv,) or (q, kv), contiguous."""
     q, k, v = query_key_value(inputs)
     T, D = q.shape
@@ -207,56 +217,62 @@ def run_forward(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> tuple[T
 
 
 def run_backward(
-    inputs: tuple[Tensor, ...], heads: int, spans: Spans, out: Tensor, lse: Tensor, d_out: Tensor
-) -> tuple[Tensor, ...]:
-    """The gradients of the inputs, all in one launch."""
+    inputs: Inputs, biases: Inputs, heads: int, spans: Spans, out: Tensor, lse: Tensor, d_out: Tensor
+) -> Inputs:
+    """The gradients of the inputs and of the biases, all in one launch."""
     gradients = tuple(torch.empty_like(x) for x in inputs)
+    sums = tuple(torch.zeros_like(bias, dtype=torch.float32) for bias in biases)
     q, k, v = query_key_value(inputs)
     (T, D), (S, _) = q.shape, k.shape
+    q_bias, _, v_bias = query_key_value(sums) if sums else (None, None, None)
     tile = BACKWARD[D // heads, q.element_size()]
     blocks = max(triton.cdiv(T, tile.queries), triton.cdiv(S, tile.keys))
     with torch.cuda.device_of(q):
         backward_kernel[heads, 2 * blocks](
-            q, k, v, out, d_out, lse, *query_key_value(gradients),
+            q, k, v, out, d_out, lse, *query_key_value(gradients), q_bias, v_bias,
             spans.key_begin, spans.key_end, spans.query_begin, spans.query_end,
             T, S, q.stride(0), k.stride(0), D,
-            ROOT=sqrt(D // heads), **constants(tile, D // heads),
+            ROOT=sqrt(D // heads), BIAS=bool(sums), **constants(tile, D // heads),
         )  # fmt: skip
-    return gradients
+    return *gradients, *(one.to(bias.dtype) for one, bias in zip(sums, biases, strict=True))
 
 
-def twin_backward(inputs: tuple[Tensor, ...], heads: int, spans: Spans, d_out: Tensor) -> tuple[Tensor, ...]:
+def twin_backward(inputs: Inputs, biases: Inputs, heads: int, spans: Spans, d_out: Tensor) -> Inputs:
     """The gradients by the twin, should the kernel not run."""
     with torch.enable_grad():
         leaves = tuple(x.detach().requires_grad_() for x in inputs)
-        return torch.autograd.grad(masked_attention(leaves, heads, spans), leaves, d_out)
+        found = torch.autograd.grad(masked_attention(leaves, heads, spans), leaves, d_out)
+    sums = (one.sum(0, dtype=torch.float32) for one in found)
+    return *found, *(one.to(bias.dtype) for one, bias in zip(sums, biases, strict=False))
 
 
 class SpanAttention(torch.autograd.Function):
-    """The kernels as one differentiable function of (qkv,) or (q, kv)."""
+    """The kernels as one differentiable function of (qkv,) or (q, kv), and of the biases in them."""
 
     @staticmethod
-    def forward(ctx: Any, heads: int, spans: Spans, *inputs: Tensor) -> Tensor:
-        ctx.heads, ctx.spans = heads, spans
+    def forward(ctx: Any, heads: int, spans: Spans, count: int, *tensors: Tensor) -> Tensor:
+        inputs, biases = tensors[:count], tensors[count:]
+        ctx.heads, ctx.spans, ctx.count = heads, spans, count
         out, lse = run_forward(inputs, heads, spans)
-        ctx.save_for_backward(out, lse, *inputs)
+        ctx.save_for_backward(out, lse, *inputs, *biases)
         return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
         out, lse, *rest = ctx.saved_tensors
-        inputs, given = tuple(rest), d_out.contiguous()
+        inputs, biases, given = tuple(rest[: ctx.count]), tuple(rest[ctx.count :]), d_out.contiguous()
 
-        def fast() -> tuple[Tensor, ...]:
-            return run_backward(inputs, ctx.heads, ctx.spans, out, lse, given)
+        def fast() -> Inputs:
+            return run_backward(inputs, biases, ctx.heads, ctx.spans, out, lse, given)
 
-        def slow() -> tuple[Tensor, ...]:
-            return twin_backward(inputs, ctx.heads, ctx.spans, given)
+        def slow() -> Inputs:
+            return twin_backward(inputs, biases, ctx.heads, ctx.spans, given)
 
-        return None, None, *guarded("attention's gradient", fast, slow)
+        return None, None, None, *guarded("attention's gradient", fast, slow)
 
 
-def attend(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> Tensor:
+def attend(inputs: Inputs, heads: int, spans: Spans, biases: Inputs = ()) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V in each head, (T, D), of inputs (qkv,) or (q, kv)."""
-    return SpanAttention.apply(heads, spans, *(x.contiguous() for x in inputs))  # type: ignore[no-any-return]
+    given = (x.contiguous() for x in inputs)
+    return SpanAttention.apply(heads, spans, len(inputs), *given, *biases)  # type: ignore[no-any-return]
