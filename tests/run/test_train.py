@@ -32,7 +32,7 @@ from jumok.run.train import (
 )
 from jumok.settings import parse_config, read_toml
 from jumok.training.distributed import World
-from tests.run.conftest import quick_settings
+from tests.run.conftest import quick_settings, tiny_settings
 
 Events = list[dict[str, Any]]
 
@@ -363,3 +363,28 @@ def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> 
         "  every process must see the same run folder: machines must share it"
     )
     check_same_data(World(), prepared)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batches", ["padded", "packed"])
+def test_a_gpu_trains_and_goes_on(batches: str, corpus: Path, tmp_path: Path) -> None:
+    given = tiny_settings("transformer", corpus) | {
+        "model.width": 32,  # heads of 16, which the kernels know
+        "training.batches": batches,
+        "training.max_steps": 8,
+        "training.warmup": 1,
+        "training.log_every": 4,
+        "training.validate_every": 8,
+        "training.save_every": 4,
+    }
+    run(Request(given=given, out=tmp_path / "whole", device="cuda"), Watch())
+    steps: list[int] = []
+    watch = Watch(
+        on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
+        interrupted=lambda: steps == [4],
+    )
+    run(Request(given=given, out=tmp_path / "broken", device="cuda"), watch)
+    run(Request(given=given, out=tmp_path / "broken", device="cuda"), Watch())
+    whole, broken = (events_of(tmp_path / name, "train") for name in ("whole", "broken"))
+    assert [event["step"] for event in whole] == [event["step"] for event in broken] == [4, 8]
+    assert [event["loss"] for event in broken] == pytest.approx([event["loss"] for event in whole], rel=1e-2)

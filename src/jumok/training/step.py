@@ -19,6 +19,7 @@ from jumok.text.tokenizer import PAD
 from jumok.training.loss import rdrop_token_loss, token_loss
 from jumok.training.optimizer import Optimizers
 from jumok.training.passes import with_inputs
+from jumok.training.shard import gathered
 
 Piece = Padded | Packed
 Reduce = Callable[[Sequence[Tensor]], None]
@@ -91,7 +92,7 @@ def train_step(  # noqa: PLR0913  half of them have defaults
         sums += torch.stack((loss.detach(), nll)) / share.targets
     if reduce is not None:
         reduce([*map(gradient, weights), sums])
-    norm = nn.utils.clip_grad_norm_(weights, config.clip or torch.inf)
+    norm = gathered(nn.utils.clip_grad_norm_(weights, config.clip or torch.inf))
     bad = ~(norm.isfinite() & sums.isfinite().all())
     if bad.is_cuda:
         optimizers.step(lr, skip=bad)  # decided on the device: the host need not wait
