@@ -32,16 +32,27 @@ def read_records(file: Path) -> list[dict[str, Any]]:
 
 
 def draw_table(records: list[dict[str, Any]]) -> str:
-    """A row for each recipe: means over its seeds, with their standard deviation."""
-    runs: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    """A row for each recipe: means over its seeds, with their standard deviation.
+
+    Of a seed that was run again the last run counts. Runs that changed a setting have a row of their own.
+    """
+    last: dict[tuple[str, int], dict[str, Any]] = {}
     for record in records:
         if "error" not in record and record["test"]:
-            runs[record["recipe"]].append(record)
+            last[row_name(record), record["seed"]] = record
+    runs: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for (name, _), record in last.items():
+        runs[name].append(record)
     rows = [row(name, runs[name]) for name in sorted(runs)]
     signatures = {key: value for found in runs.values() for key, value in found[0]["signatures"].items()}
     named = {"bleu-lc": "BLEU lc", "bleu": "BLEU cased", "chrf": "chrF++"}
     notes = [f"- {label}: `{signatures[key]}`" for key, label in named.items() if key in signatures]
     return "\n".join([HEADING, *rows, *([""] if notes else []), *notes])
+
+
+def row_name(record: dict[str, Any]) -> str:
+    """The recipe, and what the run changed in it."""
+    return " ".join([record["recipe"], *(f"{key}={value}" for key, value in record["settings"].items())])
 
 
 def row(name: str, runs: list[dict[str, Any]]) -> str:
@@ -52,7 +63,7 @@ def row(name: str, runs: list[dict[str, Any]]) -> str:
     side = max(run["jobs"] for run in runs)
     beside = f" ({side} side by side)" if side > 1 else ""
     cells = [
-        f"[{name}]({name}.toml)",
+        f"[{name}]({runs[0]['recipe']}.toml)",
         f"{mean(run['parameters'] for run in runs) / 1e6:.1f} M",
         f"{mean(run['steps'] for run in runs):,.0f}",
         f"{mean(run['seconds']['until_score'] for run in runs):.0f} s{beside}",

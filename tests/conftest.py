@@ -1,4 +1,4 @@
-"""For all tests: no time limits on examples, in CI the same ones every time, GPU where there is one, browser last."""
+"""For all tests: no time limits on examples, in CI the same ones; a GPU if there is one; the browser last."""
 
 import os
 

@@ -120,6 +120,8 @@ def record(**changes: Any) -> dict[str, Any]:
     scores = {"bleu": 39.5, "bleu-lc": 40.5, "chrf": 62.0}
     return {
         "recipe": "multi30k-en-de-luong",
+        "seed": 42,
+        "settings": {},
         "parameters": 9_400_000,
         "steps": 6000,
         "jobs": 1,
@@ -132,7 +134,7 @@ def record(**changes: Any) -> dict[str, Any]:
 
 def test_the_table_has_a_row_for_each_recipe(tmp_path: Path) -> None:
     higher = {"bleu": 40.5, "bleu-lc": 41.5, "chrf": 63.0}
-    other = record(jobs=3, test={"test_2016_flickr": {"greedy": higher, "beam5": higher}})
+    other = record(seed=43, jobs=3, test={"test_2016_flickr": {"greedy": higher, "beam5": higher}})
     lines = table.draw_table([record(), other, {"name": "x", "error": "no"}]).split("\n")
     assert lines[2] == (
         "| [multi30k-en-de-luong](multi30k-en-de-luong.toml) | 9.4 M | 6,000 | 51 s (3 side by side) | 2 "
@@ -146,6 +148,17 @@ def test_the_table_has_a_row_for_each_recipe(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"a\n{table.BEGIN}\n\n| recipe |")
     assert text.endswith(f"\n\n{table.END}\nb\n")
+
+
+def test_a_seed_counts_once_and_changed_settings_apart() -> None:
+    wide = record(settings={"model.width": 512})
+    lines = table.draw_table([record(steps=1), record(steps=2000), wide]).split("\n")
+    assert lines[2].startswith(
+        "| [multi30k-en-de-luong](multi30k-en-de-luong.toml) | 9.4 M | 2,000 | 51 s | 1 | 40.50 |"
+    )
+    assert lines[3].startswith(
+        "| [multi30k-en-de-luong model.width=512](multi30k-en-de-luong.toml) | 9.4 M |"
+    )
 
 
 TINY = {

@@ -63,6 +63,17 @@ def test_sentences_that_are_kept_go_on_as_if_nothing_had_happened() -> None:
     torch.testing.assert_close(found, wanted[rows])
 
 
+@pytest.mark.parametrize("beam", [2, 127, 128, 300])
+def test_ancestors_are_known_in_beams_of_any_width(beam: int) -> None:
+    """The kernels compare them with the numbers of slots."""
+    _, static, _ = make(TransformerConfig(width=8, heads=2, feedforward=8), 0)
+    shape = Shape(sentences=1, beam=beam, source=8, target=2)
+    cache = static.make_cache(shape, torch.zeros(static.numbers(shape)))
+    parents = torch.arange(beam).flip(0)[None]
+    cache.reorder(parents, torch.tensor([1]))
+    assert torch.equal(cache.ancestors[:, :, 1].long(), parents)
+
+
 @torch.inference_mode()
 def test_new_weights_are_taken_to_the_same_place() -> None:
     model, static, _ = make(TransformerConfig(width=8, heads=2, feedforward=8, tied=False), 0)

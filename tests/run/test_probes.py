@@ -62,7 +62,7 @@ def test_a_probe_holds_the_weights_of_the_model_s_own_output(
     )
     model = RunWork(
         learner, prepared, trained.config, Checkpoints(trained.folder), torch.device("cpu"), None, []
-    ).translator()
+    ).translator
     model.model.eval()
     for number, sentence in enumerate(about["sentences"]):
         source, _ = prepared.valid_pairs[number]

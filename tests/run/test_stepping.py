@@ -13,7 +13,7 @@ import torch
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.config import ARCHS, RunConfig
 from jumok.data.batch import Padded
-from jumok.errors import ConfigError, RunError
+from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of, packs
 from jumok.run.train import TrainedRun, make_learner
@@ -21,7 +21,7 @@ from jumok.settings import nest, parse_config
 from jumok.training.distributed import World
 from jumok.training.packed import PackedStep
 from jumok.training.state import LoopState
-from jumok.training.step import Share, train_step
+from jumok.training.step import Share, StepResult, train_step
 from tests.run.conftest import TINY
 
 CPU = torch.device("cpu")
@@ -288,12 +288,54 @@ def fellows(*says: list[int]) -> Fellows:
 def test_losses_are_divided_by_the_tokens_of_all_processes(trained: TrainedRun, prepared: Prepared) -> None:
     steps = steps_of(PaddedSteps, trained, prepared)
     batch = first_update(steps, LoopState())
-    alone, _ = steps.step(batch, LoopState(), 0.0)
-    pieces = batch_of(prepared.train, batch[1][0])
+    _, own = np.array_split(batch[1][0], 2)
+    alone, _ = steps.step((prepared.train, [own]), LoopState(), 0.0)
+    pieces = batch_of(prepared.train, own)
     steps.world = fellows([pieces.tokens, 100, 7], [0])
     shared, _ = steps.step(batch, LoopState(), 0.0)
     assert shared.read().loss == pytest.approx(alone.read().loss / 2, rel=1e-5)
     assert (shared.tokens, shared.sentences) == (alone.tokens + 100, alone.sentences + 7)
+
+
+@pytest.mark.parametrize(("world", "parts"), [(1, 6), (2, 3), (3, 2), (6, 1)])
+def test_only_the_number_of_pieces_decides_what_is_in_them(
+    world: int, parts: int, trained: TrainedRun, prepared: Prepared
+) -> None:
+    """Their order decides the draws of dropout, so it must not matter who runs a piece."""
+    steps, rows = steps_of(PaddedSteps, trained, prepared), np.arange(8)
+    sizes = []
+    for rank in range(world):
+        steps.world = World(rank=rank, size=world)
+        sizes += [piece.sentences for piece in steps.pieces(prepared.train, rows, parts)]
+    assert sizes == [2, 2, 1, 1, 1, 1]
+
+
+def test_all_processes_cut_into_the_same_number_of_parts(
+    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five rows the first process has three: one in each part needs three parts, everywhere."""
+    used = []
+    for rank in range(2):
+        steps = steps_of(PaddedSteps, trained, prepared)
+        steps.world = World(rank=rank, size=2)
+
+        def attempt(pieces: Any, parts: int, call: Any) -> Any:
+            if parts < 3:
+                raise torch.OutOfMemoryError("no room")
+            return StepResult(torch.zeros(4), 0, 0)
+
+        monkeypatch.setattr(steps, "together", attempt)
+        used.append(steps.step((prepared.train, [np.arange(5)]), LoopState(), 1e-3)[1])
+    assert used == [3, 3]
+
+
+def test_a_process_without_a_pair_is_refused(trained: TrainedRun, prepared: Prepared) -> None:
+    steps = steps_of(PaddedSteps, trained, prepared)
+    steps.world = World(size=1000)
+    with pytest.raises(
+        DataError, match="^280 pairs cannot be shared by 1,000 processes\n  add data, or start"
+    ):
+        first_update(steps, LoopState())
 
 
 def test_when_another_process_has_no_memory_this_one_tries_again_too(

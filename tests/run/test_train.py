@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.prepare import reopen
 from jumok.run.train import (
+    Opening,
     Plan,
     Request,
     Started,
@@ -31,7 +33,7 @@ from jumok.run.train import (
     train,
 )
 from jumok.settings import parse_config, read_toml
-from jumok.training.distributed import World
+from jumok.training.distributed import World, is_told
 from tests.run.conftest import quick_settings, tiny_settings
 
 Events = list[dict[str, Any]]
@@ -230,7 +232,7 @@ def test_the_time_limit_ends_the_run(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_patience_ends_the_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self: 3.0)
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: 3.0)
     given = quick_settings(
         corpus,
         training__max_steps=50,
@@ -246,7 +248,7 @@ def test_the_best_checkpoint_is_the_one_of_least_loss(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([5.0, 2.0, 4.0, 6.0])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self: next(losses))
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
     given = quick_settings(
         corpus,
         training__max_steps=4,
@@ -349,6 +351,12 @@ def test_torchs_sgd_cannot_share_out() -> None:
     )
 
 
+def test_the_plan_counts_the_processes(tmp_path: Path) -> None:
+    request = Request(given={}, out=tmp_path)
+    opening = Opening(request, Watch(), World(size=3, device="cpu"), ExitStack())
+    assert (opening.machine.device, opening.machine.processes) == ("cpu", 3)
+
+
 def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> None:
     class Other(World):
         def gather(self, value: Any) -> list[Any]:
@@ -357,6 +365,7 @@ def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> 
     prepared = reopen(trained.folder / "data")
     with pytest.raises(DataError) as caught:
         check_same_data(Other(size=2), prepared)
+    assert is_told(caught.value)  # all of them find it out, and one is enough to say so
     assert str(caught.value) == (
         "process 1 of 2 has prepared other data than process 0\n"
         f"  {trained.folder / 'data'}\n"

@@ -108,7 +108,7 @@ def test_averaged_checkpoints_become_the_model_if_they_are_better(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     losses = iter([5.0, 4.0, 3.0, 2.0 if better else 9.0])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self: next(losses))
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
     given = quick_settings(
         corpus,
         training__max_steps=6,
@@ -133,6 +133,26 @@ def test_averaged_checkpoints_become_the_model_if_they_are_better(
         ).mean(0)
         found = dict(model.model.named_parameters())["target_embedding.weight"]
         assert torch.allclose(found, mean, atol=1e-6)
+
+
+def test_an_average_that_is_no_number_is_not_better(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = iter([5.0, 4.0, float("nan")])
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    done = go(quick_settings(corpus, training__metric="loss", training__average=2), tmp_path / "run")
+    assert not (done.folder / "averaged").exists()
+    assert done.score == -4.0
+
+
+def test_a_failure_with_the_average_is_the_last_event_too(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = iter([5.0, 4.0])
+    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    with pytest.raises(StopIteration):
+        go(quick_settings(corpus, training__metric="loss", training__average=2), tmp_path / "run")
+    assert events_of(tmp_path / "run")[-1]["status"] == "failed"
 
 
 def test_averages_leave_the_last_checkpoint_to_go_on_from(corpus: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from jumok.checkpoint.checkpoints import Checkpoints
+from jumok.errors import RunError
 from jumok.evaluation.evaluate import evaluate
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of
@@ -64,7 +65,7 @@ def test_a_metric_decides_and_the_loss_breaks_ties(
 def test_the_loss_alone_needs_no_translation(
     trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RunWork, "translator", lambda self: pytest.fail("translated"))
+    monkeypatch.setattr(RunWork, "translated", lambda self, *_, **__: pytest.fail("translated"))
     look = work_of(trained, prepared, [], metric="loss").look()
     assert look.event == {"loss": -look.score, "ppl": exp(-look.score)}
 
@@ -81,6 +82,76 @@ def test_validation_uses_the_moving_average_and_gives_the_weights_back(
     assert work.validate(LoopState()).score != plain
     for name, parameter in work.learner.model.named_parameters():
         assert torch.equal(parameter, live[name])
+
+
+def test_one_translator_serves_all_looks_and_reads_the_weights_of_each(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    work = work_of(trained, prepared, [], ema=0.9)
+    assert work.learner.average is not None
+    first, kept = work.validate(LoopState()), work.translator
+    for tensor in work.learner.average.shadow.values():
+        tensor.mul_(3.0).add_(0.1)
+    second = work.validate(LoopState())
+    assert work.translator is kept
+    assert second.loss != first.loss
+    fresh = work_of(trained, prepared, [], ema=0.9)
+    assert fresh.learner.average is not None
+    for name, tensor in fresh.learner.average.shadow.items():
+        tensor.copy_(work.learner.average.shadow[name])
+    assert fresh.validate(LoopState()).event["samples"] == second.event["samples"]
+
+
+def test_validation_that_runs_out_of_memory_takes_less_at_a_time(
+    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = work_of(trained, prepared, []).look()
+    loss, search, asked = RunWork.valid_loss, RunWork.translated, []
+
+    def narrow_loss(self: RunWork, budget: int) -> float:
+        asked.append(budget)
+        if budget > 1024:
+            raise torch.OutOfMemoryError("no room")
+        return loss(self, budget)
+
+    def narrow_search(self: RunWork, sources: Any, *, short: bool) -> Any:
+        asked.append(short)
+        if not short:
+            raise torch.OutOfMemoryError("no room")
+        return search(self, sources, short=short)
+
+    monkeypatch.setattr(RunWork, "valid_loss", narrow_loss)
+    monkeypatch.setattr(RunWork, "translated", narrow_search)
+    look = work_of(trained, prepared, []).look()
+    assert asked == [8192, 1024, False, True]
+    assert look.loss == pytest.approx(plain.loss, rel=1e-6)
+    assert [one["hyp"] for one in look.event["samples"]] == [one["hyp"] for one in plain.event["samples"]]
+
+
+def test_validation_without_any_memory_is_an_error_that_says_so(
+    trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: RunWork, budget: int) -> float:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nmore")
+
+    monkeypatch.setattr(RunWork, "valid_loss", full)
+    with pytest.raises(RunError) as caught:
+        work_of(trained, prepared, []).look()
+    assert caught.value.code == "out_of_memory"
+    assert str(caught.value) == (
+        "out of memory while validating\n  CUDA out of memory. Tried to allocate 2 GiB.\n"
+        "  raise training.accumulate for a new run, so that training leaves more, or choose a smaller model "
+        "(--preset tiny)"
+    )
+
+
+def test_training_without_memory_takes_back_what_validation_holds(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    work = work_of(trained, prepared, [])
+    before = work.translator
+    work.steps.on_halved(8, 4)
+    assert work.translator is not before
 
 
 def test_out_of_memory_is_a_notice(trained: TrainedRun, prepared: Prepared) -> None:

@@ -21,6 +21,7 @@ from jumok.training.distributed import (
     is_first_here,
     is_told,
     join,
+    losing_nobody,
     own_device,
     read_error,
     shared_clock,
@@ -65,6 +66,25 @@ def test_without_torchrun_or_with_one_process_the_world_has_one(environment: dic
     with join("cpu", environment) as world:
         assert world == World(device="cpu")
     assert is_first_here(environment)
+
+
+def test_one_process_knows_too_that_it_was_started_again() -> None:
+    with join(
+        "cpu", {**TORCHRUN, "RANK": "0", "WORLD_SIZE": "1", "TORCHELASTIC_RESTART_COUNT": "2"}
+    ) as world:
+        assert (world.size, world.restarts) == (1, 2)
+
+
+def test_memory_that_runs_out_in_an_exchange_is_nobodys_end() -> None:
+    with pytest.raises(torch.OutOfMemoryError, match="no room"), losing_nobody():
+        raise torch.OutOfMemoryError("no room")
+    with (
+        pytest.raises(
+            RunError, match="^another process of this run has ended or falls silent\n  Broken pipe"
+        ),
+        losing_nobody(),
+    ):
+        raise RuntimeError("[/a/b.cc:12] Broken pipe. More")
 
 
 def test_the_first_process_knows_itself_before_the_processes_meet() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jumok.config import TrainingConfig
 from jumok.data.sampler import Cursor
 from jumok.errors import DataError, RunError
-from jumok.training.loop import Event, Outcome, Reason, Validation, fit
+from jumok.training.loop import UNREAD, Event, Outcome, Reason, Validation, fit
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
 from jumok.training.step import Read, StepResult
@@ -352,6 +352,23 @@ def test_a_gpu_is_read_at_log_points_validations_saves_and_the_end() -> None:
         *("step 6", "read 6", "log train", "save 6"),
         *("step 7", "read 7", "validate 7", "save 7"),
     ]
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_a_gpu_is_never_far_behind_the_clock() -> None:
+    notes = GpuNotes()
+    rare = 10_000
+    run(notes, config(max_steps=2 * UNREAD + 1, log_every=rare, validate_every=rare, save_every=rare))
+    order = [call[:2] for call in notes.asked("step", "read")]
+    assert order.index(("read", 1)) == order.index(("step", UNREAD)) + 1
+    assert order.index(("read", UNREAD + 1)) == order.index(("step", 2 * UNREAD)) + 1
+
+
+def test_a_score_that_is_no_number_is_never_the_best_for_long() -> None:
+    notes = Notes(scores={5: float("nan"), 10: 1.0, 15: float("nan")})
+    outcome = run(notes, config(max_steps=15))
+    assert [event["best"] for event in notes.of_type("valid")] == [True, True, False]
+    assert (outcome.state.best_score, outcome.state.best_step) == (1.0, 10)
 
 
 def test_on_a_gpu_a_run_says_the_same_as_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,23 @@ def test_sgd_is_gradient_descent_with_momentum() -> None:
     torch.testing.assert_close(twice, weight - RATE * gradient - RATE * 1.9 * gradient)
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_a_first_step_that_is_skipped_leaves_nothing_behind(
+    optimizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before steps are captured on a GPU they are tried, and skipped; new memory may hold anything."""
+    monkeypatch.setattr(torch, "empty_like", lambda x, **_: torch.full_like(x, torch.nan))
+    torch.manual_seed(0)
+    weight, gradients = torch.randn(4, 6), [torch.randn(4, 6) for _ in range(3)]
+    wanted = after(config(optimizer=optimizer), weight, gradients)
+    model = OneWeight(weight)
+    optimizers = Optimizers(model, config(optimizer=optimizer))
+    for number, gradient in enumerate([gradients[0], *gradients]):
+        model.weight.grad = gradient.clone()
+        optimizers.step(RATE, skip=torch.tensor(number == 0))
+    torch.testing.assert_close(model.weight.detach(), wanted)
+
+
 @settings(max_examples=25, deadline=None)
 @given(rows=st.integers(1, 24), columns=st.integers(1, 24), seed=st.integers(0, 99))
 def test_orthogonal_keeps_directions_and_evens_out_lengths(rows: int, columns: int, seed: int) -> None:
@@ -166,7 +183,7 @@ def test_a_step_uses_the_rate_it_is_given() -> None:
                 assert torch.equal(old, new) is (rate == 0), name
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw", "muon"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
 @pytest.mark.parametrize("arch", MODELS)
 def test_memory_written_down_and_read_back_gives_a_bit_identical_step(optimizer: str, arch: str) -> None:
     settings = config(optimizer=optimizer, weight_decay=0.01)

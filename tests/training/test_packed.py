@@ -1,4 +1,4 @@
-"""Updates on packed batches: the same as plain updates on padded ones, in pieces or whole, replayed or not."""
+"""Updates on packed batches: as plain ones on padded batches, whole or in pieces, replayed or not."""
 
 import copy
 from dataclasses import replace
@@ -159,6 +159,37 @@ def test_without_a_gpu_a_call_is_just_called() -> None:
     graphs("one", lambda: calls.append("one"))
     graphs("one", lambda: calls.append("one"))
     assert calls == ["one", "one"]
+
+
+def test_what_cannot_be_captured_is_called_with_one_notice(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    monkeypatch.setattr(torch.cuda, "graph", refuse)
+    graphs, calls = Graphs(enabled=True), list[str]()
+    for name in ("first", "first", "update"):
+        graphs(name, lambda name=name: calls.append(name))  # type: ignore[misc]
+    assert calls == ["first", "first", "update"]
+    (record,) = caplog.records
+    assert record.message == (
+        "the GPU cannot replay this model's steps (operation not permitted when stream is capturing): "
+        "they run one by one"
+    )
+
+
+def test_memory_that_runs_out_in_a_capture_is_no_reason_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    monkeypatch.setattr(torch.cuda, "graph", full)
+    graphs = Graphs(enabled=True)
+    with pytest.raises(torch.OutOfMemoryError):
+        graphs("first", lambda: None)
+    assert graphs.enabled
 
 
 @pytest.mark.gpu

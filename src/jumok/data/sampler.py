@@ -43,14 +43,18 @@ def stream(
     An update is a batch of `epoch_batches`, cut into P pieces of as many rows, give or take one. Pieces of a
     batch with fewer than P rows can be empty.
     """
-    _check_shared(len(source_lengths), world)
+    check_shared(len(source_lengths), world)
 
     def epoch_of(epoch: int) -> list[Indices]:
         return epoch_batches(source_lengths, target_lengths, budget=budget, seed=seed, epoch=epoch)
 
-    own = slice(rank * parts, (rank + 1) * parts)
     updates = _without_end(epoch_of, cursor)
-    return ((np.array_split(batch, world * parts)[own], after) for batch, after in updates)
+    return ((own_pieces(batch, rank, world, parts), after) for batch, after in updates)
+
+
+def own_pieces(batch: Indices, rank: int, world: int, parts: int) -> list[Indices]:
+    """A rank's pieces of a batch that is cut into P, the larger ones first."""
+    return np.array_split(batch, world * parts)[rank * parts : (rank + 1) * parts]
 
 
 def packed_stream(
@@ -68,7 +72,7 @@ def packed_stream(
 
     The last update of an epoch is filled up with empty pieces, so that every rank has the same number.
     """
-    _check_shared(len(source_lengths), world)
+    check_shared(len(source_lengths), world)
     _check_fits(source_lengths, target_lengths, room, world * parts)
 
     def epoch_of(epoch: int) -> list[list[Indices]]:
@@ -97,7 +101,7 @@ def epoch_batches(
 
     rows * (longest source + EOS + longest target + BOS) <= budget, unless one pair alone is larger.
     """
-    _check_shared(len(source_lengths), 1)
+    check_shared(len(source_lengths), 1)
     random = _random(seed, epoch)
     source, target = np.asarray(source_lengths) + 1, np.asarray(target_lengths) + 1
     order = _shuffled(len(source), random)
@@ -126,7 +130,8 @@ def epoch_pieces(
     return pieces
 
 
-def _check_shared(pairs: int, world: int) -> None:
+def check_shared(pairs: int, world: int) -> None:
+    """Refuse data that leaves a process without a pair."""
     if pairs < world:
         raise DataError(
             f"{pairs:,} pairs cannot be shared by {world:,} processes",

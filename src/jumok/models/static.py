@@ -39,7 +39,7 @@ class Cache:
     source_keys: Tensor  # (B, N, H, S, K)
     source_values: Tensor  # (B, N, H, S, K)
     source_lengths: Tensor  # (B,), real tokens of each source
-    ancestors: Tensor  # (B, W, T) int8, the slot of each beam's ancestor at each place; -1: there is none
+    ancestors: Tensor  # (B, W, T) small integers, the slot of each beam's ancestor at each place; -1: none
 
     def first(self, count: int) -> "Cache":
         """The first sentences, in the same memory."""
@@ -57,7 +57,7 @@ class Cache:
         """Beam w goes on from beam parents[b, w] (B, W) of its sentence, whose last token is at `place`."""
         B, W, T = self.ancestors.shape
         self.ancestors.copy_(self.ancestors.gather(1, parents[:, :, None].expand(B, W, T)))
-        self.ancestors.index_copy_(2, place, parents[:, :, None].to(torch.int8))
+        self.ancestors.index_copy_(2, place, parents[:, :, None].to(self.ancestors.dtype))
 
 
 class StaticTransformer:
@@ -101,7 +101,8 @@ class StaticTransformer:
         keys, values = (part.view(longs[0]) for part in parts[:2])
         source_keys, source_values = (part.view(longs[1]) for part in parts[2:])
         lengths = torch.ones(B, dtype=torch.long, device=room.device)
-        none = torch.full((B, shape.beam, shape.target), -1, dtype=torch.int8, device=room.device)
+        small = torch.int8 if shape.beam <= torch.iinfo(torch.int8).max else torch.int16
+        none = torch.full((B, shape.beam, shape.target), -1, dtype=small, device=room.device)
         return Cache(keys, values, source_keys, source_values, lengths, none)
 
     def read(self, source: Tensor, mask: Tensor, cache: Cache) -> None:

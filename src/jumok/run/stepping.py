@@ -18,7 +18,7 @@ from torch import Tensor
 from jumok.config import RunConfig, TransformerConfig
 from jumok.data.batch import Packed, Padded, Room, pack_rows, pad_pairs, room_for
 from jumok.data.prefetch import ahead
-from jumok.data.sampler import Cursor, Indices, packed_stream, stream
+from jumok.data.sampler import Cursor, Indices, check_shared, own_pieces, packed_stream, stream
 from jumok.data.store import Store
 from jumok.errors import ConfigError, RunError
 from jumok.run.prepare import Prepared
@@ -135,18 +135,20 @@ class Steps(ABC, Generic[B]):
 
 
 class PaddedSteps(Steps[Rows]):
-    """Updates on rectangles. The rows of an update stay the same however many parts they are cut into."""
+    """Updates on rectangles. The rows of an update stay the same however many parts they are cut into.
+
+    Each process knows the rows of all, so that all cut them alike: into the same number of parts each.
+    """
 
     def updates(self, state: LoopState) -> Updates[Rows]:
         def open_(store: Store, cursor: Cursor) -> Iterator[tuple[list[Indices], Cursor]]:
+            check_shared(len(store), self.world.size)
             return stream(
                 store.source_lengths,
                 store.target_lengths,
                 budget=self.config.training.batch_tokens,
                 seed=self.config.seed,
                 cursor=cursor,
-                rank=self.world.rank,
-                world=self.world.size,
             )
 
         return self.by_epoch(state.cursor, open_)
@@ -162,15 +164,16 @@ class PaddedSteps(Steps[Rows]):
         if self.config.training.shard:  # the processes wait for each other within the update: no other try
             return attempt(self.parts(state)), self.parts(state)
         halved = lambda parts: self.on_halved(state.step + 1, parts)  # noqa: E731
-        return step_in_memory(attempt, self.parts(state), max(1, len(rows)), halved)
+        most = max(1, -(-len(rows) // self.world.size))  # rows of the process that has the most
+        return step_in_memory(attempt, self.parts(state), most, halved)
 
     def pieces(self, store: Store, rows: Indices, parts: int) -> list[Padded]:
-        """This process's rows in so many rectangles; fewer if there are fewer rows.
+        """This process's share of the rows in so many rectangles; fewer if there are fewer rows.
 
         Processes that share out the weights must call each layer equally often: they fill up with a pair that
         is not learned from.
         """
-        cut = np.array_split(rows, parts)
+        cut = own_pieces(rows, self.world.rank, self.world.size, parts)
         pieces = [batch_of(store, piece) for piece in cut if len(piece)]
         if self.config.training.shard:
             pair = batch_of(store, np.zeros(1, dtype=np.int64))
@@ -268,6 +271,7 @@ class PackedSteps(Steps[list[Packed]]):
     def halve(self) -> None:
         before = self.room
         self.captured = None
+        self.learner.model.zero_grad(set_to_none=True)  # gradients that the failed one has made
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()

@@ -30,7 +30,7 @@ from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.work import RunWork
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
-from jumok.training.distributed import World, join, shared_clock
+from jumok.training.distributed import World, join, shared_clock, told_to_all
 from jumok.training.log import Log
 from jumok.training.loop import Outcome, fit, notice
 from jumok.training.optimizer import Optimizers
@@ -139,7 +139,7 @@ def run(request: Request, watch: Watch) -> TrainedRun:
         opening = Opening(request, watch, world, held)
         told = world.first(opening.open)
         config = parse_config(told["config"], "the first process's settings")
-        machine = opening.machine
+        machine = world.every(lambda: opening.machine)
         autocast = world.every(lambda: precision(config, machine))
         prepared = world.every(opening.reopen)
         check_same_data(world, prepared)
@@ -149,9 +149,9 @@ def run(request: Request, watch: Watch) -> TrainedRun:
         checkpoints = opening.checkpoints
         checkpoints.keep = max(2, config.training.average)
         log_to = held.enter_context(logs(request.out, watch.on_event)) if world.is_first else []
-        device, copy = torch.device(machine.device), None
-        if config.training.shard and world.is_first:
-            copy = make_model(config, prepared).to(device)
+        device = torch.device(machine.device)
+        copies = config.training.shard and world.is_first
+        copy = world.every(lambda: make_model(config, prepared).to(device) if copies else None)
         work = RunWork(learner, prepared, config, checkpoints, device, autocast, log_to, world, copy)
         return carry_on(work, state, machine, watch)
 
@@ -172,7 +172,7 @@ class Opening:
 
     @cached_property
     def machine(self) -> Machine:
-        return look_at_machine(self.world.device)
+        return replace(look_at_machine(self.world.device), processes=self.world.size)
 
     @property
     def data(self) -> Path:
@@ -259,12 +259,13 @@ def check_same_data(world: World, prepared: Prepared) -> None:
     first, *others = world.gather([store.fingerprint for store in stores])
     for rank, theirs in enumerate(others, start=1):
         if theirs != first:
-            raise DataError(
+            error = DataError(
                 f"process {rank} of {world.size} has prepared other data than process 0",
                 where=str(prepared.train.folder.parent),
                 hint="every process must see the same run folder: machines must share it",
                 code="other_data",
             )
+            raise told_to_all(error)
 
 
 def carry_on(work: RunWork, state: LoopState, machine: Machine, watch: Watch) -> TrainedRun:
@@ -280,11 +281,11 @@ def carry_on(work: RunWork, state: LoopState, machine: Machine, watch: Watch) ->
     clock, interrupted = shared_clock(world, time.monotonic, watch.interrupted)
     try:
         outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
+        if outcome.reason != "signal":
+            outcome = averaged_if_better(work, outcome)
     except BaseException as error:
         work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
         raise
-    if outcome.reason != "signal":
-        outcome = averaged_if_better(work, outcome)
     status = "stopped" if outcome.reason == "signal" else "completed"
     work.log({"type": "end", "status": status, "reason": outcome.reason, "best": outcome.state.best_score})
     ended = outcome.state
@@ -340,7 +341,7 @@ def score_of_average(work: RunWork, state: LoopState, count: int) -> float | Non
     work.model.load_state_dict(weights, strict=False)  # the run has ended: its own weights are saved
     look = work.look()
     work.log({**look.event, "type": "valid", "step": state.step, "averaged": len(recent)})
-    if state.best_score is not None and look.score <= state.best_score:
+    if state.best_score is not None and not look.score > state.best_score:  # also if it is no number
         return None
     better = replace(state, best_score=look.score, best_step=state.step)
     work.save_averaged(weights, better, len(recent))

@@ -1,13 +1,14 @@
 """How the loop's decisions are carried out: the training parts around one model, its data and its folder."""
 
+import gc
 import resource
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import exp
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -30,10 +31,13 @@ from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
 from jumok.training.loss import token_loss
 from jumok.training.state import Learner, LoopState
-from jumok.training.step import StepResult
+from jumok.training.step import StepResult, is_out_of_memory
 
+T = TypeVar("T")
 Tensors = dict[str, Tensor]
 SAMPLES = 3  # validation sentences shown each time
+LOSS_TOKENS = (8192, 1024)  # in one batch of the validation loss; the second where memory is short
+SEARCH_TOKENS = 1024  # in one batch of the validation search where memory is short
 
 
 @dataclass
@@ -71,6 +75,7 @@ class RunWork:
         )
 
     def halved(self, step: int, parts: int) -> None:
+        self.release()
         message = f"out of memory: each update now runs in {parts} parts"
         self.log(notice(step, "warning", "out_of_memory", message))
 
@@ -110,14 +115,13 @@ class RunWork:
         """Loss, scores and samples of the model as it is; with a step, also a probe of its attention."""
         self.model.eval()
         metric = self.config.training.metric
-        loss = self.valid_loss()
+        loss = self.in_memory(lambda short: self.valid_loss(LOSS_TOKENS[short]))
         figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss)}
         if metric == "loss":
             return Validation(-loss, loss, figures)
         pairs = self.prepared.valid_pairs[: self.config.training.valid_sentences]
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-        translator = self.translator()
-        answers = translator.translate(sources, beam=1, n_best=1)
+        answers = self.in_memory(lambda short: self.translated(sources, short=short))
         hypotheses = [answer.text for answer in answers]
         tokenize, _ = bleu_tokenizer(self.config.data.target_language)
         for name in ("bleu", "chrf", "exact"):
@@ -127,7 +131,7 @@ class RunWork:
             {"src": source, "ref": reference, "hyp": answer.text, "score": answer.score}
             for source, reference, answer in list(zip(sources, references, answers, strict=True))[:SAMPLES]
         ]
-        if step is not None and (probe := self.probe(step, translator, answers[:SAMPLES])):
+        if step is not None and (probe := self.probe(step, self.translator, answers[:SAMPLES])):
             figures["probe"] = probe
         return Validation(figures[metric], loss, figures)
 
@@ -139,10 +143,36 @@ class RunWork:
             self.log(notice(step, "warning", error.code, error.message))
             return None
 
-    def valid_loss(self) -> float:
+    def in_memory(self, call: Callable[[bool], T]) -> T:
+        """`call(False)`; or, if that runs out of memory, `call(True)`, which is to take less of it."""
+        reason = ""
+        for short in (False, True):
+            try:
+                return call(short)
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                reason = str(error).splitlines()[0]
+            self.release()  # not before the error and all that it holds are gone
+        raise RunError(
+            "out of memory while validating",
+            where=reason,
+            hint="raise training.accumulate for a new run, so that training leaves more, or choose a smaller "
+            "model (--preset tiny)",
+            code="out_of_memory",
+        )
+
+    def release(self) -> None:
+        """Give back the memory that only validation uses."""
+        self.__dict__.pop("translator", None)
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def valid_loss(self, budget: int = LOSS_TOKENS[0]) -> float:
         """Negative log-likelihood per target token over the whole validation set."""
         store = self.prepared.valid
-        rows = epoch_batches(store.source_lengths, store.target_lengths, budget=8192, seed=0, epoch=0)
+        rows = epoch_batches(store.source_lengths, store.target_lengths, budget=budget, seed=0, epoch=0)
         total, tokens = 0.0, 0
         with torch.inference_mode():
             for piece in rows:
@@ -153,7 +183,14 @@ class RunWork:
                 tokens += batch.tokens
         return total / tokens
 
+    def translated(self, sources: Sequence[str], *, short: bool) -> list[Translation]:
+        """The validation search: greedy, and if memory is short a few sentences at a time."""
+        budget: dict[str, Any] = {"batch_tokens": SEARCH_TOKENS} if short else {}
+        return self.translator.translate(sources, beam=1, n_best=1, **budget)
+
+    @cached_property
     def translator(self) -> Translator:
+        """One for all looks: on a GPU it records graphs, and reads the weights anew at each call."""
         return Translator(Loaded(self.model, self.prepared.tokenizers, self.config, self.checkpoints.run, {}))
 
     def save(self, state: LoopState, *, best: bool) -> None:

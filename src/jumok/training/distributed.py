@@ -32,6 +32,7 @@ from torch import Tensor
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError, TokenizerFileError
 
 T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")  # what torchrun sets
 BUCKET = 16 * 2**20  # numbers summed by one all-reduce
@@ -112,7 +113,7 @@ class World:
             value = call()
         except Exception as error:
             self.agree({"error": write_error(error)})
-            error.add_note(TOLD)
+            told_to_all(error)
             raise
         self.agree({"value": value})
         return value
@@ -164,19 +165,20 @@ def buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 @contextmanager
 def join(device: str | None = None, environment: Mapping[str, str] = os.environ) -> Iterator[World]:
     """The world that torchrun has started this process in, or a world of one."""
+    restarts = int(environment.get("TORCHELASTIC_RESTART_COUNT", "0"))
     if not started_by_torchrun(environment):
-        yield World(device=device)
+        yield World(device=device, restarts=restarts)
         return
     rank, size, local_rank = (int(environment[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
     own = own_device(device, local_rank, int(environment.get("LOCAL_WORLD_SIZE", "1")))
+    if own != "cpu":
+        torch.cuda.set_device(own)
     with losing_nobody():
         if own == "cpu":
             dist.init_process_group("gloo", timeout=GRADIENTS)
         else:
-            torch.cuda.set_device(own)
             dist.init_process_group("nccl", timeout=GRADIENTS, device_id=torch.device(own))
         control = dist.new_group(backend="gloo", timeout=CONTROL)
-    restarts = int(environment.get("TORCHELASTIC_RESTART_COUNT", "0"))
     yield World(rank, size, local_rank, own, restarts, control)
     dist.destroy_process_group()  # after an error it might wait for ever: the end of the process does it
 
@@ -213,6 +215,8 @@ def losing_nobody() -> Iterator[None]:
     """An exchange between processes; one that has ended makes it an error of this one too."""
     try:
         yield
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError as error:  # what torch raises when a connection breaks or the time is up
         raise RunError(
             "another process of this run has ended or falls silent",
@@ -238,7 +242,11 @@ def read_error(words: Mapping[str, str]) -> Error:
     """The error that another process has written, with a note that it is told already."""
     kind: type[Error] = KINDS.get(words.get("kind", ""), RunError)
     parts = {key: words.get(key, "") for key in ("where", "hint", "code")}
-    error = kind(words["message"], **parts)
+    return told_to_all(kind(words["message"], **parts))
+
+
+def told_to_all(error: E) -> E:
+    """The same error with a note that every process ends with it."""
     error.add_note(TOLD)
     return error
 

@@ -9,7 +9,7 @@ a line of the log, a validation or a checkpoint. On a CPU there is nothing to wa
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from math import nan
+from math import isnan, nan
 from typing import Any, Literal, Protocol, TypeVar
 
 from jumok.config import TrainingConfig
@@ -24,6 +24,7 @@ B = TypeVar("B")  # what one update reads; the loop only hands it on
 SKIPS_IN_A_ROW = 3
 SKIPS_WINDOW, SKIPS_SHARE = 1000, 0.01
 SAVES_IN_A_ROW = 3
+UNREAD = 64  # steps at most that a GPU is behind: the clock, and who interrupts, are those of the host
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def fit(
                 state.step % every == 0
                 for every in (config.log_every, config.validate_every, config.save_every)
             )
-            if log_due or validation_due or save_due or reads_at_once(result):
+            behind = reads_at_once(result) or len(window.unread) >= UNREAD
+            if log_due or validation_due or save_due or behind:
                 state = after_reading(state, window, work.log)
             if log_due and window.tokens:
                 work.log(window.event(state, lr, clock()))
@@ -143,7 +145,9 @@ def validated(work: Work[B], state: LoopState) -> tuple[LoopState, bool]:
     """The state after a look at the validation set, and whether it is the best so far."""
     look = work.validate(state)
     # Early on every BLEU is 0: the loss then decides, so that a slow start is not taken for a standstill.
-    before = None if state.best_score is None else (state.best_score, -(state.best_loss or 0.0))
+    # Nothing is greater than a score that is no number, so such a one does not count.
+    counts = state.best_score is not None and not isnan(state.best_score)
+    before = (state.best_score, -(state.best_loss or 0.0)) if counts else None
     better = before is None or (look.score, -look.loss) > before
     if better:
         state = replace(state, best_score=look.score, best_loss=look.loss, best_step=state.step, since_best=0)

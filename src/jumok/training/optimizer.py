@@ -124,7 +124,9 @@ def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Op
     }
     match config.optimizer:
         case "sgd":
-            return [SGD(every, lr=rate, momentum=config.momentum, weight_decay=decay, fused=True)]
+            return [
+                with_momentum(SGD(every, lr=rate, momentum=config.momentum, weight_decay=decay, fused=True))
+            ]
         case "adam":
             return [quiet(Adam(every, **adam))]
         case "adamw":
@@ -133,6 +135,14 @@ def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Op
             hidden = [p for p, name in names.items() if is_hidden_matrix(name, p)]
             rest = [p for p, name in names.items() if not is_hidden_matrix(name, p)]
             return [Muon(hidden, rate, config.momentum, decay), quiet(AdamW(rest, **adam))]
+
+
+def with_momentum(optimizer: SGD) -> SGD:
+    """With its momentum at 0 from the start: torch makes room at the first step, and fills it if not skipped."""
+    for group in optimizer.param_groups:
+        for weight in group["params"] if group["momentum"] else ():
+            optimizer.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+    return optimizer
 
 
 def quiet(optimizer: Optimizer) -> Optimizer:
