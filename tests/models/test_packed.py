@@ -1,5 +1,8 @@
 """Sentences laid end to end give the numbers of the padded pass: losses, gradients, dropout or not."""
 
+import gc
+import weakref
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
 from jumok.models.build import build_model
 from jumok.models.packed import Table, exact_weights, position_table, positions_of
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.nn.positions import sinusoidal
+from jumok.nn.positions import SinusoidalPositions, sinusoidal
 
 VOCAB = 20
 ROOM = Room(64, 64)
@@ -110,10 +113,19 @@ def test_positions_count_from_the_beginning_of_each_sentence() -> None:
     assert positions_of(batch.target_range)[:7].tolist() == [0, 1, 0, 1, 2, 3, 0]
 
 
-def test_the_table_of_positions_is_computed_once() -> None:
-    table = Table(32, 16, torch.device("cpu"), torch.float32)
-    assert position_table(table) is position_table(table)
-    assert torch.equal(position_table(table), sinusoidal(torch.arange(32), 16))
+def test_a_table_of_positions_stays_as_long_as_its_model() -> None:
+    """A captured step reads it where it lies, whatever else is computed meanwhile."""
+    places, table = SinusoidalPositions(), Table(32, 16, torch.device("cpu"), torch.float32)
+    rows = position_table(places, table)
+    assert torch.equal(rows, sinusoidal(torch.arange(32), 16))
+    for length in range(1, 20):
+        position_table(places, replace(table, rows=length))
+        position_table(SinusoidalPositions(), replace(table, rows=length))
+    assert position_table(places, table) is rows
+    gone = weakref.ref(rows)
+    del places, rows
+    gc.collect()
+    assert gone() is None
 
 
 def test_what_add_and_norm_uses_is_read_exactly() -> None:

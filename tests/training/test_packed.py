@@ -1,6 +1,8 @@
 """Updates on packed batches: as plain ones on padded batches, whole or in pieces, replayed or not."""
 
 import copy
+import gc
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -72,6 +74,17 @@ def test_the_model_keeps_its_own_weights() -> None:
     after = dict(model.named_parameters())
     assert before.keys() == after.keys()
     assert all(after[name] is weight and weight.dtype == torch.float32 for name, weight in before.items())
+
+
+def test_a_step_that_is_given_up_leaves_no_gradients_in_memory() -> None:
+    """When memory runs out, the next try needs what this one had."""
+    model = make()
+    step = stepper(model)
+    step([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    gone = [weakref.ref(one) for one in (*step.gradients, *step.copies)]
+    del step
+    gc.collect()
+    assert not any(one() is not None for one in gone)
 
 
 def test_pieces_give_the_update_of_the_whole() -> None:
@@ -204,3 +217,16 @@ def test_a_replayed_update_equals_one_that_is_called() -> None:
         found.append(result.numbers.cpu())
         assert step.run.enabled == graph
     torch.testing.assert_close(found[0], found[1], atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_a_gpu_that_is_not_the_current_one_steps_too() -> None:
+    model = make().to("cuda:1")
+    before = weights(model)
+    step = stepper(model, dtype=torch.bfloat16)
+    for number in range(1, 4):
+        result = step([pack()], Share(pack().tokens), lr=1e-2, step=number)
+    assert step.run.enabled
+    assert not result.read().skipped
+    assert any(not torch.equal(value, before[name]) for name, value in weights(model).items())

@@ -12,6 +12,7 @@ Letters: B sentences, W beam, S source, T target places, R = B·W rows.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -144,9 +145,10 @@ class DeviceSearch:
             ready.extend((places, unpacked(found, options)) for places, found in waiting)
             waiting.clear()
 
-        self._take_weights()
+        with self._turn():
+            self.static.refresh(self._source)
         while plan:
-            with self._lock, torch.inference_mode():
+            with self._turn():
                 self._reserve([shape for shape, _ in plan])
                 shape, places = plan.popleft()
                 few = 0 if patient else shape.sentences // 32
@@ -163,9 +165,11 @@ class DeviceSearch:
         unpack()
         yield from ready
 
-    def _take_weights(self) -> None:
-        with self._lock, torch.inference_mode():
-            self.static.refresh(self._source)
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Inside, this thread alone uses the memory; streams, graphs and kernels are those of its device."""
+        with self._lock, torch.inference_mode(), torch.cuda.device_of(self._memory):
+            yield
 
     def _plan(self, batch: Batches, places: Iterable[int]) -> list[tuple[Shape, list[int]]]:
         """Batches of similar length, longest first, each with the shape that it takes."""

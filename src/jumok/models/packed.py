@@ -8,8 +8,8 @@ Axis letters: N source tokens, M target tokens, L either, D width, H heads, K wi
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -181,7 +181,7 @@ def embedded(ids: Tensor, positions: Tensor, table: Embedding, places: nn.Module
     x = embed(ids, table.weight, table.scale)
     match places:
         case SinusoidalPositions():
-            rows = position_table(Table(len(ids), x.shape[1], x.device, x.dtype))
+            rows = position_table(places, Table(len(ids), x.shape[1], x.device, x.dtype))
             return x + F.embedding(positions, rows)
         case LearnedPositions():
             return x + embed(positions, places.table, 1.0)
@@ -199,12 +199,20 @@ class Table:
     dtype: torch.dtype
 
 
-@lru_cache(maxsize=8)
-def position_table(table: Table) -> Tensor:
-    """PE of the first positions, kept: no sentence is longer than the batch it lies in."""
-    with torch.inference_mode(mode=False), torch.no_grad():
-        places = torch.arange(table.rows, device=table.device)
-        return sinusoidal(places, table.width).to(table.dtype)
+_tables: WeakKeyDictionary[nn.Module, dict[Table, Tensor]] = WeakKeyDictionary()
+
+
+def position_table(places: SinusoidalPositions, table: Table) -> Tensor:
+    """PE of the first positions, kept: no sentence is longer than the batch it lies in.
+
+    Kept as long as the model that uses them: a captured step goes on reading them where they lie.
+    """
+    tables = _tables.setdefault(places, {})
+    if table not in tables:
+        with torch.inference_mode(mode=False), torch.no_grad():
+            rows = torch.arange(table.rows, device=table.device)
+            tables[table] = sinusoidal(rows, table.width).to(table.dtype)
+    return tables[table]
 
 
 def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:

@@ -98,19 +98,21 @@ class PackedStep:
     def __call__(self, pieces: Sequence[Packed], share: Share, *, lr: float, step: int) -> StepResult:
         """Update the weights once, by the mean loss over all target tokens of the update."""
         self.pass_.train()
-        if not self.run.ready:
-            self.warm_up()
-        self.share.fill_(1 / share.targets)
-        self.rate.fill_(lr)
-        for number, piece in enumerate(pieces):
-            self.batch.numbers.copy_(piece.numbers, non_blocking=True)
-            torch.manual_seed(step_seed(self.seed, step, share.first + number))
-            self.run("first" if number == 0 else "more", self.first if number == 0 else self.more)
-        if self.reduce is not None:
-            self.reduce([*self.gradients, self.sums])
-        self.run("update", self.update)
+        with torch.cuda.device_of(self.numbers):  # streams, graphs and kernels are those of its GPU
+            if not self.run.ready:
+                self.warm_up()
+            self.share.fill_(1 / share.targets)
+            self.rate.fill_(lr)
+            for number, piece in enumerate(pieces):
+                self.batch.numbers.copy_(piece.numbers, non_blocking=True)
+                torch.manual_seed(step_seed(self.seed, step, share.first + number))
+                self.run("first" if number == 0 else "more", self.first if number == 0 else self.more)
+            if self.reduce is not None:
+                self.reduce([*self.gradients, self.sums])
+            self.run("update", self.update)
+            numbers = self.numbers.clone()
         tokens = sum(piece.tokens + piece.source_tokens for piece in pieces)
-        return StepResult(self.numbers.clone(), tokens, sum(piece.sentences for piece in pieces))
+        return StepResult(numbers, tokens, sum(piece.sentences for piece in pieces))
 
     def warm_up(self) -> None:
         """Run everything without changing a weight: an empty batch, and an update that is skipped."""
@@ -158,6 +160,8 @@ class PackedStep:
         for weight, gradient in zip(self.weights, self.gradients, strict=True):
             weight.grad = gradient
         self.optimizers.step(self.rate, skip=bad)
+        for weight in self.weights:
+            weight.grad = None  # it goes with this object
         copy_all(self.copies, self.weights)
         self.numbers.copy_(torch.cat((self.sums, torch.stack((norm, bad.float())))))
 
