@@ -1,5 +1,6 @@
 """Variants of a store: the same rows and the same text, in other pieces, from the seed alone."""
 
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from jumok.config import TextConfig
 from jumok.data import variants as module
 from jumok.data.store import Store, build_store, open_store
-from jumok.data.variants import build_variants, texts
-from jumok.text.tokenizer import Tokenizers, train_tokenizer
+from jumok.data.variants import Awaited, build_variants, ids_of
+from jumok.errors import RunError
+from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
 PAIRS = [(f"the lowest number {i}", f"die niedrigste Zahl {i} 🐎") for i in range(50)]
 SIDES = [[pair[side] for pair in PAIRS] for side in (0, 1)]
@@ -21,6 +23,14 @@ def tokenizers(*, shared: bool = True) -> Tokenizers:
         return Tokenizers(both, both)
     one, other = (train_tokenizer(side, TextConfig(vocabulary=320)) for side in SIDES)
     return Tokenizers(one, other)
+
+
+def texts(store: Store, side: int, tokenizer: Tokenizer) -> list[str]:
+    """What the store's rows say."""
+    ids = ids_of(store, side, range(len(store)))
+    return tokenizer.decode_many(
+        ids.values[start:end].tolist() for start, end in zip(ids.begin[:-1], ids.begin[1:], strict=True)
+    )
 
 
 def variants_in(
@@ -47,7 +57,7 @@ def test_all_rows_are_there_with_their_text(
         assert len(variant) == len(store)
         assert (variant.tokenizers, variant.left_out) == (store.tokenizers, store.left_out)
         for side, tokenizer in enumerate((both.source, both.target)):
-            assert texts(variant, side, range(len(variant)), tokenizer) == SIDES[side]
+            assert texts(variant, side, tokenizer) == SIDES[side]
     assert len({one.fingerprint for one in (store, *variants)}) == 4
     assert all(len(one.source_ids) > len(store.source_ids) for one in variants)
 
@@ -71,3 +81,15 @@ def test_no_row_is_longer_than_allowed(tmp_path: Path) -> None:
     for one in variants:
         assert max(one.source_lengths.max(), one.target_lengths.max()) <= longest
     assert any(np.any(one.source_lengths != store.source_lengths) for one in variants)
+
+
+def test_stores_in_the_making_are_awaited_and_so_is_their_failure(tmp_path: Path) -> None:
+    store = build_store(iter(PAIRS), tokenizers(), tmp_path / "train", max_length=100)
+    made: Future[tuple[Store, ...]] = Future()
+    awaited = Awaited(made)
+    made.set_result((store, store))
+    assert (len(awaited), awaited[1], awaited[:1], [*awaited]) == (2, store, (store,), [store, store])
+    failed: Future[tuple[Store, ...]] = Future()
+    failed.set_exception(RunError("cannot write the prepared data: no space left"))
+    with pytest.raises(RunError, match="no space left"):
+        len(Awaited(failed))

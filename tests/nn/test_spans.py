@@ -17,9 +17,12 @@ from jumok.nn.spans import (
     causal_spans,
     cross_attention,
     cross_spans,
+    kernel_width,
+    masked_attention,
     own_spans,
     self_attention,
     span_mask,
+    with_wide_heads,
 )
 
 HEADS, WIDTH = 2, 8
@@ -142,3 +145,32 @@ def test_the_gradient_of_a_bias_that_is_already_in_them() -> None:
     (here,) = torch.autograd.grad(self_attention(x, 2, spans, bias).sin().sum(), bias)
     (there,) = torch.autograd.grad(self_attention(x + bias, 2, spans).sin().sum(), bias)
     torch.testing.assert_close(here, there)
+
+
+@pytest.mark.parametrize("width", [1, 16, 24, 80, 128])
+@pytest.mark.parametrize("kind", ["own", "cross"])
+def test_heads_with_room_behind_them_give_the_same(width: int, kind: str) -> None:
+    """What the kernels get where they take no such heads."""
+    torch.manual_seed(0)
+    spans = spans_of(kind, [3, 2], [1, 4], (2, 1))
+    T, S = len(spans.key_begin), len(spans.query_begin)
+    shapes = [(T, 6 * width)] if kind == "own" else [(T, 2 * width), (S, 4 * width)]
+    inputs = tuple(torch.randn(shape).double().requires_grad_() for shape in shapes)
+    wanted, found = masked_attention(inputs, HEADS, spans), []
+
+    def attend_wide(given: tuple[Tensor, ...]) -> Tensor:
+        found.append({x.shape[1] // HEADS % kernel_width(width) for x in given})
+        return masked_attention(given, HEADS, spans)
+
+    out = with_wide_heads(inputs, HEADS, attend_wide)
+    assert found == [{0}]
+    torch.testing.assert_close(out, wanted)
+    d_out = torch.randn_like(out)
+    one, other = (torch.autograd.grad(x, inputs, d_out) for x in (out, wanted))
+    torch.testing.assert_close(one, other)
+
+
+def test_the_kernels_take_heads_up_to_128_numbers() -> None:
+    assert [kernel_width(width) for width in (1, 16, 17, 48, 64, 96, 128)] == [16, 16, 32, 64, 64, 128, 128]
+    with pytest.raises(ValueError, match="heads of 160 numbers, and it takes up to 128"):
+        kernel_width(160)

@@ -1,5 +1,6 @@
 """Files to tokenizer and stores: without leakage, made once, and again when something changed."""
 
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import RunConfig
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.prepare import Prepared, open_corpora, prepare
 from jumok.run.survey import survey
@@ -33,14 +34,24 @@ def config_for(folder: Path, sources: list[str], targets: list[str], **more: Any
     return parse_config(nest(flat))
 
 
-def prepare_in(folder: Path, config: RunConfig, on_survey: Callable[[], None] = lambda: None) -> Prepared:
+def prepare_in(
+    folder: Path, config: RunConfig, on_survey: Callable[[], None] = lambda: None, *, background: bool = False
+) -> Prepared:
     corpora = open_corpora(config)
 
     def found() -> Any:
         on_survey()
         return survey(corpora.train)
 
-    return prepare(folder, corpora, config, found, fingerprint=corpora.fingerprint, processes=1)
+    return prepare(
+        folder,
+        corpora,
+        config,
+        found,
+        fingerprint=corpora.fingerprint,
+        processes=1,
+        background=background,
+    )
 
 
 def texts(prepared: Prepared) -> list[tuple[str, str]]:
@@ -253,3 +264,37 @@ def test_with_dropout_each_epoch_has_its_own_pieces(tmp_path: Path) -> None:
         assert texts(replace(prepared, train=prepared.for_epoch(epoch))) == texts(prepared)
     again = prepare_in(tmp_path / "again", config)
     assert [one.fingerprint for one in again.variants] == [one.fingerprint for one in prepared.variants]
+
+
+def test_variants_in_the_background_are_the_same_and_complete_it(tmp_path: Path) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS, text__dropout=0.3)
+    prepared = prepare_in(tmp_path / "data", config)
+    later = prepare_in(tmp_path / "later", config, background=True)
+    assert later.train.fingerprint == prepared.train.fingerprint
+    assert [one.fingerprint for one in later.variants] == [one.fingerprint for one in prepared.variants]
+    assert later.for_epoch(9) is later.variants[1]
+    before = files_in(tmp_path / "later")
+    again = prepare_in(tmp_path / "later", config, background=True)
+    assert files_in(tmp_path / "later") == before
+    assert [one.fingerprint for one in again.variants] == [one.fingerprint for one in prepared.variants]
+
+
+def test_variants_that_cannot_be_written_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("jumok.run.prepare.build_variants", full)
+    config = config_for(tmp_path, SOURCES, TARGETS, text__dropout=0.3)
+    prepared = prepare_in(tmp_path / "data", config, background=True)
+    with pytest.raises(RunError, match="cannot write the prepared data: no space left on device"):
+        prepared.for_epoch(0)
+    assert not (tmp_path / "data" / "prepared.json").exists()  # so it is all made again
+
+
+def test_a_text_too_large_to_keep_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS)
+    kept = prepare_in(tmp_path / "kept", config)
+    monkeypatch.setattr("jumok.run.survey.KEPT", 0)
+    read = prepare_in(tmp_path / "read", config)
+    assert read.train.fingerprint == kept.train.fingerprint
+    assert read.valid_pairs == kept.valid_pairs

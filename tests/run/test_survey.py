@@ -50,6 +50,14 @@ def test_reading_reports_its_end() -> None:
     assert seen == [("reading", 3, 3)]
 
 
+def test_a_small_text_is_kept_and_a_large_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert look([("a  man ", "ein Mann"), ("", "nichts")]).texts == [("a man", "ein Mann"), ("", "nichts")]
+    monkeypatch.setattr("jumok.run.survey.KEPT", 1000)
+    assert look([("a", "b")] * 6).texts == [("a", "b")] * 6
+    assert look([("a", "b")] * 7).texts is None
+    assert look([("a" * 1000, "b")]).texts is None
+
+
 def test_an_empty_corpus_is_refused() -> None:
     with pytest.raises(DataError, match="train.src \\+ train.tgt is empty\n  give files with one sentence"):
         look([])

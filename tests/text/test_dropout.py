@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.text import dropout as module
-from jumok.text.dropout import Cuts, Merges, ragged
+from jumok.text.dropout import NONE, NOTHING, Cuts, Drawn, Merges
 from jumok.text.normalize import tidy
+from jumok.text.ragged import Ragged, ragged
 from jumok.text.tokenizer import Tokenizer, train_tokenizer
 
 LINES = [
@@ -25,9 +26,13 @@ text = st.one_of(
 )
 
 
+def ids_of(texts: list[str], tokenizer: Tokenizer = TOKENIZER) -> Ragged:
+    return ragged(tokenizer.encode_many(texts))
+
+
 def picked(texts: list[str], share: float, seed: int = 1, longest: int = 10**6) -> list[list[int]]:
     cuts = Cuts(TOKENIZER, share, seed)
-    found = cuts.pick(cuts.read(texts, 4), np.random.default_rng(seed), longest)
+    found = cuts.pick(cuts.read(ids_of(texts), 4), np.random.default_rng(seed), longest)
     return [found.values[found.begin[i] : found.begin[i + 1]].tolist() for i in range(len(texts))]
 
 
@@ -50,7 +55,7 @@ def test_any_cut_spells_the_same_text(texts: list[str], share: float, seed: int)
 def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
     crossing = Tokenizer(["-", "a", "a-"], [("a", "-")], words=True)  # a merge that no text could have taught
     cuts = Cuts(crossing, 0.0, 1)
-    found = cuts.pick(cuts.read(["a-a"], 1), np.random.default_rng(0), 99)
+    found = cuts.pick(cuts.read(ids_of(["a-a"], crossing), 1), np.random.default_rng(0), 99)
     assert found.values.tolist() == crossing.encode("a-a")
 
 
@@ -60,15 +65,24 @@ def test_more_dropout_more_pieces() -> None:
     assert counts[-1] > 0.9 * sum(len(f" {line}") for line in LINES)
 
 
+def counted(drawn: list[Drawn], tokenizer: Tokenizer = TOKENIZER) -> Counter[tuple[str, ...]]:
+    """How often each cut was drawn, of one word."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for one in drawn:
+        for i, times in enumerate(one.times.tolist()):
+            ids = one.cuts.values[one.cuts.begin[i] : one.cuts.begin[i + 1]].tolist()
+            found[tuple(tokenizer.pieces(ids))] += times
+    return found
+
+
 def test_the_share_of_merges_left_out() -> None:
     """Of a word with one merge the share p stays apart: 4,000 draws tell p to within 0.03."""
     pair = Tokenizer([" ", " x", "x"], [(" ", "x")], words=True)
     merges, draws = Merges(pair), 4000
-    symbols = np.tile(np.array(ragged([[260, 262]]).values, dtype=np.int32), (draws, 1))
-    joins = np.tile([False, True], (draws, 1))
+    symbols = np.array([[260], [262], [NOTHING]], dtype=np.int32)
     for share in (0.1, 0.5):
-        cut = module.cut(symbols, joins, merges, share, np.random.default_rng(0))
-        assert Counter(cut.lengths().tolist())[2] / draws == pytest.approx(share, abs=0.03)
+        drawn = module.cut(symbols, np.array([draws]), merges, share, np.random.default_rng(0))
+        assert counted(drawn, pair)[" ", "x"] / draws == pytest.approx(share, abs=0.03)
 
 
 def slow_cut(symbols: list[str], merges: dict[tuple[str, str], int], rejected: list[bool]) -> list[str]:
@@ -97,16 +111,25 @@ def test_cuts_are_as_likely_as_in_the_paper() -> None:
         for _ in range(draws)
     )
     cuts = Cuts(TOKENIZER, share, 7)
-    symbols, _ = cuts._symbols(word)
-    joins = np.tile([place > 0 for place in range(len(symbols))], (draws, 1))
-    drawn = module.cut(np.tile(np.array(symbols, np.int32), (draws, 1)), joins, cuts.merges, share, generator)
-    fast = Counter(
-        tuple(TOKENIZER.pieces(drawn.values[drawn.begin[i] : drawn.begin[i + 1]].tolist()))
-        for i in range(draws)
-    )
+    symbols = np.array([[*cuts._symbols(word), NOTHING]], dtype=np.int32).T
+    fast = counted(module.cut(symbols, np.array([draws]), cuts.merges, share, generator))
+    assert fast.total() == draws
+    alone = np.repeat(symbols, draws, axis=1)  # and as so many words of their own
+    single = counted(module.cut(alone, np.ones(draws, np.int64), cuts.merges, share, generator))
     assert len(slow) > 5
-    for pieces in {*slow, *fast}:
+    for pieces in {*slow, *fast, *single}:
         assert slow[pieces] / draws == pytest.approx(fast[pieces] / draws, abs=0.04)
+        assert slow[pieces] / draws == pytest.approx(single[pieces] / draws, abs=0.04)
+
+
+@given(st.lists(st.tuples(st.integers(-1, TOKENIZER.size - 1), st.integers(-1, TOKENIZER.size - 1))))
+def test_every_merge_is_found_and_nothing_else(others: list[tuple[int, int]]) -> None:
+    merges = Merges(TOKENIZER)
+    ids = {piece: i for i, piece in enumerate(TOKENIZER.pieces(range(TOKENIZER.size)))}
+    ranks = {(ids[left], ids[right]): rank for rank, (left, right) in enumerate(TOKENIZER.merges)}
+    pairs = [*ranks, *others]
+    left, right = np.array(pairs, dtype=np.int32).T
+    assert merges.rank(left, right).tolist() == [ranks.get(pair, NONE) for pair in pairs]
 
 
 def test_occurrences_differ_and_seeds_differ() -> None:
@@ -117,9 +140,9 @@ def test_occurrences_differ_and_seeds_differ() -> None:
 
 def test_words_that_come_later_leave_the_known_ones_alone() -> None:
     cuts = Cuts(TOKENIZER, 0.3, 1)
-    first = cuts.read(LINES[:1], 4)
+    first = cuts.read(ids_of(LINES[:1]), 4)
     before = cuts.pick(first, np.random.default_rng(0), 999)
-    second = cuts.read(LINES, 4)
+    second = cuts.read(ids_of(LINES), 4)
     after = cuts.pick(first, np.random.default_rng(0), 999)
     assert before.values.tolist() == after.values.tolist()
     found = cuts.pick(second, np.random.default_rng(0), 999)

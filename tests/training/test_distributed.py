@@ -18,6 +18,7 @@ from jumok.training import distributed
 from jumok.training.distributed import (
     World,
     buckets,
+    fresh_store,
     is_first_here,
     is_told,
     join,
@@ -73,6 +74,19 @@ def test_one_process_knows_too_that_it_was_started_again() -> None:
         "cpu", {**TORCHRUN, "RANK": "0", "WORLD_SIZE": "1", "TORCHELASTIC_RESTART_COUNT": "2"}
     ) as world:
         assert (world.size, world.restarts) == (1, 2)
+
+
+def test_processes_that_start_again_do_not_read_what_the_dead_have_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """torchrun keeps one store over all its restarts."""
+    kept = torch.distributed.TCPStore("127.0.0.1", 0, 1, is_master=True)
+    here = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(kept.port), "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    for name, value in (TORCHRUN | here).items():
+        monkeypatch.setenv(name, value)
+    fresh_store(0).set("address", "of the dead")
+    assert fresh_store(0).check(["address"])
+    assert not fresh_store(1).check(["address"])
 
 
 def test_memory_that_runs_out_in_an_exchange_is_nobodys_end() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import logging
 import weakref
 from dataclasses import replace
 from typing import Any
@@ -203,6 +204,41 @@ def test_memory_that_runs_out_in_a_capture_is_no_reason_to_call(monkeypatch: pyt
     with pytest.raises(torch.OutOfMemoryError):
         graphs("first", lambda: None)
     assert graphs.enabled
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU captures it")
+def test_a_call_that_cannot_be_captured_is_called_with_one_notice(caplog: pytest.LogCaptureFixture) -> None:
+    """Here for want of a GPU."""
+    calls: list[str] = []
+    graphs = Graphs(enabled=True)
+    with caplog.at_level(logging.WARNING, "jumok"):
+        graphs("one", lambda: calls.append("one"))
+        graphs("one", lambda: calls.append("two"))
+    assert calls == ["one", "two"]
+    assert not graphs.enabled
+    (record,) = caplog.records
+    assert "they run one by one" in record.getMessage()
+
+
+def test_memory_that_runs_out_while_capturing_is_no_reason_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", full)
+    with pytest.raises(torch.OutOfMemoryError):
+        Graphs(enabled=True)("one", lambda: None)
+
+
+def test_a_failure_without_a_word_has_a_name(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def speechless() -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", speechless)
+    with caplog.at_level(logging.WARNING, "jumok"):
+        Graphs(enabled=True)("one", lambda: None)
+    assert "(NotImplementedError)" in caplog.text
 
 
 @pytest.mark.gpu

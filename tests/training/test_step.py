@@ -13,13 +13,23 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, TransformerConfig
-from jumok.data.batch import Padded, pad_pairs
+from jumok.data.batch import Padded, Room, pack_pairs, pad_pairs
 from jumok.errors import RunError
 from jumok.models.build import build_model
 from jumok.models.interface import Memory, Seq2Seq
+from jumok.nn import fused
 from jumok.text.tokenizer import BOS
 from jumok.training.optimizer import Optimizers
-from jumok.training.step import StepResult, forward, is_out_of_memory, step_in_memory, step_seed, train_step
+from jumok.training.step import (
+    StepResult,
+    forward,
+    is_out_of_memory,
+    piece_loss,
+    step_in_memory,
+    step_seed,
+    train_step,
+    with_guesses,
+)
 
 VOCAB = 12
 SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
@@ -120,6 +130,30 @@ def test_teacher_forcing_in_between_feeds_the_share_it_names() -> None:
     assert (mixed[:, 0] == BOS).all()
 
 
+def test_both_passes_of_r_drop_read_the_same_inputs() -> None:
+    """They differ by dropout alone, also where part of the inputs is the model's own."""
+    model, batch = Listening(), pad_pairs([[5] * 50] * 4, [[5] * 50] * 4)
+    piece_loss(model, batch, TrainingConfig(teacher_forcing=0.5, rdrop=1.0))
+    _, one, two = model.fed
+    assert torch.equal(one, two)
+    assert not torch.equal(one, batch.target_in)
+
+
+def test_guesses_are_made_a_part_of_the_places_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = make("transformer"), pack_pairs(*pairs(40), Room(256, 320))
+    whole = with_guesses(model, batch, 0.0)
+    sizes: list[int] = []
+
+    def argmax(x: Tensor, dim: int) -> Tensor:
+        sizes.append(len(x))
+        return x.max(dim=dim).indices
+
+    monkeypatch.setattr(fused, "CHUNK", 128 * VOCAB * 4)
+    monkeypatch.setattr(Tensor, "argmax", argmax)
+    assert torch.equal(with_guesses(model, batch, 0.0).target_in, whole.target_in)
+    assert sizes == [128, 128, 64]
+
+
 @pytest.mark.parametrize("arch", MODELS)
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_every_architecture_learns_from_its_own_predictions(arch: str, share: float) -> None:
@@ -187,7 +221,7 @@ def test_a_loss_that_is_not_finite_leaves_every_weight_untouched(optimizer: str,
     result = train_step(model, optimizers, cut(*pairs(4), parts=2), config, lr=0.1, step=1, seed=1)
     assert result.read().skipped
     assert not np.isfinite(result.read().loss)
-    assert optimizers.tensors() == {}
+    assert not any(memory.any() for memory in optimizers.tensors().values())
     for name, value in model.named_parameters():
         assert torch.equal(value.nan_to_num(7.0), before[name].nan_to_num(7.0)), name
 

@@ -33,6 +33,7 @@ from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, parse_tokenizer
+from jumok.text.words import Words
 
 Ids = NDArray[np.unsignedinteger]
 
@@ -124,10 +125,22 @@ def build_store(
     encoder = Encoder(tokenizers, max_length)
     chunks = _encoded(pairs, encoder, processes or _cores())
     try:
-        work.mkdir(parents=True)
-        with _locked(work):
-            _write(chunks, work, encoder, progress, total)
-            _replace(work, folder)
+        with writing(folder):
+            work.mkdir(parents=True)
+            with _locked(work):
+                _write(chunks, work, encoder, progress, total)
+                _replace(work, folder)
+    finally:
+        chunks.close()
+        shutil.rmtree(work, ignore_errors=True)
+    return open_store(folder)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Inside, what the disk refuses is an error that says so."""
+    try:
+        yield
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise RunError(
@@ -136,10 +149,6 @@ def build_store(
             hint="free some disk space" if full else "choose an output folder that can be written",
             code="disk_full" if full else "io_error",
         ) from None
-    finally:
-        chunks.close()
-        shutil.rmtree(work, ignore_errors=True)
-    return open_store(folder)
 
 
 @dataclass(frozen=True)
@@ -157,19 +166,20 @@ class Encoder:
 
     def __init__(self, tokenizers: Tokenizers, max_length: int) -> None:
         self.tokenizers, self.max_length = tokenizers, max_length
+        source = Words(tokenizers.source)
+        self.words = (source, source if tokenizers.shared else Words(tokenizers.target))
         largest = max(tokenizers.source.size, tokenizers.target.size)
         self.dtype = np.dtype("<u2" if largest <= 1 << 16 else "<u4")
 
     def __call__(self, pairs: list[Pair]) -> Chunk:
         tidied = [(tidy(source), tidy(target)) for source, target in pairs]
         written = [pair for pair in tidied if all(pair)]
-        sources = self.tokenizers.source.encode_many(source for source, _ in written)
-        targets = self.tokenizers.target.encode_many(target for _, target in written)
-        kept = [pair for pair in zip(sources, targets, strict=True) if max(map(len, pair)) <= self.max_length]
+        source, target = (words.encode([p[side] for p in written]) for side, words in enumerate(self.words))
+        kept = np.flatnonzero(np.maximum(source.lengths(), target.lengths()) <= self.max_length)
         left_out = Counter(blank=len(pairs) - len(written), too_long=len(written) - len(kept))
-        ids = [np.fromiter(chain.from_iterable(p[side] for p in kept), dtype=self.dtype) for side in (0, 1)]
-        lengths = [np.array([len(p[side]) for p in kept], dtype=np.int64) for side in (0, 1)]
-        return Chunk(len(pairs), (ids[0], ids[1]), (lengths[0], lengths[1]), left_out)
+        source, target = source.take(kept), target.take(kept)
+        ids = source.values.astype(self.dtype), target.values.astype(self.dtype)
+        return Chunk(len(pairs), ids, (source.lengths(), target.lengths()), left_out)
 
 
 def _write(

@@ -5,17 +5,38 @@ Row n of every variant is row n of the store, so whoever chooses rows need not k
 
 import hashlib
 import json
+from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
-from jumok.data.store import FORMAT, SIDES, Ids, Side, Store
+from jumok.data.store import FORMAT, SIDES, Side, Store
 from jumok.progress import Progress, silent
-from jumok.text.dropout import Cuts, Ragged
-from jumok.text.tokenizer import Tokenizer, Tokenizers
+from jumok.text.dropout import Cuts
+from jumok.text.ragged import Ragged
+from jumok.text.tokenizer import Tokenizers
 
 CHUNK = 100_000  # pairs in memory at a time
+
+
+class Awaited(Sequence[Store]):
+    """Stores that a thread is still making: whoever looks at them waits for all, and for what went wrong."""
+
+    def __init__(self, made: Future[tuple[Store, ...]]) -> None:
+        self.made = made
+
+    def __len__(self) -> int:
+        return len(self.made.result())
+
+    @overload
+    def __getitem__(self, place: int) -> Store: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Store]: ...
+    def __getitem__(self, place: int | slice) -> Store | Sequence[Store]:
+        return self.made.result()[place]
 
 
 def build_variants(
@@ -43,10 +64,10 @@ def build_variants(
         for begin in range(0, len(store), CHUNK):
             rows = range(begin, min(begin + CHUNK, len(store)))
             for side, cutter in enumerate(cuts):
-                words = cutter.read(texts(store, side, rows, cutter.tokenizer), len(folders))
+                words = cutter.read(ids_of(store, side, rows), len(folders))
                 for variant, sides in enumerate(written):
                     generator = np.random.default_rng([seed, variant, side, begin])
-                    picked: Ragged = cutter.pick(words, generator, max_length)
+                    picked = cutter.pick(words, generator, max_length)
                     sides[side].add(picked.values.astype(store.source_ids.dtype), picked.lengths())
             progress("cutting anew", rows.stop, len(store))
     for folder, sides in zip(folders, written, strict=True):
@@ -69,10 +90,8 @@ def fingerprint(sides: list[Side], tokenizers: str) -> str:
     return hashlib.sha256("".join([*(side.fingerprint() for side in sides), tokenizers]).encode()).hexdigest()
 
 
-def texts(store: Store, side: int, rows: range, tokenizer: Tokenizer) -> list[str]:
-    """What the store's rows say: their ids spell the tidy text in full."""
-    ids: Ids = (store.source_ids, store.target_ids)[side]
-    begin = (store.source_offsets, store.target_offsets)[side][rows.start : rows.stop + 1]
-    flat = ids[begin[0] : begin[-1]].tolist()
-    places = (begin - begin[0]).tolist()
-    return tokenizer.decode_many(flat[start:end] for start, end in zip(places[:-1], places[1:], strict=True))
+def ids_of(store: Store, side: int, rows: range) -> Ragged:
+    """The ids of these rows on one side."""
+    ids, begin = ((store.source_ids, store.source_offsets), (store.target_ids, store.target_offsets))[side]
+    begin = begin[rows.start : rows.stop + 1]
+    return Ragged(ids[begin[0] : begin[-1]].astype(np.int64), begin - begin[0])

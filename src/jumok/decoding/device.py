@@ -167,8 +167,9 @@ class DeviceSearch:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Inside, this thread alone uses the memory; streams, graphs and kernels are those of its device."""
-        with self._lock, torch.inference_mode(), torch.cuda.device_of(self._memory):
+        """Inside, this thread alone uses the memory and the graphs, and the GPU is the model's."""
+        place = torch.cuda.device_of(self._memory)  # type: ignore[no-untyped-call]  # a CPU: nothing changes
+        with self._lock, torch.inference_mode(), place:
             yield
 
     def _plan(self, batch: Batches, places: Iterable[int]) -> list[tuple[Shape, list[int]]]:

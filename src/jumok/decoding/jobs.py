@@ -126,10 +126,15 @@ def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterat
         yield batch
 
 
+def chosen_budget(config: DecodingConfig) -> int | None:
+    """`batch_tokens` if someone has chosen a number."""
+    return None if config.batch_tokens == DecodingConfig().batch_tokens else config.batch_tokens
+
+
 def token_budget(config: DecodingConfig, device: torch.device) -> int:
     """`batch_tokens`; on a GPU more of them, unless someone has chosen a number."""
-    chosen = config.batch_tokens != DecodingConfig().batch_tokens
-    return config.batch_tokens if chosen or device.type != "cuda" else CUDA_TOKENS
+    usual = CUDA_TOKENS if device.type == "cuda" else config.batch_tokens
+    return chosen_budget(config) or usual
 
 
 def cost(job: Job, config: DecodingConfig) -> int:

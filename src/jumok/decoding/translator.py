@@ -21,6 +21,7 @@ from jumok.decoding.found import Options
 from jumok.decoding.jobs import (
     Job,
     batches,
+    chosen_budget,
     device_of,
     make_jobs,
     make_search,
@@ -269,8 +270,7 @@ class Translator:
         keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
         options = Options(config.beam, config.n_best, config.length_penalty, keep)
         sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
-        chosen = config.batch_tokens != DecodingConfig().batch_tokens
-        budget = config.batch_tokens if chosen else None
+        budget = chosen_budget(config)
         with self.explained(jobs):
             for places, answers in self._device_search.search(sources, limits, options, budget=budget):
                 yield [jobs[place] for place in places], answers

@@ -3,15 +3,18 @@
 Axis letters: S keys, T queries, L either (self-attention), D width, H heads, K width of one head.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from jumok.nn.functional import fused_attention, merge_heads, split_heads
 from jumok.nn.kernels import available, guarded
 
-HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take
+HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take as they are
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 LARGEST = 2**31  # the kernels count places in 32 bits
 
@@ -78,20 +81,50 @@ def span_attention(
     def fast() -> Tensor:
         from jumok.nn.kernels.attention import attend  # loads Triton, which not every machine has
 
-        return attend(inputs, heads, spans, biases)
+        if kernel_width(width) == width:
+            return attend(inputs, heads, spans, biases)
+        return with_wide_heads(seen(), heads, lambda wide: attend(wide, heads, spans))
 
     def slow() -> Tensor:
+        return masked_attention(seen(), heads, spans)
+
+    def seen() -> tuple[Tensor, ...]:
         zeros = (bias - bias.detach() for bias in biases)  # that pass a gradient on
-        seen = tuple(x + zero for x, zero in zip(inputs, zeros, strict=True)) if biases else inputs
-        return masked_attention(seen, heads, spans)
+        return tuple(x + zero for x, zero in zip(inputs, zeros, strict=True)) if biases else inputs
 
-    return guarded("attention", fast, slow) if kernels_fit(inputs, heads) else slow()
+    width = query_key_value(inputs)[0].shape[1] // heads
+    name = "attention" if width <= HEAD_WIDTHS[-1] else f"attention over heads of {width}"
+    return guarded(name, fast, slow) if kernels_fit(inputs) else slow()
 
 
-def kernels_fit(inputs: tuple[Tensor, ...], heads: int) -> bool:
-    q, _, _ = query_key_value(inputs)
-    fits = q.dtype in DTYPES and q.shape[-1] // heads in HEAD_WIDTHS
-    return fits and all(available(x) and x.numel() < LARGEST for x in inputs)
+def kernels_fit(inputs: tuple[Tensor, ...]) -> bool:
+    return all(available(x) and x.dtype in DTYPES and x.numel() < LARGEST for x in inputs)
+
+
+def kernel_width(width: int) -> int:
+    """The width of heads that the kernels take for heads of this width. ValueError if there is none."""
+    for wide in HEAD_WIDTHS:
+        if width <= wide:
+            return wide
+    raise ValueError(f"heads of {width} numbers, and it takes up to {HEAD_WIDTHS[-1]}")
+
+
+def with_wide_heads(
+    inputs: tuple[Tensor, ...], heads: int, attend: Callable[[tuple[Tensor, ...]], Tensor]
+) -> Tensor:
+    """Attention with zeros behind each head, as wide as the kernels take; inputs (qkv,) or (q, kv) -> (T, D).
+
+    Queries grow by as much as the root that scores are divided by: sqrt(wide / d_k).
+    """
+    q, k, v = query_key_value(inputs)
+    width = q.shape[1] // heads
+    wide = kernel_width(width)
+
+    def widened(x: Tensor) -> Tensor:
+        return F.pad(x.reshape(len(x), -1, width), (0, wide - width)).flatten(1)  # (L, ·)
+
+    out = attend((widened(q * sqrt(wide / width)), widened(torch.cat((k, v), dim=1))))  # (T, H · wide)
+    return out.view(len(out), heads, wide)[:, :, :width].flatten(1)
 
 
 def query_key_value(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:

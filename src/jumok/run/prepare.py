@@ -1,8 +1,9 @@
 """Text files to a tokenizer and token stores, kept in the run folder and made again only when needed."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
@@ -14,8 +15,8 @@ from jumok.checkpoint.folder import replace_file
 from jumok.config import RunConfig, TextConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
-from jumok.data.store import Store, build_store, open_store
-from jumok.data.variants import build_variants
+from jumok.data.store import Store, build_store, open_store, writing
+from jumok.data.variants import Awaited, build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
 from jumok.progress import Progress, silent
@@ -26,7 +27,7 @@ from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 LENGTHS = "lengths.json"
 VARIANTS = 8  # stores that BPE dropout trains on in turn: enough that few words repeat a cut, and soon made
 FEW = 100_000  # pairs that this process encodes, with the library's threads, before others would have started
-COUNTED = 50_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
+COUNTED = 10_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Prepared:
     valid: Store
     valid_pairs: tuple[tuple[str, str], ...]
     lengths: TrainLengths | None = None  # of the training sources; an older folder does not say
-    variants: tuple[Store, ...] = ()  # the same pairs cut differently, when text.dropout is above 0
+    variants: Sequence[Store] = ()  # the same pairs cut differently, when text.dropout is above 0
 
     def for_epoch(self, epoch: int) -> Store:
         """The store that this epoch trains on: the variants in turn, or `train` where there are none."""
@@ -85,7 +86,7 @@ def open_corpora(config: RunConfig) -> Corpora:
     return Corpora(open_corpus(data.source, data.target, encoding_errors=data.encoding_errors), valid)
 
 
-def prepare(
+def prepare(  # noqa: PLR0913  most have a default
     folder: Path,
     corpora: Corpora,
     config: RunConfig,
@@ -95,10 +96,12 @@ def prepare(
     tokenizers: Tokenizers | None = None,
     processes: int = 0,
     progress: Progress = silent,
+    background: bool = False,
 ) -> Prepared:
     """Tokenizer and stores under `folder`; a second call with the same text and settings reads them back.
 
-    A model that is trained already keeps its `tokenizers`, whatever became of the text.
+    A model that is trained already keeps its `tokenizers`, whatever became of the text. In the background the
+    variants, if any, may still be in the making: `Prepared.variants` waits for them.
     """
     key = {
         "data": fingerprint,
@@ -109,12 +112,24 @@ def prepare(
         "seed": config.seed,
     }
     note = folder / "prepared.json"
-    if not (note.exists() and json.loads(note.read_text(encoding="utf-8")) == key):
-        rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        build(folder, corpora, config, found(), tokenizers, processes=processes, progress=progress)
-        replace_file(note, json.dumps(key).encode())
-    return reopen(folder)
+    if note.exists() and json.loads(note.read_text(encoding="utf-8")) == key:
+        return reopen(folder)
+    rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    prepared = build(folder, corpora, config, found(), tokenizers, processes=processes, progress=progress)
+
+    def finish() -> tuple[Store, ...]:
+        with writing(folder):
+            made = add_variants(prepared, config, silent if background else progress)
+            replace_file(note, json.dumps(key).encode())  # the last: without it everything is made again
+        return made
+
+    if not (background and config.text.dropout):
+        return replace(prepared, variants=finish())
+    thread = ThreadPoolExecutor(1, "jumok-variants")
+    making = thread.submit(finish)
+    thread.shutdown(wait=False)
+    return replace(prepared, variants=Awaited(making))
 
 
 def reopen(folder: Path) -> Prepared:
@@ -139,18 +154,19 @@ def build(
     *,
     processes: int,
     progress: Progress,
-) -> None:
+) -> Prepared:
+    """Everything but the variants."""
     rows = np.empty(0, dtype=np.int64)
     if corpora.valid is None:
         rows = hold_out(found, config.data.hold_out or usual_hold_out(found), config.seed)
-        valid = list(pick_rows(corpora.train, rows))
+        valid = list(pick_rows(read_pairs(corpora.train, found), rows))
     else:
         valid = [(source, target) for source, target in tidy_pairs(corpora.valid) if source and target]
         if not valid:
             raise DataError(f"{corpora.valid.name} has no pair with text on both sides", code="empty")
 
     def train() -> Iterator[tuple[str, str]]:
-        return keep_apart(corpora.train, rows, found)
+        return keep_apart(read_pairs(corpora.train, found), rows, found)
 
     tokenizers = tokenizers or learn_tokenizers(train, config.text, progress)
     for name, data in tokenizers.files().items():
@@ -166,26 +182,36 @@ def build(
         progress=progress,
         total=total,
     )
-    if config.text.dropout:
-        build_variants(
-            store,
-            tokenizers,
-            variant_folders(folder),
-            share=config.text.dropout,
-            seed=config.seed,
-            max_length=length,
-            progress=progress,
-        )
-    build_store(iter(valid), tokenizers, folder / "valid", max_length=4 * length)
+    valid_store = build_store(iter(valid), tokenizers, folder / "valid", max_length=4 * length, processes=1)
     text = "".join(f"{source}\t{target}\n" for source, target in valid)
     (folder / "valid.tsv").write_text(text, encoding="utf-8")
-    (folder / LENGTHS).write_text(json.dumps(trained_lengths(store, tokenizers).to_dict()), encoding="utf-8")
+    lengths = trained_lengths(store, tokenizers)
+    (folder / LENGTHS).write_text(json.dumps(lengths.to_dict()), encoding="utf-8")
+    return Prepared(tokenizers, store, valid_store, tuple(valid), lengths)
+
+
+def add_variants(prepared: Prepared, config: RunConfig, progress: Progress) -> tuple[Store, ...]:
+    """The same pairs cut differently, beside their store; none without dropout."""
+    if not config.text.dropout:
+        return ()
+    folders = variant_folders(prepared.train.folder.parent)
+    build_variants(
+        prepared.train,
+        prepared.tokenizers,
+        folders,
+        share=config.text.dropout,
+        seed=config.seed,
+        max_length=config.data.max_length,
+        progress=progress,
+    )
+    return tuple(map(open_store, folders))
 
 
 def trained_lengths(store: Store, tokenizers: Tokenizers) -> TrainLengths:
     """How long the sources are that the model will see, told from at most `COUNTED` of them."""
     rows = np.linspace(0, len(store) - 1, min(len(store), COUNTED)).round().astype(np.int64)
-    return count_lengths([tokenizers.source.decode(store.source(row).tolist()) for row in rows], len(store))
+    texts = tokenizers.source.decode_many(store.source(row).tolist() for row in rows)
+    return count_lengths(texts, len(store))
 
 
 def read_lengths(file: Path) -> TrainLengths | None:
@@ -197,17 +223,23 @@ def tidy_pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
     return ((tidy(source), tidy(target)) for source, target in corpus.pairs())
 
 
-def pick_rows(corpus: Corpus, rows: NDArray[np.int64]) -> Iterator[tuple[str, str]]:
+def read_pairs(corpus: Corpus, found: Survey) -> Iterable[tuple[str, str]]:
+    """All tidied pairs: as the survey has kept them, or from the files again."""
+    return tidy_pairs(corpus) if found.texts is None else found.texts
+
+
+def pick_rows(pairs: Iterable[tuple[str, str]], rows: NDArray[np.int64]) -> Iterator[tuple[str, str]]:
     wanted = set(rows.tolist())
-    return (pair for row, pair in enumerate(tidy_pairs(corpus)) if row in wanted)
+    return (pair for row, pair in enumerate(pairs) if row in wanted)
 
 
-def keep_apart(corpus: Corpus, rows: NDArray[np.int64], found: Survey) -> Iterator[tuple[str, str]]:
+def keep_apart(
+    pairs: Iterable[tuple[str, str]], rows: NDArray[np.int64], found: Survey
+) -> Iterator[tuple[str, str]]:
     """All pairs but the held-out ones; hashes make sure that no held-out source stays behind."""
-    out, banned = set(rows.tolist()), set(found.source_hashes[rows].tolist())
-    for row, pair in enumerate(tidy_pairs(corpus)):
-        if row not in out and int(found.source_hashes[row]) not in banned:
-            yield pair
+    banned = np.isin(found.source_hashes, found.source_hashes[rows])
+    banned[rows] = True
+    return (pair for pair, out in zip(pairs, banned.tolist(), strict=True) if not out)
 
 
 def learn_tokenizers(

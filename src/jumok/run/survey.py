@@ -6,12 +6,14 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.corpus import Corpus
+from jumok.data.corpus import Corpus, Pair
 from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
 FEWEST_PAIRS = 20
+KEPT = 1 << 26  # bytes, about, of text that stay in memory, so that it need not be read again
+PAIR = 160  # bytes that two strings and their pair have besides their characters
 Hashes = NDArray[np.uint64]
 
 
@@ -27,6 +29,7 @@ class Survey:
     longest: int  # characters of the longer side that 99 % of the pairs stay within
     source_hashes: Hashes  # (pairs,)
     target_hashes: Hashes  # (pairs,)
+    texts: list[Pair] | None = None  # the tidied pairs, unless they are too large to keep
 
     @property
     def usable(self) -> int:
@@ -46,7 +49,8 @@ def text_hash(text: str) -> int:
 
 
 def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None) -> Survey:
-    """Read the corpus once. Memory: 20 bytes a pair."""
+    """Read the corpus once. Memory: 20 bytes a pair, and the texts of a small corpus."""
+    texts: list[Pair] | None = []
     sources, targets, lengths = bytearray(), bytearray(), bytearray()
     characters, words, count = [0, 0], [0, 0], 0
     for source, target in corpus.pairs():
@@ -58,6 +62,9 @@ def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None
             characters[side] += len(text)
             words[side] += text.count(" ") + 1 if text else 0
         count += 1
+        if texts is not None:
+            texts.append((source, target))
+            texts = texts if sum(characters) + count * PAIR <= KEPT else None
         if count % 20_000 == 0:
             progress("reading", count, total)
     progress("reading", count, count)
@@ -72,6 +79,7 @@ def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None
         longest=int(np.quantile(np.frombuffer(lengths, dtype="<u4"), 0.99)),
         source_hashes=np.frombuffer(sources, dtype="<u8"),
         target_hashes=np.frombuffer(targets, dtype="<u8"),
+        texts=texts,
     )
 
 

@@ -27,6 +27,7 @@ from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, reopen
 from jumok.run.stepping import packs
 from jumok.run.survey import Survey, check_enough, survey
+from jumok.run.warm import load_meanwhile
 from jumok.run.work import RunWork
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
@@ -221,7 +222,8 @@ class Opening:
         self, config: RunConfig, corpora: Corpora, found: Survey | None, newest: Checkpoint | None
     ) -> None:
         tune_torch(config)
-        self.prepared = prepare(
+        load_meanwhile()
+        self.prepared = prepared = prepare(
             self.data,
             corpora,
             config,
@@ -230,7 +232,9 @@ class Opening:
             tokenizers=load_tokenizers(newest.folder) if newest else None,
             processes=self.machine.cores,
             progress=self.watch.progress,
+            background=self.world.size == 1,  # the others read what is there
         )
+        self.held.callback(lambda: len(prepared.variants))  # nothing is written once the lock is gone
 
     def reopen(self) -> Prepared:
         """What was prepared, for this process."""
@@ -255,6 +259,8 @@ def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
 
 def check_same_data(world: World, prepared: Prepared) -> None:
     """Refuse to go on when the processes read different data: folders that machines do not share."""
+    if world.size == 1:
+        return  # and need not wait for its variants
     stores = (prepared.train, prepared.valid, *prepared.variants)
     first, *others = world.gather([store.fingerprint for store in stores])
     for rank, theirs in enumerate(others, start=1):

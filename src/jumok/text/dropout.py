@@ -8,154 +8,183 @@ stays as it is.
 Words repeat, so each distinct one is cut a number of times, once and for all, and each of its occurrences
 then takes one of these cuts at random. All of it follows from the seed.
 
-Axis letters: R words, each as often as it is cut; L symbols.
+Axis letters: L symbols, R words.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.text.ragged import Ids, Ragged, join, offsets, ragged
 from jumok.text.tokenizer import FIRST, SPECIALS, Tokenizer
 
-Ids = NDArray[np.int64]
-NONE = np.iinfo(np.int32).max  # the rank of a pair without a merge
+Symbols = NDArray[np.int32]
+NOTHING = -1  # a symbol that joins no other: the border of two parts of a word, or its end
+PLACES = 256  # more than a word has: rank · PLACES + place is one number that orders pairs
+NONE = (2**31 - 1) // PLACES - 1  # the rank of a pair without a merge
+MIX = np.uint64(0x9E3779B97F4A7C15)  # spreads keys over a table
 CUTS = 32  # at most, of one word
 LONGEST = 128  # symbols; longer words are hardly words and keep their one cut
-BLOCK = 1 << 15  # words cut at a time
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Lists of numbers end to end: list i is values[begin[i] : begin[i + 1]]."""
-
-    values: Ids
-    begin: Ids
-
-    def __len__(self) -> int:
-        return len(self.begin) - 1
-
-    def lengths(self) -> Ids:
-        return np.diff(self.begin)
-
-    def take(self, which: Ids) -> "Ragged":
-        """These lists, in this order."""
-        lengths = self.lengths()[which]
-        begin = offsets(lengths)
-        places = np.repeat(self.begin[which] - begin[:-1], lengths) + np.arange(begin[-1])
-        return Ragged(self.values[places], begin)
-
-
-def offsets(lengths: Ids) -> Ids:
-    """Where each list begins when lists of these lengths lie end to end, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def join(parts: Sequence[Ragged]) -> Ragged:
-    """All lists of all parts."""
-    lengths = np.concatenate([part.lengths() for part in parts])
-    return Ragged(np.concatenate([part.values for part in parts]), offsets(lengths))
-
-
-def ragged(lists: Sequence[Sequence[int]]) -> Ragged:
-    lengths = np.array([len(one) for one in lists], dtype=np.int64)
-    return Ragged(np.fromiter(chain.from_iterable(lists), dtype=np.int64), offsets(lengths))
+BLOCK = 1 << 11  # words cut at a time
 
 
 class Merges:
-    """The merges of a tokenizer as sorted arrays, so that many pairs are looked up at once."""
+    """The merges of a tokenizer as arrays, so that many pairs are looked up at once.
+
+    A pair's key leads to a slot of a sparse table. Where keys share a slot, the table knows one of them, and
+    the others are searched for.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         ids = {piece: i for i, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
-        self.size = tokenizer.size
-        ranks = {
-            ids[left] * self.size + ids[right]: rank for rank, (left, right) in enumerate(tokenizer.merges)
-        }
-        self.keys = np.array(sorted(ranks), dtype=np.int64)
-        self.ranks = np.array([ranks[key] for key in self.keys.tolist()], dtype=np.int32)
         self.made = np.array([ids[left + right] for left, right in tokenizer.merges], dtype=np.int32)
+        self.size = tokenizer.size + 1
+        keys = np.array(
+            [self.key(ids[left], ids[right]) for left, right in tokenizer.merges] or [-1], dtype=np.int64
+        )
+        order = np.argsort(keys)
+        self.keys, self.ranks = keys[order], order.astype(np.int32)
+        self.bits = 5 + len(keys).bit_length()
+        slots = self.slot(self.keys)
+        self.table = np.zeros(1 << self.bits, dtype=np.int32)
+        self.table[slots] = np.arange(len(keys))
+        self.shared = np.bincount(slots, minlength=1 << self.bits) > 1
 
-    def rank(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The rank of each pair's merge, or NONE; an id below 0 is nothing and has no merge."""
-        if not len(self.keys):
-            return np.full(left.shape, NONE, dtype=np.int32)
-        wanted = left.astype(np.int64) * self.size + right
-        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        known = (self.keys[found] == wanted) & (left >= 0) & (right >= 0)
-        return np.where(known, self.ranks[found], NONE).astype(np.int32)
+    def key(self, left: Any, right: Any) -> Any:
+        """One number for a pair; a pair with NOTHING has none that a merge has."""
+        return left * self.size + right + 1
+
+    def slot(self, keys: Ids) -> NDArray[np.uint64]:
+        return (keys.astype(np.uint64) * MIX) >> np.uint64(64 - self.bits)
+
+    def rank(self, left: Symbols, right: Symbols) -> Symbols:
+        """The rank of each pair's merge, or NONE."""
+        wanted = self.key(left.astype(np.int64), right)
+        slots = self.slot(wanted)
+        found = self.table.take(slots)
+        known = self.keys.take(found) == wanted
+        unsure = np.nonzero(self.shared.take(slots) & ~known)
+        searched = np.minimum(np.searchsorted(self.keys, wanted[unsure]), len(self.keys) - 1)
+        found[unsure], known[unsure] = searched, self.keys[searched] == wanted[unsure]
+        return np.where(known, self.ranks.take(found), np.int32(NONE))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Cuts of some words: cut i is one of word `word[i]`, and was drawn `times[i]` times."""
+
+    cuts: Ragged
+    word: Ids
+    times: Ids
 
 
 def cut(
-    symbols: NDArray[np.int32],
-    joins: NDArray[np.bool_],
-    merges: Merges,
-    share: float,
-    generator: np.random.Generator,
-) -> Ragged:
-    """The pieces of each word of `symbols` (R, L), with -1 where a word has ended.
+    symbols: Symbols, times: Ids, merges: Merges, share: float, generator: np.random.Generator
+) -> list[Drawn]:
+    """Cut each word of `symbols` (L, R), whose last row is NOTHING, so many times (R,).
 
-    `joins` (R, L) says where a symbol may join the one before it. Merges happen in place: the left symbol
-    becomes the piece, the right one -1, and `after` and `before` lead past it.
+    The cuts of a word that have come about alike so far are one column with a count. In each step it falls
+    into those that take the best pair, and those that pass it over and see the next best.
     """
-    R, L = symbols.shape
-    W = L + 1  # column L is the end of every word: it has no merge
-    pieces = np.concatenate([symbols, np.full((R, 1), -1, dtype=np.int32)], axis=1)
-    joins = np.concatenate([joins, np.zeros((R, 1), dtype=np.bool_)], axis=1)
-    ranks = np.full((R, W), NONE, dtype=np.int32)
-    ranks[:, :L] = np.where(joins[:, 1:], merges.rank(pieces[:, :-1], pieces[:, 1:]), NONE)
-    after = np.arange(1, R * W + 1)  # places of the neighbours, in the matrices as one row
-    before = np.where(np.arange(R * W) % W, np.arange(R * W) - 1, np.arange(R * W) + L)
-    pieces, joins, rank = pieces.ravel(), joins.ravel(), ranks.ravel()
-    rows = np.arange(R)
-    while len(rows):
-        offered = ranks[rows]
-        if share:
-            offered[generator.random(offered.shape, dtype=np.float32) < share] = NONE
-        column = offered.argmin(axis=1)
-        best = offered[np.arange(len(rows)), column]
-        going = best < NONE
-        rows, best = rows[going], best[going]
-        at = rows * W + column[going]
-        right, behind = after[at], before[at]
-        ahead = after[right]
-        pieces[at], pieces[right], rank[right] = merges.made[best], -1, NONE
-        after[at], before[ahead] = ahead, at
-        for one, other in ((at, ahead), (behind, at)):  # the new piece with its two neighbours
-            rank[one] = np.where(joins[other], merges.rank(pieces[one], pieces[other]), NONE)
-    there = (pieces >= 0).reshape(R, W)
-    return Ragged(pieces[there.ravel()].astype(np.int64), offsets(there.sum(axis=1)))
+    pieces, ranks = symbols, merges.rank(symbols[:-1], symbols[1:])  # (L, R), (L - 1, R)
+    word, ended = np.arange(symbols.shape[1]), []
+    while pieces.shape[1]:
+        columns, left, offered, taking = np.arange(pieces.shape[1]), times, ranks, []
+        while len(columns):
+            best = lowest(offered)
+            none = best >= NONE * PLACES
+            over = columns[none]
+            ended.append(Drawn(compact(pieces.take(over, axis=1)), word[over], left[none]))
+            passing = np.where(none, left, binomial(left, share, generator))
+            take = left > passing
+            taking.append((columns[take], best[take], (left - passing)[take]))
+            again = np.flatnonzero((passing > 0) & ~none)
+            columns, left, offered = columns[again], passing[again], offered.take(again, axis=1)
+            offered[best[again] % PLACES, np.arange(len(again))] = NONE
+        columns, best, times = map(np.concatenate, zip(*taking, strict=True))
+        pieces, ranks = merge(pieces.take(columns, axis=1), ranks.take(columns, axis=1), best, merges)
+        word = word[columns]
+    return ended
+
+
+def binomial(times: Ids, share: float, generator: np.random.Generator) -> Ids:
+    """Of so many throws of a coin, how many show a side that has this share."""
+    passing = (generator.random(len(times), dtype=np.float32) < share).astype(np.int64)
+    several = np.flatnonzero(times > 1)
+    passing[several] = generator.binomial(times[several], share)
+    return passing
+
+
+def lowest(ranks: Symbols) -> Symbols:
+    """Each column's (L, R) lowest rank and the first place that has it, as rank · PLACES + place (R,)."""
+    best: Symbols = (ranks * PLACES + np.arange(len(ranks), dtype=np.int32)[:, None]).min(axis=0)
+    return best
+
+
+def merge(pieces: Symbols, ranks: Symbols, best: Symbols, merges: Merges) -> tuple[Symbols, Symbols]:
+    """Join the best pair of each column: pieces (L, R), ranks (L - 1, R) become one shorter."""
+    rank, place = np.divmod(best, PLACES)
+    columns, rows = np.arange(len(best)), np.arange(len(ranks), dtype=np.int32)[:, None]
+    behind = rows > place  # (L - 1, R) what moves up
+    pieces = np.where(behind, pieces[1:], pieces[:-1])
+    pieces[place, columns] = merges.made[rank]
+    ranks = np.where(behind[:-1], ranks[1:], ranks[:-1])
+    for at in (place, np.maximum(place - 1, 0)):  # the new piece with its two neighbours
+        ranks[at, columns] = merges.rank(pieces[at, columns], pieces[at + 1, columns])
+    return pieces, ranks
+
+
+def compact(pieces: Symbols) -> Ragged:
+    """The columns (L, R) as lists, without NOTHING."""
+    words = pieces.T
+    there = words >= 0
+    return Ragged(words[there].astype(np.int64), offsets(there.sum(axis=1)))
 
 
 class Cuts:
     """The distinct words of a growing text, each with its plain cut first and then with others.
 
-    A word is what spaces separate; within one, pieces never cross the tokenizer's own word borders.
+    A word is told by its ids: one begins at each piece that begins with a space. Within a word, pieces never
+    cross the tokenizer's own borders.
     """
 
     def __init__(self, tokenizer: Tokenizer, share: float, seed: int) -> None:
         self.tokenizer, self.share = tokenizer, share
         self.merges = Merges(tokenizer)
         self.generator = np.random.default_rng(seed)
-        pieces = tokenizer.pieces(range(FIRST, tokenizer.size))
-        self.letters = {piece: FIRST + i for i, piece in enumerate(pieces) if len(piece) == 1}
-        self.numbers: defaultdict[str, int] = defaultdict()
+        pieces = tokenizer.pieces(range(tokenizer.size))
+        self.letters = {piece: i for i, piece in enumerate(pieces) if i >= FIRST and len(piece) == 1}
+        # Letters, and signs behind them, are the usual parts: the library need not be asked for those.
+        self.inner = {one for one in self.letters if len(tokenizer.split(f"{one}a{one}a")) == 1}
+        self.signs = "".join(one for one in self.letters if tokenizer.split(f"a{one}{one}")[1:] == [one * 2])
+        self.begins = np.array([piece.startswith(" ") for piece in pieces])
+        self.begins[len(SPECIALS) + ord(" ")] = True
+        self.numbers: defaultdict[bytes, int] = defaultdict()
         self.numbers.default_factory = self.numbers.__len__  # a new word gets the next number
         self.cuts = ragged([])
-        self.first: Ids = np.zeros(1, dtype=np.int64)  # of each word, its first cut; and the end
+        self.draws: Ids = np.zeros(0, dtype=np.int64)  # which cut each draw gave, word by word
+        self.first: Ids = np.zeros(1, dtype=np.int64)  # of each word, its first draw; and the end
 
-    def read(self, texts: Sequence[str], times: int) -> Ragged:
-        """The numbers of the words of tidy texts; words that are new are cut, `times` for each occurrence."""
-        numbers, known = self.numbers, len(self.numbers)
-        words = " ".join(texts).split(" ") if texts else []
-        found = np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
-        counts = np.array([text.count(" ") + 1 for text in texts], dtype=np.int64)
-        seen = np.bincount(found, minlength=len(numbers))[known:]
+    def read(self, texts: Ragged, times: int) -> Ragged:
+        """The numbers of the words of texts, given as ids; new words are cut, `times` for each occurrence."""
+        begins = self.begins[texts.values]
+        begins[texts.begin[:-1][texts.lengths() > 0]] = True
+        begin = np.append(np.flatnonzero(begins), len(texts.values))
+        ids, width = texts.values.astype(np.uint32), 4
+        data, ends = ids.tobytes(), (begin * width).tolist()
+        known = len(self.numbers)
+        found = np.array(
+            [self.numbers[data[start:end]] for start, end in zip(ends[:-1], ends[1:], strict=True)],
+            dtype=np.int64,
+        )
+        seen = np.bincount(found, minlength=len(self.numbers))[known:]
         if len(seen):
-            self._learn(list(numbers)[known:], np.minimum(CUTS, times * seen))
-        return Ragged(found, offsets(counts))
+            new = [np.frombuffer(word, dtype=np.uint32).tolist() for word in list(self.numbers)[known:]]
+            self._learn(new, np.minimum(CUTS, times * seen))
+        return Ragged(found, np.searchsorted(begin, texts.begin))
 
     def pick(self, words: Ragged, generator: np.random.Generator, longest: int) -> Ragged:
         """The ids of texts that `read` has numbered, each word in one of its cuts at random.
@@ -165,51 +194,51 @@ class Cuts:
         plain = self.first[words.values]
         count = self.first[words.values + 1] - plain
         drawn = np.minimum(count - 1, 1 + (generator.random(len(plain)) * (count - 1)).astype(np.int64))
-        sizes = self.cuts.lengths()
-        length = np.diff(offsets(sizes[plain + drawn])[words.begin])
-        chosen = np.where(np.repeat(length > longest, words.lengths()), plain, plain + drawn)
+        chosen = self.draws[plain + drawn]
+        length = np.diff(offsets(self.cuts.lengths()[chosen])[words.begin])
+        long = np.repeat(length > longest, words.lengths())
+        chosen[long] = self.draws[plain[long]]
         ids = self.cuts.take(chosen)
         return Ragged(ids.values, ids.begin[words.begin])
 
-    def _learn(self, words: list[str], times: Ids) -> None:
-        """Cut new words: each once in the plain way, then as often as told; then sort the cuts by word."""
-        symbols, borders = zip(*map(self._symbols, words), strict=True)
+    def _learn(self, words: list[list[int]], times: Ids) -> None:
+        """Cut new words: each once in the plain way, then as often as told."""
+        symbols = list(map(self._symbols, self.tokenizer.decode_many(words)))
         times = np.where([len(one) > LONGEST for one in symbols], 0, times)
-        plain = ragged(self.tokenizer.encode_many(words))
-        owner = np.concatenate([np.arange(len(words)), np.repeat(np.arange(len(words)), times)])
-        drawn = self._draw(ragged(symbols), ragged(borders), owner[len(words) :])
-        new = join([plain, drawn]).take(np.argsort(owner, kind="stable"))
-        self.first = np.concatenate([self.first[:-1], len(self.cuts) + offsets(1 + times)])
-        self.cuts = join([self.cuts, new])
+        plain = Drawn(ragged(words), np.arange(len(words)), np.ones(len(words), dtype=np.int64))
+        drawn = [plain, *self._draw(ragged(symbols), times)]
+        word, often = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("word", "times"))
+        order = np.argsort(word, kind="stable")
+        self.draws = np.concatenate([self.draws, np.repeat(len(self.cuts) + order, often[order])])
+        self.first = np.concatenate([self.first[:-1], self.first[-1] + offsets(1 + times)])
+        self.cuts = join([self.cuts, *(one.cuts for one in drawn)])
 
-    def _draw(self, symbols: Ragged, borders: Ragged, owner: Ids) -> Ragged:
-        """One cut for each entry of `owner`, a word's number; words of like length go together."""
-        order = np.argsort(symbols.lengths()[owner], kind="stable")
-        parts = [ragged([])]
+    def _draw(self, symbols: Ragged, times: Ids) -> list[Drawn]:
+        """Cuts of these words, each `times` in all; words of like length go together."""
+        sizes = symbols.lengths()
+        order = np.argsort(sizes, kind="stable")
+        order = order[times[order] > 0]
+        found = []
         for begin in range(0, len(order), BLOCK):
-            which = owner[order[begin : begin + BLOCK]]
-            sizes = symbols.lengths()[which, None]
-            there = np.arange(sizes.max()) < sizes
-            block, joins = np.full(there.shape, -1, dtype=np.int32), np.zeros(there.shape, dtype=np.bool_)
+            which = order[begin : begin + BLOCK]
+            there = np.arange(sizes[which].max() + 1) < sizes[which, None]
+            block = np.full(there.shape, NOTHING, dtype=np.int32)
             block[there] = symbols.take(which).values
-            joins[there] = borders.take(which).values == 0
-            parts.append(cut(block, joins, self.merges, self.share, self.generator))
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return join(parts).take(back)
+            drawn = cut(np.ascontiguousarray(block.T), times[which], self.merges, self.share, self.generator)
+            found += [Drawn(one.cuts, which[one.word], one.times) for one in drawn]
+        return found
 
-    def _symbols(self, word: str) -> tuple[list[int], list[int]]:
-        """The ids of a word's characters, or of their bytes; and 1 at each that begins a part of its own."""
-        plain = word.isascii() and word.isalpha()  # the usual case, without a question to the library
+    def _symbols(self, word: str) -> list[int]:
+        """The ids of a word's characters, or of their bytes; NOTHING between parts that no piece crosses."""
+        core = word.rstrip(self.signs)
+        usual = core and self.inner.issuperset(core)
         symbols: list[int] = []
-        borders: list[int] = []
-        for part in [f" {word}"] if plain else self.tokenizer.split(word):
+        for part in filter(None, (f" {core}", word[len(core) :])) if usual else self.tokenizer.split(word):
             ids = [self.letters.get(letter, -1) for letter in part]
             if -1 in ids:
                 ids = [i for letter in part for i in self._letter(letter)]
-            symbols += ids
-            borders += [1, *[0] * (len(ids) - 1)]
-        return symbols, borders
+            symbols += [NOTHING, *ids] if symbols else ids
+        return symbols
 
     def _letter(self, letter: str) -> list[int]:
         known = self.letters.get(letter)

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
 
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError, TokenizerFileError
 
@@ -170,17 +171,31 @@ def join(device: str | None = None, environment: Mapping[str, str] = os.environ)
         yield World(device=device, restarts=restarts)
         return
     rank, size, local_rank = (int(environment[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
-    own = own_device(device, local_rank, int(environment.get("LOCAL_WORLD_SIZE", "1")))
+    local_size = int(environment.get("LOCAL_WORLD_SIZE", "1"))
+    own = own_device(device, local_rank, local_size)
     if own != "cpu":
         torch.cuda.set_device(own)
     with losing_nobody():
+        place: dict[str, Any] = {"timeout": GRADIENTS}
+        if local_size == size:
+            place |= {"store": fresh_store(restarts), "rank": rank, "world_size": size}
         if own == "cpu":
-            dist.init_process_group("gloo", timeout=GRADIENTS)
+            dist.init_process_group("gloo", **place)
         else:
-            dist.init_process_group("nccl", timeout=GRADIENTS, device_id=torch.device(own))
+            dist.init_process_group("nccl", device_id=torch.device(own), **place)
         control = dist.new_group(backend="gloo", timeout=CONTROL)
     yield World(rank, size, local_rank, own, restarts, control)
     dist.destroy_process_group()  # after an error it might wait for ever: the end of the process does it
+
+
+def fresh_store(restarts: int) -> Any:
+    """Where the processes of one machine leave their addresses for each other, a place for each start.
+
+    torchrun keeps one store over its restarts: who came first would read the address of a dead process. On
+    several machines torchrun counts restarts on each by itself, so no name is common to all.
+    """
+    store, _, _ = next(rendezvous("env://", timeout=GRADIENTS))
+    return dist.PrefixStore(f"start-{restarts}", store)  # type: ignore[attr-defined]  # torch exports it
 
 
 def started_by_torchrun(environment: Mapping[str, str]) -> bool:

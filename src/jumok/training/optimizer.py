@@ -138,7 +138,7 @@ def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Op
 
 
 def with_momentum(optimizer: SGD) -> SGD:
-    """With its momentum at 0 from the start: torch makes room at the first step, and fills it if not skipped."""
+    """With a momentum of 0 from the start: torch leaves it unfilled if the first step is skipped."""
     for group in optimizer.param_groups:
         for weight in group["params"] if group["momentum"] else ():
             optimizer.state[weight]["momentum_buffer"] = torch.zeros_like(weight)

@@ -98,7 +98,8 @@ class PackedStep:
     def __call__(self, pieces: Sequence[Packed], share: Share, *, lr: float, step: int) -> StepResult:
         """Update the weights once, by the mean loss over all target tokens of the update."""
         self.pass_.train()
-        with torch.cuda.device_of(self.numbers):  # streams, graphs and kernels are those of its GPU
+        # Graphs, streams and kernels are those of the current GPU, which need not be the model's.
+        with torch.cuda.device_of(self.numbers):  # type: ignore[no-untyped-call]
             if not self.run.ready:
                 self.warm_up()
             self.share.fill_(1 / share.targets)
@@ -207,16 +208,16 @@ class Graphs:
             call()
 
     def capture(self, name: str, call: Callable[[], None]) -> None:
-        graph = torch.cuda.CUDAGraph()
         try:
+            graph = torch.cuda.CUDAGraph()
             # The thread that prepares batches may go on meanwhile.
             with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
                 call()
-        except RuntimeError as error:
+        except Exception as error:  # whatever the reason: the call itself can still be made
             if is_out_of_memory(error):
                 raise
             self.enabled = False
-            reason = str(error).splitlines()[0]
+            reason, *_ = (str(error).strip() or type(error).__name__).splitlines()
             logger.warning("the GPU cannot replay this model's steps (%s): they run one by one", reason)
             return
         self.pool = self.pool or graph.pool()

@@ -4,7 +4,7 @@ Axis letters: B batch, T target, V vocabulary, M target tokens laid end to end.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import torch
@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from jumok.config import TrainingConfig
 from jumok.data.batch import Packed, Padded
 from jumok.errors import RunError
-from jumok.models.interface import PackedBatch, Seq2Seq
-from jumok.nn.fused import head_loss, rdrop_loss
+from jumok.models.interface import Memory, PackedBatch, Seq2Seq
+from jumok.nn.fused import chunk_rows, head_loss, rdrop_loss
 from jumok.text.tokenizer import PAD
 from jumok.training.loss import rdrop_token_loss, token_loss
 from jumok.training.optimizer import Optimizers
@@ -116,11 +116,15 @@ def piece_loss(model: Seq2Seq, piece: Piece, config: TrainingConfig) -> tuple[Te
     smoothing, alpha = config.label_smoothing, config.rdrop
     if isinstance(piece, Packed):
         return packed_loss(model, piece, learned(piece), config)
-    logits = forward(model, piece, config.teacher_forcing)  # (B, T, V)
     if not alpha:
+        logits = forward(model, piece, config.teacher_forcing)  # (B, T, V)
         return token_loss(logits, piece.target_out, piece.target_mask, smoothing)
-    again = forward(model, piece, config.teacher_forcing)
-    return rdrop_token_loss(logits, again, piece.target_out, piece.target_mask, smoothing, alpha)
+    if config.teacher_forcing < 1:
+        with torch.no_grad():
+            memory = model.encode(piece.source, piece.source_mask)
+        piece = replace(piece, target_in=guessed(model, piece, memory, config.teacher_forcing))
+    one, two = (model(piece.source, piece.source_mask, piece.target_in) for _ in range(2))
+    return rdrop_token_loss(one, two, piece.target_out, piece.target_mask, smoothing, alpha)
 
 
 def learned(piece: Packed) -> Tensor:
@@ -150,17 +154,24 @@ def forward(model: Seq2Seq, batch: Padded, teacher_forcing: float) -> Tensor:
     memory = model.encode(batch.source, batch.source_mask)
     if teacher_forcing == 1:
         return model.decode(batch.target_in, memory)
-    with torch.no_grad():
-        guesses = model.decode(batch.target_in, memory).argmax(dim=-1)  # (B, T)
+    return model.decode(guessed(model, batch, memory, teacher_forcing), memory)
+
+
+@torch.no_grad()
+def guessed(model: Seq2Seq, batch: Padded, memory: Memory, teacher_forcing: float) -> Tensor:
+    """The first of the two passes: decoder inputs (B, T), part of them the model's own."""
+    guesses = model.decode(batch.target_in, memory).argmax(dim=-1)  # (B, T)
     own = torch.cat((batch.target_in[:, :1], guesses[:, :-1]), dim=1)  # (B, T), still starts with BOS
     keep = torch.rand(own.shape, device=own.device) < teacher_forcing
-    return model.decode(torch.where(keep, batch.target_in, own), memory)
+    return torch.where(keep, batch.target_in, own)
 
 
+@torch.no_grad()
 def with_guesses(model: Seq2Seq, batch: PackedBatch, teacher_forcing: float) -> PackedBatch:
-    """The first of the two passes above, for sentences laid end to end: a batch with other inputs."""
-    with torch.no_grad():
-        guesses = (model.features(batch) @ model.head.T).argmax(dim=-1)  # (M,)
+    """The same for sentences laid end to end: a batch with other inputs."""
+    features, head = model.features(batch), model.head  # (M, D), (V, D)
+    parts = torch.split(features, chunk_rows(len(features), 1, len(head), features.element_size()))
+    guesses = torch.cat([(part @ head.T).argmax(dim=-1) for part in parts])  # (M,)
     place = torch.arange(len(guesses), device=guesses.device)
     starts = place == batch.target_range[0]  # (M,), where a sentence begins
     keep = starts | (torch.rand(guesses.shape, device=guesses.device) < teacher_forcing)

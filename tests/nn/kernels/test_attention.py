@@ -20,7 +20,14 @@ from tests.nn.packing import own_ranges, reads_and_readers
 from torch import Tensor
 
 from jumok.nn import kernels
-from jumok.nn.spans import Spans, causal_spans, cross_spans, masked_attention, own_spans
+from jumok.nn.spans import (
+    Spans,
+    causal_spans,
+    cross_spans,
+    masked_attention,
+    own_spans,
+    with_wide_heads,
+)
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
@@ -212,6 +219,22 @@ class TestKernels:
         (gradient,) = torch.autograd.grad(attend((q, kv), 1, on_device(spans)).sum(), kv)
         assert gradient[:3].abs().sum() > 0
         assert torch.equal(gradient[3:], torch.zeros(20, 32, device=DEVICE))
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_heads_of_a_width_that_they_do_not_take(self, kind: str) -> None:
+        from jumok.nn.kernels.attention import attend
+
+        torch.manual_seed(0)
+        spans = packed_spans(kind, [5, 1], [4, 7], (3, 2))
+        inputs, d_out = draw_inputs(kind, spans, 2 * 9, torch.float32), torch.randn(13, 2 * 9)
+        d_out[11:] = 0
+        context, gradients = expected(inputs, 2, spans, d_out)
+        leaves = tuple(x.to(DEVICE).requires_grad_() for x in inputs)
+        out = with_wide_heads(leaves, 2, lambda wide: attend(wide, 2, on_device(spans)))
+        check_close(out.detach(), context, torch.float32)
+        found = torch.autograd.grad(out, leaves, d_out.to(DEVICE))
+        for one, other in zip(found, gradients, strict=True):
+            check_close(one, other, torch.float32)
 
     def test_inputs_and_gradients_may_have_any_strides(self) -> None:
         from jumok.nn.kernels.attention import attend

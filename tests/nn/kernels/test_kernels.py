@@ -1,6 +1,7 @@
 """A kernel that fails is turned off once, with a notice, and its twin works on."""
 
 import logging
+from functools import cache
 
 import pytest
 import torch
@@ -42,6 +43,18 @@ def test_memory_that_ran_out_is_not_the_kernels_fault() -> None:
     with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
         guarded("large", full, lambda: "slow")
     assert guarded("large", lambda: "fast", lambda: "slow") == "fast"
+
+
+def test_a_gpu_without_triton_is_told_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kernels, "find_spec", lambda _name: None)
+    ask = cache(kernels._has_triton.__wrapped__)
+    with caplog.at_level(logging.WARNING, "jumok"):
+        assert not ask()
+        assert not ask()
+    (record,) = caplog.records
+    assert record.getMessage() == "Triton is not installed: plain torch does the work of our kernels, slower"
 
 
 def test_no_kernel_takes_a_tensor_on_a_cpu() -> None:

@@ -16,7 +16,11 @@ _off: set[str] = set()  # kernels that failed once in this process
 
 @cache
 def _has_triton() -> bool:
-    return find_spec("triton") is not None
+    """Asked only where there is a GPU: without Triton one notice."""
+    found = find_spec("triton") is not None
+    if not found:
+        log.warning("Triton is not installed: plain torch does the work of our kernels, slower")
+    return found
 
 
 def available(x: Tensor) -> bool:

@@ -28,7 +28,6 @@ from jumok.nn.kernels import guarded
 from jumok.nn.kernels.dropout import draw_seed, keep, masked
 
 EPS = tl.constexpr(1e-5)
-WIDEST = 4096  # a row must fit the registers of a program
 
 
 @dataclass(frozen=True)

@@ -7,4 +7,4 @@ const METRICS: Readonly<Record<string, MessageKey>> = { bleu: "quality.metric_bl
 export const metricName = (metric: string): string => (metric in METRICS ? t(METRICS[metric]) : metric.toUpperCase());
 
 /** Whether a metric runs from 0 to 100, more being better. */
-export const outOf100 = (metric: string): boolean => ["bleu", "chrf", "chrf-char", "exact", "rouge"].includes(metric);
+export const outOf100 = (metric: string): boolean => ["bleu", "bleu-lc", "chrf", "chrf-char", "exact", "rouge"].includes(metric);
