@@ -1,6 +1,7 @@
 """Where a run's events go: files that outlive a full disk."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +40,17 @@ def test_a_full_disk_is_forgiven_and_nothing_else() -> None:
     forgiving(fail)(OSError(28, "No space left on device"))
     with pytest.raises(ValueError, match="something else"):
         forgiving(fail)(ValueError("something else"))
+
+
+def test_a_warning_of_the_library_is_a_notice_of_the_run(tmp_path: Path) -> None:
+    """Such as a kernel that does not run here; before and after the run nobody takes it down."""
+    seen: list[Any] = []
+    with logs(tmp_path, seen.append) as log_to:
+        for log in log_to:
+            log({"type": "train", "step": 7, "loss": 0.5})
+        logging.getLogger("jumok").warning("the kernel %s does not run here", "attention")
+    logging.getLogger("jumok").warning("later")
+    wanted = {"type": "notice", "step": 7, "level": "warning", "code": "library"}
+    assert seen[1:] == [wanted | {"message": "the kernel attention does not run here"}]
+    last = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["message"] == "the kernel attention does not run here"

@@ -2,19 +2,22 @@
 
 What is as wide as the vocabulary is done in tensors, for all rows at once. The choice between the few
 candidates that are left is plain Python: for fifty numbers it is as quick as tensors, it needs no padding,
-and one sentence among many running searches (`continuous.py`) costs microseconds.
+and one sentence among many running searches (`continuous.py`) costs microseconds. Only where all sentences
+have equally many rows are their best candidates sorted out together.
 
 Letters: B live sentences, W beam width, R rows (live hypotheses, up to W for each sentence), V vocabulary.
 Sentences never compete with each other, and those that are done leave the batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from operator import itemgetter
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
@@ -124,7 +127,10 @@ class BeamSearch:
         count = 2 * self.width if self.record is None else max(2 * self.width, self.width + self.record.spare)
         values, ids = top(allow(log_probs, rows, self.filters), min(count, log_probs.shape[1]))  # (R, count)
         check_finite(values[:, 0], rows.sentence)
-        parents = self._choose(values.tolist(), ids.tolist())
+        if self.record is None and all(len(beam.live) == len(self._live[0].live) for beam in self._live):
+            parents = self._choose(self._best_ways(values.cpu().numpy(), ids.cpu().numpy()))
+        else:
+            parents = self._choose(self._ways(values.tolist(), ids.tolist()))
         if self.done:
             return torch.empty(0, dtype=torch.long, device=self.device)
         kept = torch.tensor(parents, device=self.device)
@@ -148,7 +154,7 @@ class BeamSearch:
     def advance_with(self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]) -> list[int]:
         """`advance` with what it `wants`, best first: the model's own log-probabilities, and the pieces."""
         count = 2 * self.width
-        parents = self._choose([row[:count] for row in log_probs], ids)
+        parents = self._choose(self._ways([row[:count] for row in log_probs], ids))
         self._rows = None
         return parents
 
@@ -161,19 +167,38 @@ class BeamSearch:
         first = self._beams[0]
         return find_lead([branch.answer() for branch in first.live], first.found, self.alpha)
 
-    def _choose(self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]) -> list[int]:
-        """One step of each sentence, given the best pieces of each row: where each new row comes from."""
-        parents, first = list[int](), 0
-        self._steps += 1
+    def _ways(
+        self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
+    ) -> Iterator[list[Way]]:
+        """All ways on for each sentence, given the best pieces of each row."""
+        first = 0
         for beam in self._live:
-            ways: list[Way] = [
+            yield [
                 (branch.total + log_prob, row, token, log_prob)
                 for row, branch in enumerate(beam.live)
                 for log_prob, token in zip(log_probs[first + row], ids[first + row], strict=False)
                 if log_prob > -inf
             ]
+            first += len(beam.live)
+
+    def _best_ways(self, log_probs: NDArray[np.float32], ids: NDArray[np.int64]) -> Iterator[list[Way]]:
+        """The same for sentences of equally many rows: of each only the 2W best, found for all at once."""
+        before = np.array([branch.total for beam in self._live for branch in beam.live])
+        B, k = len(self._live), log_probs.shape[1]
+        totals = (before[:, None] + log_probs).reshape(B, -1)  # (B, rows · k) in float64
+        best = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.width]  # equals stay in their order
+        tables = [np.take_along_axis(one.reshape(B, -1), best, axis=1) for one in (totals, ids, log_probs)]
+        total, token, log_prob = (table.tolist() for table in tables)
+        for columns in zip(total, (best // k).tolist(), token, log_prob, strict=True):
+            yield [way for way in zip(*columns, strict=True) if way[3] > -inf]
+
+    def _choose(self, ways: Iterable[list[Way]]) -> list[int]:
+        """One step of each sentence, given its ways on: where each new row comes from."""
+        parents, first = list[int](), 0
+        self._steps += 1
+        for beam, mine in zip(self._live, ways, strict=True):
             size = len(beam.live)
-            parents += [first + row for _, row, _, _ in self._grow(beam, ways)]
+            parents += [first + row for _, row, _, _ in self._grow(beam, mine)]
             first += size
         self._live = [beam for beam in self._live if beam.live]
         self.tokens = [branch.token for beam in self._live for branch in beam.live]

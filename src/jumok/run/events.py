@@ -1,7 +1,8 @@
 """Where a run's events go, and what it says first."""
 
+import logging
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -14,8 +15,10 @@ from jumok.run.machine import Machine
 from jumok.run.work import RunWork
 from jumok.settings import config_to_toml
 from jumok.training.log import JsonLines, Log, TensorBoard, has_tensorboard
-from jumok.training.loop import Event
+from jumok.training.loop import Event, notice
 from jumok.training.state import LoopState
+
+logger = logging.getLogger("jumok")
 
 
 @contextmanager
@@ -31,7 +34,27 @@ def logs(folder: Path, on_event: Log) -> Iterator[list[Log]]:
                 board = TensorBoard(folder / "tensorboard")
                 stack.callback(forgiving(board.close))
                 log_to.append(forgiving(board))
+        notices = Notices([*log_to])
+        log_to.append(notices.follow)
+        logger.addHandler(notices)
+        stack.callback(logger.removeHandler, notices)
         yield log_to
+
+
+class Notices(logging.Handler):
+    """The library's warnings as events of the run: a kernel that does not run here, and the like."""
+
+    def __init__(self, log_to: Sequence[Log]) -> None:
+        super().__init__(logging.WARNING)
+        self.log_to, self.step = log_to, 0
+
+    def follow(self, event: Event) -> None:
+        """Know the step that the run has come to."""
+        self.step = event.get("step") or self.step
+
+    def emit(self, record: logging.LogRecord) -> None:
+        for log in self.log_to:
+            log(notice(self.step, "warning", "library", record.getMessage()))
 
 
 def forgiving(call: Callable[..., None]) -> Callable[..., None]:
