@@ -1,8 +1,10 @@
 """How a run carries the loop's decisions out: batches, steps within memory, looks at the validation set."""
 
+import tempfile
 from contextlib import closing
 from dataclasses import replace
 from math import exp, inf, nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,10 +28,12 @@ def prepared(trained: TrainedRun) -> Prepared:
 
 
 def work_of(trained: TrainedRun, prepared: Prepared, events: list[Any], **training: Any) -> RunWork:
+    """The run's model, in a folder of its own: others look at what the run itself left in its folder."""
     config = replace(trained.config, training=replace(trained.config.training, **training))
-    checkpoints = Checkpoints(trained.folder)
-    learner = make_learner(config, prepared, CPU, None if training.get("ema") else checkpoints.newest())
-    return RunWork(learner, prepared, config, checkpoints, CPU, None, [events.append])
+    newest = None if training.get("ema") else Checkpoints(trained.folder).newest()
+    learner = make_learner(config, prepared, CPU, newest)
+    aside = Checkpoints(Path(tempfile.mkdtemp(dir=trained.folder.parent)))
+    return RunWork(learner, prepared, config, aside, CPU, None, [events.append])
 
 
 def test_the_validation_loss_is_the_mean_over_all_target_tokens(

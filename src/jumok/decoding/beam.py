@@ -173,13 +173,14 @@ class BeamSearch:
         """All ways on for each sentence, given the best pieces of each row."""
         first = 0
         for beam in self._live:
+            rows = len(beam.live)  # whoever takes the ways lets the beam grow
             yield [
                 (branch.total + log_prob, row, token, log_prob)
                 for row, branch in enumerate(beam.live)
                 for log_prob, token in zip(log_probs[first + row], ids[first + row], strict=False)
                 if log_prob > -inf
             ]
-            first += len(beam.live)
+            first += rows
 
     def _best_ways(self, log_probs: NDArray[np.float32], ids: NDArray[np.int64]) -> Iterator[list[Way]]:
         """The same for sentences of equally many rows: of each only the 2W best, found for all at once."""
