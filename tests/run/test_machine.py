@@ -71,7 +71,7 @@ def test_a_second_gpu_that_is_not_there() -> None:
         (
             None,
             True,
-            "there is an NVIDIA driver, but torch 2.13 was built without CUDA: pip install torch --index",
+            "there is an NVIDIA driver, but torch 2.13 was built without CUDA: install a CUDA build of torch",
         ),
         (None, False, "torch 2.13 was built without CUDA, and no NVIDIA driver was found: install a driver"),
         ("12.8", False, "torch 2.13 has CUDA 12.8, but no NVIDIA driver was found: install one"),

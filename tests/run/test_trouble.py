@@ -219,3 +219,9 @@ def test_a_second_trainer_is_refused(
         go(quick_settings(trained.folder.parent), tmp_path / "run", fresh=fresh)
     assert caught.value.code == "locked"
     assert events_of(tmp_path / "run") == events_of(trained.folder)
+
+
+def test_a_device_that_is_not_there_leaves_no_folder_behind(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="device 'abacus' is not available"):
+        jumok.train(data="dates", device="abacus", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -12,7 +12,7 @@ from jumok.errors import ConfigError
 
 BF16_SINCE = (8, 0)  # compute capability of the first GPUs that compute bf16 themselves
 DRIVER = Path("/proc/driver/nvidia/version")
-INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/cu128"
+INSTALL = "install a CUDA build of torch (pytorch.org shows the command for your system)"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def missing_for_gpu(torch_version: str, cuda: str | None, driver: bool) -> str: 
     if cuda is None:
         return (
             f"torch {torch_version} was built without CUDA, and no NVIDIA driver was found: "
-            f"install a driver (nvidia-smi then lists the GPU), and {INSTALL}"
+            f"install a driver (nvidia-smi then lists the GPU), then {INSTALL}"
         )
     if not driver:
         return (

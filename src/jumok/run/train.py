@@ -189,6 +189,7 @@ class Opening:
         begins = fresh or not folder.exists or not checkpoint_folders(request.out)
         # Mistakes are found before anything is made or moved.
         corpora, found = open_corpora(check_given(request.given)) if begins else None, None
+        machine = self.machine
         if fresh and (aside := folder.set_aside()):
             logger.warning("the earlier run is now in %s", aside)
         self.held.enter_context(self.checkpoints.lock())
@@ -197,7 +198,7 @@ class Opening:
             corpora = open_corpora(config)
             if not request.allow_data_change:
                 folder.check_data(corpora.fingerprint)
-            check_possible(config, self.machine, self.world)
+            check_possible(config, machine, self.world)
         else:
             config, found = self.plan(corpora, folder)
         newest, state = self.checkpoints.newest(), LoopState(world=self.world.size)
