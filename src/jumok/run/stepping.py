@@ -185,7 +185,7 @@ class PaddedSteps(Steps[Rows]):
         return train_step(
             self.learner.model,
             self.learner.optimizers,
-            [piece.to(self.device) for piece in pieces],
+            pieces,
             self.config.training,
             lr=lr,
             step=state.step + 1,
@@ -304,7 +304,7 @@ class PackedSteps(Steps[list[Packed]]):
         return train_step(
             learner.model,
             learner.optimizers,
-            [piece.to(self.device) for piece in batch if piece.sentences],
+            [piece for piece in batch if piece.sentences],
             config.training,
             lr=lr,
             step=step,

@@ -78,7 +78,8 @@ def train_step(  # noqa: PLR0913  half of them have defaults
 ) -> StepResult:
     """Update the weights once, by the mean loss over all target tokens of the update.
 
-    A loss or gradient that is not finite leaves every weight as it was, and the result says so.
+    A loss or gradient that is not finite leaves every weight as it was, and the result says so. Pieces come
+    from the host, where counting their tokens makes nobody wait.
     """
     model.train()
     share = share or Share(sum(piece.tokens for piece in pieces))
@@ -87,7 +88,7 @@ def train_step(  # noqa: PLR0913  half of them have defaults
     for number, piece in enumerate(pieces, start=share.first):
         torch.manual_seed(step_seed(seed, step, number))
         with torch.autocast(sums.device.type, autocast or torch.bfloat16, enabled=autocast is not None):
-            loss, nll = piece_loss(model, piece, config)
+            loss, nll = piece_loss(model, piece.to(sums.device), config)
         (loss / share.targets).backward()  # type: ignore[no-untyped-call]
         sums += torch.stack((loss.detach(), nll)) / share.targets
     if reduce is not None:

@@ -5,17 +5,12 @@ own. There the blocks are small: even short sentences straddle them.
 """
 
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
+from tests.nn.kernels.interpreter import DEVICE, INTERPRETED, needs_triton, pass_when_interpreted, starts_it
 from tests.nn.packing import own_ranges, reads_and_readers
 from torch import Tensor
 
@@ -29,21 +24,13 @@ from jumok.nn.spans import (
     with_wide_heads,
 )
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 KINDS = ["own", "causal", "cross"]
-needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
 
 
-@needs_triton
-@pytest.mark.skipif(INTERPRETED, reason="is the interpreter already")
+@starts_it
 def test_the_kernels_agree_with_float64_in_tritons_interpreter() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:xdist", __file__]
-    environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=280)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "passed" in run.stdout
+    pass_when_interpreted(__file__)
 
 
 @needs_triton
@@ -93,32 +80,6 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
         for table, tile in ((attention.FORWARD, (32, 16)), (attention.BACKWARD, (16, 32))):
             for key in table:
                 monkeypatch.setitem(table, key, attention.Tile(*tile))
-
-
-@pytest.fixture
-def mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two faults of the interpreter of Triton 3.6, mended.
-
-    It makes an int of array([n]), which NumPy 2.4 forbids, and multiplies the bits of bfloat16 as integers.
-    """
-    from triton.runtime import interpreter  # type: ignore[import-untyped]
-
-    patch, multiply = interpreter._patch_lang_tensor, interpreter.InterpreterBuilder.create_dot
-
-    def patched(tensor: Any, scope: Any) -> None:
-        patch(tensor, scope)
-        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
-
-    def widened(x: Any) -> Any:
-        data = (x.data.astype(np.uint32) << 16).view(np.float32)
-        return interpreter.TensorHandle(data, interpreter.tl.float32)
-
-    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
-        wide = a.dtype.scalar == interpreter.tl.bfloat16
-        return multiply(self, *((widened(a), widened(b)) if wide else (a, b)), *rest)
-
-    monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
-    monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", create_dot)
 
 
 def packed_spans(kind: str, sources: list[int], targets: list[int], fillers: tuple[int, int]) -> Spans:
@@ -179,7 +140,7 @@ def check_close(actual: Tensor, wanted: Tensor, dtype: torch.dtype) -> None:
 
 @needs_triton
 @(needs_triton if INTERPRETED else pytest.mark.gpu)
-@pytest.mark.usefixtures("poison", "small_tiles", "mended")
+@pytest.mark.usefixtures("poison", "small_tiles")
 @pytest.mark.skipif(DEVICE == "cpu" and not INTERPRETED, reason="needs a GPU; the interpreter does it")
 class TestKernels:
     @pytest.mark.parametrize("kind", KINDS)

@@ -4,60 +4,28 @@ The interpreter must be chosen before anything imports Triton, so it runs this v
 own.
 """
 
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
-from typing import Any
-
 import pytest
 import torch
+from tests.nn.kernels.interpreter import DEVICE, pass_when_interpreted, runs_kernels, starts_it
 from torch import Tensor
 
 from jumok.nn.beams import twin_past, twin_source
 from jumok.nn.functional import split_heads
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if torch.cuda.is_available() and not INTERPRETED else "cpu"
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
-needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
-here = pytest.mark.skipif(not INTERPRETED and DEVICE == "cpu", reason="needs the interpreter or a GPU")
-types = [torch.float32] if INTERPRETED else [torch.float32, torch.bfloat16]  # it cannot multiply bfloat16
 
 
-@pytest.fixture(autouse=True)
-def mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The interpreter of Triton 3.6 makes an int of array([n]), which NumPy 2.4 forbids."""
-    if not INTERPRETED:
-        return
-    from triton.runtime import interpreter  # type: ignore[import-untyped]
-
-    patch = interpreter._patch_lang_tensor
-
-    def patched(tensor: Any, scope: Any) -> None:
-        patch(tensor, scope)
-        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
-
-    monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
-
-
-@needs_triton
-@pytest.mark.skipif(INTERPRETED, reason="is the interpreter already")
+@starts_it
 def test_the_kernels_agree_with_their_twin_in_tritons_interpreter() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:xdist", __file__]
-    environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=280)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "passed" in run.stdout
+    pass_when_interpreted(__file__)
 
 
 def random(*shape: int, dtype: torch.dtype, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(DEVICE, dtype)
 
 
-@here
-@needs_triton
-@pytest.mark.parametrize("dtype", types)
+@runs_kernels
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize(("W", "K", "place"), [(5, 64, 0), (5, 16, 15), (3, 32, 31), (1, 16, 7), (17, 16, 9)])
 def test_beams_see_their_ancestors_and_leave_their_keys(
     W: int, K: int, place: int, dtype: torch.dtype
@@ -78,8 +46,7 @@ def test_beams_see_their_ancestors_and_leave_their_keys(
     assert all(torch.equal(one, two) for one, two in zip(own, other, strict=True))
 
 
-@here
-@needs_triton
+@runs_kernels
 def test_keys_with_other_strides_than_the_query_are_taken() -> None:
     from jumok.nn.kernels.beams import attend_past
 
@@ -94,9 +61,8 @@ def test_keys_with_other_strides_than_the_query_are_taken() -> None:
     torch.testing.assert_close(attend_past(query, (turned, value), tuple(past), ancestors, now), expected)
 
 
-@here
-@needs_triton
-@pytest.mark.parametrize("dtype", types)
+@runs_kernels
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize(("W", "K", "S"), [(5, 64, 80), (1, 16, 3), (2, 128, 65)])
 def test_beams_read_the_real_tokens_of_their_source(W: int, K: int, S: int, dtype: torch.dtype) -> None:
     from jumok.nn.kernels.beams import attend_source
