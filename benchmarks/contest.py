@@ -1,10 +1,13 @@
 """Contestants one after the other: each has a limit of time and all the memory, and none stops the others."""
 
+import argparse
 import gc
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import torch
@@ -16,6 +19,18 @@ class MissingError(Exception):
 
 class TimeUpError(BaseException):
     """Not an Exception: compilers catch those and go on."""
+
+
+def read_options(parser: argparse.ArgumentParser, limit: float) -> tuple[argparse.Namespace, torch.device]:
+    """What every contest can be told, and where it is held: on the GPU, or in its small form on the CPU."""
+    parser.add_argument("--limit", type=float, default=limit, help="seconds that one contestant may take")
+    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("--smoke", action="store_true", help="a tiny model on the CPU")
+    args = parser.parse_args()
+    if not args.smoke and not torch.cuda.is_available():
+        sys.exit("no GPU here: --smoke runs a tiny model on the CPU")
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)  # it builds a plan per shape, 0.4 s each
+    return args, torch.device("cpu" if args.smoke else "cuda")
 
 
 def attempt(call: Callable[[], None], device: torch.device, limit: float) -> str:

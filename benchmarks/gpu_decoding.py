@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import sacrebleu
 import torch
-from contest import attempt, line, peak_memory, synchronize, table
+from contest import attempt, line, peak_memory, read_options, synchronize, table
 from peers import copy_into_marian, marian_logits
 
 from jumok.checkpoint.checkpoints import load_model
@@ -304,14 +304,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="a trained Transformer; else random weights")
     parser.add_argument("--count", type=int, default=32_000, help="sentences in all")
     parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS))
-    parser.add_argument("--limit", type=float, default=100, help="seconds that one contestant may take")
-    parser.add_argument("--json", type=Path, help="write the rows to this file")
-    parser.add_argument("--smoke", action="store_true", help="a tiny model on the CPU")
-    args = parser.parse_args()
-    if not args.smoke and not torch.cuda.is_available():
-        sys.exit("no GPU here: --smoke runs a tiny model on the CPU")
-    device = torch.device("cpu" if args.smoke else "cuda")
-    torch.backends.cuda.enable_cudnn_sdp(enabled=False)  # it builds a plan per shape, 0.4 s each
+    args, device = read_options(parser, limit=100)
     lines, count = read_lines(args.sentences), 32 if args.smoke else args.count
     if args.model:
         task = trained_task(args.model, lines, read_lines(args.references), count, device)

@@ -20,18 +20,16 @@ layer and V·D in the output. The second part is attention, for the pairs that s
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
-from contest import attempt, line, peak_memory, synchronize, table
+from contest import attempt, line, peak_memory, read_options, synchronize, table
 from peers import PlainTransformer, make_marian, marian_logits, without_layer_drop
 from pool import Size, Work, count_operations, make_work, places, real_lengths
 from torch import Tensor, nn
@@ -323,14 +321,7 @@ def main() -> None:
     parser.add_argument("--model", choices=[*SIZES, "both"], default="base", help="both: base and big")
     parser.add_argument("--steps", type=int, help="updates to time")
     parser.add_argument("--only", nargs="+", choices=CONTESTANTS, default=USUAL)
-    parser.add_argument("--limit", type=float, default=120, help="seconds that one contestant may take")
-    parser.add_argument("--json", type=Path, help="write the rows to this file")
-    parser.add_argument("--smoke", action="store_true", help="a tiny model on the CPU")
-    args = parser.parse_args()
-    if not args.smoke and not torch.cuda.is_available():
-        sys.exit("no GPU here: --smoke runs a tiny model on the CPU")
-    device = torch.device("cpu" if args.smoke else "cuda")
-    torch.backends.cuda.enable_cudnn_sdp(enabled=False)  # it builds a plan per shape, 0.4 s each
+    args, device = read_options(parser, limit=120)
     names = ["smoke"] if args.smoke else ["base", "big"] if args.model == "both" else [args.model]
     rows: list[Row] = []
     for name in names:

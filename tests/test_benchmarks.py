@@ -15,8 +15,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from jumok.config import TransformerConfig
-from jumok.data.batch import Padded, pad_pairs, padded_of
+from jumok.data.batch import Padded, pad_pairs
 from jumok.models.build import build_model
+from tests.data.test_batch import padded_of
 from tests.test_layout import SRC
 
 ROOT = SRC.parent.parent

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from jumok.data.batch import Packed, Room, pack_pairs, pack_rows, pad_pairs, pad_sources, padded_of, room_for
+from jumok.data.batch import Packed, Padded, Room, pack_pairs, pack_rows, pad_pairs, pad_sources, room_for
 from jumok.data.store import Store
 from jumok.models.interface import PackedBatch
 from jumok.text.tokenizer import BOS, EOS, PAD
@@ -91,6 +91,14 @@ def test_an_empty_room_is_fillers() -> None:
     assert batch.target_range.tolist() == [[0, 1], [1, 2]]
     assert batch.target_reads.tolist() == [[0, 0], [1, 1]]
     assert (batch.sentences, batch.source_tokens, batch.tokens) == (0, 0, 0)
+
+
+def padded_of(packed: Packed) -> Padded:
+    """The same pairs as a rectangle."""
+    source, target = packed.source.cpu().numpy(), packed.target_out.cpu().numpy()
+    sources = np.split(source[: packed.source_tokens], packed.source_lengths.cumsum())[:-1]
+    targets = np.split(target[: packed.tokens], packed.target_lengths.cumsum())[:-1]
+    return pad_pairs([x[:-1] for x in sources], [y[:-1] for y in targets])
 
 
 def packed(pairs: Pairs, spare: tuple[int, int] = (0, 0)) -> Packed:

@@ -253,14 +253,6 @@ def _fillers(
     return numbers, source_table, target_table
 
 
-def padded_of(packed: Packed) -> Padded:
-    """The same pairs as a rectangle."""
-    source, target = packed.source.cpu().numpy(), packed.target_out.cpu().numpy()
-    sources = np.split(source[: packed.source_tokens], packed.source_lengths.cumsum())[:-1]
-    targets = np.split(target[: packed.tokens], packed.target_lengths.cumsum())[:-1]
-    return pad_pairs([x[:-1] for x in sources], [y[:-1] for y in targets])
-
-
 def room_for(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], budget: int) -> Room:
     """The room of one packed batch of about `budget` tokens, for pairs of these lengths.
 

@@ -96,10 +96,6 @@ class World:
         """A whole number added up over all processes."""
         return self.sums([number])[0]
 
-    def barrier(self) -> None:
-        """Wait until every process is here."""
-        self.sum(0)
-
     def first(self, call: Callable[[], T]) -> T:
         """What the call gives in the first process, which alone makes it; its error is an error of all."""
         if self.size == 1:
