@@ -162,12 +162,19 @@ def test_events_are_told_from_the_start_and_go_on_after_the_last_one(runs: httpx
     assert events(runs, path, 1, **{"Last-Event-ID": "3"})[0]["event"] == "reset"
 
 
-def test_a_run_is_followed_while_it_is_trained(root: Path, runs: httpx2.Client, tmp_path: Path) -> None:
-    corpus = write_corpus(tmp_path, 60)
-    given = quick_settings(corpus, training__max_steps=4)
+@pytest.fixture
+def empty_runs(tmp_path: Path, serve: Serve) -> Iterator[httpx2.Client]:
+    """A client of a server whose folder of runs is this test's own, and empty."""
+    with serve(runs=tmp_path / "runs") as server, server.client() as client:
+        yield client
+
+
+def test_a_run_is_followed_while_it_is_trained(empty_runs: httpx2.Client, tmp_path: Path) -> None:
+    runs = empty_runs
+    given = quick_settings(write_corpus(tmp_path, 60), training__max_steps=4)
 
     def learn() -> None:
-        train(out=root / "live", overrides=given, device="cpu")
+        train(out=tmp_path / "runs" / "live", overrides=given, device="cpu")
 
     trainer = threading.Thread(target=learn)
     trainer.start()
