@@ -23,6 +23,7 @@ MODELS = (config.TransformerConfig, config.LuongConfig, config.RnnConfig)
 SECTIONS = {
     "text": config.TextConfig,
     "data": config.DataConfig,
+    "image": config.ImageConfig,
     "training": config.TrainingConfig,
     "decoding": config.DecodingConfig,
 }

@@ -15,11 +15,13 @@ EVERYWHERE = {"errors", "progress"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "progress": set(),
-    "config": set(),
+    "architectures": set(),
+    "config": {"architectures"},
+    "images": {"config"},
     "presets": {"config"},
     "settings": {"config"},
-    "text": {"config"},
-    "data": {"config", "text"},
+    "text": {"config", "images"},
+    "data": {"config", "images", "text"},
     "nn": set(),
     "models": {"config", "nn"},
     "training": {"config", "data", "models", "nn", "text"},
@@ -31,8 +33,9 @@ ALLOWED: dict[str, set[str]] = {
     "server": {"config", "decoding", "explain", "evaluation"},
 }
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
+ALLOWED["lineage"] = set(ALLOWED)  # several runs compared
 ALLOWED["cli"] = set(ALLOWED)
-NO_TORCH = {"errors", "progress", "config", "presets", "settings", "text"}
+NO_TORCH = {"errors", "progress", "architectures", "config", "images", "presets", "settings", "text"}
 
 LINES_OF_A_FILE, LINES_OF_A_FUNCTION = 400, 60
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}

@@ -4,158 +4,46 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import ClassVar, Literal
 
-from jumok.errors import ConfigError
+from jumok.architectures import (  # the settings of the models are told from here, too
+    ARCHS,
+    STRICT,
+    Arch,
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    TransformerConfig,
+    check_positive,
+    check_share,
+    require,
+)
 
-Arch = Literal["rnn", "luong", "transformer"]
-ARCHS: tuple[Arch, ...] = ("rnn", "luong", "transformer")
-
-STRICT = {"extra": "forbid"}  # pydantic reads these classes at the edge; unknown keys are errors there
-
-
-def require(holds: bool, key: str, value: object, advice: str) -> None:  # noqa: FBT001
-    """Refuse a setting that cannot work, by its full name."""
-    if not holds:
-        raise ConfigError(f"{key}={value} cannot work", hint=advice)
-
-
-def _check_share(key: str, value: float) -> None:
-    require(0 <= value < 1, key, value, "choose a share from 0 up to, but not including, 1")
-
-
-def _check_positive(**values: float) -> None:
-    for key, value in values.items():
-        require(0 < value < inf, key.replace("__", "."), value, "choose a number above 0")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RnnConfig:
-    """RNN encoder-decoder joined by one fixed vector (Cho et al. 2014; Sutskever et al. 2014)."""
-
-    arch: Literal["rnn"] = "rnn"
-    cell: Literal["rnn", "gru", "lstm"] = "gru"
-    """Recurrent cell: plain tanh, GRU or LSTM."""
-    width: int = 256
-    """Width D of embeddings and states."""
-    layers: int = 1
-    """Recurrent layers in the encoder and again in the decoder."""
-    bidirectional: bool = False
-    """The encoder also reads from right to left; each direction has half the width."""
-    dropout: float = 0.1
-    """Share of the numbers that training sets to zero, against learning by heart."""
-    tied: bool = True
-    """The output projection is the transposed target embedding."""
-    __pydantic_config__: ClassVar = STRICT
-
-    def __post_init__(self) -> None:
-        _check_recurrent(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LuongConfig:
-    """RNN encoder-decoder with global attention (Luong et al. 2015)."""
-
-    arch: Literal["luong"] = "luong"
-    cell: Literal["rnn", "gru", "lstm"] = "gru"
-    """Recurrent cell: plain tanh, GRU or LSTM."""
-    width: int = 256
-    """Width D of embeddings and states."""
-    layers: int = 1
-    """Recurrent layers in the encoder and again in the decoder."""
-    bidirectional: bool = True
-    """The encoder also reads from right to left; each direction has half the width."""
-    dropout: float = 0.1
-    """Share of the numbers that training sets to zero, against learning by heart."""
-    tied: bool = True
-    """The output projection is the transposed target embedding."""
-    score: Literal["dot", "general", "concat"] = "general"
-    """How a decoder state is compared with an encoder state."""
-    input_feeding: bool = False
-    """Feed the attentional state to the next step. Slower: training loops over time."""
-    __pydantic_config__: ClassVar = STRICT
-
-    def __post_init__(self) -> None:
-        _check_recurrent(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransformerConfig:
-    """Transformer encoder-decoder (Vaswani et al. 2017). The defaults are the paper's base model."""
-
-    arch: Literal["transformer"] = "transformer"
-    encoder_layers: int = 6
-    """Layers that read the source."""
-    decoder_layers: int = 6
-    """Layers that write the target; each step of a translation runs them all."""
-    width: int = 512
-    """Model width D; must be a multiple of `heads`."""
-    heads: int = 8
-    """Attention heads, each of width `width / heads`."""
-    feedforward: int = 2048
-    """Inner width of the position-wise feed-forward network."""
-    dropout: float = 0.1
-    """Share of the numbers that training sets to zero, against learning by heart."""
-    norm: Literal["post", "pre"] = "post"
-    """Layer norm after each residual sum (the paper) or before each sub-layer."""
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
-    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys."""
-    max_positions: int = 1024
-    """Rows of the table of learned positions; the other kinds have no limit."""
-    projection: Literal["merged", "split"] = "merged"
-    """Project Q, K, V of all heads with one matrix each side, or with one matrix per head."""
-    tied: bool = True
-    """The output projection is the transposed target embedding."""
-    __pydantic_config__: ClassVar = STRICT
-
-    def __post_init__(self) -> None:
-        _check_positive(
-            model__encoder_layers=self.encoder_layers,
-            model__decoder_layers=self.decoder_layers,
-            model__width=self.width,
-            model__heads=self.heads,
-            model__feedforward=self.feedforward,
-            model__max_positions=self.max_positions,
-        )
-        _check_share("model.dropout", self.dropout)
-        if self.width % self.heads:
-            near = self.width - self.width % self.heads
-            raise ConfigError(
-                f"model.width={self.width} does not split into model.heads={self.heads} equal heads",
-                hint=f"set model.width to {near or self.heads} or {near + self.heads}, or change model.heads",
-            )
-        require(
-            self.positions != "rotary" or (self.width // self.heads) % 2 == 0,
-            "model.positions",
-            "rotary",
-            "rotary positions turn pairs of numbers: model.width / model.heads must be even",
-        )
-        require(
-            self.positions != "sinusoidal" or self.width % 2 == 0,
-            "model.width",
-            self.width,
-            "sinusoidal positions come in pairs of sine and cosine: choose an even width",
-        )
-
-
-ModelConfig = RnnConfig | LuongConfig | TransformerConfig
-
-
-def _check_recurrent(config: RnnConfig | LuongConfig) -> None:
-    _check_positive(model__width=config.width, model__layers=config.layers)
-    _check_share("model.dropout", config.dropout)
-    require(
-        not config.bidirectional or config.width % 2 == 0,
-        "model.width",
-        config.width,
-        "a bidirectional encoder gives half of the width to each direction: choose an even number",
-    )
+__all__ = [
+    "ARCHS",
+    "Arch",
+    "DataConfig",
+    "DecodingConfig",
+    "ImageConfig",
+    "LuongConfig",
+    "ModelConfig",
+    "RnnConfig",
+    "RunConfig",
+    "TextConfig",
+    "TrainingConfig",
+    "TransformerConfig",
+    "require",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextConfig:
     """How text becomes ids."""
 
-    kind: Literal["bpe", "char"] = "bpe"
-    """Byte-pair pieces, or single characters."""
+    kind: Literal["bpe", "char", "word"] = "bpe"
+    """Byte-pair pieces, single characters, or what white space separates."""
+    target_kind: Literal["", "bpe", "char", "word"] = ""
+    """Of the target, where it differs: phonemes are words, the letters they are read from characters."""
+    jamo: bool = False
+    """Korean syllables are read and written as their letters (jamo)."""
     vocabulary: int = 8000
     """Largest number of pieces, the 4 special and 256 byte pieces included."""
     shared: bool = True
@@ -171,7 +59,7 @@ class TextConfig:
             self.vocabulary,
             "260 places belong to the special and byte pieces: choose 300 or more",
         )
-        _check_share("text.dropout", self.dropout)
+        check_share("text.dropout", self.dropout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,15 +82,45 @@ class DataConfig:
     """Code such as `ko`; for the model card."""
     target_language: str = ""
     """Code such as `en`; also decides how BLEU splits words."""
+    columns: str = ""
+    """Which columns of a TSV are source and target, such as `1,3`; of JSONL, which keys: `body,subject`."""
+    images: str = ""
+    """Folder or zip of pictures; the source lines are then their file names."""
     max_length: int = 128
-    """Pairs with more pieces than this on a side are left out of training."""
+    """Most pieces of a side; pairs with more are left out of training, or cut."""
+    long: Literal["skip", "cut"] = "skip"
+    """What becomes of a training pair whose source is longer: left out, or its beginning is kept."""
     encoding_errors: Literal["strict", "replace"] = "strict"
     """What to do with bytes that are not UTF-8: refuse the file, or put U+FFFD in their place."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        _check_positive(data__max_length=self.max_length)
+        check_positive(data__max_length=self.max_length)
         require(self.hold_out >= 0, "data.hold_out", self.hold_out, "choose 0 or more pairs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageConfig:
+    """How a picture becomes patches; only with `data.images`."""
+
+    size: int = 32
+    """Pictures are scaled to a square of so many pixels a side."""
+    patch: int = 4
+    """Pixels a side of one patch, which is what a token is for text."""
+    shift: int = 0
+    """In training, pictures move by up to so many pixels at random."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        check_positive(image__size=self.size, image__patch=self.patch)
+        require(
+            self.size % self.patch == 0,
+            "image.patch",
+            self.patch,
+            f"patches must tile the picture: choose a number that divides image.size={self.size}",
+        )
+        require(self.size <= 512, "image.size", self.size, "choose at most 512 pixels")
+        require(0 <= self.shift < self.size, "image.shift", self.shift, "choose 0 up to below image.size")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +175,7 @@ class TrainingConfig:
     """Steps between two checkpoints; a new best one is always saved."""
     patience: int = 8
     """Stop after this many validations without a better score; 0 never stops early."""
-    metric: Literal["bleu", "chrf", "exact", "loss"] = "bleu"
+    metric: Literal["bleu", "chrf", "exact", "per", "rouge1", "rougeL", "loss"] = "bleu"
     """What makes a checkpoint the best."""
     valid_sentences: int = 500
     """Validation sentences to translate each time; the loss always uses all of them."""
@@ -268,7 +186,7 @@ class TrainingConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        _check_positive(
+        check_positive(
             training__batch_tokens=self.batch_tokens,
             training__accumulate=self.accumulate,
             training__max_steps=self.max_steps,
@@ -283,7 +201,7 @@ class TrainingConfig:
             value = getattr(self, name)
             require(0 <= value < inf, f"training.{name}", value, "choose 0 or more")
         for name in ("momentum", "beta2", "label_smoothing", "ema"):
-            _check_share(f"training.{name}", getattr(self, name))
+            check_share(f"training.{name}", getattr(self, name))
         for name in ("teacher_forcing", "cooldown"):
             value = getattr(self, name)
             require(0 <= value <= 1, f"training.{name}", value, "choose a share from 0 to 1")
@@ -327,7 +245,7 @@ class DecodingConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        _check_positive(
+        check_positive(
             decoding__beam=self.beam,
             decoding__n_best=self.n_best,
             decoding__max_len=self.max_len,
@@ -359,6 +277,7 @@ class RunConfig:
     model: ModelConfig = field(default_factory=TransformerConfig)
     text: TextConfig = field(default_factory=TextConfig)
     data: DataConfig = field(default_factory=DataConfig)
+    image: ImageConfig = field(default_factory=ImageConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     seed: int = 42

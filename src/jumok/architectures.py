@@ -1,0 +1,154 @@
+"""The settings of each architecture, as frozen dataclasses. An object that exists is valid. No torch."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar, Literal
+
+from jumok.errors import ConfigError
+
+Arch = Literal["rnn", "luong", "transformer"]
+ARCHS: tuple[Arch, ...] = ("rnn", "luong", "transformer")
+
+STRICT = {"extra": "forbid"}  # pydantic reads these classes at the edge; unknown keys are errors there
+
+
+def require(holds: bool, key: str, value: object, advice: str) -> None:  # noqa: FBT001
+    """Refuse a setting that cannot work, by its full name."""
+    if not holds:
+        raise ConfigError(f"{key}={value} cannot work", hint=advice)
+
+
+def check_share(key: str, value: float) -> None:
+    require(0 <= value < 1, key, value, "choose a share from 0 up to, but not including, 1")
+
+
+def check_positive(**values: float) -> None:
+    for key, value in values.items():
+        require(0 < value < inf, key.replace("__", "."), value, "choose a number above 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RnnConfig:
+    """RNN encoder-decoder joined by one fixed vector (Cho et al. 2014; Sutskever et al. 2014)."""
+
+    arch: Literal["rnn"] = "rnn"
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """Recurrent cell: plain tanh, GRU or LSTM."""
+    width: int = 256
+    """Width D of embeddings and states."""
+    layers: int = 1
+    """Recurrent layers in the encoder and again in the decoder."""
+    bidirectional: bool = False
+    """The encoder also reads from right to left; each direction has half the width."""
+    dropout: float = 0.1
+    """Share of the numbers that training sets to zero, against learning by heart."""
+    tied: bool = True
+    """The output projection is the transposed target embedding."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_recurrent(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LuongConfig:
+    """RNN encoder-decoder with global attention (Luong et al. 2015)."""
+
+    arch: Literal["luong"] = "luong"
+    cell: Literal["rnn", "gru", "lstm"] = "gru"
+    """Recurrent cell: plain tanh, GRU or LSTM."""
+    width: int = 256
+    """Width D of embeddings and states."""
+    layers: int = 1
+    """Recurrent layers in the encoder and again in the decoder."""
+    bidirectional: bool = True
+    """The encoder also reads from right to left; each direction has half the width."""
+    dropout: float = 0.1
+    """Share of the numbers that training sets to zero, against learning by heart."""
+    tied: bool = True
+    """The output projection is the transposed target embedding."""
+    score: Literal["dot", "general", "concat"] = "general"
+    """How a decoder state is compared with an encoder state."""
+    input_feeding: bool = False
+    """Feed the attentional state to the next step. Slower: training loops over time."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        _check_recurrent(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerConfig:
+    """Transformer encoder-decoder (Vaswani et al. 2017). The defaults are the paper's base model."""
+
+    arch: Literal["transformer"] = "transformer"
+    encoder_layers: int = 6
+    """Layers that read the source."""
+    decoder_layers: int = 6
+    """Layers that write the target; each step of a translation runs them all."""
+    width: int = 512
+    """Model width D; must be a multiple of `heads`."""
+    heads: int = 8
+    """Attention heads, each of width `width / heads`."""
+    feedforward: int = 2048
+    """Inner width of the position-wise feed-forward network."""
+    dropout: float = 0.1
+    """Share of the numbers that training sets to zero, against learning by heart."""
+    norm: Literal["post", "pre", "none"] = "post"
+    """Layer norm after each residual sum (the paper), before each sub-layer, or nowhere."""
+    residual: bool = True
+    """Each sub-layer adds to its input; without it, it replaces its input."""
+    scaled: bool = True
+    """Divide the scores by the square root of a head's width before the softmax."""
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys."""
+    max_positions: int = 1024
+    """Rows of the table of learned positions; the other kinds have no limit."""
+    projection: Literal["merged", "split"] = "merged"
+    """Project Q, K, V of all heads with one matrix each side, or with one matrix per head."""
+    tied: bool = True
+    """The output projection is the transposed target embedding."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        check_positive(
+            model__encoder_layers=self.encoder_layers,
+            model__decoder_layers=self.decoder_layers,
+            model__width=self.width,
+            model__heads=self.heads,
+            model__feedforward=self.feedforward,
+            model__max_positions=self.max_positions,
+        )
+        check_share("model.dropout", self.dropout)
+        if self.width % self.heads:
+            near = self.width - self.width % self.heads
+            raise ConfigError(
+                f"model.width={self.width} does not split into model.heads={self.heads} equal heads",
+                hint=f"set model.width to {near or self.heads} or {near + self.heads}, or change model.heads",
+            )
+        require(
+            self.positions != "rotary" or (self.width // self.heads) % 2 == 0,
+            "model.positions",
+            "rotary",
+            "rotary positions turn pairs of numbers: model.width / model.heads must be even",
+        )
+        require(
+            self.positions != "sinusoidal" or self.width % 2 == 0,
+            "model.width",
+            self.width,
+            "sinusoidal positions come in pairs of sine and cosine: choose an even width",
+        )
+
+
+ModelConfig = RnnConfig | LuongConfig | TransformerConfig
+
+
+def _check_recurrent(config: RnnConfig | LuongConfig) -> None:
+    check_positive(model__width=config.width, model__layers=config.layers)
+    check_share("model.dropout", config.dropout)
+    require(
+        not config.bidirectional or config.width % 2 == 0,
+        "model.width",
+        config.width,
+        "a bidirectional encoder gives half of the width to each direction: choose an even number",
+    )
