@@ -21,22 +21,58 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Files of one direction, below the folder that the user names; without a folder, a built-in set."""
+    """Files below the folder that the user names; without a folder, a built-in set."""
 
-    folder: str
-    source: str
-    target: str
+    folder: str = ""
+    source: str = ""  # how the files of the sides end
+    target: str = ""
+    file: str = ""  # or one file with both, with {split} in its name
+    valid: str = "val"  # the split to validate on
     tests: tuple[str, ...] = ("test",)
+    columns: str = ""  # source and references of a test file
+    images: str = ""
+    unfold: bool = False  # a training line holds a source and several targets, each a pair
+    metrics: tuple[str, ...] = ("bleu", "bleu-lc", "chrf")
 
 
 FLICKR = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
-SETS = {
+TRANSLATION = {
     "multi30k-en-de": DataSet(folder="multi30k", source="en", target="de", tests=FLICKR),
     "multi30k-en-fr": DataSet(folder="multi30k", source="en", target="fr", tests=FLICKR),
     "multi30k-de-en": DataSet(folder="multi30k", source="de", target="en", tests=FLICKR),
     "tatoeba-de-en": DataSet(folder="tatoeba-de-en", source="de", target="en"),
-    "homeassistant-ko-en": DataSet(folder="", source="ko", target="en"),
+    "homeassistant-ko-en": DataSet(source="ko", target="en"),
 }
+ROUGE = ("rouge1", "rouge2", "rougeL")
+G2P = ("kor", "fre", "dut", "vie_hanoi", "eng_us")
+TASKS = {
+    "aeslc": DataSet(folder="aeslc", file="{split}.tsv", columns="1,2", metrics=ROUGE),
+    "scitldr": DataSet(folder="scitldr", file="{split}.tsv", columns="1,2", metrics=ROUGE),
+    "sae4k-ko": DataSet(
+        folder="sae4k-ko", file="{split}.tsv", columns="1,2", metrics=(*ROUGE, "chrf", "exact")
+    ),
+    "chatbot-ko": DataSet(
+        folder="chatbot-ko", file="{split}.tsv", columns="1,2", metrics=("chrf", "bleu", "ppl")
+    ),
+    "questions": DataSet(folder="questions", file="{split}.jsonl", valid="valid", metrics=("exact", "chrf")),
+    **{
+        f"g2p-{code}": DataSet(
+            folder="g2p-sigmorphon2021", file=f"{code}.{{split}}.tsv", metrics=("exact", "per")
+        )
+        for code in G2P
+    },
+    "cmudict": DataSet(metrics=("exact", "per")),
+    "emoji-captions": DataSet(metrics=("exact", "bleu", "chrf")),
+    "flickr8k": DataSet(
+        folder="flickr8k-80px",
+        file="{split}.tsv",
+        columns="1,2+",
+        images="images.zip",
+        unfold=True,
+        metrics=("bleu", "chrf", *ROUGE),
+    ),
+}
+SETS = TRANSLATION | TASKS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,45 +102,77 @@ def set_of(recipe: str) -> str:
     return found[0]
 
 
-def file_of(job: Job, split: str, language: str) -> str:
+def file_of(job: Job, split: str, language: str = "") -> str:
     """A file of the job's data set, compressed or not."""
-    plain = Path(job.data) / SETS[set_of(job.recipe)].folder / f"{split}.{language}"
+    used = SETS[set_of(job.recipe)]
+    name = used.file.format(split=split) or f"{split}.{language}"
+    plain = Path(job.data) / used.folder / name
     packed = plain.with_name(f"{plain.name}.gz")
     return str(packed if packed.exists() else plain)
+
+
+def files_of(job: Job) -> dict[str, Any]:
+    """The settings that name the job's files."""
+    used = SETS[set_of(job.recipe)]
+    if not used.folder:
+        return {}
+    named: dict[str, Any] = {}
+    for prefix, split in (("", "train"), ("valid_", used.valid)):
+        if used.file:
+            named[f"data.{prefix}source"] = file_of(job, split)
+        else:
+            named[f"data.{prefix}source"] = file_of(job, split, used.source)
+            named[f"data.{prefix}target"] = file_of(job, split, used.target)
+    if used.images:
+        named["data.images"] = str(Path(job.data) / used.folder / used.images)
+    if used.unfold:
+        named["data.source"] = unfold(named["data.source"], Path(f"{job.out}.pairs.tsv"))
+    return named
+
+
+def unfold(source: str, made: Path) -> str:
+    """A file with a line for each target of each source."""
+    from jumok.data.corpus import read_lines
+
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with made.open("w", encoding="utf-8") as file:
+        for first, *targets in (line.split("\t") for line in read_lines(source)):
+            file.writelines(f"{first}\t{target}\n" for target in targets)
+    return str(made)
 
 
 def given_settings(job: Job) -> dict[str, Any]:
     """The recipe, its files, the seed, and what the job changes."""
     from jumok.settings import read_toml
 
-    used, given = SETS[set_of(job.recipe)], read_toml(job.recipe)
-    if used.folder:
-        splits = {"": "train", "valid_": "val"}
-        for prefix, split in splits.items():
-            given[f"data.{prefix}source"] = file_of(job, split, used.source)
-            given[f"data.{prefix}target"] = file_of(job, split, used.target)
-    return given | {"seed": job.seed} | job.settings
+    return read_toml(job.recipe) | files_of(job) | {"seed": job.seed} | job.settings
 
 
-def pairs_of(job: Job, split: str) -> tuple[list[str], list[str]]:
+def pairs_of(job: Job, split: str) -> tuple[list[str], list[tuple[str, ...]]]:
     """Sources and references of one split, `val` or a test."""
     from jumok.data.builtin import builtin_corpus
     from jumok.data.corpus import open_corpus
+    from jumok.data.pictures import with_pictures
 
     name = set_of(job.recipe)
     used = SETS[name]
-    if used.folder:
-        corpus = open_corpus(file_of(job, split, used.source), file_of(job, split, used.target))
-    else:
+    if not used.folder:
         corpus = builtin_corpus(name, "valid" if split == "val" else "test")
-    pairs = list(corpus.pairs())
-    return [source for source, _ in pairs], [target for _, target in pairs]
+    elif used.file:
+        corpus = open_corpus(file_of(job, used.valid if split == "val" else split), columns=used.columns)
+    else:
+        corpus = open_corpus(file_of(job, split, used.source), file_of(job, split, used.target))
+    if used.images:
+        corpus = with_pictures(corpus, str(Path(job.data) / used.folder / used.images))
+    texts = list(corpus.texts())
+    return [source for source, *_ in texts], [tuple(references) for _, *references in texts]
 
 
 @dataclass
 class Followed:
     """What the run's events say."""
 
+    metric: str = "bleu"  # the one that chooses
     started: float = 0.0
     parameters: int = 0
     device: str = ""
@@ -122,7 +190,7 @@ class Followed:
                     self.speeds.append((steps, event["tokens_per_s"]))
                 self.last = now
             case "valid":
-                scores = [event.get(name) and round(event[name], 4) for name in ("loss", "bleu")]
+                scores = [event.get(name) and round(event[name], 4) for name in ("loss", self.metric)]
                 self.curve.append([event["step"], *scores])
                 self.last = None  # the time of the look is not the steps'
             case "notice":
@@ -148,7 +216,8 @@ def carry_out(job: Job) -> dict[str, Any]:
     from jumok import __version__
     from jumok.run.train import Request, Started, Watch, run
 
-    followed, given = Followed(), given_settings(job)
+    given = given_settings(job)
+    followed = Followed(given.get("training.metric", "bleu"))
     with turn(job, given) as (folder, prepared):
         imported = time.time()
 
@@ -200,7 +269,7 @@ def evaluate_run(job: Job) -> dict[str, Any]:
 
     def scores(split: str, **decode: Any) -> dict[str, float]:
         sources, references = pairs_of(job, split)
-        names = ("bleu", "bleu-lc", "chrf") if split != "val" else ("bleu", "bleu-lc")
+        names = SETS[set_of(job.recipe)].metrics
         found = evaluate(
             translator, sources, references, metrics=names, by_length=False, bootstrap=0, **decode
         )

@@ -5,10 +5,11 @@
     python scripts/run_recipe.py recipes/multi30k-en-de-60s.toml --data DATA --try ideas.jsonl --jobs 4
     python scripts/run_recipe.py --table recipes/results.jsonl --write recipes/README.md
 
-DATA holds the folders multi30k and tatoeba-de-en with train.en.gz, val.en.gz and so on. A line of ideas.jsonl
-is {"name": "wide", "set": {"model.width": 512}}, with "seed" or "recipe" if they are not the usual ones; all
-ideas share the prepared data where their text settings allow it. Every run is a process of its own, `--jobs`
-of them side by side, so times are worth writing down with one job only.
+DATA holds the folders of the data sets, such as multi30k with train.en.gz, val.en.gz and so on; recipe_job.py
+lists them all. A line of ideas.jsonl is {"name": "wide", "set": {"model.width": 512}}, with "seed" or
+"recipe" if they are not the usual ones; all ideas share the prepared data where their text settings allow it.
+Every run is a process of its own, `--jobs` of them side by side, so times are worth writing down with one job
+only.
 """
 
 import argparse
@@ -153,16 +154,17 @@ def in_short(record: dict[str, Any]) -> str:
     """A run in one line."""
     if "error" in record:
         return f"{record['name']}: failed: {record['error']}"
-    valid = " ".join(f"{how} {found['bleu-lc']:.2f}" for how, found in record["valid"].items())
-    tests = " ".join(
-        f"{split} {found['beam5']['bleu-lc']:.2f} (cased {found['beam5']['bleu']:.2f})"
-        for split, found in record["test"].items()
-    )
+    valid = " | ".join(f"{how} {scores_of(found)}" for how, found in record["valid"].items())
+    tests = " | ".join(f"{split} {scores_of(found['beam5'])}" for split, found in record["test"].items())
     seconds = " ".join(f"{part} {value:.1f}" for part, value in record["seconds"].items())
     speed = (
         f"{record['steps']} steps, {record['steps_per_s']:.1f}/s, {record['tokens_per_s'] / 1e6:.3f} M tok/s"
     )
-    return f"{record['name']}: valid lc {valid} | test lc {tests or '-'} | {speed} | s: {seconds}"
+    return f"{record['name']}: valid {valid} | test {tests or '-'} | {speed} | s: {seconds}"
+
+
+def scores_of(found: dict[str, float]) -> str:
+    return " ".join(f"{name} {value:.2f}" for name, value in found.items())
 
 
 if __name__ == "__main__":

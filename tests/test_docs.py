@@ -21,7 +21,7 @@ from jumok.cli.main import cli
 from jumok.settings import check_names, known_names, read_environment, read_words
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 NOTES = ROOT / "docs" / "notes-to-code.md"
 ROWS = [*range(1, 18), 19]
 KOREAN = sorted(ROOT.glob("docs/*.ko.md"))
@@ -32,7 +32,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 FUNCTION = re.compile(r"`(jumok(?:\.\w+)+)`")
 TEST = re.compile(r"`?(tests/[\w/]+\.py)::(test_\w+)")
-SETTING = re.compile(r"`((?:model|text|data|training|decoding)\.[a-z_]+)(?:=[^`]*)?`")
+SETTING = re.compile(r"`((?:model|text|data|image|training|decoding)\.[a-z_]+)(?:=[^`]*)?`")
 VARIABLE = re.compile(r"JUMOK_[A-Z]+__[A-Z_]+")
 
 
@@ -158,6 +158,8 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_the_index_lists_every_page() -> None:
     linked = LINK.findall(read(ROOT / "docs" / "README.md"))
     assert {page.name for page in ROOT.glob("docs/*.md")} - {"README.md"} <= set(linked)
+    tasks = LINK.findall(read(ROOT / "docs" / "tasks.md"))
+    assert {f"tasks/{page.name}" for page in ROOT.glob("docs/tasks/*.md")} <= set(tasks)
 
 
 # Commands

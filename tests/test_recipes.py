@@ -11,12 +11,15 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from jumok.cli.main import cli
 from jumok.config import RunConfig
+from jumok.evaluation.metrics import check_names
 from jumok.presets import preset
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
@@ -45,8 +48,9 @@ job, table = load_script("recipe_job"), load_script("recipe_table")
 
 def test_all_sets_have_all_architectures() -> None:
     names = {path.stem for path in RECIPES}
-    usual = {f"{data}-{arch}" for data in job.SETS for arch in ("rnn", "luong", "transformer")}
-    assert names == usual | {"multi30k-en-de-60s", "multi30k-en-de-best"}
+    usual = {f"{data}-{arch}" for data in job.TRANSLATION for arch in ("rnn", "luong", "transformer")}
+    tasks = {f"{data}-transformer" for data in job.TASKS}
+    assert names == usual | tasks | {"multi30k-en-de-60s", "multi30k-en-de-best"}
 
 
 def commands(recipe: Path) -> list[list[str]]:
@@ -69,11 +73,22 @@ def test_a_recipe_holds_its_commands(recipe: Path) -> None:
             assert options["files"] == (f"recipes/{recipe.stem}.toml",)
             assert options["out"] == f"runs/{recipe.stem}"
             used = job.SETS[job.set_of(str(recipe))]
-            if used.folder:
+            if used.file:
+                assert used.unfold or options["data__source"].endswith(
+                    f"/{used.file}.gz".format(split="train")
+                )
+                valid = f"/{used.file}.gz".format(split=used.valid)
+                assert options["data__valid_source"].endswith(valid)
+                assert (options["data__images"] or "").endswith(used.images)
+            elif used.folder:
                 assert options["data__source"].endswith(f"/train.{used.source}.gz")
                 assert options["data__valid_target"].endswith(f"/val.{used.target}.gz")
         else:
             assert options["models"] == (f"runs/{recipe.stem}",)
+            used = job.SETS[job.set_of(str(recipe))]
+            assert set(check_names(options["metric"].split(","))) == set(used.metrics)
+            assert options["columns"] == used.columns
+            assert options["data"] == ("" if used.folder else job.set_of(str(recipe)))
 
 
 def survey_of(pairs: int, words: int) -> Survey:
@@ -82,10 +97,30 @@ def survey_of(pairs: int, words: int) -> Survey:
     return Survey(pairs, words * 6, words * 6, words, words, 150, hashes, hashes)
 
 
+SIZES = {
+    "tatoeba-de-en": (165_000, 1_060_000),
+    "aeslc": (14_436, 1_706_788),
+    "scitldr": (1_992, 316_192),
+    "sae4k-ko": (26_478, 135_094),
+    "chatbot-ko": (10_608, 38_046),
+    "questions": (30_000, 1_100_000),
+    "cmudict": (117_950, 117_950),
+    "emoji-captions": (3_186, 12_000),
+    "flickr8k": (30_000, 353_454),
+    "g2p-eng_us": (33_344, 33_344),
+}
+"""Pairs and words of sets that are not as large as most."""
+
+
+def survey_for(recipe: Path) -> Survey:
+    data = job.set_of(str(recipe))
+    return survey_of(*SIZES.get(data, (8_000, 8_000) if data.startswith("g2p") else (29_000, 340_000)))
+
+
 @every_recipe
 def test_a_recipe_is_planned_as_it_says(recipe: Path) -> None:
     given = read_toml(recipe)
-    found = survey_of(165_000, 1_060_000) if "tatoeba" in recipe.stem else survey_of(17_000, 92_000)
+    found = survey_for(recipe) if "homeassistant" not in recipe.stem else survey_of(17_000, 92_000)
     config = make_plan(given, found, GPU).config
     assert isinstance(config, RunConfig)
     planned = flatten(config_to_dict(config))
@@ -98,11 +133,10 @@ def test_a_recipe_is_planned_as_it_says(recipe: Path) -> None:
 def test_a_recipe_says_nothing_that_is_so_anyway(recipe: Path) -> None:
     given = read_toml(recipe)
     plain: Flat = {key: given[key] for key in ("model.arch", "data.name") if key in given}
-    found = survey_of(165_000, 1_060_000) if "tatoeba" in recipe.stem else survey_of(29_000, 340_000)
-    planned = flatten(config_to_dict(make_plan(plain, found, GPU).config))
+    planned = flatten(config_to_dict(make_plan(plain, survey_for(recipe), GPU).config))
     anyway = {key for key in given.keys() - plain.keys() if planned[key] == given[key]}
     sizes = set(preset("base", given["model.arch"]))  # these are read together, so all of them are there
-    pinned = {"training.batch_tokens", "training.warmup", "training.rdrop", "training.ema"}
+    pinned = {"training.batch_tokens", "training.warmup", "training.rdrop", "training.ema", "data.max_length"}
     assert anyway - sizes <= pinned | {"text.vocabulary", "text.dropout", "model.dropout"}
 
 
@@ -162,6 +196,30 @@ def test_a_seed_counts_once_and_changed_settings_apart() -> None:
     )
 
 
+def test_tasks_have_a_table_of_their_own() -> None:
+    scores = {"exact": 84.0, "per": 3.2}
+    said = record(
+        recipe="g2p-kor-transformer",
+        test={"test": {"greedy": {"exact": 83.0, "per": 3.5}, "beam5": scores}},
+        signatures={"exact": "nrefs:1", "per": "nrefs:1|tok:none"},
+    )
+    lines = table.draw_table([record(), said, said | {"seed": 43, "settings": {}}]).split("\n")
+    assert lines[3:5] == ["", table.TASK_HEADING.split("\n")[0]]
+    assert lines[6] == (
+        "| [g2p-kor-transformer](g2p-kor-transformer.toml) | 9.4 M | 6,000 | 51 s | 2 "
+        "| WER 16.00 ± 0.00 · exact 84.00 ± 0.00 · PER 3.20 ± 0.00 "
+        "| WER 17.00 ± 0.00 · exact 83.00 ± 0.00 · PER 3.50 ± 0.00 "
+        "| WER 16.30, ensemble (SIGMORPHON 2021 baseline) |"
+    )
+    assert "- exact: `nrefs:1`" in lines
+
+
+def test_a_signature_that_differs_is_told_with_its_recipe() -> None:
+    other = record(recipe="multi30k-en-de-rnn", signatures={"bleu": "nrefs:5"})
+    notes = table.draw_table([record(), record(recipe="multi30k-en-fr-rnn"), other]).split("\n")[-4:]
+    assert "- BLEU cased (multi30k-en-de-rnn): `nrefs:5`" in notes
+
+
 TINY = {
     "model.width": 16,
     "model.layers": 1,
@@ -212,7 +270,7 @@ def test_the_script_runs_ideas_side_by_side(data: Path, tmp_path: Path) -> None:
     good, bad = found["multi30k-de-en-rnn-cut-42"], found["multi30k-de-en-rnn-wrong-42"]
     assert done.returncode == 1, done.stderr  # one idea was wrong
     assert "unknown setting 'model.widht'" in bad["error"]
-    assert "multi30k-de-en-rnn-cut-42: valid lc greedy" in done.stdout
+    assert "multi30k-de-en-rnn-cut-42: valid greedy bleu " in done.stdout
     assert (good["steps"], good["reason"], good["seed"]) == (4, "max_steps", 42)
     assert set(good["valid"]) == {"greedy", "beam5", "beam5 penalty 0.5"}
     assert list(good["test"]) == list(job.FLICKR)
@@ -222,3 +280,45 @@ def test_the_script_runs_ideas_side_by_side(data: Path, tmp_path: Path) -> None:
     assert [point[0] for point in good["curve"]] == [2, 4, 4]  # the last is the mean of the checkpoints
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["prepared", "results.jsonl"]
     assert table.draw_table([good]).count("multi30k-de-en-rnn.toml") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["g2p-kor", "questions", "flickr8k"])
+def test_a_recipe_of_a_task_runs(name: str, tmp_path: Path) -> None:
+    draw, used = random.Random(1), job.TASKS[name]
+    folder = tmp_path / "data" / used.folder
+    folder.mkdir(parents=True)
+    for split, count in (("train", 40), (used.valid, 4), ("test", 3)):
+        rows = [
+            [f"{n % 5}.png", *(" ".join(draw.choices("abcd", k=4)) for _ in range(2))] for n in range(count)
+        ]
+        if not used.images:
+            rows = [[f"한국{n}", row[1]] for n, row in enumerate(rows)]
+        texts = ["\t".join(row) for row in rows]
+        if name == "questions":
+            texts = [json.dumps(dict(zip(("context", "question", "answer"), "abc", strict=True)))] * count
+        (folder / used.file.format(split=split)).write_text("\n".join(texts) + "\n", encoding="utf-8")
+    if used.images:
+        with ZipFile(folder / used.images, "w") as images:
+            for n in range(5):
+                Image.new("RGB", (9, 7), (n, 50 * n, 9)).save(tmp_path / "one.png")
+                images.write(tmp_path / "one.png", f"{n}.png")
+    layers = {"model.encoder_layers": 1, "model.decoder_layers": 1, "model.heads": 2, "model.feedforward": 32}
+    settings = {key: value for key, value in TINY.items() if key != "model.layers"} | layers
+    small = {"training.valid_sentences": 2, "training.batch_tokens": 4000, "training.rdrop": 0.0}
+    done = job.carry_out(
+        job.Job(
+            name="one",
+            recipe=str(FOLDER / f"{name}-transformer.toml"),
+            data=str(tmp_path / "data"),
+            out=str(tmp_path / "out"),
+            settings=settings | small,
+            device="cpu",
+        )
+    )
+    assert set(done["test"]["test"]["beam5"]) == set(done["valid"]["greedy"]) == set(used.metrics)
+    assert (done["steps"], done["curve"][-1][0]) == (4, 4)
+    assert all(isinstance(value, float) for value in done["curve"][-1][1:])
+    assert table.draw_table([done]).count(f"{name}-transformer.toml") == 1
+    if used.images:
+        assert "nrefs:2" in done["signatures"]["bleu"]

@@ -1,11 +1,13 @@
-// Bundles the page into src/jumok/server/static/: one script, one style sheet, the index page, the chapters of Learn and the licences.
+// Bundles the page into src/jumok/server/static/: what the first look needs (app), what comes later (more.css and a script per screen),
+// all that an exported file holds (file), the words, the index page, the chapters of Learn and the licences.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { here, options, root, shorten, words, wordsApart } from "./bundle.mjs";
 
+const BUILT = /^[a-z]+-.*\.(js|css|json)$/;
 const LIMITS = { js: 90_000, css: 12_000 };
 
 /** Text of the licences of every package whose code is in the bundle, sorted by name. */
@@ -32,7 +34,7 @@ const out = flag > 0 ? resolve(process.argv[flag + 1]) : join(root, "src/jumok/s
 const hashOf = (content) => createHash("sha256").update(content).digest("hex").slice(0, 10);
 
 mkdirSync(out, { recursive: true });
-for (const entry of readdirSync(out)) if (/^(app|words)-.*\.(js|css|json)$/.test(entry)) rmSync(join(out, entry));
+for (const entry of readdirSync(out)) if (BUILT.test(entry)) rmSync(join(out, entry));
 
 const { tables, short } = shorten(await words());
 const wordFiles = {};
@@ -40,24 +42,46 @@ for (const [locale, table] of Object.entries(tables)) {
   const text = JSON.stringify(table);
   wordFiles[locale] = `words-${locale}-${hashOf(text)}.json`;
   writeFileSync(join(out, wordFiles[locale]), text);
-  console.log(`${wordFiles[locale]}  ${(gzipSync(text, { level: 9 }).length / 1000).toFixed(1)} kB gzip`);
 }
-const result = await build({ ...options, ...wordsApart(wordFiles, short), minify: true });
+const kilo = (content) => (gzipSync(content, { level: 9 }).length / 1000).toFixed(1);
+const put = (name, content) => writeFileSync(join(out, name), content);
 
-const names = {};
-let over = false;
-for (const file of result.outputFiles) {
-  const kind = file.path.endsWith(".css") ? "css" : "js";
-  names[kind] = `app-${hashOf(file.contents)}.${kind}`;
-  writeFileSync(join(out, names[kind]), file.contents);
-  const size = gzipSync(file.contents, { level: 9 }).length;
-  over ||= size > LIMITS[kind];
-  console.log(`${names[kind]}  ${(file.contents.length / 1000).toFixed(1)} kB, ${(size / 1000).toFixed(1)} kB gzip (limit ${LIMITS[kind] / 1000} kB)`);
+// the page of the server: the first look (app and what it shares), and a script and a sheet that come later (more)
+const split = { format: "esm", splitting: true, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
+const served = await build({ ...options, ...split, ...wordsApart(wordFiles, short), minify: true });
+const { inputs, outputs } = served.metafile;
+for (const { path, contents } of served.outputFiles) if (path.endsWith(".js")) put(basename(path), contents);
+const reached = (start, next) => {
+  const all = new Set([start]);
+  for (const path of all) for (const one of next(path)) if (one.kind !== "dynamic-import") all.add(one.path);
+  return [...all];
+};
+const scripts = reached(Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/main.tsx"), (path) => outputs[path].imports).map((path) => basename(path));
+const isSheet = (path) => path.endsWith(".css");
+const early = reached("src/main.tsx", (path) => inputs[path]?.imports ?? []).filter(isSheet);
+async function sheet(name, paths) {
+  const stdin = { contents: paths.map((path) => `@import "./${path}";`).join(""), loader: "css", resolveDir: here };
+  const [{ contents }] = (await build({ ...options, entryPoints: undefined, stdin, minify: true })).outputFiles;
+  put(`${name}-${hashOf(contents)}.css`, contents);
+  return `${name}-${hashOf(contents)}.css`;
 }
+const style = await sheet("app", early);
+const moreStyle = await sheet("more", Object.keys(inputs).filter((path) => isSheet(path) && !early.includes(path)));
+
+// the page of exported files: one script and one sheet
+const inside = await build({ ...options, ...wordsApart(wordFiles, short, true), minify: true });
+for (const { path, contents } of inside.outputFiles) put(`file-${hashOf(contents)}.${path.split(".").pop()}`, contents);
+
+const sizes = { js: 0, css: 0 };
+for (const name of [...scripts, style]) sizes[name.split(".").pop()] += gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
+for (const name of readdirSync(out).filter((name) => BUILT.test(name))) console.log(`${name}  ${kilo(readFileSync(join(out, name)))} kB gzip`);
+for (const [kind, size] of Object.entries(sizes)) console.log(`first look, ${kind}: ${(size / 1000).toFixed(1)} kB gzip (limit ${LIMITS[kind] / 1000} kB)`);
+const over = Object.entries(sizes).some(([kind, size]) => size > LIMITS[kind]);
+const ahead = scripts.slice(1).map((name) => `<link rel="modulepreload" href="/${name}" />\n    `).join("");
 const page = readFileSync(join(here, "src/index.html"), "utf8");
-writeFileSync(join(out, "index.html"), page.replace("app.js", names.js).replace("app.css", names.css));
-writeFileSync(join(out, "learn.json"), JSON.stringify(JSON.parse(readFileSync(join(here, "src/learn.json"), "utf8"))));
-writeFileSync(join(out, "LICENSES.txt"), licences(result.metafile));
+put("index.html", page.replace("app.js", scripts[0]).replace("app.css", style).replace("<script", `<meta name="more-style" content="/${moreStyle}" />\n    ${ahead}<script`));
+put("learn.json", JSON.stringify(JSON.parse(readFileSync(join(here, "src/learn.json"), "utf8"))));
+put("LICENSES.txt", licences(served.metafile));
 if (over) {
   console.error("the page is over its size limit");
   process.exit(1);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 export const here = dirname(fileURLToPath(import.meta.url));
 export const root = resolve(here, "..");
 
-/** Options shared by every bundle of the page: one script, one style sheet, nothing remote. */
+/** Options shared by every bundle of the page: nothing remote. As they stand they make one script and one style sheet. */
 export const options = {
   absWorkingDir: here,
   entryPoints: { app: "src/main.tsx" },
@@ -19,7 +19,7 @@ export const options = {
   charset: "utf8",
   legalComments: "none",
   supported: { "color-functions": true, nesting: true },
-  define: { "process.env.NODE_ENV": '"production"' },
+  define: { "process.env.NODE_ENV": '"production"', __FILE__: "false" },
   metafile: true,
   write: false,
   outdir: "out",
@@ -61,8 +61,8 @@ const sources = (folder) =>
     return entry.isDirectory() ? (entry.name === "messages" ? [] : sources(path)) : /\.tsx?$/.test(path) ? [path] : [];
   });
 
-/** Leaves the message files out of the script; `names` are the paths under which the page finds them, `short` the short names of messages, if any. */
-export const wordsApart = (names, short = new Map()) => ({
+/** Leaves the message files out of the script; `names` are the paths under which the page finds them, `short` the short names of messages, if any; `file`: for exported files. */
+export const wordsApart = (names, short = new Map(), file = false) => ({
   plugins: [
     {
       name: "words-apart",
@@ -77,5 +77,5 @@ export const wordsApart = (names, short = new Map()) => ({
       },
     },
   ],
-  define: { ...options.define, __WORDS__: JSON.stringify(names) },
+  define: { ...options.define, __WORDS__: JSON.stringify(names), __FILE__: String(file) },
 });

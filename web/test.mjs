@@ -21,7 +21,7 @@ try {
     jsx: "automatic",
     jsxImportSource: "preact",
     loader: { ".css": "empty" },
-    define: { __WEB__: JSON.stringify(here) },
+    define: { __WEB__: JSON.stringify(here), __FILE__: "false" },
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     logLevel: "warning",

@@ -22,6 +22,7 @@ __all__ = [
     "Arch",
     "DataConfig",
     "DecodingConfig",
+    "FALLING",
     "ImageConfig",
     "LuongConfig",
     "ModelConfig",
@@ -121,6 +122,10 @@ class ImageConfig:
         )
         require(self.size <= 512, "image.size", self.size, "choose at most 512 pixels")
         require(0 <= self.shift < self.size, "image.shift", self.shift, "choose 0 up to below image.size")
+
+
+FALLING = frozenset({"loss", "per"})
+"""Metrics of training that are better when lower; their scores are kept with the sign turned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

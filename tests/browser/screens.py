@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 ARCHS = ("rnn", "luong", "transformer")
 OF_A_MODEL = ("translate", "attention", "inside", "compare", "beam")
 OF_FILES = ("training", "quality", "learn", "docs")
-SCREENS = OF_A_MODEL + OF_FILES
+SCREENS = (*OF_A_MODEL, "chat", *OF_FILES)
 
 KOREAN = "1998년 3월 24일 화요일"
 ISO = "1998-03-24"
@@ -22,6 +22,7 @@ READY = {
     "inside": ".inside .heatmap-grid",
     "compare": ".compare .compare-column .heatmap-grid",
     "beam": ".beam [role=tree] .node",
+    "chat": ".chat .chat-write textarea",
     "training": ".training .charts svg",
     "quality": ".quality figure svg",
     "learn": ".learn article math",

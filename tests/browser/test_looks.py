@@ -10,8 +10,8 @@ from tests.browser.screens import KOREAN, SCREENS, ready, settled
 LEFT_OVER = """async () => {
     const files = performance.getEntriesByType('resource').map(entry => entry.name);
     const korean = await (await fetch(files.find(name => name.includes('/words-ko-')))).json();
-    const path = [...document.scripts].map(script => script.src).find(name => name.includes('/app-'));
-    const script = await (await fetch(path)).text();
+    const texts = files.filter(name => name.endsWith('.js')).map(async name => (await fetch(name)).text());
+    const script = (await Promise.all(texts)).join('');
     const english = await (await fetch('/' + /words-en-\\w+\\.json/.exec(script)[0])).json();
     const words = new Set();
     for (const [file, table] of Object.entries(english))

@@ -156,3 +156,12 @@ def test_the_examples_of_the_help_run(folder: Path, capsys: pytest.CaptureFixtur
         assert run(*example.split()) == 0
     assert run("--help") == 0
     assert "jumok check train.en train.de --valid valid.en valid.de --fix" in capsys.readouterr().out
+
+
+def test_named_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.tsv").write_text("".join(f"{i}\tsource {i}\ttarget {i}\n" for i in range(30)))
+    file = str(tmp_path / "a.tsv")
+    assert run(file, "-q") == 3
+    assert run(file, "--columns", "2,3", "-q") == 0
+    assert run(file, "b", "--columns", "2,3") == 2
+    assert "--columns are those of one file with both sides" in capsys.readouterr().err

@@ -80,6 +80,47 @@ def test_json_of_several_holds_the_comparisons(capsys: pytest.CaptureFixture[str
     assert (comparison["metric"], comparison["baseline"], comparison["delta"]) == ("exact", "worse.en", 37.5)
 
 
+def test_several_reference_files(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--hypotheses", "better.en", "-s", "test.ko", "-t", "test.en", "-t", "better.en"]
+    assert run(*words, "--metric", "exact,bleu", "--json", "--bootstrap", "0") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["metrics"]["exact"]["value"] == 100
+    assert {one["signature"].split("|")[0] for one in found["metrics"].values()} == {"nrefs:2"}
+    assert run("--hypotheses", "worse.en", "-t", "test.en", "-t", "worse.en", "--metric", "exact", "-q") == 0
+    assert capsys.readouterr().out == "100.00\n"
+
+
+def test_further_columns_are_references(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        f"{s}\t{r}\t{b if i % 2 else ''}\n"
+        for i, (s, r, b) in enumerate(zip(SOURCES, REFERENCES, BETTER, strict=True))
+    ]
+    Path("test.tsv").write_text("".join(rows), encoding="utf-8")
+    words = ["--hypotheses", "better.en", "-s", "test.tsv", "--metric", "exact", "--bootstrap", "0", "--json"]
+    for columns, nrefs in (("1,2", "nrefs:1"), ("1,2,3", "nrefs:var"), ("1,2+", "nrefs:var")):
+        assert run(*words, "--columns", columns) == 0
+        assert json.loads(capsys.readouterr().out)["metrics"]["exact"]["signature"].startswith(nrefs)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("-t", "test.en", "-t", "short.en"), 3, "test.en has 40 lines and short.en has 2"),
+        (("-s", "test.ko", "-t", "test.en", "-t", "short.en"), 3, "test.ko has 40 lines and short.en has 2"),
+        (("-t", "test.en", "-t", "empty.en"), 3, "the test set is empty"),
+        (("-t", "test.en", "--columns", "1,2"), 2, "--columns are those of -s FILE"),
+        (("--data", "dates", "--columns", "1,2"), 2, "both --data dates and files are given"),
+        (("-s", "two.tsv", "--columns", "1,2,9"), 3, "no line has more than one reference in columns 1,2,9"),
+    ],
+)
+def test_references_that_do_not_fit(
+    words: tuple[str, ...], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("two.tsv").write_text("a\tb\n")
+    assert run("--hypotheses", "better.en", *words) == code
+    assert message in capsys.readouterr().err
+
+
 def test_the_explorer_is_offered_for_runs_of_one_folder(tmp_path: Path) -> None:
     for name in ("runs/a", "runs/b c", "others/d"):
         (tmp_path / name).mkdir(parents=True)

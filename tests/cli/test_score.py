@@ -57,3 +57,9 @@ def test_unequal_files(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("a\n")
     with pytest.raises(DataError, match="has 2 lines and .* has 1"):
         run(folder, "-s", str(tmp_path / "s"), "-t", str(tmp_path / "t"))
+
+
+def test_named_columns(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("1\ta man\t나는\n2\tthe dog\t봤다\n")
+    result = run(folder, "-s", str(tmp_path / "a.tsv"), "--columns", "2,3", "--json")
+    assert [json.loads(line)["target"] for line in result.stdout.splitlines()] == ["나는", "봤다"]

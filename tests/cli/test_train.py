@@ -209,6 +209,7 @@ def test_settings_given_twice_have_one_meaning() -> None:
     [
         ("max_steps", "bleu", 12.345, "done: all steps are done · 6 steps · 1m05s · best bleu 12.35"),
         ("time_limit", "loss", -1.5, "done: the time is up · 6 steps · 1m05s · best loss 1.50"),
+        ("no_better", "per", -7.5, "done: it no longer improves · 6 steps · 1m05s · best per 7.50"),
         ("max_steps", "bleu", -0.0054, "done: all steps are done · 6 steps · 1m05s · best bleu 0.00"),
         ("no_better", "exact", None, "done: it no longer improves · 6 steps · 1m05s"),
     ],

@@ -17,8 +17,9 @@ from tests.explain.conftest import built
 from jumok.checkpoint.checkpoints import save_model
 from jumok.cli.translate import EXAMPLES, translate
 from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
+from jumok.data.questions import join_question
 from jumok.decoding.translator import Translator, load
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, LimitError
 from jumok.explain import model as models
 from jumok.explain.trace import open_trace
 from jumok.models.build import build_model
@@ -261,3 +262,19 @@ def test_a_pipe_is_answered_line_by_line_and_may_be_closed(folder: Path) -> None
         process.stdin.close()
         assert process.wait(60) == 0
         assert process.stderr.read() == b""
+
+
+def test_questions_about_a_context(folder: Path, translator: Translator, tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("the dog\nsees\n")
+    expected = translator.translate(join_question("a man", "the dog sees"))
+    for context in ("the dog sees", str(tmp_path / "c.txt")):
+        first, blank = run(folder, "--context", context, "a man", " ", "--json").stdout.splitlines()
+        assert (json.loads(first)["src"], json.loads(first)["text"]) == (expected.source, expected.text)
+        assert json.loads(blank)["text"] == ""
+
+
+def test_a_context_too_long_is_cut_only_when_asked(folder: Path) -> None:
+    words = ["--context", "the dog sees a man " * 9, "a man"]
+    with pytest.raises(LimitError, match='and this model takes 20\n  long="cut" reads only the beginning'):
+        run(folder, *words)
+    assert len(run(folder, *words, "--long", "cut").stdout.splitlines()) == 1

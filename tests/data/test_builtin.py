@@ -6,6 +6,7 @@ import pytest
 
 from jumok.data.builtin import BUILTIN, SPLITS, Split, builtin_corpus, builtin_file, builtin_info
 from jumok.errors import ConfigError
+from jumok.settings import nest, parse_config
 
 
 @pytest.mark.parametrize("name", BUILTIN)
@@ -16,9 +17,20 @@ def test_a_split_has_as_many_pairs_as_it_says(name: str, split: Split) -> None:
     assert all(source and target for source, target in pairs)
 
 
-def test_both_sets_come_with_the_package() -> None:
-    assert set(BUILTIN) == {"dates", "homeassistant-ko-en"}
+def test_these_sets_come_with_the_package() -> None:
+    assert set(BUILTIN) == {"dates", "homeassistant-ko-en", "cmudict", "emoji-captions"}
     assert builtin_info("homeassistant-ko-en").licence == "Apache-2.0"
+
+
+def test_a_word_may_be_said_in_several_ways() -> None:
+    texts = list(builtin_corpus("cmudict", "test").texts())
+    assert ("aalen", "AE L AH N", "AA L AH N") in texts
+    assert {len(one) for one in builtin_corpus("cmudict", "train").texts()} == {2}
+
+
+def test_what_suits_a_set_can_work() -> None:
+    for info in BUILTIN.values():
+        parse_config(nest(info.settings), info.name)
 
 
 def test_korean_and_english_are_on_their_sides() -> None:
@@ -41,7 +53,7 @@ def test_the_notice_travels_with_the_data() -> None:
 
 
 def test_files_stay_small() -> None:
-    assert sum(builtin_file(name, split).stat().st_size for name in BUILTIN for split in SPLITS) < 2_500_000
+    assert sum(builtin_file(name, split).stat().st_size for name in BUILTIN for split in SPLITS) < 4_000_000
 
 
 def test_an_unknown_name_gets_the_nearest_one() -> None:

@@ -306,3 +306,36 @@ def test_a_named_pipe_is_copied(tmp_path: Path) -> None:
 
 def test_a_corpus_is_a_value() -> None:
     assert Corpus("a", "b") == Corpus("a", "b")
+
+
+def test_named_columns_are_read(write) -> None:  # type: ignore[no-untyped-def]
+    tsv = write("a.tsv", "1\tsource\ttarget\tother\n2\tleft\tright\n")
+    corpus = open_corpus(tsv, columns="2,3,4")
+    assert list(corpus.pairs()) == [("source", "target"), ("left", "right")]
+    assert list(corpus.texts()) == [("source", "target", "other"), ("left", "right")]
+    jsonl = write("a.jsonl", '{"body": "b", "subject": "s"}\n')
+    assert list(open_corpus(jsonl, columns="body,subject").pairs()) == [("b", "s")]
+
+
+def test_other_columns_are_other_data(write) -> None:  # type: ignore[no-untyped-def]
+    tsv = write("a.tsv", "a\tb\tc\n")
+    prints = {open_corpus(tsv, columns=columns).fingerprint() for columns in ("", "1,2", "1,3")}
+    assert len(prints) == 3
+
+
+def test_columns_that_cannot_be_read_are_refused_before_the_file_is(write) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ConfigError, match="columns=1,1 cannot work: a column is named twice"):
+        open_corpus(write("a.tsv", "no columns"), columns="1,1")
+    with pytest.raises(ConfigError, match="columns are those of one file with both sides, and two files"):
+        open_corpus(write("a", ""), write("b", ""), columns="1,2")
+
+
+def test_questions_are_pairs(write) -> None:  # type: ignore[no-untyped-def]
+    lines = (
+        '{"context": "The lamp is on.", "question": "Is it on?", "answer": "yes"}\n{"src": "a", "tgt": "b"}\n'
+    )
+    corpus = open_corpus(write("q.jsonl", lines))
+    assert list(corpus.pairs()) == [("␞ Is it on? ␟ The lamp is on.", "yes"), ("a", "b")]
+    empty = write("e.jsonl", lines + '{"context": "c", "question": "q", "answer": ""}\n')
+    with pytest.raises(DataError, match=r"the answer is empty\n  .*e.jsonl:3\n"):
+        list(open_corpus(empty).pairs())

@@ -88,3 +88,11 @@ def test_a_line_without_measure_is_refused(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path / "p.tsv", b"x" * 3_000_000))
     with pytest.raises(DataError, match="more than 1,000,000 bytes"):
         list(read_rows(corpus))
+
+
+def test_named_columns_and_lines_without_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tb\tc\nd\te\n")
+    first, second = read_rows(open_corpus(str(path), columns="1,3"))
+    assert (first.source, first.target) == ("a", "c")
+    assert (second.problem, second.note) == ("bad_row", f"{path}:2: 2 columns, and no column 3")

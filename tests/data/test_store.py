@@ -18,6 +18,7 @@ from jumok.config import TextConfig
 from jumok.data import store as module
 from jumok.data.store import build_store, open_store
 from jumok.errors import DataError, RunError
+from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
@@ -180,7 +181,7 @@ def test_a_store_of_nothing_is_refused(
 
 
 def test_wide_ids_for_large_vocabularies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = Tokenizer([chr(0x10000 + i) for i in range(70_000)], [], words=False)
+    wide = Tokenizer([chr(0x10000 + i) for i in range(70_000)], [], "char")
     store = build_store(
         [(chr(0x10000 + 69_999), "\U00010000")], Tokenizers(wide, BPE), tmp_path / "s", max_length=9
     )
@@ -236,3 +237,18 @@ def test_a_disk_that_takes_no_more(
     assert caught.value.code == code
     assert hint in caught.value.hint
     assert os.listdir(tmp_path) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(pairs=st.lists(st.tuples(texts, texts), max_size=12))
+def test_a_long_source_is_cut_when_asked(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("store") / "s"
+    pairs = [*pairs, ("the lower the lowest", "x"), ("a", "x" * 50)]
+    store = build_store(pairs, BOTH, folder, max_length=30, cut=5)
+    tidied = [(tidy(source), tidy(target)) for source, target in pairs]
+    ids = [(BPE.encode(source), CHAR.encode(target)) for source, target in tidied if source and target]
+    kept = [(beginning(source, 5), target) for source, target in ids if len(target) <= 30]
+    assert [(store.source(i).tolist(), store.target(i).tolist()) for i in range(len(store))] == kept
+    assert store.left_out["too_long"] == len(ids) - len(kept)

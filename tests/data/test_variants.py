@@ -2,6 +2,7 @@
 
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -93,3 +94,13 @@ def test_stores_in_the_making_are_awaited_and_so_is_their_failure(tmp_path: Path
     failed.set_exception(RunError("cannot write the prepared data: no space left"))
     with pytest.raises(RunError, match="no space left"):
         len(Awaited(failed))
+
+
+@pytest.mark.parametrize("kind", ["char", "word"])
+def test_only_byte_pair_pieces_are_cut_anew(kind: Literal["char", "word"], tmp_path: Path) -> None:
+    plain = train_tokenizer(SIDES[1], TextConfig(kind=kind, vocabulary=320))
+    both = Tokenizers(train_tokenizer(SIDES[0], TextConfig(vocabulary=320)), plain)
+    store, variants = variants_in(tmp_path, both)
+    for one in variants:
+        assert one.target_ids.tolist() == store.target_ids.tolist()
+        assert len(one.source_ids) > len(store.source_ids)

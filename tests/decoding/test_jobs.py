@@ -1,9 +1,15 @@
+import copy
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.config import DecodingConfig
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.config import DecodingConfig, LuongConfig, RunConfig, TextConfig
+from jumok.data.questions import join_question
 from jumok.decoding.filters import Phrase, written
 from jumok.decoding.jobs import (
     CONTROL,
@@ -18,8 +24,10 @@ from jumok.decoding.jobs import (
     token_budget,
 )
 from jumok.decoding.scores import NotFiniteError
-from jumok.errors import ConfigError
-from jumok.text.tokenizer import EOS, PAD
+from jumok.decoding.translator import Translator
+from jumok.errors import ConfigError, LimitError
+from jumok.models.build import build_model
+from jumok.text.tokenizer import EOS, PAD, Tokenizers, train_tokenizer
 
 
 def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
@@ -101,3 +109,36 @@ def test_scores_that_are_not_finite_are_refused(bench) -> None:
     model.table[:] = torch.nan
     with pytest.raises(NotFiniteError):
         score_targets(model, [[4]], [[5]])
+
+
+def test_a_question_is_never_translated_in_parts(luong) -> None:
+    question = join_question("Is it on?", "the dog sees a man. " * 9)
+    for long in (None, "split", "error"):
+        with pytest.raises(LimitError) as caught:
+            luong.translate(question, long=long)
+        assert 'long="cut" reads only the beginning of the context' in str(caught.value)
+    assert luong.translate(question, long="cut").text == luong.translate(question + " more", long="cut").text
+
+
+def test_a_model_that_learned_from_beginnings_reads_beginnings(luong) -> None:
+    config = replace(luong.config, data=replace(luong.config.data, long="cut"))
+    cutting = copy.copy(luong)
+    cutting.config = config
+    text = "a man rides a horse. the dog sees a man! one two three four."
+    assert cutting.translate(text) == luong.translate(text, long="cut")
+    assert cutting.translate(text, long="split") == luong.translate(text)
+    shorter = luong.tokenizers.source.decode(luong.tokenizers.source.encode(text)[: config.data.max_length])
+    assert cutting.score(text, "봤다").score == pytest.approx(luong.score(shorter, "봤다").score, abs=1e-5)
+
+
+def test_texts_of_korean_letters_are_banned_and_required() -> None:
+    text = TextConfig(kind="char", vocabulary=300, jamo=True)
+    tokenizer = train_tokenizer(["나는 영화를 봤다", "한국 학교"], text)
+    torch.manual_seed(1)
+    model = build_model(LuongConfig(width=16), tokenizer.size, tokenizer.size, shared=True)
+    config = RunConfig(model=LuongConfig(width=16), text=text, decoding=DecodingConfig(beam=2, max_len=40))
+    both = Translator(Loaded(model, Tokenizers(tokenizer, tokenizer), config, Path("x"), {}))
+    free = both.translate("학교")
+    assert "한국" in both.translate("학교", require="한국").text
+    [seen, *_] = [part for part in free.text if "가" <= part <= "힣"] or ["나"]
+    assert seen not in both.translate("학교", ban=seen).text

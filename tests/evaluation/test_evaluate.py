@@ -222,3 +222,24 @@ def test_every_metric_has_a_label_and_a_report() -> None:
     report = score_texts(["a b c d e"] * 3, ["a b c d f"] * 3, metrics=names, bootstrap=10)
     assert list(report.metrics) == names
     assert all(one.ci95 and one.ci95[0] <= one.value <= one.ci95[1] for one in report.metrics.values())
+
+
+def test_several_references_for_each_sentence(dictionary: Dictionary) -> None:
+    references = [("uno dos", "one two"), ("tree",), ("",), ("four five six", "4 5 6")]
+    report = evaluate(dictionary, SOURCES, references, metrics=["exact", "ppl"], bootstrap=10)
+    assert report.metrics["exact"].value == 100
+    assert report.metrics["exact"].signature.startswith("nrefs:var|bs:10|seed:12345|")
+    assert report.metrics["ppl"].signature.startswith("nrefs:1|")  # of the first of each
+    assert report.references == ("uno dos", "tree", "", "four five six")
+    assert report.all_references[0] == references[0]
+    shown = {one["line"]: one for one in report.to_dict()["examples"]}
+    assert (shown[0]["reference"], shown[0]["references"]) == ("uno dos", ["uno dos", "one two"])
+    assert "references" not in shown[1]
+
+
+def test_the_test_set_is_known_by_all_its_references() -> None:
+    plain = score_texts(["a"], ["a"], bootstrap=0)
+    assert plain.sha256 == score_texts(["a"], [("a",)], bootstrap=0).sha256
+    assert plain.sha256 != score_texts(["a"], [("a", "b")], bootstrap=0).sha256
+    with pytest.raises(DataError, match="sentence 2 has no reference"):
+        score_texts(["a", "b"], ["a", ()])

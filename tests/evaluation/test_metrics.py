@@ -219,3 +219,57 @@ def test_unequal_and_empty_lists_are_refused() -> None:
 def test_perplexity_of_plain_text_is_refused() -> None:
     with pytest.raises(ConfigError, match="perplexity needs a model, not only its output"):
         metrics.measure("ppl", ["a"], ["a"])
+
+
+SEVERAL = ["bleu", "bleu-lc", "chrf", "chrf-char", "ter", "exact", "wer", "cer", "per", "rouge1", "rougeL"]
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_one_reference_in_a_list_is_one_reference(name: str) -> None:
+    hypotheses, references = noisy(2, lines=12)
+    plain = metrics.measure(name, hypotheses, references)
+    listed = metrics.measure(name, hypotheses, [(text,) for text in references])
+    assert plain.rows.tolist() == listed.rows.tolist()
+    assert plain.signature == listed.signature
+    assert plain.signature.startswith("nrefs:1|")
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 99))
+def test_another_reference_never_makes_a_sentence_worse(name: str, seed: int) -> None:
+    hypotheses, references = noisy(seed, lines=4)
+    others = noisy(seed + 1000, lines=4)[1]
+    one = metrics.measure(name, hypotheses, references)
+    two = metrics.measure(name, hypotheses, list(zip(references, others, strict=True)))
+    assert two.signature.startswith("nrefs:2|")
+    if name in {"bleu", "bleu-lc", "ter"}:  # whose lengths are those of all references together
+        return
+    before, after = one.score(one.rows), two.score(two.rows)
+    gain = before - after if name in metrics.LOWER_IS_BETTER else after - before
+    assert (gain >= -1e-9).all()
+
+
+def test_several_references_are_counted_by_sacrebleu() -> None:
+    hypotheses, first = noisy(0, lines=20)
+    second = [text if i % 3 else None for i, text in enumerate(noisy(9, lines=20)[1])]
+    both = [(a,) if b is None else (a, b) for a, b in zip(first, second, strict=True)]
+    for name, theirs in (("bleu", BLEU()), ("chrf", CHRF(word_order=2)), ("ter", TER())):
+        found = metrics.measure(name, hypotheses, both)
+        assert found.value == pytest.approx(theirs.corpus_score(hypotheses, [first, second]).score)
+        assert found.signature == str(theirs.get_signature())
+        assert found.signature.startswith("nrefs:var|")
+
+
+def test_the_best_reference_counts() -> None:
+    references = [("K AE T", "K AA T"), ("D AO G", "D AA G Z")]
+    hypotheses = ["K AA T", "D AA G"]
+    assert metrics.exact(hypotheses, references).value == 50
+    assert metrics.per(hypotheses, references).rows.tolist() == [
+        [0, 3],
+        [1, 4],
+    ]  # a quarter is less than a third
+    assert metrics.cer(["abc"], [("xbc", "abd", "abc")]).value == 0
+    rouge1, _, _ = metrics.rouge(["a b"], [("c d", "a c")])
+    assert rouge1.value == 50
+    assert rouge1.signature.startswith("nrefs:2|")

@@ -111,10 +111,8 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page that is small and means harm to the document around it, in place of the real one."""
     folder = tmp_path / "static"
     folder.mkdir()
-    index = '<link rel="stylesheet" href="/app-0a1b.css" /><script defer src="/app-2c3d.js"></script>'
-    (folder / "index.html").write_text(index, encoding="utf-8")
-    (folder / "app-2c3d.js").write_text(SCRIPT, encoding="utf-8")
-    (folder / "app-0a1b.css").write_text(STYLE, encoding="utf-8")
+    (folder / "file-2c3d.js").write_text(SCRIPT, encoding="utf-8")
+    (folder / "file-0a1b.css").write_text(STYLE, encoding="utf-8")
     for locale, word in (("en", "Translate"), ("ko", "번역 </script>")):
         (folder / f"words-{locale}-0f.json").write_text(json.dumps({"shell": {"a": word}}), encoding="utf-8")
     monkeypatch.setattr("jumok.explain.page.STATIC", folder)

@@ -1,5 +1,7 @@
 """One pass for a batch shows what the model computes for each sentence, alone and unpadded."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -21,6 +23,7 @@ CONFIGS: dict[str, ModelConfig] = {
     "luong-feeding": LuongConfig(width=8, input_feeding=True, bidirectional=False),
     "transformer": TransformerConfig(**SMALL),
     "transformer-pre-rotary": TransformerConfig(**SMALL, norm="pre", positions="rotary"),
+    "transformer-bare": TransformerConfig(**SMALL, norm="none", residual=False, scaled=False),
 }
 SOURCES = [[5, 6, 7, 8], [9], [4, 4, 10, 11, 5, 6]]
 TARGETS = [[6, 7], [5, 8, 9, 10, 4], []]
@@ -32,9 +35,9 @@ def model(request: pytest.FixtureRequest) -> Seq2Seq:
     return build_model(CONFIGS[request.param], 13, 13, shared=True).eval()
 
 
-def transformer() -> Seq2Seq:
+def transformer(**change: Any) -> Seq2Seq:
     torch.manual_seed(3)
-    return build_model(CONFIGS["transformer"], 13, 13, shared=True).eval()
+    return build_model(TransformerConfig(**SMALL, **change), 13, 13, shared=True).eval()
 
 
 def layers_of(one: Captured) -> list[tuple[Kind, int]]:
@@ -145,6 +148,17 @@ def test_multi_head_scores_are_products_over_the_root_of_the_width() -> None:
     (stages,) = one.stages.values()
     np.testing.assert_allclose(stages["q"] @ stages["k"].transpose(0, 2, 1), stages["scores"], atol=1e-5)
     np.testing.assert_allclose(stages["scores"] / 2, stages["scaled"], atol=1e-6)  # heads are 4 wide
+
+
+@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+@pytest.mark.parametrize("residual", [True, False])
+def test_scores_that_are_not_divided_are_seen_as_they_are(norm: str, *, residual: bool) -> None:
+    model = transformer(norm=norm, residual=residual, scaled=False)
+    every = [("enc_self", 0), ("dec_self", 1), ("cross", 1)]
+    (one,) = capture(model, SOURCES[:1], TARGETS[:1], stages=every)
+    for stages in one.stages.values():
+        np.testing.assert_array_equal(stages["scaled"], stages["scores"])
+        np.testing.assert_allclose(stages["q"] @ stages["k"].transpose(0, 2, 1), stages["scores"], atol=1e-5)
 
 
 def test_numbers_cannot_be_overwritten(model: Seq2Seq) -> None:

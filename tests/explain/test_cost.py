@@ -41,7 +41,9 @@ def transformers(draw: st.DrawFn) -> TransformerConfig:
         heads=heads,
         width=heads * 2 * draw(st.integers(1, 5)),
         feedforward=draw(st.integers(1, 20)),
-        norm=draw(st.sampled_from(["post", "pre"])),
+        norm=draw(st.sampled_from(["post", "pre", "none"])),
+        residual=draw(st.booleans()),
+        scaled=draw(st.booleans()),
         positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "none"])),
         max_positions=draw(st.integers(30, 40)),
         projection=draw(st.sampled_from(["merged", "split"])),
@@ -76,6 +78,15 @@ def test_parameters_of_the_papers_base_model() -> None:
         "output": 0,
     }
     assert sum(predicted.values()) == 63_082_496  # 65 M in the paper's table 3
+
+
+@pytest.mark.parametrize(
+    ("norm", "formula", "norms"),
+    [("post", "(2N_e + 3N_d)·2D", 30), ("pre", "(2N_e + 3N_d + 2)·2D", 32), ("none", "none", 0)],
+)
+def test_norms_by_formula(norm: Any, formula: str, norms: int) -> None:
+    found = {p.part: p for p in parameters(TransformerConfig(norm=norm), 9, 9, shared=True)}["norms"]
+    assert (found.formula, found.count) == (formula, norms * 2 * 512)
 
 
 class ProductOutputs(TorchDispatchMode):

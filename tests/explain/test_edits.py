@@ -292,6 +292,22 @@ def test_what_a_model_cannot_do_is_said(arch: str, op: Op, message: str, worksho
     assert refused(workshop.translator(arch), op).message == message
 
 
+def test_no_scale_needs_a_model_that_divides(workshop) -> None:  # type: ignore[no-untyped-def]
+    unscaled = workshop.translator(replace(workshop.small, scaled=False))
+    message = "no_scale: this model was trained with scaled=false and divides by no √d_k"
+    assert refused(unscaled, ops.no_scale("cross")).message == message
+
+
+def test_leaving_the_scale_out_is_the_model_that_never_divides(workshop) -> None:  # type: ignore[no-untyped-def]
+    """The what-if and the setting are one thing: the same weights give the same numbers."""
+    scaled = workshop.translator("transformer")
+    unscaled = workshop.translator(replace(workshop.small, scaled=False))
+    edit = [ops.no_scale(kind) for kind in ("enc_self", "dec_self", "cross")]
+    found, wanted = seen(scaled, *edit), seen(unscaled)
+    for kind, weights in wanted.weights.items():
+        np.testing.assert_allclose(found.weights[kind], weights, atol=1e-6)
+
+
 def test_positions_need_a_model_that_has_them(workshop) -> None:  # type: ignore[no-untyped-def]
     bag = workshop.translator(replace(workshop.small, positions="none"))
     message = 'positions: this model was trained with positions="none" and has none to change'

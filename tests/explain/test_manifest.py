@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import inf, nan
 
 import jsonschema_rs
+import numpy as np
 import pytest
 import torch
 from tests.explain.conftest import Workshop
@@ -66,6 +67,16 @@ def test_what_a_transformer_says(workshop: Workshop) -> None:
         assert len(about["fingerprint"]["label"]) == sizes["layers"]
     read = [token["id"] for token in manifest["target_in"]["tokens"]]
     assert read == [0, *(token["id"] for token in manifest["target"]["tokens"][:-1])]
+
+
+def test_a_transformer_that_does_not_divide_its_scores_says_so(
+    workshop: Workshop, validator: jsonschema_rs.Validator
+) -> None:
+    config = replace(workshop.small, scaled=False, norm="none", residual=False)
+    trace = make_trace(workshop.translator(config), TEXT, target="one two")
+    assert trace.manifest["model"]["score"] == "dot"
+    validator.validate(trace.manifest)
+    np.testing.assert_array_equal(trace.tensor("cross.scaled"), trace.tensor("cross.scores"))
 
 
 def test_a_model_without_attention_has_a_full_manifest(workshop: Workshop) -> None:

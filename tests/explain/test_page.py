@@ -141,7 +141,7 @@ def test_tensors_are_packed_the_same_way_every_time(built: Path) -> None:
 
 
 def test_a_page_that_is_not_built(built: Path) -> None:
-    for name in ("app-2c3d.js", "index.html"):
+    for name in ("file-2c3d.js", "file-0a1b.css"):
         (built / name).unlink()
         with pytest.raises(RunError, match="the page is not built") as found:
             document("t", DATA, {})

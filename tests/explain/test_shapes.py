@@ -18,6 +18,7 @@ CONFIGS: list[ModelConfig] = [
     LuongConfig(width=8, score="concat", input_feeding=True),
     TransformerConfig(width=12, heads=3, feedforward=20, encoder_layers=2, decoder_layers=1),
     TransformerConfig(width=12, heads=2, feedforward=20, norm="pre", positions="rotary", projection="split"),
+    TransformerConfig(width=12, heads=2, feedforward=20, norm="none", residual=False, scaled=False),
 ]
 
 
@@ -75,6 +76,39 @@ def test_rows_are_the_shapes_of_the_models_own_tensors(tokenizers: Tokenizers) -
     assert shapes["decoder layer 1", "masked self-attention: V"] == own["dec_self", 0].value.shape
     assert shapes["decoder layer 1", "cross-attention: softmax(Q Kᵀ / √K)"] == own["cross", 0].weights.shape
     assert shapes["output", "logits"] == logits.shape
+
+
+@pytest.mark.parametrize(
+    ("change", "ends"),
+    [
+        ({}, ["add & norm"]),
+        ({"norm": "pre"}, ["add & norm"]),
+        ({"norm": "none"}, ["add"]),
+        ({"residual": False}, ["norm"]),
+        ({"residual": False, "norm": "pre"}, []),
+        ({"residual": False, "norm": "none"}, []),
+    ],
+)
+def test_rows_say_what_follows_a_sub_layer(
+    change: dict[str, Any], ends: list[str], tokenizers: Tokenizers
+) -> None:
+    config = TransformerConfig(
+        width=12, heads=3, feedforward=20, encoder_layers=1, decoder_layers=1, **change
+    )
+    _, found = trace(config, tokenizers)
+    names = [row.operation for row in found.rows if row.stage == "decoder layer 1"]
+    for sublayer in ("masked self-attention", "cross-attention", "FFN"):
+        after = [name.partition(": ")[2] for name in names if name.startswith(f"{sublayer}: ")]
+        assert [words for words in after if words in ("add & norm", "add", "norm")] == ends
+
+
+def test_rows_of_a_model_that_does_not_divide_say_so(tokenizers: Tokenizers) -> None:
+    config = TransformerConfig(
+        width=12, heads=3, feedforward=20, encoder_layers=1, decoder_layers=1, scaled=False
+    )
+    names = [row.operation for row in trace(config, tokenizers)[1].rows]
+    assert "cross-attention: softmax(Q Kᵀ)" in names
+    assert not any("√K" in name for name in names)
 
 
 def test_the_fixed_vector_is_named(tokenizers: Tokenizers) -> None:

@@ -43,6 +43,17 @@ def characters() -> Tokenizer:
     return train_tokenizer(["나는 a man", " 2024-05"], TextConfig(kind="char", vocabulary=300))
 
 
+@pytest.fixture(scope="module")
+def letters() -> Tokenizer:
+    lines = ["나는 어제 영화를 봤다.", "a man rides a horse.", "한국 한글 학교"] * 3
+    return train_tokenizer(lines, TextConfig(vocabulary=340, jamo=True))
+
+
+@pytest.fixture(scope="module")
+def symbols() -> Tokenizer:
+    return train_tokenizer(["나는 a man", "2024-05 don't"], TextConfig(kind="word", vocabulary=300))
+
+
 def spelt(side: dict[str, Any]) -> str:
     """The text that the spans cover, the bytes of one character once."""
     spans = [token["span"] for token in side["tokens"] if token["span"] is not None]
@@ -63,17 +74,48 @@ def check(tokenizer: Tokenizer, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_spans_tile_the_text_of_every_script(bpe: Tokenizer, characters: Tokenizer, name: str) -> None:
-    check(bpe, FIXTURES[name])
-    check(characters, FIXTURES[name])
+def test_spans_tile_the_text_of_every_script(
+    bpe: Tokenizer, characters: Tokenizer, letters: Tokenizer, symbols: Tokenizer, name: str
+) -> None:
+    for tokenizer in (bpe, characters, letters, symbols):
+        check(tokenizer, FIXTURES[name])
 
 
 @settings(max_examples=150, deadline=None)
 @given(any_text)
 @example("\ufffd ")
-def test_spans_tile_any_text(bpe: Tokenizer, characters: Tokenizer, text: str) -> None:
-    check(bpe, text)
-    check(characters, text)
+@example("\u1112\u1161\u11ab\u11ab 학생")
+def test_spans_tile_any_text(
+    bpe: Tokenizer, characters: Tokenizer, letters: Tokenizer, symbols: Tokenizer, text: str
+) -> None:
+    for tokenizer in (bpe, characters, letters, symbols):
+        check(tokenizer, text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 330), max_size=12))
+@example([*range(300, 312)])
+def test_letters_in_any_order_tile_what_they_write(letters: Tokenizer, ids: list[int]) -> None:
+    ids = [i for i in ids if i < letters.size]
+    side = side_of(letters, ids, "", "ko", end=False)
+    assert side["text"] == letters.decode(ids)
+    if "\ufffd" not in side["text"]:
+        assert spelt(side) == side["text"]
+
+
+def test_letters_share_the_range_of_their_syllable() -> None:
+    tokenizer = train_tokenizer(["한글 한국"], TextConfig(kind="char", vocabulary=300, jamo=True))
+    side = check(tokenizer, "한 국")
+    assert [(token["text"], token["span"]) for token in side["tokens"][:-1]] == [
+        *(("ㅎ", [0, 1]), ("ㅏ", [0, 1]), ("ㄴ", [0, 1]), ("␣", [1, 2])),
+        *(("ㄱ", [2, 3]), ("ㅜ", [2, 3]), ("ㄱ", [2, 3])),
+    ]
+    assert [word["text"] for word in side["words"]] == ["한", "국", "</s>"]
+
+
+def test_a_symbol_is_a_word(symbols: Tokenizer) -> None:
+    side = check(symbols, "don't 2024-05 new man")
+    assert [word["text"] for word in side["words"]] == ["don't", "2024-05", "new", "man", "</s>"]
 
 
 @settings(max_examples=150, deadline=None)

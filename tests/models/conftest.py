@@ -15,6 +15,8 @@ from jumok.nn.edit import AttentionEdit
 
 VOCAB = 13
 SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 2, "decoder_layers": 2}
+# Without residuals all states become alike, doubly exponentially with depth (Dong et al. 2021).
+FLAT = SMALL | {"encoder_layers": 1, "decoder_layers": 1, "residual": False}
 
 RECURRENT = {
     "rnn-tanh": RnnConfig(width=8, cell="rnn", dropout=0),
@@ -31,6 +33,11 @@ TRANSFORMERS = {
     "transformer-learned": TransformerConfig(**SMALL, dropout=0, positions="learned", max_positions=64),
     "transformer-rotary": TransformerConfig(**SMALL, dropout=0, positions="rotary", projection="split"),
     "transformer-none": TransformerConfig(**SMALL, dropout=0, positions="none"),
+    "transformer-unscaled": TransformerConfig(**SMALL, dropout=0, scaled=False),
+    "transformer-no-norm": TransformerConfig(**SMALL, dropout=0, norm="none"),
+    "transformer-no-residual": TransformerConfig(**FLAT, dropout=0),
+    "transformer-no-residual-pre-norm": TransformerConfig(**FLAT, dropout=0, norm="pre"),
+    "transformer-bare": TransformerConfig(**FLAT, dropout=0, norm="none", scaled=False),
 }
 CONFIGS: dict[str, ModelConfig] = RECURRENT | TRANSFORMERS
 
@@ -49,7 +56,9 @@ def transformers(draw: st.DrawFn) -> TransformerConfig:
         feedforward=draw(st.integers(1, 9)),
         encoder_layers=draw(st.integers(1, 2)),
         decoder_layers=draw(st.integers(1, 2)),
-        norm=draw(st.sampled_from(["post", "pre"])),
+        norm=draw(st.sampled_from(["post", "pre", "none"])),
+        residual=draw(st.booleans()),
+        scaled=draw(st.booleans()),
         positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "none"])),
         projection=draw(st.sampled_from(["merged", "split"])),
         max_positions=64,

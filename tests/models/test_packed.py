@@ -1,5 +1,6 @@
 """Sentences laid end to end give the numbers of the padded pass: losses, gradients, dropout or not."""
 
+import copy
 import gc
 import weakref
 from dataclasses import replace
@@ -16,6 +17,7 @@ from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
 from jumok.models.build import build_model
 from jumok.models.packed import Table, exact_weights, position_table, positions_of
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.nn import branch, kernels
 from jumok.nn.positions import SinusoidalPositions, sinusoidal
 
 VOCAB = 20
@@ -30,6 +32,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "none": {"positions": "none"},
     "split": {"projection": "split"},
     "untied": {"tied": False},
+    "unscaled": {"scaled": False},
+    "unscaled-rotary": {"scaled": False, "positions": "rotary"},
+    "no-norm": {"norm": "none"},
+    "no-residual": {"residual": False},
+    "no-residual-pre": {"residual": False, "norm": "pre"},
+    "bare": {"residual": False, "norm": "none", "scaled": False},
 }
 
 
@@ -95,9 +103,10 @@ def test_features_of_an_empty_batch_are_finite() -> None:
     assert make().features(Packed.empty(ROOM)).isfinite().all()
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_dropout_acts_in_training_and_nowhere_else(norm: str) -> None:
-    model, batch = make(dropout=0.4, norm=norm), pack_pairs([[4, 5, 6]], [[7, 8]], ROOM)
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+def test_dropout_acts_in_training_and_nowhere_else(norm: str, *, residual: bool) -> None:
+    model, batch = make(dropout=0.4, norm=norm, residual=residual), pack_pairs([[4, 5, 6]], [[7, 8]], ROOM)
     one, two = model.eval().features(batch), model.features(batch)
     assert torch.equal(one, two)
     torch.manual_seed(1)
@@ -137,3 +146,46 @@ def test_what_add_and_norm_uses_is_read_exactly() -> None:
         for name, _ in model.named_parameters()
         if ".norm." in name or name.endswith(("output.linear.bias", "outer.bias"))
     }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_branches_as_a_gpu_takes_them_leave_the_gradient_that_was_given(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`branch` adds to a gradient in place, which must never be the caller's."""
+    batch, found = pack_pairs([[4, 5, 6], [7]], [[8], [9, 10]], ROOM), []
+    given = torch.randn(len(batch.target_in), 16, dtype=torch.float64)
+    kept = given.clone()
+    monkeypatch.setattr(kernels, "_off", {"mask_and_sum", "column_sums"})
+    for on in (False, True):
+        monkeypatch.setattr(branch, "available", lambda _, on=on: on)
+        model = make(**KINDS[kind])
+        model.features(batch).backward(given)  # type: ignore[no-untyped-call]
+        assert torch.equal(given, kept)
+        found.append({name: p.grad for name, p in model.named_parameters() if p.grad is not None})
+    torch.testing.assert_close(found[1], found[0], atol=1e-4, rtol=1e-4)  # sums over rows are in float32
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gpu_gives_the_numbers_of_float64_and_leaves_the_gradient_it_was_given(kind: str) -> None:
+    """Kernels or not: which of them run depends on what the model has."""
+    exact = make(**KINDS[kind])
+    model = copy.deepcopy(exact).float().cuda()
+    sources, targets = [[4, 5, 6], [7], [9] * 7], [[8], [9, 10], [11, 12, 13]]
+    here = pack_pairs(sources, targets, ROOM)
+    there = replace(here, numbers=here.numbers.cuda())
+    found, wanted = model.features(there), exact.features(here)
+    torch.testing.assert_close(found.cpu().double(), wanted, atol=1e-5, rtol=1e-4)
+    given = torch.randn_like(wanted)
+    given[here.tokens :] = 0
+    handed = given.float().cuda()
+    kept = handed.clone()
+    found.backward(handed)  # type: ignore[no-untyped-call]
+    wanted.backward(given)  # type: ignore[no-untyped-call]
+    assert torch.equal(handed, kept)
+    for (name, one), other in zip(model.named_parameters(), exact.parameters(), strict=True):
+        if one.grad is None or other.grad is None:
+            assert one.grad is other.grad, name  # the head, which is not part of this
+            continue
+        torch.testing.assert_close(one.grad.cpu().double(), other.grad, atol=2e-4, rtol=1e-3)

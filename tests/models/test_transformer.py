@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -85,7 +85,8 @@ def test_masked_self_attention_never_looks_ahead(bench: Any, transformer_config:
     memory = model.encode(batch.source, batch.source_mask)
     model.decode(batch.target_in, memory, Probe(lambda *one: kept.append(one)))
     kinds = [(kind, layer) for kind, layer, _ in kept]
-    assert kinds == [("dec_self", 0), ("cross", 0), ("dec_self", 1), ("cross", 1)]
+    layers = range(transformer_config.decoder_layers)
+    assert kinds == [(kind, n) for n in layers for kind in ("dec_self", "cross")]
     for kind, _, stages in kept:
         if kind == "dec_self":
             assert not stages.weights.triu(1).any()
@@ -96,7 +97,8 @@ def test_the_encoder_records_its_own_attention(bench: Any, transformer_config: T
     model, batch = bench.model(transformer_config), bench.batch([4, 2], 1)
     kept: list[tuple[str, int, Any]] = []
     model.encode(batch.source, batch.source_mask, Probe(lambda *one: kept.append(one)))
-    assert [(kind, layer) for kind, layer, _ in kept] == [("enc_self", 0), ("enc_self", 1)]
+    layers = range(transformer_config.encoder_layers)
+    assert [(kind, layer) for kind, layer, _ in kept] == [("enc_self", n) for n in layers]
     assert not kept[0][2].weights[1, :, :, 2:].any()
 
 
@@ -133,7 +135,8 @@ def test_a_step_projects_one_position_and_never_the_source_again(
             _, state = model.step(token, state)
     assert not any("project_memory" in name for name in seen)
     assert all(lengths == [1] * 12 for lengths in seen.values())
-    assert len(seen) == 5 * transformer_config.decoder_layers  # two projections and three norms a layer
+    each = 2 if transformer_config.norm == "none" else 5  # two projections and three norms
+    assert len(seen) == each * transformer_config.decoder_layers
 
 
 def test_the_cost_of_a_step_grows_by_one_more_key_only(bench: Any) -> None:
@@ -242,6 +245,60 @@ def test_a_bias_of_the_keys_changes_nothing_and_so_gets_no_gradient(bench: Any) 
     model(batch.source, batch.source_mask, batch.target_in).square().sum().backward()
     query, key, value = model.encoder[0].attention.project.linear.bias.grad.chunk(3)
     assert key.abs().max() < 1e-5 < min(query.abs().max(), value.abs().max())
+
+
+@pytest.mark.parametrize("norm", ["post", "pre", "none"])
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_layer_by_hand(norm: str, *, residual: bool, scaled: bool) -> None:
+    """An encoder layer with and without its sums, norms and division, from its own matrices."""
+    torch.manual_seed(0)
+    config = TransformerConfig(**TINY, norm=norm, residual=residual, scaled=scaled)
+    layer = TransformerSeq2Seq(config, 9, 9, shared=True).encoder[0]
+    x, F, K = torch.randn(1, 5, 8), nn.functional, 4
+
+    def normed(y: Tensor) -> Tensor:
+        return F.layer_norm(y, (8,)) if norm != "none" else y
+
+    def attend(y: Tensor) -> Tensor:
+        query, key, value = layer.attention.project(y)
+        scores = query @ key.mT / (K**0.5 if scaled else 1)
+        return layer.attention.output.linear((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
+
+    def feed(y: Tensor) -> Tensor:
+        return layer.feedforward.outer(layer.feedforward.inner(y).relu())
+
+    wanted = x
+    for sublayer in (attend, feed):
+        change = sublayer(normed(wanted) if norm == "pre" else wanted)
+        wanted = wanted + change if residual else change
+        wanted = normed(wanted) if norm == "post" else wanted
+    found = layer(x, torch.ones(1, 1, 1, 5, dtype=torch.bool), torch.arange(5))
+    torch.testing.assert_close(found, wanted)
+
+
+def test_a_model_without_a_part_draws_the_same_weights() -> None:
+    """It starts where the whole model starts; only what it leaves out is missing."""
+    states = {}
+    for name, change in {"whole": {}, "none": {"norm": "none"}, "unscaled": {"scaled": False}}.items():
+        torch.manual_seed(0)
+        states[name] = TransformerSeq2Seq(TransformerConfig(**TINY, **change), 9, 9, shared=True).state_dict()
+    assert states["none"].keys() == {name for name in states["whole"] if ".norm." not in name}
+    assert states["unscaled"].keys() == states["whole"].keys()
+    for name in ("none", "unscaled"):
+        assert all(torch.equal(value, states["whole"][key]) for key, value in states[name].items())
+
+
+@pytest.mark.parametrize("layers", [1, 4])
+def test_what_replaces_its_input_starts_at_full_size(layers: int) -> None:
+    """Shrunk in each layer, the signal would be lost where nothing carries it past."""
+    torch.manual_seed(0)
+    sizes = {"width": 64, "heads": 2, "feedforward": 64, "encoder_layers": layers, "decoder_layers": layers}
+    model = TransformerSeq2Seq(TransformerConfig(**sizes, residual=False), 9, 9, shared=True)
+    glorot = (6 / (64 + 64)) ** 0.5 / 3**0.5
+    for layer in (*model.encoder, *model.decoder):
+        assert layer.feedforward.outer.weight.std().item() == pytest.approx(glorot, rel=0.1)
+        assert layer.attention.output.linear.weight.std().item() == pytest.approx(glorot, rel=0.1)
 
 
 def test_pre_norm_ends_with_a_norm_of_its_own() -> None:

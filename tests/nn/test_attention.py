@@ -105,9 +105,10 @@ def test_heads_equal_a_loop_over_single_heads(kind: str) -> None:
     torch.testing.assert_close(attend(projection, output, x, mask), expected)
 
 
+@pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("mask", [None, causal_mask(4)], ids=["all", "causal"])
-def test_recording_changes_no_number_and_hands_out_every_stage(mask: Tensor | None) -> None:
-    output, kept = AttentionOutput(8), []
+def test_recording_changes_no_number_and_hands_out_every_stage(mask: Tensor | None, *, scale: bool) -> None:
+    output, kept = AttentionOutput(8, scale=scale), []
     query, key, value = (torch.randn(2, 2, 4, 4) for _ in range(3))
     fused = output(query, key, value, mask)
     explicit = output(query, key, value, mask, AttentionProbe(kept.append))
@@ -116,6 +117,7 @@ def test_recording_changes_no_number_and_hands_out_every_stage(mask: Tensor | No
     assert isinstance(stages, Stages)
     assert stages.weights.shape == (2, 2, 4, 4)
     assert torch.equal(stages.out, explicit)
+    torch.testing.assert_close(stages.scaled, stages.scores / (2 if scale else 1))
 
 
 def numpy_luong(

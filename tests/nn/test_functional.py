@@ -49,12 +49,12 @@ def random_mask(B: int, S: int, seed: int) -> Tensor:
 
 
 @settings(max_examples=60, deadline=None)
-@given(shapes)
-def test_explicit_attention_equals_fused_attention(shape: dict[str, int]) -> None:
+@given(shapes, st.booleans())
+def test_explicit_attention_equals_fused_attention(shape: dict[str, int], scale: bool) -> None:  # noqa: FBT001
     query, key, value = query_key_value(**shape)
     mask = random_mask(shape["B"], shape["S"], shape["seed"])
-    stages = attention_stages(query, key, value, mask)
-    torch.testing.assert_close(stages.context, fused_attention(query, key, value, mask))
+    stages = attention_stages(query, key, value, mask, scale=scale)
+    torch.testing.assert_close(stages.context, fused_attention(query, key, value, mask, scale=scale))
 
 
 @settings(max_examples=20, deadline=None)
@@ -100,6 +100,14 @@ def test_the_stages_are_project_score_scale_softmax_and_sum(shape: dict[str, int
         stages.weights, stages.scaled.exp() / stages.scaled.exp().sum(-1, keepdim=True)
     )
     torch.testing.assert_close(stages.context, torch.einsum("bhts,bhsk->bhtk", stages.weights, value))
+
+
+def test_without_scaling_the_scores_go_into_the_softmax_as_they_are() -> None:
+    query, key, value = query_key_value(1, 2, 3, 4, 9, seed=0)
+    mask = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    stages = attention_stages(query, key, value, mask, scale=False)
+    assert stages.scaled is stages.scores
+    torch.testing.assert_close(stages.weights, (query @ key.mT).softmax(dim=-1))
 
 
 def test_attention_by_hand() -> None:

@@ -64,6 +64,31 @@ def test_post_norm_normalises_the_sum_and_pre_norm_the_input() -> None:
     torch.testing.assert_close(Residual(8, 0.0, "pre")(x, lambda y: 2 * y), x + 2 * norm(x))
 
 
+def test_without_norms_the_sum_goes_on_and_without_sums_what_the_sub_layer_makes() -> None:
+    x, norm = torch.randn(2, 3, 8), nn.LayerNorm(8)
+    torch.testing.assert_close(Residual(8, 0.0, "none")(x, lambda y: 2 * y), x + 2 * x)
+    torch.testing.assert_close(Residual(8, 0.0, "post", add=False)(x, lambda y: 2 * y), norm(2 * x))
+    torch.testing.assert_close(Residual(8, 0.0, "pre", add=False)(x, lambda y: 2 * y), 2 * norm(x))
+    torch.testing.assert_close(Residual(8, 0.0, "none", add=False)(x, lambda y: 2 * y), 2 * x)
+
+
+@pytest.mark.parametrize("add", [True, False])
+def test_a_block_without_a_norm_has_no_parameters(*, add: bool) -> None:
+    assert not list(Residual(8, 0.0, "none", add=add).parameters())
+    assert [name for name, _ in Residual(8, 0.0, "post", add=add).named_parameters()] == [
+        "norm.weight",
+        "norm.bias",
+    ]
+
+
+@pytest.mark.parametrize("add", [True, False])
+def test_dropout_acts_on_what_the_sub_layer_makes(*, add: bool) -> None:
+    torch.manual_seed(0)
+    x, block = torch.ones(1, 1, 400), Residual(400, 0.5, "none", add=add).train()
+    low = 1.0 if add else 0.0
+    assert set(block(x, lambda y: 3 * y).unique().tolist()) == {low, low + 6}
+
+
 def test_embedding_looks_up_rows_and_scales_them() -> None:
     plain, scaled = Embedding(5, 4), Embedding(5, 4, scale=3.0)
     ids = torch.tensor([[4, 0]])

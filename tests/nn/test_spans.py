@@ -31,10 +31,10 @@ pairs = st.lists(st.tuples(lengths, lengths), max_size=5)
 fillers = st.integers(1, 4)
 
 
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, scale: bool) -> Tensor:
     """One sentence (L, D) by the explicit stages."""
     query, key, value = (split_heads(x[None], HEADS) for x in (q, k, v))
-    return merge_heads(attention_stages(query, key, value, mask).context)[0]
+    return merge_heads(attention_stages(query, key, value, mask, scale=scale).context)[0]
 
 
 def readers_of(mask: Tensor) -> Tensor:
@@ -44,19 +44,23 @@ def readers_of(mask: Tensor) -> Tensor:
 
 
 @settings(max_examples=25)
-@given(st.lists(lengths, max_size=5), fillers, st.sampled_from([own_spans, causal_spans]))
+@given(st.lists(lengths, max_size=5), fillers, st.sampled_from([own_spans, causal_spans]), st.booleans())
 def test_sentences_end_to_end_equal_sentences_alone(
-    sizes: list[int], filler: int, spans_of: Callable[[Tensor], Spans]
+    sizes: list[int],
+    filler: int,
+    spans_of: Callable[[Tensor], Spans],
+    scale: bool,  # noqa: FBT001
 ) -> None:
     torch.manual_seed(0)
     own = own_ranges(sizes, filler)
     qkv = torch.randn(own.shape[1], 3 * WIDTH, dtype=torch.float64, requires_grad=True)
-    out = self_attention(qkv, HEADS, spans_of(own))
+    out = self_attention(qkv, HEADS, spans_of(own), scale=scale)
     alone = []
     for sentence in torch.split(qkv, [*sizes, *[1] * filler]):
         q, k, v = sentence.chunk(3, dim=-1)
         everything = torch.ones(len(q), len(q), dtype=torch.bool)
-        alone.append(attend(q, k, v, causal_mask(len(q)) if spans_of is causal_spans else everything))
+        mask = causal_mask(len(q)) if spans_of is causal_spans else everything
+        alone.append(attend(q, k, v, mask, scale=scale))
     torch.testing.assert_close(out, torch.cat(alone))
     d_out = torch.randn_like(out)
     (one,) = torch.autograd.grad(out, qkv, d_out)
@@ -65,14 +69,18 @@ def test_sentences_end_to_end_equal_sentences_alone(
 
 
 @settings(max_examples=25)
-@given(pairs, st.tuples(fillers, fillers))
-def test_targets_read_their_own_source(pairs: list[tuple[int, int]], filler: tuple[int, int]) -> None:
+@given(pairs, st.tuples(fillers, fillers), st.booleans())
+def test_targets_read_their_own_source(
+    pairs: list[tuple[int, int]],
+    filler: tuple[int, int],
+    scale: bool,  # noqa: FBT001
+) -> None:
     torch.manual_seed(0)
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     reads, readers = reads_and_readers(sources, targets, filler)
     q = torch.randn(reads.shape[1], WIDTH, dtype=torch.float64)
     kv = torch.randn(readers.shape[1], 2 * WIDTH, dtype=torch.float64)
-    out = cross_attention(q, kv, HEADS, cross_spans(reads, readers))
+    out = cross_attention(q, kv, HEADS, cross_spans(reads, readers), scale=scale)
     assert out.isfinite().all()
     parts = (
         torch.split(x, [*sizes, len(x) - sum(sizes)])
@@ -81,7 +89,7 @@ def test_targets_read_their_own_source(pairs: list[tuple[int, int]], filler: tup
     for q_part, kv_part, part in list(zip(*parts, strict=True))[:-1]:
         k_part, v_part = kv_part.chunk(2, dim=-1)
         everything = torch.ones(len(q_part), len(k_part), dtype=torch.bool)
-        torch.testing.assert_close(part, attend(q_part, k_part, v_part, everything))
+        torch.testing.assert_close(part, attend(q_part, k_part, v_part, everything, scale=scale))
 
 
 @settings(max_examples=50)
@@ -148,21 +156,21 @@ def test_the_gradient_of_a_bias_that_is_already_in_them() -> None:
 
 
 @pytest.mark.parametrize("width", [1, 16, 24, 80, 128])
-@pytest.mark.parametrize("kind", ["own", "cross"])
-def test_heads_with_room_behind_them_give_the_same(width: int, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "scale"), [("own", True), ("cross", True), ("cross", False)])
+def test_heads_with_room_behind_them_give_the_same(width: int, kind: str, *, scale: bool) -> None:
     """What the kernels get where they take no such heads."""
     torch.manual_seed(0)
     spans = spans_of(kind, [3, 2], [1, 4], (2, 1))
     T, S = len(spans.key_begin), len(spans.query_begin)
     shapes = [(T, 6 * width)] if kind == "own" else [(T, 2 * width), (S, 4 * width)]
     inputs = tuple(torch.randn(shape).double().requires_grad_() for shape in shapes)
-    wanted, found = masked_attention(inputs, HEADS, spans), []
+    wanted, found = masked_attention(inputs, HEADS, spans, scale=scale), []
 
     def attend_wide(given: tuple[Tensor, ...]) -> Tensor:
         found.append({x.shape[1] // HEADS % kernel_width(width) for x in given})
-        return masked_attention(given, HEADS, spans)
+        return masked_attention(given, HEADS, spans, scale=scale)
 
-    out = with_wide_heads(inputs, HEADS, attend_wide)
+    out = with_wide_heads(inputs, HEADS, attend_wide, scale=scale)
     assert found == [{0}]
     torch.testing.assert_close(out, wanted)
     d_out = torch.randn_like(out)

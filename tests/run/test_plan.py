@@ -120,6 +120,21 @@ def test_languages_by_file_names(source: str, target: str, languages: tuple[str,
     assert (plan.config.data.source_language, plan.config.data.target_language) == languages
 
 
+def test_single_characters_are_more_pieces() -> None:
+    """A run that goes through the data as often takes more steps."""
+    kinds: list[dict[str, Any]] = [
+        {},
+        {"text.kind": "char", "text.target_kind": "word"},
+        {"text.kind": "char"},
+    ]
+    words, mixed, characters = (
+        make_plan(one | {"training.batch_tokens": 1000}, found(), CPU) for one in kinds
+    )
+    steps = [plan.config.training.max_steps for plan in (words, mixed, characters)]
+    assert steps == sorted(steps)
+    assert steps[2] == 4 * steps[0]
+
+
 def test_languages_of_a_built_in_set() -> None:
     plan = make_plan({"data.name": "homeassistant-ko-en"}, found(), CPU)
     assert (plan.config.data.source_language, plan.config.data.target_language) == ("ko", "en")
@@ -307,3 +322,17 @@ def test_a_model_that_cannot_fit_is_refused() -> None:
     ) as caught:
         make_plan(asked, found(250_000), GPU)
     assert "training.shard=true" in caught.value.hint
+
+
+def test_sides_of_different_kinds_share_no_vocabulary() -> None:
+    kinds = {"text.kind": "char", "text.target_kind": "word"}
+    plan = make_plan(kinds, found(), GPU)
+    assert not plan.config.text.shared
+    assert reasons(plan)["text.shared"] == "sources are cut as char, targets as word"
+    assert "text.dropout" not in reasons(plan)
+    assert make_plan({"text.target_kind": "char"}, found(), GPU).config.text.dropout > 0
+    assert make_plan({"text.kind": "char", "text.target_kind": "char"}, found(), CPU).config.text.shared
+    with pytest.raises(
+        ConfigError, match="text.shared=true cannot work: text.target_kind=word needs a vocab"
+    ):
+        make_plan({**kinds, "text.shared": True}, found(), CPU)

@@ -1,6 +1,7 @@
 """Files to tokenizer and stores: without leakage, made once, and again when something changed."""
 
 import errno
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -211,7 +212,7 @@ def test_a_length_that_leaves_no_pair(tmp_path: Path) -> None:
         ({"data.source": "a.tsv", "data.valid_target": "x"}, "--valid-target is given without"),
         (
             {"data.name": "dates", "text.kind": "char", "text.dropout": 0.1},
-            "text.dropout=0.1 cannot work: single characters have no merges to leave out\n  set text.kind",
+            "text.dropout=0.1 cannot work: only pieces of kind bpe have merges\n  set text.kind",
         ),
     ],
 )
@@ -298,3 +299,65 @@ def test_a_text_too_large_to_keep_is_read_again(tmp_path: Path, monkeypatch: pyt
     read = prepare_in(tmp_path / "read", config)
     assert read.train.fingerprint == kept.train.fingerprint
     assert read.valid_pairs == kept.valid_pairs
+
+
+def test_each_side_has_its_own_kind_of_pieces(tmp_path: Path) -> None:
+    phonemes = [" ".join(f"P{letter}" for letter in source.replace(" ", "")) for source in SOURCES]
+    config = config_for(tmp_path, SOURCES, phonemes, text__kind="char", text__target_kind="word")
+    prepared = prepare_in(tmp_path / "data", config)
+    both = prepared.tokenizers
+    assert (both.text_source.kind, both.target.kind, both.shared) == ("char", "word", False)
+    assert texts(prepare_in(tmp_path / "data", config)) == texts(prepared)
+    source, target = prepared.valid_pairs[0]
+    assert len(both.source.encode(source)) == len(source)
+    assert len(both.target.encode(target)) == len(target.split())
+
+
+def test_korean_letters_are_learned(tmp_path: Path) -> None:
+    korean = [f"{source} 한국" for source in SOURCES]
+    prepared = prepare_in(tmp_path / "data", config_for(tmp_path, korean, TARGETS, text__jamo=True))
+    assert prepared.tokenizers.target.jamo
+    assert all(source.endswith("한국") for source, _ in texts(prepared))
+
+
+def test_long_sources_are_cut_and_long_targets_are_not(tmp_path: Path) -> None:
+    long = [f"{source} {'word ' * 40}" for source in SOURCES]
+    config = config_for(tmp_path, long, TARGETS, data__max_length=20, data__long="cut")
+    prepared = prepare_in(tmp_path / "data", config)
+    assert len(prepared.train) == len(SOURCES) - 3
+    assert max(prepared.train.source_lengths.max(), prepared.valid.source_lengths.max()) <= 20
+    with pytest.raises(DataError, match="no pair is left"):
+        prepare_in(tmp_path / "data", replace(config, data=replace(config.data, long="skip")))
+
+
+def test_settings_that_are_not_used_leave_the_note_of_earlier_versions(tmp_path: Path) -> None:
+    prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
+    note = json.loads((tmp_path / "data" / "prepared.json").read_text())
+    assert note.keys() == {"data", "text", "max_length", "hold_out", "seed"}
+    assert note["text"].keys() == {"kind", "vocabulary", "shared"}
+
+
+def test_columns_are_those_of_files_with_both_sides(tmp_path: Path) -> None:
+    rows = [f"{i}\t{s}\t{t}" for i, (s, t) in enumerate(zip(SOURCES, TARGETS, strict=True))]
+    flat: dict[str, Any] = {"data.source": write(tmp_path / "a.tsv", rows), "data.columns": "2,3"}
+    corpora = open_corpora(parse_config(nest(flat)))
+    assert list(corpora.train.pairs())[1] == (SOURCES[1], TARGETS[1])
+    side = write(tmp_path / "v.src", SOURCES)
+    split = flat | {"data.valid_source": side, "data.valid_target": side}
+    assert next(iter(open_corpora(parse_config(nest(split))).valid.pairs())) == (SOURCES[0],) * 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "message"),
+    [
+        ({"data.source": "a.tsv", "data.columns": "1,2,3"}, "training reads two columns, source and target"),
+        ({"data.source": "a.tsv", "data.columns": "1,2+"}, "training reads two columns, source and target"),
+        ({"data.source": "a", "data.target": "b", "data.columns": "1,2"}, "and none is given"),
+        ({"data.name": "dates", "data.columns": "1,2"}, "and none is given"),
+    ],
+)
+def test_columns_that_training_cannot_use(given_settings: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_corpora(parse_config(nest(given_settings)))
+    assert message in str(caught.value)
+    assert caught.value.code == "bad_columns"

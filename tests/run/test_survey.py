@@ -65,7 +65,7 @@ def test_an_empty_corpus_is_refused() -> None:
 
 @pytest.mark.parametrize(("count", "words"), [(0, "0 pairs"), (1, "1 pair"), (19, "19 pairs")])
 def test_too_few_pairs_are_refused(count: int, words: str) -> None:
-    found = look([("", "blank")] * 30 + [("a", "b")] * count)
+    found = look([("", "blank"), ("blank", "")] * 15 + [("a", "b")] * count)
     with pytest.raises(DataError) as caught:
         check_enough(found, "x.en + x.de")
     assert str(caught.value).startswith(f"x.en + x.de has {words} with text on both sides\n  a model needs")
@@ -133,4 +133,16 @@ def test_too_few_unique_sources_name_the_way_out() -> None:
     assert str(caught.value) == (
         "cannot hold out 3 pairs for validation: only 2 sources occur just once\n"
         "  give validation files with --valid-source and --valid-target, or lower data.hold_out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pair", "blank"),
+    [(("a", " "), "target"), (("", "b"), "source"), ((" ", ""), "source and every target")],
+)
+def test_a_column_without_text(pair: tuple[str, str], blank: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_enough(look([pair] * 30), "x.tsv")
+    assert str(caught.value).startswith(
+        f"every {blank} of x.tsv is blank\n  are these the right files and col"
     )

@@ -66,6 +66,18 @@ def test_a_metric_decides_and_the_loss_breaks_ties(
     assert first["score"] < 0
 
 
+@pytest.mark.parametrize("metric", ["per", "rouge1", "rougeL"])
+def test_a_metric_of_a_task_is_measured_besides_and_lower_may_be_better(
+    metric: str, trained: TrainedRun, prepared: Prepared
+) -> None:
+    work = work_of(trained, prepared, [], metric=metric)
+    look = work.look()
+    assert look.score == (-look.event["per"] if metric == "per" else look.event[metric])
+    assert {"bleu", "chrf", "exact", f"{metric}_signature"} <= look.event.keys()
+    info = work.info(LoopState(best_score=look.score), best=True)
+    assert (info["metric"], info["score"]) == (metric, look.event[metric])
+
+
 def test_the_loss_alone_needs_no_translation(
     trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ KOREAN = ["나는 어제 영화를 봤다.", "오늘은 날씨가 좋다."] * 3
 
 def model(language: str, lines: list[str]) -> Any:
     tokenizer = train_tokenizer(lines, TextConfig(vocabulary=420))
-    translator = SimpleNamespace(tokenizers=SimpleNamespace(source=tokenizer))
+    translator = SimpleNamespace(tokenizers=SimpleNamespace(pictures=None, source=tokenizer))
     return SimpleNamespace(source=language, translator=translator)
 
 

@@ -29,6 +29,7 @@ def test_a_card_says_what_the_model_is(client: httpx2.Client) -> None:
     assert card["decoding"]["beam"] == 5
     assert "batch_tokens" not in card["decoding"]
     assert (card["run"], card["examples"]) == (None, [])
+    assert (card["context"], card["source"], card["image"]) == (False, "text", None)
 
 
 def test_kinds_of_attention_by_architecture() -> None:

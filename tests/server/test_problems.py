@@ -26,6 +26,12 @@ SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"
             "model_numeric_error",
             "the model gave numbers that are not finite for this text",
         ),
+        (
+            DataError("damaged: GEHEIM", hint="copy it again", code="bad_image"),
+            422,
+            "bad_image",
+            "damaged: copy it again",
+        ),
         (DataError("GEHEIM", code="bad_unicode"), 400, "bad_utf8", "a text has half of a surrogate pair"),
         (
             ModelError("/home/GEHEIM is damaged"),

@@ -2,12 +2,16 @@
 
 import asyncio
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.explain.seeing import picture, seeing
 
 from jumok.decoding.translator import Translator
+from jumok.errors import DataError
+from jumok.images.read import data_of_url
 from jumok.server.analysis import Flag
 from jumok.server.limits import Limits
 from jumok.server.problems import Problem
@@ -112,3 +116,18 @@ def test_one_turn_for_each_client() -> None:
         pass
     with turns.take(here), turns.take(there):
         pass
+
+
+def test_no_client_can_have_a_file_opened(tmp_path: Path) -> None:
+    model = seeing("rnn")
+    file = tmp_path / "a.png"
+    file.write_bytes(data_of_url(picture()))
+    services = make_services({"seer": model}, ServerSettings())
+    try:
+        assert model.translate(str(file)).text == model.translate(picture()).text
+        served = services.model("seer").translator
+        assert served.translate(picture()).text == model.translate(picture()).text
+        with pytest.raises(DataError, match="this model reads pictures, and the text is none"):
+            served.translate(str(file))
+    finally:
+        services.close()

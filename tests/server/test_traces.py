@@ -254,9 +254,8 @@ def test_one_file_to_take_away(
     monkeypatch.setattr(page, "STATIC", tmp_path)
     answer = trio_client.get(f"/v1/traces/{id}/html")
     assert (answer.status_code, answer.json()["code"]) == (503, "page_not_built")
-    (tmp_path / "index.html").write_text('<script src="/app-1a.js"></script><link href="/app-1a.css">')
-    (tmp_path / "app-1a.js").write_text("1")
-    (tmp_path / "app-1a.css").write_text("a{}")
+    (tmp_path / "file-1a.js").write_text("1")
+    (tmp_path / "file-1a.css").write_text("a{}")
     answer = trio_client.get(f"/v1/traces/{id}/html")
     assert answer.status_code == 200
     assert answer.headers["content-disposition"] == f'attachment; filename="{id}.html"'

@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import httpx2
 import numpy as np
 import pytest
 from safetensors.numpy import load
-from tests.server.conftest import Running, Serve
+from tests.explain.seeing import picture, seeing
+from tests.server.conftest import Running, Serve, serving
 
 from jumok.decoding.translator import Translator
 from jumok.explain import trace as trace_module
@@ -21,6 +23,7 @@ from jumok.explain.model import load as load_model
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import make_trace
 from jumok.server.limits import Limits
+from jumok.server.settings import ServerSettings
 
 TEXT = "den 5 mars 2024 kl. 14:30"
 
@@ -315,3 +318,64 @@ def test_the_event_loop_never_makes_a_manifest(
     assert client.post("/v1/compare", json=body).status_code == 200
     assert len(threads) == 5
     assert all(name.startswith("jumok-") for name in threads), threads
+
+
+def test_pictures_over_http(serve: Serve, tmp_path: Path) -> None:
+    model = seeing()
+    with serve(models={"seer": model}, keep=tmp_path) as running, running.client() as client:
+        assert client.get("/health/ready").status_code == 200
+        card = client.get("/v1/models/seer").json()
+        assert (card["source"], card["image"]) == ("image", {"size": 32, "patch": 8})
+        found = client.post("/v1/trace", json={"text": picture(size=200)}).json()
+        assert found["source"]["image"]["rows"] == 4
+        assert found == {**model.trace(picture(size=200)).manifest, "decode": found["decode"]} | {
+            "model": found["model"],
+            "positions": found["positions"],
+        }
+        again = client.post("/v1/trace", json={"text": found["source"]["text"]}).json()
+        assert again["id"] == found["id"]
+        weights = load(client.get(f"/v1/traces/{found['id']}/tensors?need=cross.weights:1.0").content)
+        np.testing.assert_allclose(weights["cross.weights:1.0"].sum(axis=-1), 1, atol=1e-5)
+        assert client.get(f"/v1/traces/{found['id']}/influence").status_code == 200
+        answer = client.post("/v1/translate", json={"texts": [picture(), ""]}).json()
+        assert [one["text"] for one in answer["results"]] == [model.translate(picture()).text, ""]
+    with serve(models={"seer": model}, keep=tmp_path) as running, running.client() as client:  # kept
+        assert client.get(f"/v1/traces/{found['id']}/beam").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("/etc/passwd", "bad_image"),
+        ("file:///etc/passwd", "bad_image"),
+        ("http://example.org/a.png", "bad_image"),
+        ("data:text/plain;base64,AAAA", "bad_image"),
+        ("data:image/png;base64,AAAA", "bad_image"),
+        ("data:image/png;base64,***", "bad_image"),
+        ("data:image/png;base64," + "A" * 700_000, "too_long"),
+        ("x" * 5001, "too_long"),
+    ],
+)
+def test_what_is_no_picture_is_refused(seer_client: httpx2.Client, text: str, code: str) -> None:
+    for path, body in (("translate", {"texts": [text]}), ("trace", {"text": text})):
+        answer = seer_client.post(f"/v1/{path}", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (422, code)
+        assert "passwd" not in answer.text
+
+
+def test_a_picture_is_too_long_a_text(client: httpx2.Client) -> None:
+    answer = client.post("/v1/trace", json={"text": "data:image/png;base64," + "A" * 6000})
+    assert (answer.status_code, answer.json()["code"]) == (422, "too_long")
+
+
+@pytest.fixture(scope="module")
+def seer_client(static: Path) -> Iterator[httpx2.Client]:
+    settings = ServerSettings(port=0, static=static)
+    with serving({"seer": seeing("rnn")}, settings) as running, running.client() as found:
+        yield found
+
+
+def test_only_models_that_read_text_know_languages(seer_client: httpx2.Client) -> None:
+    assert seer_client.post("/detect", json={"q": "hello"}).json() == []
+    answer = seer_client.post("/translate", json={"q": "hello", "source": "auto", "target": "en"})
+    assert answer.json()["error"].startswith("no model that reads text is loaded")

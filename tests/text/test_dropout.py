@@ -53,7 +53,7 @@ def test_any_cut_spells_the_same_text(texts: list[str], share: float, seed: int)
 
 
 def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
-    crossing = Tokenizer(["-", "a", "a-"], [("a", "-")], words=True)  # a merge that no text could have taught
+    crossing = Tokenizer(["-", "a", "a-"], [("a", "-")], "bpe")  # a merge that no text could have taught
     cuts = Cuts(crossing, 0.0, 1)
     found = cuts.pick(cuts.read(ids_of(["a-a"], crossing), 1), np.random.default_rng(0), 99)
     assert found.values.tolist() == crossing.encode("a-a")
@@ -77,7 +77,7 @@ def counted(drawn: list[Drawn], tokenizer: Tokenizer = TOKENIZER) -> Counter[tup
 
 def test_the_share_of_merges_left_out() -> None:
     """Of a word with one merge the share p stays apart: 4,000 draws tell p to within 0.03."""
-    pair = Tokenizer([" ", " x", "x"], [(" ", "x")], words=True)
+    pair = Tokenizer([" ", " x", "x"], [(" ", "x")], "bpe")
     merges, draws = Merges(pair), 4000
     symbols = np.array([[260], [262], [NOTHING]], dtype=np.int32)
     for share in (0.1, 0.5):
@@ -156,3 +156,15 @@ def test_what_would_be_too_long_keeps_its_plain_cut(monkeypatch: pytest.MonkeyPa
     assert picked(long, 0.9)[0] == TOKENIZER.encode(long[0])
     monkeypatch.setattr(module, "BLOCK", 3)
     assert TOKENIZER.decode_many(picked(LINES, 0.5)) == [tidy(line) for line in LINES]
+
+
+def test_korean_letters_are_cut_like_any_others() -> None:
+    letters = train_tokenizer(LINES, TextConfig(vocabulary=400, jamo=True))
+    texts = ["나는 어제 영화를 봤다. 🐎 학생", "the lowest"]
+    cuts = Cuts(letters, 0.5, 1)
+    words = cuts.read(ids_of(texts, letters), 4)
+    for seed in range(5):
+        found = cuts.pick(words, np.random.default_rng(seed), 10**6)
+        lists = [found.values[found.begin[i] : found.begin[i + 1]].tolist() for i in range(len(texts))]
+        assert letters.decode_many(lists) == texts
+        assert lists != letters.encode_many(texts)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from jumok.config import TextConfig
 from jumok.errors import DataError, TokenizerFileError
 from jumok.text import tokenizer as module
+from jumok.text.normalize import tidy
 from jumok.text.tokenizer import (
     BOS,
     EOS,
@@ -38,16 +39,30 @@ LINES = [
 ] * 4
 
 
-def trained(kind: str = "bpe", vocabulary: int = 420) -> Tokenizer:
-    return train_tokenizer(LINES, TextConfig(kind=kind, vocabulary=vocabulary))  # type: ignore[arg-type]
+def trained(kind: str = "bpe", vocabulary: int = 420, *, jamo: bool = False) -> Tokenizer:
+    return train_tokenizer(LINES, TextConfig(kind=kind, vocabulary=vocabulary, jamo=jamo))  # type: ignore[arg-type]
 
 
-BPE, CHAR = trained("bpe"), trained("char")
+BPE, CHAR, WORD = trained("bpe"), trained("char"), trained("word")
+BPE_JAMO, CHAR_JAMO, WORD_JAMO = (trained(kind, jamo=True) for kind in ("bpe", "char", "word"))
+EACH = {
+    "bpe": BPE,
+    "char": CHAR,
+    "word": WORD,
+    "bpe jamo": BPE_JAMO,
+    "char jamo": CHAR_JAMO,
+    "word jamo": WORD_JAMO,
+}
 
 
-@pytest.mark.parametrize("tokenizer", [BPE, CHAR], ids=["bpe", "char"])
+def read(tokenizer: Tokenizer, text: str) -> str:
+    """What is left of a text that was encoded and decoded."""
+    return tidy(text) if tokenizer.kind == "word" else unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("tokenizer", EACH.values(), ids=EACH)
 class TestRoundTrip:
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=150, deadline=None)
     @given(text=st.text())
     @example(text="")
     @example(text=" ")
@@ -60,7 +75,7 @@ class TestRoundTrip:
     @example(text="\U0001f468\u200d\U0001f469\U0010ffff\ufffe")
     def test_decode_undoes_encode(self, tokenizer: Tokenizer, text: str) -> None:
         ids = tokenizer.encode(text)
-        assert tokenizer.decode(ids) == unicodedata.normalize("NFC", text)
+        assert tokenizer.decode(ids) == read(tokenizer, text)
         assert all(UNK < i < tokenizer.size for i in ids)
         assert tokenizer.decode_many([ids, []]) == [tokenizer.decode(ids), ""]
 
@@ -80,6 +95,7 @@ class TestRoundTrip:
     def test_a_file_gives_the_same_tokenizer(self, tokenizer: Tokenizer) -> None:
         again = parse_tokenizer(tokenizer.to_bytes(), "tokenizer.json")
         assert again.to_bytes() == tokenizer.to_bytes()
+        assert (again.kind, again.jamo) == (tokenizer.kind, tokenizer.jamo)
         assert again.fingerprint == hashlib.sha256(tokenizer.to_bytes()).hexdigest()
         assert again.encode("</s> lower") == tokenizer.encode("</s> lower")
         assert EOS not in again.encode("</s>")
@@ -93,7 +109,7 @@ class TestRoundTrip:
         def seconds(length: int) -> float:
             text = (pattern * length)[:length]
             began = time.process_time()
-            assert tokenizer.decode(tokenizer.encode(text)) == unicodedata.normalize("NFC", text)
+            assert tokenizer.decode(tokenizer.encode(text)) == read(tokenizer, text)
             return time.process_time() - began
 
         assert seconds(80_000) < 20 * max(seconds(10_000), 0.01)  # 64 times, were it quadratic
@@ -297,3 +313,45 @@ def test_a_folder_in_the_place_of_a_tokenizer(tmp_path: Path) -> None:
 def test_parts_that_no_piece_crosses() -> None:
     assert BPE.split("the-lower 12x") == [" the", "-", "lower", " 1", "2", "x"]
     assert CHAR.split("the lower") == ["the lower"]
+    assert WORD.split("the-lower 12x") == [" the-lower", " 12x"]
+
+
+def test_a_word_is_one_piece_and_an_unknown_one_is_bytes() -> None:
+    assert WORD.pieces(WORD.encode("the  lowest, </s> the.")) == [
+        *(" the", " lowest,", " </s>"),
+        *(" ", "<0x74>", "<0x68>", "<0x65>", "<0x2E>"),
+    ]
+    assert EOS not in WORD.encode("</s>")
+    assert WORD.pieces(WORD.encode("the")) == [" the"]  # in front of a text as in the middle of it
+    assert WORD.merges == ()
+
+
+def test_the_vocabulary_bounds_the_words() -> None:
+    lines = [f"common w{i}" for i in range(100)]
+    small = train_tokenizer(lines, TextConfig(kind="word", vocabulary=300))
+    assert small.size == 300
+    assert small.pieces(small.encode("common")) == [" common"]
+
+
+def test_pieces_of_korean_letters() -> None:
+    assert CHAR_JAMO.pieces(CHAR_JAMO.encode("나는")) == ["\u1102", "\u1161", "\u1102", "\u1173", "\u11ab"]
+    assert BPE_JAMO.decode(CHAR_JAMO.encode("x")[:0]) == ""
+    assert CHAR_JAMO.decode(CHAR_JAMO.encode("봤다")) == "봤다"
+    new = "늗"  # a syllable that was never seen, of letters that were
+    assert len(CHAR.encode(new)) == 3  # bytes
+    assert CHAR_JAMO.pieces(CHAR_JAMO.encode("는"))[:2] == CHAR_JAMO.pieces(CHAR_JAMO.encode(new))[:2]
+
+
+def test_letters_are_noted_in_the_file_and_old_files_have_no_note() -> None:
+    assert json.loads(BPE_JAMO.to_bytes())["jamo"] is True
+    assert "jamo" not in json.loads(BPE.to_bytes())
+    assert BPE_JAMO.fingerprint != BPE.fingerprint
+    for value in (False, 1, "yes", None):
+        with pytest.raises(TokenizerFileError, match="a setting differs"):
+            parse_tokenizer(changed(jamo=value), "tokenizer.json")
+
+
+def test_the_files_of_earlier_versions_are_the_same_to_the_byte() -> None:
+    one = train_tokenizer(["ab ab", "ab c"], TextConfig(vocabulary=300))
+    other = train_tokenizer(["ab ab", "ab c"], TextConfig(kind="char", vocabulary=300))
+    assert (one.fingerprint[:16], other.fingerprint[:16]) == ("9eac7f1301380921", "6c0a1cb4dfe658d0")

@@ -13,7 +13,12 @@ from jumok.text.words import Words
 
 LINES = ["the lower the lowest, 1984!", "나는 어제 영화를 봤다.", "a-b <s> </s> <0xEA> ..."] * 4
 BPE = train_tokenizer(LINES, TextConfig(vocabulary=400))
-CHAR = train_tokenizer(LINES, TextConfig(kind="char", vocabulary=400))
+EACH = {
+    "bpe": BPE,
+    "char": train_tokenizer(LINES, TextConfig(kind="char", vocabulary=400)),
+    "word": train_tokenizer(LINES, TextConfig(kind="word", vocabulary=300)),
+    "bpe jamo": train_tokenizer(LINES, TextConfig(vocabulary=400, jamo=True)),
+}
 text = st.one_of(st.text(), st.lists(st.sampled_from(" ".join(LINES).split())).map(" ".join)).map(tidy)
 
 
@@ -21,8 +26,8 @@ def lists(found: Ragged) -> list[list[int]]:
     return [found.values[found.begin[i] : found.begin[i + 1]].tolist() for i in range(len(found))]
 
 
-@pytest.mark.parametrize("tokenizer", [BPE, CHAR], ids=["bpe", "char"])
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("tokenizer", EACH.values(), ids=EACH)
+@settings(max_examples=100, deadline=None)
 @given(texts=st.lists(text.filter(bool), max_size=6))
 @example(texts=["\u0301the ๓", "á-1 x\u0301\u0301 🐎✓ 걃", "</s> <0xEA>", "the the"])
 def test_as_the_tokenizer_does(tokenizer: Tokenizer, texts: list[str]) -> None:

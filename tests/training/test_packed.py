@@ -50,10 +50,22 @@ def weights(model: Seq2Seq) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in model.named_parameters()}
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "muon"])
-def test_three_updates_equal_plain_ones_on_padded_batches(optimizer: Any) -> None:
+@pytest.mark.parametrize(
+    ("optimizer", "change"),
+    [
+        ("adamw", {}),
+        ("adam", {}),
+        ("sgd", {}),
+        ("muon", {}),
+        ("sgd", {"scaled": False}),
+        ("sgd", {"norm": "none"}),
+        ("sgd", {"residual": False}),
+    ],
+    ids=str,
+)
+def test_three_updates_equal_plain_ones_on_padded_batches(optimizer: Any, change: dict[str, Any]) -> None:
     config = replace(SGD, optimizer=optimizer)
-    one, other = make(), make()
+    one, other = make(**change), make(**change)
     packed, optimizers = stepper(one, config), Optimizers(other, config)
     for step in (1, 2, 3):
         found = packed([pack()], Share(pack().tokens), lr=1e-2, step=step)

@@ -29,6 +29,11 @@ export interface Card {
   readonly limits: Readonly<Record<string, number>>;
   readonly run: string | null;
   readonly examples: readonly string[];
+  /** it reads a question and a context */
+  readonly context?: boolean;
+  readonly source?: "text" | "image";
+  /** what it makes of a picture: a square of `size` pixels in patches of `patch` */
+  readonly image?: { readonly size: number; readonly patch: number } | null;
 }
 
 export type { Candidate, Fingerprint, Side, Step, Token, Word } from "./types";

@@ -32,7 +32,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   "/": () => document.querySelector<HTMLElement>("[data-input]")?.focus(),
   "?": () => (helpOpen.value = !helpOpen.value),
   m: () => press("#model-button"),
-  w: () => screens[screen.value].needsModel && (whatIfOpen.value = !whatIfOpen.value),
+  w: () => screens[screen.value].looks && (whatIfOpen.value = !whatIfOpen.value),
   x: swap,
   T: () => press(".figure [data-tool=table]"),
   e: () => press(".figure [data-tool=export]"),

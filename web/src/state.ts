@@ -5,6 +5,7 @@ import { epoch, getModels } from "./api";
 import { embedded } from "./embedded";
 import { problemOf, type ApiError } from "./errors";
 import { decodeOps, encodeOps, formatAddress, parseAddress, type Address, type Params, type Screen } from "./lib/link";
+import { isPicture } from "./lib/picture";
 import { sentencesOf } from "./lib/sentences";
 import { remember, remembered } from "./storage";
 
@@ -118,9 +119,14 @@ export const missingPart = computed<string | null>(() => {
 });
 const shortPrint = (card: Card) => card.fingerprint.replace(/^sha256:/, "").slice(0, 12);
 
-/** The whole source text: that of the address, else the model's first example. */
-export const source = computed(() => params.value.s ?? model.value?.examples[0] ?? "");
-export const sentences = computed(() => (embedded ? [source.value.trim()] : sentencesOf(source.value, model.value?.max_length)));
+/** Whether the model reads pictures: a source is then a data URL. */
+export const seesPictures = computed(() => model.value?.source === "image");
+/** The whole source: that of the address if the model can read it, else the model's first example. */
+export const source = computed(() => {
+  const given = params.value.s;
+  return given !== undefined && (given.trim() === "" || !model.value || isPicture(given) === seesPictures.value) ? given : (model.value?.examples[0] ?? "");
+});
+export const sentences = computed(() => (embedded || seesPictures.value ? [source.value.trim()] : sentencesOf(source.value, model.value?.max_length)));
 /** Which sentence of the text is drawn, from 0. */
 export const sentenceIndex = computed(() => Math.max(0, Math.min(sentences.value.length - 1, Number(params.value.i) || 0)));
 export const sentence = computed(() => sentences.value[sentenceIndex.value] ?? "");

@@ -24,17 +24,22 @@ export interface Model {
   readonly layers: { readonly encoder: number; readonly decoder: number };
   /** The kinds of attention that the model has. */
   readonly kinds: { readonly enc_self?: Kind; readonly dec_self?: Kind; readonly cross?: Kind };
+  /** What the model reads. */
+  readonly source?: "text" | "image";
+  /** Of a model that reads pictures: pixels of a picture and of a patch, a side. */
+  readonly image?: { readonly size: number; readonly patch: number } | null;
 }
 
 export interface Token {
   readonly i: number;
+  /** Of a patch, its place: its content is in the picture. */
   readonly id: number;
-  /** What to show; never blank. */
+  /** What to show; never blank. Of a patch, its row and column, from 1: "2,3". */
   readonly text: string;
   /** What the tokenizer stores: a word's leading space is part of it. */
   readonly piece: string;
-  readonly type: "normal" | "special" | "unk" | "byte" | "pad";
-  /** Half-open range of code points in the side's text; null for special tokens. The bytes of one character share its range. */
+  readonly type: "normal" | "special" | "unk" | "byte" | "pad" | "patch";
+  /** Half-open range of code points in the side's text; null for special tokens and patches. The bytes of one character share its range. */
   readonly span: readonly [number, number] | null;
   /** Index into the side's words. */
   readonly word: number;
@@ -53,8 +58,16 @@ export interface Word {
   readonly type?: "special";
 }
 
+/** A picture as the model sees it, in patches by rows from the top left. */
+export interface Image {
+  /** The picture as a PNG in a data URL. */
+  readonly url: string;
+  readonly rows: number;
+  readonly columns: number;
+}
+
 export interface Side {
-  /** Tidied: NFC, single spaces. */
+  /** Tidied: NFC, single spaces. Of a picture, the picture as a data URL. */
   readonly text: string;
   readonly lang: string;
   readonly dir: "ltr" | "rtl";
@@ -64,6 +77,8 @@ export interface Side {
   readonly tokens: readonly Token[];
   /** Every token is in exactly one word. */
   readonly words: readonly Word[];
+  /** Only of a source that is a picture. */
+  readonly image?: Image;
 }
 
 export interface Decode {

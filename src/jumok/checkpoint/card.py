@@ -36,6 +36,7 @@ def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
         "library_version": __version__,
         "is_encoder_decoder": True,
         "vocab_size": tokenizers.target.size,
+        **({} if tokenizers.pictures is None else {"source": "image"}),
         "source_vocab_size": tokenizers.source.size,
         "target_vocab_size": tokenizers.target.size,
         "shared_vocabulary": tokenizers.shared,
@@ -80,12 +81,15 @@ def _readme(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
     direction = " to ".join(language for language in languages if language)
     name = " ".join(filter(None, (data.name, direction, config.model.arch)))
     vocabulary = f"{tokenizers.source.size:,} pieces, shared"
-    if not tokenizers.shared:
+    if tokenizers.pictures is not None:
+        side, patches = tokenizers.pictures.side, tokenizers.pictures.places
+        vocabulary = f"pictures of {side} pixels in {patches} patches, {tokenizers.target.size:,} pieces"
+    elif not tokenizers.shared:
         vocabulary = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target pieces"
     facts = {"architecture": config.model.arch, "vocabulary": vocabulary, **_plain(info)}
     table = "\n".join(f"| {_cell(key)} | {_cell(value)} |" for key, value in facts.items())
     return f"""---
-{_front_matter(config, info, name)}
+{_front_matter(config, info, name, "translation" if tokenizers.pictures is None else "image-to-text")}
 ---
 # {name}
 
@@ -95,7 +99,7 @@ A sequence-to-sequence model made with jumok.
 import jumok
 
 model = jumok.load("path/to/this/folder")
-print(model.translate("...").text)
+print(model.translate("{"..." if tokenizers.pictures is None else "picture.png"}").text)
 ```
 
 ## facts
@@ -108,19 +112,19 @@ The complete settings are in `config.json`. `jumok verify` says whether this fol
 """
 
 
-def _front_matter(config: RunConfig, info: Mapping[str, Any], name: str) -> str:
+def _front_matter(config: RunConfig, info: Mapping[str, Any], name: str, does: str) -> str:
     """The card's header. JSON is valid YAML, so every value is written as JSON."""
     languages = dict.fromkeys(filter(None, (config.data.source_language, config.data.target_language)))
     header: dict[str, Any] = {
         "language": list(languages),
         "license": info.get("license", "unknown"),
         "library_name": "jumok",
-        "pipeline_tag": "translation",
+        "pipeline_tag": does,
         "datasets": [config.data.name] if config.data.name else [],
         "metrics": [info["metric"]] if "metric" in info else [],
     }
     if "metric" in info and isinstance(info.get("score"), int | float):
-        task = {"type": "translation"}
+        task = {"type": does}
         dataset = {"type": "text", "name": config.data.name or "validation"}
         metric = {"type": info["metric"], "value": info["score"]}
         header["model-index"] = [

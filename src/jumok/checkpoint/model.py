@@ -21,10 +21,10 @@ from jumok.checkpoint.manifest import (
 from jumok.checkpoint.tensors import pack, unpack
 from jumok.config import ModelConfig, RunConfig, TransformerConfig
 from jumok.errors import ConfigError, ModelError, TokenizerFileError
-from jumok.models.build import build_model
+from jumok.models.build import Patches, build_model
 from jumok.models.interface import Seq2Seq
 from jumok.settings import parse_config
-from jumok.text.tokenizer import Tokenizer, Tokenizers, parse_tokenizer
+from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, parse_tokenizer
 
 WEIGHTS = "model.safetensors"
 # Weights are checked as they are read; people edit the card; a translator never reads the optimizer.
@@ -98,6 +98,9 @@ def _read_tokenizers(fields: Mapping[str, Any], folder: Path) -> Tokenizers:
     if fields.get("shared_vocabulary") is True:
         both = _read_tokenizer(folder, "tokenizer.json")
         tokenizers = Tokenizers(both, both)
+    elif fields.get("source") == "image":
+        target = _read_tokenizer(folder, "target_tokenizer.json")
+        tokenizers = Tokenizers(parse_patches(_read(folder, PATCHES), str(folder / PATCHES)), target)
     else:
         sides = ("source_tokenizer.json", "target_tokenizer.json")
         tokenizers = Tokenizers(*(_read_tokenizer(folder, name) for name in sides))
@@ -112,11 +115,14 @@ def _read_tokenizers(fields: Mapping[str, Any], folder: Path) -> Tokenizers:
 
 
 def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
+    return parse_tokenizer(_read(folder, name), str(folder / name))
+
+
+def _read(folder: Path, name: str) -> bytes:
     try:
-        data = read_file(folder, name)
+        return read_file(folder, name)
     except ModelError as error:
         raise _other_tokenizer(folder / name, error.message) from None
-    return parse_tokenizer(data, str(folder / name))
 
 
 def _other_tokenizer(where: Path, reason: str) -> TokenizerFileError:
@@ -129,17 +135,25 @@ def _other_tokenizer(where: Path, reason: str) -> TokenizerFileError:
 
 
 def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tensor], where: Path) -> Seq2Seq:
-    sizes = tokenizers.source.size, tokenizers.target.size
     found = sum(tensor.numel() for tensor in tensors.values())
-    if _least_numbers(config, sizes[1]) > found:  # a forged config.json must not take all memory
+    if (
+        _least_numbers(config, tokenizers.target.size) > found
+    ):  # a forged config.json must not take all memory
         raise _wrong_weights(where, [f"config.json needs more than the {found:,} numbers in the file"])
     with torch.random.fork_rng(devices=[]):  # fresh weights must not draw from the caller's numbers
-        model = build_model(config, *sizes, shared=tokenizers.shared)
+        model = build_for(config, tokenizers)
     tensors = _under_every_name(model, tensors)
     if faults := _differences(model.state_dict(), tensors):
         raise _wrong_weights(where, faults)
     model.load_state_dict(tensors)
     return model
+
+
+def build_for(config: ModelConfig, tokenizers: Tokenizers) -> Seq2Seq:
+    """A model with fresh weights that reads and writes what these tokenizers do."""
+    sizes, pictures = (tokenizers.source.size, tokenizers.target.size), tokenizers.pictures
+    patches = None if pictures is None else Patches(pictures.numbers, pictures.places)
+    return build_model(config, *sizes, shared=tokenizers.shared, patches=patches)
 
 
 def _under_every_name(model: Seq2Seq, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

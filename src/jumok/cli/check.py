@@ -18,6 +18,7 @@ Examples:
   jumok check train.en train.de
   jumok check train.en train.de --valid valid.en valid.de --fix
   jumok check pairs.tsv.gz --json
+  jumok check captions.tsv --images photos.zip
 """
 
 PAIR = (str, str)
@@ -29,6 +30,10 @@ PAIR = (str, str)
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
 @click.option("--test", nargs=2, type=PAIR, metavar="SRC TGT", help="Test files, to look for leaks.")
 @click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
+@click.option(
+    "--images", default="", metavar="PATH", help="Folder or zip: the sources are names of pictures."
+)
+@click.option("--columns", default="", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
 @click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
 @click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -39,6 +44,8 @@ def check(
     valid: tuple[str, str] | None,
     test: tuple[str, str] | None,
     data: str | None,
+    images: str,
+    columns: str,
     *,
     fix: bool,
     force: bool,
@@ -56,7 +63,9 @@ def check(
 
     if fix and data:
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
-    corpus, others = _corpora(source, target, {"valid": valid, "test": test}, data)
+    if fix and images:
+        raise ConfigError("--fix cannot repair pictures", hint="leave out --fix, and see to what is listed")
+    corpus, others = _corpora(source, target, {"valid": valid, "test": test}, data, images, columns)
     if fix:
         clean_names(corpus, force=force)  # refuse now, not after a long look
     with progress_display(quiet=quiet or as_json) as progress:
@@ -80,12 +89,20 @@ def check(
 
 
 def _corpora(
-    source: str, target: str, files: dict[str, tuple[str, str] | None], data: str | None
+    source: str,
+    target: str,
+    files: dict[str, tuple[str, str] | None],
+    data: str | None,
+    images: str,
+    columns: str,
 ) -> "tuple[Corpus, dict[str, Corpus]]":
     """The corpus to examine, and those to compare it with."""
     from jumok.data.builtin import builtin_corpus
     from jumok.data.corpus import open_corpus
+    from jumok.data.pictures import with_pictures
 
+    if columns and (data or target):
+        raise ConfigError("--columns are those of one file with both sides", hint="leave out --columns")
     if data and source:
         raise ConfigError(f"both --data {data} and {source} are given", hint="choose one of them")
     if data:
@@ -95,8 +112,12 @@ def _corpora(
         }
     if not source:
         raise ConfigError("nothing to check", hint="name the files: jumok check train.en train.de")
-    others = {name: open_corpus(*pair) for name, pair in files.items() if pair}
-    return open_corpus(source, target), others
+
+    def read(source: str, target: str) -> "Corpus":
+        corpus = open_corpus(source, target, columns="" if target else columns)
+        return with_pictures(corpus, images) if images else corpus
+
+    return read(source, target), {name: read(*pair) for name, pair in files.items() if pair}
 
 
 def _print_report(report: "Report") -> None:

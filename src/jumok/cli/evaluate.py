@@ -14,7 +14,10 @@ from jumok.cli.console import progress_display, say
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jumok.data.builtin import Split
+    from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
     from jumok.evaluation.report import Evaluation
     from jumok.evaluation.significance import Comparison
@@ -25,17 +28,20 @@ Examples:
   jumok evaluate -m runs/en-de -s test.en -t test.de --metric bleu,bleu-lc,chrf --beam 5
   jumok evaluate -m runs/rnn -m runs/transformer --data dates --metric exact --bins thirds
   jumok evaluate --hypotheses out.de -t test.de --metric bleu,chrf,ter --json
+  jumok evaluate -m runs/g2p -s test.tsv --columns 1,2+ --metric per,exact
 """
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """What is translated and what it should become; sources are None when only outputs are scored."""
+    """What is translated and what it should become, in one way or several; sources are None when only
+    outputs are scored."""
 
     name: str
     sources: list[str] | None
-    references: list[str]
+    references: list[tuple[str, ...]]
     language: str
+    pictures: bool = False  # the sources are names of pictures, and have no length
 
 
 @click.command(epilog=EXAMPLES)
@@ -45,7 +51,13 @@ class TestSet:
 @click.option(
     "-s", "--source", default="", metavar="FILE", help="Source lines; or TSV, JSONL with both sides."
 )
-@click.option("-t", "--target", default="", metavar="FILE", help="Reference lines.")
+@click.option(
+    "-t", "--target", "targets", multiple=True, metavar="FILE", help="Reference lines; repeat for several."
+)
+@click.option(
+    "--columns", default="", metavar="LIST", help="Of a TSV 1,3, of JSONL keys; more are references."
+)
+@click.option("--images", default="", metavar="PATH", help="Folder or zip: sources are names of pictures.")
 @click.option("--data", default="", metavar="NAME", help="A built-in data set instead of files.")
 @click.option(
     "--split", type=click.Choice(["train", "valid", "test"]), default="test", help="Part of --data [test]."
@@ -75,7 +87,9 @@ class TestSet:
 def evaluate(
     models: tuple[str, ...],
     source: str,
-    target: str,
+    targets: tuple[str, ...],
+    columns: str,
+    images: str,
     data: str,
     split: str,
     hypotheses: tuple[str, ...],
@@ -109,10 +123,14 @@ def evaluate(
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     names = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
-    test = read_test_set(source, target, data, split, lang, need_sources=bool(models))
+    test = (
+        read_built_in(data, cast("Split", split), lang, source or targets or columns or images)
+        if data
+        else read_test_set(source, targets, lang, columns=columns, images=images, need_sources=bool(models))
+    )
     options: dict[str, Any] = {
         "metrics": names,
-        "by_length": by_length,
+        "by_length": by_length and not test.pictures,
         "bins": read_bins(bins),
         "bootstrap": bootstrap,
         "data": test.name,
@@ -139,30 +157,74 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def read_test_set(
-    source: str, target: str, data: str, split: str, language: str, *, need_sources: bool
-) -> TestSet:
-    """The test set that the options name; an empty one is refused."""
+def read_built_in(data: str, split: "Split", language: str, files: object) -> TestSet:
+    """A part of a built-in set; `files` that are given, too, are refused."""
     from jumok.data.builtin import builtin_corpus, builtin_info
-    from jumok.data.corpus import open_corpus, read_lines
 
-    if data and (source or target):
+    if files:
         raise ConfigError(f"both --data {data} and files are given", hint="choose one of them")
-    if data:
-        corpus = builtin_corpus(data, cast("Split", split))
-        language = language or builtin_info(data).target_language
-        name = f"{data}-{split}"
-    elif source:
-        corpus, name = open_corpus(source, target), _stem(source)
-    elif target and not need_sources:
-        references = list(read_lines(target))
-        if not references:
-            raise DataError("the test set is empty", where=target, code="empty")
-        return TestSet(_stem(target), None, references, language or _suffix(target))
-    else:
+    corpus = builtin_corpus(data, split)
+    return read_corpora([corpus], f"{data}-{split}", language or builtin_info(data).target_language)
+
+
+def read_test_set(
+    source: str, targets: tuple[str, ...], language: str, *, columns: str, images: str, need_sources: bool
+) -> TestSet:
+    """The test set in these files; an empty one is refused."""
+    from jumok.data.corpus import open_corpus
+    from jumok.data.pictures import with_pictures
+
+    language = language or _suffix(targets[0] if targets else "")
+    if not source and targets and not need_sources:
+        if columns:
+            raise ConfigError("--columns are those of -s FILE", hint="leave out --columns")
+        return TestSet(_stem(targets[0]), None, read_references(targets), language)
+    if not source:
         raise ConfigError("no test set is given", hint="add -s FILE -t FILE, or --data NAME")
-    pairs = list(corpus.pairs())
-    return TestSet(name, [a for a, _ in pairs], [b for _, b in pairs], language or _suffix(target))
+    first = open_corpus(source, targets[0] if targets else "", columns=columns)
+    # Others read the same source: what came through a pipe is a file by now.
+    corpora = [first, *(open_corpus(first.source, target) for target in targets[1:])]
+    if images:
+        corpora = [with_pictures(corpus, images) for corpus in corpora]
+    test = read_corpora(corpora, _stem(source), language)
+    if columns.count(",") > 1 and max(map(len, test.references)) == 1:
+        raise DataError(
+            f"no line has more than one reference in columns {columns}",
+            where=source,
+            hint="columns are counted from 1: check --columns",
+            code="bad_columns",
+        )
+    return test
+
+
+def read_corpora(corpora: "Sequence[Corpus]", name: str, language: str) -> TestSet:
+    """The sources of the first corpus, and the references of all."""
+    from jumok.data.pictures import PictureCorpus
+
+    texts = [list(corpus.texts()) for corpus in corpora]
+    references = [
+        tuple(text for _, *right in line for text in right if text.strip()) or line[0][1:2]
+        for line in zip(*texts, strict=True)
+    ]
+    pictures = isinstance(corpora[0], PictureCorpus)
+    return TestSet(name, [source for source, *_ in texts[0]], references, language, pictures=pictures)
+
+
+def read_references(files: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The lines of these files, side by side; a blank line of a further file is none."""
+    from jumok.data.corpus import read_lines
+
+    sides = [list(read_lines(file)) for file in files]
+    for file, side in zip(files, sides, strict=True):
+        if not side:
+            raise DataError("the test set is empty", where=file, code="empty")
+        if len(side) != len(sides[0]):
+            raise DataError(
+                f"{files[0]} has {len(sides[0]):,} lines and {file} has {len(side):,}",
+                hint="line n of each must answer the same source: look for a missing or a broken line",
+                code="unequal_lines",
+            )
+    return [tuple(filter(str.strip, line)) or line[:1] for line in zip(*sides, strict=True)]
 
 
 def evaluate_models(

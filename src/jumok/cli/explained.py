@@ -94,22 +94,32 @@ def write_growing(
     model: "Model", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
 ) -> "Iterator[Translation]":
     """Each answer as far as it is sure, on its line: what was written never changes."""
+    for line in lines:
+        for part in growing(model, line, options):
+            if not isinstance(part, str):
+                file.write(b"\n")
+                file.flush()
+                yield part
+            else:
+                file.write(part.encode())
+                file.flush()
+
+
+def growing(model: "Model", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
+    """What to write next, again and again, and at the end the whole answer."""
     from jumok.decoding.stream import Final
     from jumok.explain.tokens import text_of
 
-    for line in lines:
-        written = ""
-        for event in model.stream(line, **options):
-            if isinstance(event, Final):
-                file.write(event.translation.text[len(written) :].encode() + b"\n")
-                file.flush()
-                yield event.translation
-                continue
-            sure = text_of(event.tokens[: event.stable]).rstrip("\ufffd")  # a character that is not whole
-            if sure.startswith(written) and event.text.startswith(sure):
-                file.write(sure[len(written) :].encode())
-                file.flush()
-                written = sure
+    written = ""
+    for event in model.stream(line, **options):
+        if isinstance(event, Final):
+            yield event.translation.text[len(written) :]
+            yield event.translation
+            return
+        sure = text_of(event.tokens[: event.stable]).rstrip("\ufffd")  # a character that is not whole
+        if sure.startswith(written) and event.text.startswith(sure):
+            yield sure[len(written) :]
+            written = sure
 
 
 def write_events(

@@ -1,6 +1,7 @@
 """A training run as people watch it: one live panel on a terminal, plain lines in a log."""
 
 import time
+from collections.abc import Callable
 from math import isfinite
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,13 +16,23 @@ if TYPE_CHECKING:
 
 BARS = "▁▂▃▄▅▆▇█"
 REFRESH = 0.2
+SCORES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact": "exact",
+    "per": "PER",
+    "rouge1": "ROUGE-1",
+    "rougeL": "ROUGE-L",
+}
+"""Figures of a validation and how they are written; some runs have more of them than others."""
 
 
 class Panel:
     """Shows a run's start, and then its events as they come."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, footer: Callable[[Any], str] | None = None) -> None:
         self.quiet = quiet
+        self.footer = footer  # what else to say at each event of training
         self.live: Live | None = None
         self.losses: list[float] = []
         self.steps, self.limit = 0, 0.0
@@ -46,13 +57,15 @@ class Panel:
 
     def start(self, started: "Started") -> None:
         """The head: what is trained on what, where."""
-        self.steps = started.config.training.max_steps
-        self.limit = started.config.training.time_limit
-        if self.quiet:
-            return
-        for line in head(started):
-            say(line)
-        if stderr_is_live():
+        if not self.quiet:
+            for line in head(started):
+                say(line)
+        self.follow(started.config.training.max_steps, started.config.training.time_limit)
+
+    def follow(self, steps: int, limit: float) -> None:
+        """Get ready for the events of a run of so many steps, or of so many seconds."""
+        self.steps, self.limit = steps, limit
+        if not self.quiet and stderr_is_live():
             from rich.console import Console
             from rich.live import Live
 
@@ -89,6 +102,8 @@ class Panel:
             rows += [progress_line(self.train, self.steps, self.limit), figures_line(self.train, self.losses)]
         if self.valid:
             rows += valid_lines(self.valid)
+        if self.train and self.footer:
+            rows.append(self.footer(self.train))
         return rows
 
 
@@ -98,7 +113,10 @@ def head(started: "Started") -> list[str]:
     pieces = int(prepared.train.target_lengths.sum())
     tokenizers = prepared.tokenizers
     shared = f"{tokenizers.source.size:,} shared"
-    vocabulary = shared if tokenizers.shared else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
+    if tokenizers.pictures is not None:
+        shared = f"{tokenizers.target.size:,}, {tokenizers.pictures.places} patches a picture"
+    one = tokenizers.shared or tokenizers.pictures is not None
+    vocabulary = shared if one else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
     left_out = sum(prepared.train.left_out.values())
     resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
     return [
@@ -136,8 +154,9 @@ def figures_line(event: Any, losses: list[float]) -> str:
 
 
 def valid_lines(event: Any) -> list[str]:
-    names = (("bleu", "BLEU"), ("chrf", "chrF"), ("exact", "exact"))
-    scores = "   ".join(f"{label} {event[key]:.1f}" for key, label in names if event.get(key) is not None)
+    scores = "   ".join(
+        f"{label} {event[key]:.1f}" for key, label in SCORES.items() if event.get(key) is not None
+    )
     best = "   best ✓" if event.get("best") else ""
     rows = [f"valid @{event['step']:,}   loss {event['loss']:.3f}   {scores}{best}"]
     for sample in (event.get("samples") or [])[:2]:
@@ -168,9 +187,7 @@ def plain(event: Any, steps: int, limit: float) -> str | None:
                 f"tok_s={event['tokens_per_s']:.0f} eta={left}"
             )
         case "valid":
-            scores = "".join(
-                f" {key}={event[key]:.2f}" for key in ("bleu", "chrf", "exact") if event.get(key) is not None
-            )
+            scores = "".join(f" {key}={event[key]:.2f}" for key in SCORES if event.get(key) is not None)
             best = " best=true" if event.get("best") else ""
             return f"{stamp()} valid step={event['step']} loss={event['loss']:.3f}{scores}{best}"
         case "notice":

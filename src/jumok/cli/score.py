@@ -24,6 +24,7 @@ Examples:
     "-s", "--source", default="-", metavar="FILE", help="Source lines; or TSV, JSONL [TSV on stdin]."
 )
 @click.option("-t", "--target", default="", metavar="FILE", help="Target lines.")
+@click.option("--columns", default="", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @click.option("--json", "as_json", is_flag=True, help="An object per pair, with every token.")
 @click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
@@ -34,6 +35,7 @@ def score(
     model: str,
     source: str,
     target: str,
+    columns: str,
     output: str,
     *,
     as_json: bool,
@@ -45,7 +47,7 @@ def score(
     from jumok.data.corpus import open_corpus
     from jumok.decoding.translator import load
 
-    pairs = open_corpus(source, target, encoding_errors=errors).pairs()
+    pairs = open_corpus(source, target, encoding_errors=errors, columns=columns).pairs()
     translator = load(model, device)
     done = 0
     with open_output(output) as file, progress_display(quiet=quiet) as report:

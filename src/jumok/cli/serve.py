@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jumok.cli.console import say
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
@@ -242,10 +243,21 @@ def examples_for(model: "Translator", folder: Path) -> tuple[str, ...]:
 
     name = model.config.data.name
     if name not in BUILTIN:
-        return samples_of(record_of(folder))
+        return pictures_in(model, samples_of(record_of(folder)))
     sources = [source for source, _ in builtin_corpus(name, "test").pairs()]
     spread = sources[:: max(len(sources) // EXAMPLE_TEXTS, 1)]
-    return (*(SENTENCES if name == "dates" else ()), *spread)[:EXAMPLE_TEXTS]
+    return pictures_in(model, (*(SENTENCES if name == "dates" else ()), *spread)[:EXAMPLE_TEXTS])
+
+
+def pictures_in(model: "Translator", sources: tuple[str, ...]) -> tuple[str, ...]:
+    """The sources; of a model that reads pictures the pictures themselves, those that can be read."""
+    reader, found = model.tokenizers.pictures, []
+    if reader is None:
+        return sources
+    for source in sources:
+        with suppress(DataError):
+            found.append(reader.decode(reader.encode(source)))
+    return tuple(found)
 
 
 def samples_of(run: Path) -> tuple[str, ...]:

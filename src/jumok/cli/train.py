@@ -19,6 +19,7 @@ EXAMPLES = """\b
 Examples:
   jumok train --source train.en --target train.de --out runs/en-de
   jumok train --data dates --arch luong --time-limit 2m
+  jumok train --images photos.zip --source captions.tsv
   jumok train --source pairs.tsv --set training.lr=5e-4 --max-steps 2000
 """
 
@@ -28,8 +29,13 @@ Examples:
 @click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
+@click.option("--images", "data__images", help="Folder or zip: the source names pictures, with captions.")
+@click.option("--columns", "data__columns", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
+@click.option(
+    "--long", "data__long", type=click.Choice(["skip", "cut"]), help="Sources above data.max_length [skip]."
+)
 @click.option("--arch", "model__arch", help="rnn, luong or transformer.")
 @click.option("--preset", "size", default="", help="tiny, small, base, big or fast; else the plan chooses.")
 @click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
@@ -222,8 +228,10 @@ def show_end(done: "TrainedRun") -> None:
         "time_limit": "the time is up",
         "no_better": "it no longer improves",
     }
+    from jumok.config import FALLING
+
     metric = done.config.training.metric
-    value = 0.0 if done.score is None else -done.score if metric == "loss" else max(0.0, done.score)
+    value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
     score = "" if done.score is None else f" · best {metric} {value:.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     say(f'next: jumok translate -m {done.folder} "…"')

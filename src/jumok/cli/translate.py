@@ -30,6 +30,7 @@ Examples:
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
+  jumok translate -m runs/answers --context house.txt "Is the lamp on?"
 """
 
 
@@ -37,6 +38,9 @@ Examples:
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("-m", "--model", "model_path", required=True, metavar="MODEL", help="Run or model folder.")
 @click.option("-i", "--input", "source", default="", metavar="FILE", help="Text, one per line; - is stdin.")
+@click.option(
+    "--context", default="", metavar="FILE", help="The texts are questions about this file, or text."
+)
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per text; 1 is greedy.")
 @click.option("--n-best", type=click.IntRange(min=1), metavar="N", help="Answers per text.")
@@ -71,6 +75,7 @@ def translate(
     texts: tuple[str, ...],
     model_path: str,
     source: str,
+    context: str,
     output: str,
     *,
     form: Form | None,
@@ -99,6 +104,8 @@ def translate(
     )
     way.check(output)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
+    if context:
+        lines = about(lines, context)
     if attention and not Path(attention).is_dir():
         lines = explained.only_line(lines, attention)
     from jumok.explain.model import load
@@ -218,6 +225,15 @@ def open_lines(
     if sys.stdin.isatty() and not quiet:
         say("reading standard input; Ctrl-D ends it")
     return read_lines("-", encoding_errors=errors), None
+
+
+def about(lines: Iterable[str], context: str) -> Iterator[str]:
+    """The lines as questions about the context, a file or a text; a blank one stays blank."""
+    from jumok.cli.conversation import read_context
+    from jumok.data.questions import join_question
+
+    text = read_context(context)
+    return (join_question(line, text) if line.strip() else line for line in lines)
 
 
 def count_lines(path: str, errors: Literal["strict", "replace"]) -> int | None:

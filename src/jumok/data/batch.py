@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,14 +24,14 @@ STEP = 64  # rooms are multiples of it: every view of a packed batch then starts
 class Padded:
     """Sentence pairs, padded to a rectangle. Masks are True at real tokens."""
 
-    source: Tensor  # (B, S), ends with EOS
+    source: Tensor  # (B, S), ends with EOS; of pictures (B, S, P), their patches
     source_mask: Tensor  # (B, S)
     target_in: Tensor  # (B, T), starts with BOS
     target_out: Tensor  # (B, T), ends with EOS
     target_mask: Tensor  # (B, T)
 
     def __post_init__(self) -> None:
-        assert self.source.shape == self.source_mask.shape
+        assert self.source.shape[:2] == self.source_mask.shape
         assert self.target_in.shape == self.target_out.shape == self.target_mask.shape
 
     @property
@@ -61,7 +62,8 @@ class Padded:
 def pad_pairs(sources: Sequence[Ids], targets: Sequence[Ids]) -> Padded:
     """A batch of these pairs: x + EOS, BOS + y and y + EOS, each filled up with PAD."""
     assert len(sources) == len(targets)
-    source, source_mask = pad_sources(sources)
+    pictures = len(sources) > 0 and getattr(sources[0], "ndim", 1) == 2
+    source, source_mask = stack_pictures(sources) if pictures else pad_sources(sources)
     target_out, target_mask = pad_sources(targets)
     target_in = target_out.roll(1, dims=1)
     target_in[target_in == EOS] = PAD  # the shifted end of a sentence is nothing the decoder may read
@@ -78,6 +80,12 @@ def pad_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
         row[len(ids)] = EOS
     mask = np.arange(padded.shape[1]) < lengths[:, None]
     return torch.from_numpy(padded), torch.from_numpy(mask)
+
+
+def stack_pictures(pictures: Sequence[Any]) -> tuple[Tensor, Tensor]:
+    """Patches (B, S, P) and a mask of all True (B, S): pictures are of one length and have no end."""
+    patches = torch.from_numpy(np.stack(pictures))
+    return patches, torch.ones(patches.shape[:2], dtype=torch.bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
 """The data sets that come with the package: their names, what they are, and their files."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from jumok.config import DataConfig
 from jumok.data.corpus import Corpus, open_corpus
+from jumok.data.pictures import with_pictures
 from jumok.errors import ConfigError, nearest
 
 Split = Literal["train", "valid", "test"]
@@ -24,6 +27,12 @@ class BuiltinInfo:
     train: int
     valid: int
     test: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What suits this set, by full name; the plan takes it where the user says nothing."""
+    references: bool = False
+    """Valid and test may have several answers to a source, each a column."""
+    pictures: bool = False
+    """The sources are pictures, in `images.zip` beside the files."""
 
     @property
     def sizes(self) -> dict[Split, int]:
@@ -53,6 +62,35 @@ BUILTIN: dict[str, BuiltinInfo] = {
             valid=1_000,
             test=1_000,
         ),
+        BuiltinInfo(
+            name="cmudict",
+            description="English words and how they are said, as ARPAbet phonemes without stress.",
+            source_language="en",
+            target_language="arpabet",
+            licence="BSD-2-Clause",
+            train=117_950,
+            valid=2_670,
+            test=12_000,
+            references=True,
+            settings={
+                "text.kind": "char",
+                "text.target_kind": "word",
+                "text.shared": False,
+                "training.metric": "per",
+            },
+        ),
+        BuiltinInfo(
+            name="emoji-captions",
+            description="Emoji as pictures of 32 pixels a side, and their English names.",
+            source_language="",
+            target_language="en",
+            licence="Apache-2.0 AND Unicode-3.0",
+            train=3_186,
+            valid=300,
+            test=300,
+            pictures=True,
+            settings={"image.patch": 8, "image.shift": 1, "model.dropout": 0.2, "training.metric": "exact"},
+        ),
     )
 }
 
@@ -71,7 +109,14 @@ def builtin_corpus(name: str, split: Split) -> Corpus:
     builtin_info(name)
     if split not in SPLITS:
         raise ConfigError(f"{name} has no split {split!r}", hint=nearest(split, SPLITS), code="unknown_split")
-    return open_corpus(str(builtin_file(name, split)))
+    file, several = builtin_file(name, split), BUILTIN[name].references and split != "train"
+    corpus = open_corpus(str(file), columns="1,2+" if several else "")
+    return with_pictures(corpus, str(file.with_name("images.zip"))) if BUILTIN[name].pictures else corpus
+
+
+def reads_pictures(data: DataConfig) -> bool:
+    """Whether the sources of this data are pictures."""
+    return bool(data.images) or (data.name in BUILTIN and BUILTIN[data.name].pictures)
 
 
 def builtin_file(name: str, split: Split) -> Path:

@@ -6,7 +6,6 @@ Lines end at "\\n" and nowhere else, so that line n of one file always meets lin
 import atexit
 import gzip
 import hashlib
-import json
 import os
 import shutil
 import stat
@@ -24,8 +23,8 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.data.columns import Texts, line_reader, nul_error
 from jumok.errors import ConfigError, DataError, nearest
-from jumok.text.normalize import check_surrogates
 
 Errors = Literal["strict", "replace"]
 Pair = tuple[str, str]
@@ -45,6 +44,8 @@ class Corpus:
     encoding_errors: Errors = "strict"
     names: Pair = ("", "")
     """What messages call the files, where that differs from their paths."""
+    columns: str = ""
+    """Which columns or keys of a file with both sides to read; "" for the usual two."""
 
     @property
     def name(self) -> str:
@@ -53,10 +54,14 @@ class Corpus:
 
     def pairs(self) -> Iterator[Pair]:
         """The raw pairs in file order; may be called again. An empty corpus is an error."""
-        pair = None
-        for pair in self._parallel() if self.target else self._together():
-            yield pair
-        if pair is None:
+        return ((source, target) for source, target, *_ in self.texts())
+
+    def texts(self) -> Iterator[Texts]:
+        """The same with further references, where `columns` names some: a source and what answers it."""
+        texts = None
+        for texts in self._parallel() if self.target else self._together():
+            yield texts
+        if texts is None:
             raise DataError(
                 f"{self.name} is empty",
                 where=self._shown()[0],
@@ -65,8 +70,8 @@ class Corpus:
             )
 
     def fingerprint(self) -> str:
-        """SHA-256 over the bytes of the files."""
-        digest = hashlib.sha256()
+        """SHA-256 over the bytes of the files, and over the columns that are read."""
+        digest = hashlib.sha256(self.columns.encode())
         for path in filter(None, (self.source, self.target)):
             digest.update(b"\0")  # a line moved from one file to the other is a change
             with open_bytes(path) as file:
@@ -80,12 +85,12 @@ class Corpus:
     def _lines(self, side: int) -> Iterator[str]:
         return _read_file((self.source, self.target)[side], self._shown()[side], self.encoding_errors)
 
-    def _together(self) -> Iterator[Pair]:
-        split = split_json if kind_of(self.source) == ".jsonl" else split_tsv
+    def _together(self) -> Iterator[Texts]:
+        read = line_reader(kind_of(self.source), self.columns)
         for number, line in enumerate(self._lines(0), start=1):
-            yield split(line, f"{self._shown()[0]}:{number}")
+            yield read(line, f"{self._shown()[0]}:{number}")
 
-    def _parallel(self) -> Iterator[Pair]:
+    def _parallel(self) -> Iterator[Texts]:
         for source, target in zip_longest(self._lines(0), self._lines(1)):
             if source is None or target is None:
                 raise self._unequal()
@@ -120,8 +125,15 @@ def first_shift(longer: NDArray[np.int32], shorter: NDArray[np.int32]) -> int:
     return count - int(np.argmin((before + after)[::-1]))  # of equal costs the last: a file that was cut off
 
 
-def open_corpus(source: str, target: str = "", *, encoding_errors: Errors = "strict") -> Corpus:
+def open_corpus(
+    source: str, target: str = "", *, encoding_errors: Errors = "strict", columns: str = ""
+) -> Corpus:
     """The corpus in these files. What comes through a pipe is copied to a temporary file first."""
+    if target and columns:
+        raise ConfigError(
+            "columns are those of one file with both sides, and two files are given",
+            hint="leave out the target file, or --columns",
+        )
     if source == target == "-":
         raise ConfigError(
             "standard input cannot be both the source and the target",
@@ -135,7 +147,9 @@ def open_corpus(source: str, target: str = "", *, encoding_errors: Errors = "str
             hint="give the target file too, or a file that ends in .tsv or .jsonl (or .tsv.gz, .jsonl.gz)",
             code="no_target",
         )
-    return Corpus(source_path, target_path, encoding_errors, (source_name, target_name))
+    if columns:
+        line_reader(kind_of(source_path), columns)  # names that cannot work are found now
+    return Corpus(source_path, target_path, encoding_errors, (source_name, target_name), columns)
 
 
 def read_lines(path: str | Path, *, encoding_errors: Errors = "strict") -> Iterator[str]:
@@ -168,57 +182,6 @@ def _settle(path: str, *, both_sides: bool) -> Pair:
 def _forget(path: str) -> None:
     with suppress(OSError):
         os.unlink(path)
-
-
-def split_tsv(line: str, where: str) -> Pair:
-    columns = line.split("\t")
-    if len(columns) != 2:
-        raise DataError(
-            f"{len(columns)} column{'s' if len(columns) > 1 else ''} instead of 2",
-            where=where,
-            hint="a line is source, tab, target: no quoting, and no tab inside a sentence",
-            code="bad_columns",
-        )
-    return columns[0], columns[1]
-
-
-def split_json(line: str, where: str) -> Pair:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-        raise _bad_json(f"not a JSON object ({reason})", where) from None
-    if not isinstance(value, dict):
-        raise _bad_json("not a JSON object", where)
-    if isinstance(value.get("translation"), dict):
-        sides = list(value["translation"].values())
-    else:
-        sides = [value.get("src"), value.get("tgt")]
-    if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
-        raise _bad_json("the object does not hold two texts", where)
-    for side in sides:
-        if "\0" in side:
-            raise _nul(where)
-        try:
-            check_surrogates(side)
-        except DataError as error:
-            raise DataError(error.message, where=where, hint=error.hint, code=error.code) from None
-    return sides[0], sides[1]
-
-
-def _bad_json(message: str, where: str) -> DataError:
-    return DataError(
-        message,
-        where=where,
-        hint='a line is {"src": "…", "tgt": "…"} or {"translation": {"en": "…", "de": "…"}}',
-        code="bad_json",
-    )
-
-
-def _nul(where: str) -> DataError:
-    return DataError(
-        "a NUL byte, which no text has", where=where, hint="the file is damaged or binary", code="nul_byte"
-    )
 
 
 def _read_file(path: str, name: str, errors: Errors) -> Iterator[str]:
@@ -319,7 +282,7 @@ def _decode(data: bytes, name: str, number: int, errors: Errors) -> list[str]:
     """The lines in `data`, which follows line `number` and does not end in a line break."""
     if b"\0" in data:
         line = number + data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise _nul(f"{name}:{line}")
+        raise nul_error(f"{name}:{line}")
     try:
         text = data.decode("utf-8", errors)
     except UnicodeDecodeError as error:

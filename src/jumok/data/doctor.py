@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.corpus import Corpus, first_shift
+from jumok.data.pictures import PictureCorpus
 from jumok.data.rows import Row, line_lengths, names_of, read_rows
 from jumok.data.symptoms import Profile, learn_profile, pair_symptom, shown, stray_symptoms
+from jumok.errors import DataError
+from jumok.images.read import locate, read_picture
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
@@ -20,6 +23,7 @@ Hashes = NDArray[np.uint64]
 
 FIRST_LINES = 10  # line numbers kept for each finding
 FEW_PAIRS = 100
+SMALL = 8  # pixels a side of a picture that is only tried
 EVERY = 5_000  # rows between two reports of progress
 
 
@@ -43,6 +47,10 @@ KINDS: dict[str, Kind] = {
     "bad_encoding": Kind("error", "not valid UTF-8", "convert the file to UTF-8; --fix drops these pairs"),
     "bad_row": Kind(
         "error", "not a pair", "write one source and one target per line; --fix drops these lines"
+    ),
+    "no_image": Kind("error", "no such picture", "names are compared with their endings, and capitals count"),
+    "bad_image": Kind(
+        "error", "pictures that cannot be read", "training would stop at them: copy them again"
     ),
     "nul": Kind("error", "NUL characters", "the file may be binary or UTF-16; --fix removes the characters"),
     "swapped": Kind(
@@ -165,7 +173,8 @@ def examine(
 
     Memory grows by 24 bytes a pair. The habits of the training corpus are the measure for all.
     """
-    profile = learn_profile((tidy(row.source), tidy(row.target)) for row in read_rows(corpus) if row.is_pair)
+    texts = ((tidy(row.source), tidy(row.target)) for row in read_rows(corpus) if row.is_pair)
+    profile = Profile() if isinstance(corpus, PictureCorpus) else learn_profile(texts)
     train = _examine_part("train", corpus, profile, progress)
     examined = [train]
     findings = train.findings()
@@ -214,13 +223,19 @@ class _Examined:
         if not row.is_pair:
             return
         source, target = tidy(row.source), tidy(row.target)
-        kinds = [*stray_symptoms(f"{row.source}\t{row.target}"), pair_symptom(source, target, profile)]
+        kinds = [*stray_symptoms(f"{row.source}\t{row.target}"), self.symptom(source, target, profile)]
         for kind in filter(None, kinds):
             self.note(kind, row.number, f"{shown(row.source)} ↔ {shown(row.target)}")
         if source and target:
             self.numbers.append(row.number)
             self._pairs.append(pair_hash(source, target))
             self._sources.append(text_hash(source))
+
+    def symptom(self, source: str, target: str, profile: Profile) -> str:
+        """What is wrong with a pair of texts, or with a picture and its caption."""
+        if isinstance(self.corpus, PictureCorpus) and source and target:
+            return picture_symptom(self.corpus, source)
+        return pair_symptom(source, target, profile)
 
     @property
     def pair_hashes(self) -> Hashes:
@@ -241,6 +256,17 @@ class _Examined:
             for kind, count in self.counts.items()
         ]
         return [*_size_findings(self), *found, *_repeats(self)]
+
+
+def picture_symptom(corpus: PictureCorpus, name: str) -> str:
+    """Whether a picture is not there or cannot be read; "" if neither."""
+    try:
+        path = locate(corpus.images, name)
+        if path:
+            read_picture(path, SMALL)
+    except DataError:
+        return "bad_image"
+    return "" if path else "no_image"
 
 
 def _examine_part(name: str, corpus: Corpus, profile: Profile, progress: Progress) -> _Examined:

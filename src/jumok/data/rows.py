@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.data.columns import line_reader
 from jumok.data.corpus import (
     Corpus,
     blocks_of,
@@ -15,8 +16,6 @@ from jumok.data.corpus import (
     check_line,
     kind_of,
     open_bytes,
-    split_json,
-    split_tsv,
 )
 from jumok.errors import DataError
 
@@ -108,14 +107,14 @@ def _parallel_rows(corpus: Corpus) -> Iterator[Row]:
 
 def _joint_rows(corpus: Corpus) -> Iterator[Row]:
     name = names_of(corpus)[0]
-    split = split_json if form_of(corpus) == "jsonl" else split_tsv
+    read = line_reader(kind_of(corpus.source), corpus.columns)
     for number, raw in enumerate(raw_lines(corpus.source, name), start=1):
         text, fault = _decoded(raw)
         if fault:
             yield Row(number, problem="bad_encoding", note=f"{name}:{number}:{fault}")
             continue
         try:
-            source, target = split(text, f"{name}:{number}")
+            source, target, *_ = read(text, f"{name}:{number}")
         except DataError as error:
             yield Row(
                 number, problem=PROBLEMS.get(error.code, "bad_row"), note=f"{error.where}: {error.message}"

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from jumok.data.corpus import Pair
 from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent
+from jumok.text.beginning import beginnings
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, parse_tokenizer
 from jumok.text.words import Words
@@ -76,18 +77,25 @@ class Store:
 
 def open_store(folder: Path) -> Store:
     """The store in this folder; its files must have the sizes that its header states."""
-    try:
+    with unreadable(folder):
         header = json.loads((folder / "header.json").read_bytes())
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']!r} instead of {FORMAT!r}")
         arrays: dict[str, Any] = {}
         for side in SIDES:
-            ids = _mapped(folder / f"{side}.ids", header["dtype"], header[f"{side}_ids"])
-            offsets = _mapped(folder / f"{side}.offsets", "<i8", header["pairs"] + 1)
+            ids = mapped(folder / f"{side}.ids", header["dtype"], header[f"{side}_ids"])
+            offsets = mapped(folder / f"{side}.offsets", "<i8", header["pairs"] + 1)
             arrays |= {f"{side}_ids": ids, f"{side}_offsets": offsets}
             arrays[f"{side}_lengths"] = np.diff(offsets).astype(np.int32)
         known = {key: header[key] for key in ("left_out", "tokenizers", "fingerprint")}
         return Store(folder=folder, **arrays, **known)
+
+
+@contextmanager
+def unreadable(folder: Path) -> Iterator[None]:
+    """Inside, what is wrong with the files of a store is an error that says so."""
+    try:
+        yield
     except (OSError, ValueError, TypeError, KeyError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DataError(
@@ -98,7 +106,7 @@ def open_store(folder: Path) -> Store:
         ) from None
 
 
-def _mapped(path: Path, dtype: str, count: int) -> Any:
+def mapped(path: Path, dtype: str, count: int) -> Any:
     need, size = count * np.dtype(dtype).itemsize, path.stat().st_size
     if size != need:
         raise ValueError(f"{path.name} has {size:,} bytes instead of {need:,}")
@@ -111,18 +119,20 @@ def build_store(
     folder: Path,
     *,
     max_length: int,
+    cut: int = 0,
     processes: int = 0,
     progress: Progress = silent,
     total: int | None = None,
 ) -> Store:
     """Tidy and encode all pairs into `folder`, which appears only when it is complete.
 
-    Pairs with a blank side, or with more than `max_length` pieces on one, are left out and counted. Order is
-    kept whatever the number of processes; 0 takes one per core. Memory does not grow with the corpus.
+    Pairs with a blank side, or with more than `max_length` pieces on one, are left out and counted; of a
+    source the first `cut` pieces are kept, if it is not 0. Order is kept whatever the number of processes; 0
+    takes one per core. Memory does not grow with the corpus.
     """
     _sweep(folder)
     work = folder.with_name(f"{folder.name}.tmp-{secrets.token_hex(4)}")
-    encoder = Encoder(tokenizers, max_length)
+    encoder = Encoder(tokenizers, max_length, cut)
     chunks = _encoded(pairs, encoder, processes or _cores())
     try:
         with writing(folder):
@@ -164,9 +174,9 @@ class Chunk:
 class Encoder:
     """Pairs of text to a `Chunk` of ids."""
 
-    def __init__(self, tokenizers: Tokenizers, max_length: int) -> None:
-        self.tokenizers, self.max_length = tokenizers, max_length
-        source = Words(tokenizers.source)
+    def __init__(self, tokenizers: Tokenizers, max_length: int, cut: int = 0) -> None:
+        self.tokenizers, self.max_length, self.cut = tokenizers, max_length, cut
+        source = Words(tokenizers.text_source)
         self.words = (source, source if tokenizers.shared else Words(tokenizers.target))
         largest = max(tokenizers.source.size, tokenizers.target.size)
         self.dtype = np.dtype("<u2" if largest <= 1 << 16 else "<u4")
@@ -175,6 +185,7 @@ class Encoder:
         tidied = [(tidy(source), tidy(target)) for source, target in pairs]
         written = [pair for pair in tidied if all(pair)]
         source, target = (words.encode([p[side] for p in written]) for side, words in enumerate(self.words))
+        source = beginnings(source, self.cut) if self.cut else source
         kept = np.flatnonzero(np.maximum(source.lengths(), target.lengths()) <= self.max_length)
         left_out = Counter(blank=len(pairs) - len(written), too_long=len(written) - len(kept))
         source, target = source.take(kept), target.take(kept)
@@ -199,7 +210,7 @@ def _write(
             _sync(file)
     progress("encoding", read, read)
     if not kept:
-        raise _nothing(read, left_out, encoder.max_length)
+        raise nothing_left(read, left_out, encoder.max_length)
     content = sides[0].fingerprint() + sides[1].fingerprint() + encoder.tokenizers.fingerprint
     header = {
         "format": FORMAT,
@@ -241,7 +252,7 @@ class Side:
         return "".join(digest.hexdigest() for digest in self.digests)
 
 
-def _nothing(read: int, left_out: Counter[str], max_length: int) -> DataError:
+def nothing_left(read: int, left_out: Counter[str], max_length: int) -> DataError:
     blank, long = left_out["blank"], left_out["too_long"]
     reasons = f"{blank:,} have a blank side, {long:,} have more than {max_length} pieces on one"
     return DataError(
@@ -329,6 +340,7 @@ def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int)
             encoder.tokenizers.source.to_bytes(),
             encoder.tokenizers.target.to_bytes(),
             encoder.max_length,
+            encoder.cut,
         ),
     )
     waiting: deque[tuple[list[Pair], Future[Chunk] | None]] = deque()
@@ -365,14 +377,14 @@ def _cores() -> int:
 _worker: Encoder | None = None  # set in worker processes only
 
 
-def _start_worker(source: bytes, target: bytes, max_length: int) -> None:
+def _start_worker(source: bytes, target: bytes, max_length: int, cut: int) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends the pool
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
     threading.Thread(target=_end_with_parent, daemon=True).start()
     left = parse_tokenizer(source, "source")
     right = left if source == target else parse_tokenizer(target, "target")
-    _worker = Encoder(Tokenizers(left, right), max_length)
+    _worker = Encoder(Tokenizers(left, right), max_length, cut)
 
 
 def _end_with_parent() -> None:

@@ -17,7 +17,7 @@ from jumok.data.store import FORMAT, SIDES, Side, Store
 from jumok.progress import Progress, silent
 from jumok.text.dropout import Cuts
 from jumok.text.ragged import Ragged
-from jumok.text.tokenizer import Tokenizers
+from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 CHUNK = 100_000  # pairs in memory at a time
 
@@ -54,8 +54,8 @@ def build_variants(
     Variant v follows from the texts, the seed and v. A text that this makes longer than `max_length` pieces
     keeps its plain cut.
     """
-    source = Cuts(tokenizers.source, share, seed)
-    cuts = (source, source if tokenizers.shared else Cuts(tokenizers.target, share, seed))
+    source = cuts_of(tokenizers.text_source, share, seed)
+    cuts = (source, source if tokenizers.shared else cuts_of(tokenizers.target, share, seed))
     with ExitStack() as files:
         written = []
         for folder in folders:
@@ -64,10 +64,11 @@ def build_variants(
         for begin in range(0, len(store), CHUNK):
             rows = range(begin, min(begin + CHUNK, len(store)))
             for side, cutter in enumerate(cuts):
-                words = cutter.read(ids_of(store, side, rows), len(folders))
+                plain = ids_of(store, side, rows)
+                words = cutter.read(plain, len(folders)) if cutter else plain
                 for variant, sides in enumerate(written):
                     generator = np.random.default_rng([seed, variant, side, begin])
-                    picked = cutter.pick(words, generator, max_length)
+                    picked = cutter.pick(words, generator, max_length) if cutter else plain
                     sides[side].add(picked.values.astype(store.source_ids.dtype), picked.lengths())
             progress("cutting anew", rows.stop, len(store))
     for folder, sides in zip(folders, written, strict=True):
@@ -83,6 +84,11 @@ def build_variants(
             "fingerprint": fingerprint(sides, store.tokenizers),
         }
         (folder / "header.json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+
+
+def cuts_of(tokenizer: Tokenizer, share: float, seed: int) -> Cuts | None:
+    """The cuts of a text; None where there is but one, of characters and of words."""
+    return Cuts(tokenizer, share, seed) if tokenizer.kind == "bpe" else None
 
 
 def fingerprint(sides: list[Side], tokenizers: str) -> str:

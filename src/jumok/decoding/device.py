@@ -89,6 +89,8 @@ def supports(
     """Whether these jobs can be searched here: a Transformer as it is, no filter but the usual one."""
     if type(model) is not TransformerSeq2Seq or model.training or config.sample:
         return False
+    if model.reads_pictures:
+        return False
     if make_filters(jobs, config, (), banned) != [USUAL] or len(model.target_embedding.weight) < LEARNED:
         return False
     longest = max((max(job.limit(config), len(job.source) + 1) for job in jobs), default=0)

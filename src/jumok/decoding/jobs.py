@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,9 +31,13 @@ from jumok.decoding.search import Search, run_search
 from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError, LimitError
 from jumok.models.interface import Memory, Seq2Seq
+from jumok.text.beginning import beginning
+from jumok.text.marks import is_question
 from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
 
 T = TypeVar("T")
+Source = Sequence[int] | Sequence[bytes]
+"""Ids of pieces, or the patches of a picture."""
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
@@ -46,9 +51,9 @@ CUDA_TOKENS = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One source sentence to be searched. Equal jobs have equal answers."""
+    """One source sentence, or picture, to be searched. Equal jobs have equal answers."""
 
-    source: tuple[int, ...]
+    source: tuple[Any, ...]  # ids, or the bytes of patches
     prefix: tuple[int, ...] = ()
     phrases: tuple[Phrase, ...] = ()
 
@@ -75,13 +80,17 @@ def make_jobs(
     A prefix goes to the first part and required texts to the last. `before` lines come before these.
     """
     write = tokenizers.target.encode
-    phrases = tuple(Phrase(text, tuple(write(text))) for text in request.require)
+    whole = tokenizers.pictures is not None  # a picture has as many patches as the model takes
+    phrases = tuple(Phrase(tokenizers.target.spell(text), tuple(write(text))) for text in request.require)
     prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(lines))]
     jobs = []
     for i, ids in enumerate(tokenizers.source.encode_many(lines)):
-        parts: list[list[int]] = []
-        if lines[i]:
-            parts = cut_line(lines[i], ids, request.long, tokenizers.source, max_length, before + i + 1)
+        parts: Sequence[Sequence[Any]] = []
+        if lines[i] and whole:
+            parts = [ids]
+        elif lines[i]:
+            source = tokenizers.text_source
+            parts = cut_line(lines[i], list(ids), request.long or "split", source, max_length, before + i + 1)
         last = len(parts) - 1
         jobs.append(
             [
@@ -100,13 +109,14 @@ def cut_line(
         return [ids]
     match long:
         case "cut":
-            return [ids[:most]]
-        case "split":
+            return [list(beginning(ids, most))]
+        case "split" if not is_question(line):
             return tokenizer.encode_many(split_text(line, lambda part: len(tokenizer.encode(part)) <= most))
-        case "error":
+        case _:
+            hint = 'long="split" translates it in parts, long="cut" only its beginning'
             raise LimitError(
                 f"text {number} has {len(ids):,} pieces, and this model takes {most:,}",
-                hint='long="split" translates it in parts, long="cut" only its beginning',
+                hint='long="cut" reads only the beginning of the context' if is_question(line) else hint,
                 code="too_long",
             )
 
@@ -213,7 +223,7 @@ def device_of(model: Seq2Seq) -> torch.device:
 
 @torch.inference_mode()
 def score_targets(
-    model: Seq2Seq, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    model: Seq2Seq, sources: Sequence[Source], targets: Sequence[Sequence[int]]
 ) -> list[list[float]]:
     """The log-probability of each target piece and of the end, given the source, all in one pass."""
     device = device_of(model)
@@ -242,8 +252,15 @@ def make_filters(
     return filters
 
 
-def pad_sources(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Each source with its end, padded: ids (B, S) and mask (B, S), True at real tokens."""
+def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Each source with its end, padded: ids (B, S) and mask (B, S), True at real tokens.
+
+    Pictures have no end and are all of one length: patches (B, S, P).
+    """
+    if sources[0] and isinstance(sources[0][0], bytes):
+        rows = [[np.frombuffer(patch, dtype=np.uint8) for patch in source] for source in sources]  # type: ignore[arg-type]
+        patches = torch.from_numpy(np.array(rows)).to(device)  # (B, S, P)
+        return patches, torch.ones(patches.shape[:2], dtype=torch.bool, device=device)
     S = max(map(len, sources)) + 1
     ids = [[*source, EOS, *[PAD] * (S - 1 - len(source))] for source in sources]
     lengths = torch.tensor([len(source) + 1 for source in sources], device=device)

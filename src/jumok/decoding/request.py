@@ -22,11 +22,11 @@ class Request:
     """Texts that appear in no answer, not even inside a word."""
     require: tuple[str, ...] = ()
     """Texts that appear in every answer."""
-    long: Long = "split"
-    """What happens to a source with more pieces than the model learned from."""
+    long: Long | None = None
+    """What happens to a source with more pieces than the model learned from; None is as in training."""
 
     def __post_init__(self) -> None:
-        if self.long not in get_args(Long):
+        if self.long not in (None, *get_args(Long)):
             raise ConfigError(f"long={self.long!r} is unknown", hint=nearest(str(self.long), get_args(Long)))
         for name in ("ban", "require"):
             if not all(getattr(self, name)):

@@ -4,7 +4,7 @@ import asyncio
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
@@ -41,6 +41,7 @@ from jumok.models.edited import Edited
 from jumok.models.interface import Edits
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.progress import Progress, silent
+from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
@@ -110,8 +111,17 @@ class Translator:
             "target_vocabulary": self.tokenizers.target.size,
             "shared_vocabulary": self.tokenizers.shared,
             "max_length": data.max_length,
+            **self._source,
             **self._about,
         }
+
+    @property
+    def _source(self) -> dict[str, Any]:
+        """What a source is: text, or a picture of some size."""
+        reader = self.tokenizers.pictures
+        if reader is None:
+            return {"source": "text"}
+        return {"source": "image", "image": {"size": reader.side, "patch": reader.patch}}
 
     @overload
     def translate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
@@ -123,6 +133,8 @@ class Translator:
         self, texts: str | Sequence[str], *, progress: Progress = silent, **options: Any
     ) -> Translation | list[Translation]:
         """The translation of a text, or of each text in a list, in order; a blank text gives a blank one.
+
+        To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
         `require` and `long` of `Request`. The answer to a text never depends on the others.
@@ -204,8 +216,10 @@ class Translator:
                 hint="give one target for each source",
                 code="unequal_lines",
             )
-        source_ids = self.tokenizers.source.encode_many(map(tidy, left))
+        source_ids = self.tokenizers.source.encode_many(map(self.tokenizers.tidy_source, left))
         target_ids = self.tokenizers.target.encode_many(map(tidy, right))
+        if self.config.data.long == "cut" and self.tokenizers.pictures is None:
+            source_ids = [beginning(ids, self.config.data.max_length) for ids in source_ids]
         # A target is a prefix that goes on to the end.
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
@@ -228,7 +242,10 @@ class Translator:
         There are `before` texts in front of these; the number of a text that is too long counts them.
         """
         most = self.config.data.max_length
-        return make_jobs([tidy(text) for text in texts], request, self.tokenizers, most, before)
+        lines = [self.tokenizers.tidy_source(text) for text in texts]
+        if request.long is None and self.config.data.long == "cut":
+            request = replace(request, long="cut")
+        return make_jobs(lines, request, self.tokenizers, most, before)
 
     def search_for(self, job: Job, request: Request, *, record: BeamTree | None = None) -> Search:
         """The search for the answers to one job, ready for its first step."""
@@ -318,8 +335,8 @@ class Translator:
     @cached_property
     def _banned(self) -> Callable[[tuple[str, ...]], list[Filter]]:
         """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
-        pieces = self._pieces
-        return lru_cache(maxsize=16)(lambda texts: [ban(texts, pieces)] if texts else [])
+        pieces, spell = self._pieces, self.tokenizers.target.spell
+        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), pieces)] if texts else [])
 
     @contextmanager
     def explained(self, batch: Sequence[Job]) -> Iterator[None]:

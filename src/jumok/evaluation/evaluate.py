@@ -10,7 +10,15 @@ from unicodedata import normalize
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import Bins, Group, TrainLengths, group_by_length, parse_train_lengths
-from jumok.evaluation.metrics import Statistics, bleu_tokenizer, check_names, measure, perplexity
+from jumok.evaluation.metrics import (
+    References,
+    Statistics,
+    bleu_tokenizer,
+    check_names,
+    measure,
+    perplexity,
+    several,
+)
 from jumok.evaluation.report import Bin, Evaluation, Speed, compare_evaluations
 from jumok.evaluation.significance import RESAMPLES, metric_of
 from jumok.progress import Progress, silent
@@ -38,7 +46,7 @@ class Translates(Protocol):
 def evaluate(  # noqa: PLR0913  the options of a test, each with a default that suits most
     translator: Translates,
     sources: Sequence[str],
-    references: Sequence[str],
+    references: References,
     *,
     metrics: Sequence[str] = ("bleu", "chrf"),
     by_length: bool = True,
@@ -50,7 +58,7 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     progress: Progress = silent,
     **decode: Any,
 ) -> Evaluation:
-    """Translate the sources and score the result against the references.
+    """Translate the sources and score the result against the references, one or several for each.
 
     Metric names are those of `metrics.LABELS`; `ppl` also asks the model how probable the references are.
     `name` and `language` (the target's code, which decides how BLEU splits words) are the model's own unless
@@ -60,9 +68,9 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     plan = _Plan(check_names(metrics), bins, by_length, bootstrap, language)
     _check_pairs(sources, references)
     hypotheses, speed = _translate(translator, sources, decode, progress)
-    known = {"ppl": _perplexity(translator, sources, references, progress)} if "ppl" in plan.metrics else {}
     name = name or str(translator.info["name"])
-    test = _Test(name, data, tuple(sources), tuple(references), tuple(hypotheses))
+    test = _Test(name, data, tuple(sources), tuple(several(references)), tuple(hypotheses))
+    known = {"ppl": _perplexity(translator, sources, test.first, progress)} if "ppl" in plan.metrics else {}
     settings = asdict(translator.config.decoding) | decode
     trained = parse_train_lengths(translator.info.get("train_lengths"))
     return _report(test, plan, known, decode=settings, speed=speed, trained=trained, progress=progress)
@@ -70,7 +78,7 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
 
 def score_texts(  # noqa: PLR0913  as above
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: References,
     sources: Sequence[str] | None = None,
     *,
     metrics: Sequence[str] = ("bleu", "chrf"),
@@ -86,7 +94,8 @@ def score_texts(  # noqa: PLR0913  as above
     _check_pairs(hypotheses, references, "hypotheses")
     if sources is not None:
         _check_pairs(sources, references)
-    test = _Test(name, data, tuple(sources or ("",) * len(references)), tuple(references), tuple(hypotheses))
+    read, right = tuple(sources or ("",) * len(references)), tuple(several(references))
+    test = _Test(name, data, read, right, tuple(hypotheses))
     plan = _Plan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
     return _report(test, plan, {}, decode={}, speed=None, trained=None, progress=progress)
 
@@ -96,8 +105,19 @@ class _Test:
     name: str
     data: str
     sources: tuple[str, ...]
-    references: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
     hypotheses: tuple[str, ...]
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """One reference of each sentence."""
+        return tuple(one[0] for one in self.references)
+
+    @property
+    def sha256(self) -> str:
+        """Of sources and references."""
+        lines = (*self.sources, *("\t".join(one) for one in self.references))
+        return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +154,13 @@ def _report(
     for done, group in enumerate(groups, start=1):
         bins.append(_bin(test, group, statistics, plan.bootstrap, each))
         progress("intervals by length", done, len(groups))
-    digest = sha256("\n".join((*test.sources, *test.references)).encode("utf-8", "surrogatepass"))
     return Evaluation(
         model=test.name,
         data=test.data,
-        sha256=digest.hexdigest(),
+        sha256=test.sha256,
         decode=dict(decode),
         metrics={name: metric_of(one, plan.bootstrap) for name, one in statistics.items()},
-        length_ratio=_length_ratio(test.hypotheses, test.references),
+        length_ratio=_length_ratio(test.hypotheses, test.first),
         length_unit=unit,
         bins=tuple(bins),
         sentence_chrf=each,
@@ -150,7 +169,8 @@ def _report(
         speed=speed,
         notes=notes,
         sources=test.sources,
-        references=test.references,
+        references=test.first,
+        all_references=test.references,
         hypotheses=test.hypotheses,
         statistics=statistics,
     )
@@ -164,7 +184,7 @@ def _measure_all(
     Both sides are compared in NFC, the form in which models read and write.
     """
     hypotheses, references = _composed(test)
-    composed = (tuple(hypotheses), tuple(references)) != (test.hypotheses, test.references)
+    composed = (hypotheses, references) != (list(test.hypotheses), list(test.references))
     splits = any(name.startswith("bleu") for name in plan.metrics)
     tokenize, note = bleu_tokenizer(plan.language) if splits else ("13a", "")
     statistics = {}
@@ -179,10 +199,10 @@ def _measure_all(
     return statistics, tuple(filter(None, notes))
 
 
-def _composed(test: _Test) -> tuple[list[str], list[str]]:
+def _composed(test: _Test) -> tuple[list[str], list[tuple[str, ...]]]:
     """Hypotheses and references in NFC."""
     hypotheses = [normalize("NFC", text) for text in test.hypotheses]
-    return hypotheses, [normalize("NFC", text) for text in test.references]
+    return hypotheses, [tuple(normalize("NFC", text) for text in one) for one in test.references]
 
 
 def _sentence_chrf(test: _Test, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
@@ -202,7 +222,9 @@ def _bin(
     return Bin(
         group=group,
         metrics={name: metric_of(one.select(lines), bootstrap) for name, one in statistics.items()},
-        length_ratio=_length_ratio([test.hypotheses[i] for i in lines], [test.references[i] for i in lines]),
+        length_ratio=_length_ratio(
+            [test.hypotheses[i] for i in lines], [test.references[i][0] for i in lines]
+        ),
         examples=tuple(sorted(lines, key=lambda line: (each[line], line))[:EXAMPLES]),
     )
 
@@ -225,7 +247,7 @@ def _perplexity(
     return perplexity([one.score for one in found], [len(one.tokens) for one in found], unit=unit)
 
 
-def _check_pairs(sources: Sequence[str], references: Sequence[str], what: str = "sources") -> None:
+def _check_pairs(sources: Sequence[str], references: References, what: str = "sources") -> None:
     if not references or not sources:
         raise DataError("there are no sentences to evaluate", hint="give at least one line", code="empty")
     if len(sources) != len(references):
@@ -234,6 +256,9 @@ def _check_pairs(sources: Sequence[str], references: Sequence[str], what: str = 
             hint="line n of one must answer line n of the other: look for a missing or a broken line",
             code="unequal_lines",
         )
+    for line, one in enumerate(several(references), start=1):
+        if not one:
+            raise DataError(f"sentence {line:,} has no reference", hint="give at least one", code="empty")
 
 
 def _length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:

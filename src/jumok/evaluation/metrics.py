@@ -1,15 +1,18 @@
 """How close texts are to their references: corpus metrics as sums of one row of numbers per sentence.
 
-Every metric is a function of two lists of strings that returns `Statistics`. The sum of the rows is all
-that a metric needs, so any subset (a length bin) and any resample (`significance.py`) is scored without
-reading a sentence twice. Rates and shares are percentages, as sacrebleu gives them.
+Every metric is a function of texts and their references, one or several for each, that returns `Statistics`.
+The sum of the rows is all that a metric needs, so any subset (a length bin) and any resample
+(`significance.py`) is scored without reading a sentence twice. Rates and shares are percentages, as sacrebleu
+gives them.
 
-BLEU, chrF and TER count with sacrebleu and carry its signatures. Edit rates and ROUGE are counted here.
+BLEU, chrF and TER count with sacrebleu and carry its signatures. Edit rates and ROUGE are counted here; of
+several references the one counts that suits the text best.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from unicodedata import category
 
 import numpy as np
@@ -23,6 +26,8 @@ from jumok.evaluation.edits import common_subsequence, edit_distance
 
 Rows = NDArray[np.float64]
 Texts = Sequence[str]
+References = Sequence[str | Sequence[str]]
+"""For each text what it should be: one text, or several that are equally right."""
 
 LABELS = {
     "bleu": "BLEU",
@@ -75,8 +80,19 @@ class Statistics:
         return Statistics(self.name, self.rows[list(sentences)], self.score, self.signature)
 
 
+def several(references: References) -> list[tuple[str, ...]]:
+    """The references of each text as a tuple."""
+    return [(one,) if isinstance(one, str) else tuple(one) for one in references]
+
+
+def count_references(references: References) -> str:
+    """How many there are of each text, as signatures say it."""
+    counts = {len(one) for one in several(references)}
+    return f"nrefs:{counts.pop() if len(counts) == 1 else 'var'}"
+
+
 def bleu(
-    hypotheses: Texts, references: Texts, *, tokenize: str = "13a", lowercase: bool = False
+    hypotheses: Texts, references: References, *, tokenize: str = "13a", lowercase: bool = False
 ) -> Statistics:
     """BLEU of detokenised text (Papineni et al. 2002), with sacrebleu's exponential smoothing.
 
@@ -90,13 +106,13 @@ def bleu(
     return _through_sacrebleu(name, metric, _bleu_score, hypotheses, references)
 
 
-def chrf(hypotheses: Texts, references: Texts, *, word_order: int = 2) -> Statistics:
+def chrf(hypotheses: Texts, references: References, *, word_order: int = 2) -> Statistics:
     """chrF++ (Popović 2017): F2 over character 1- to 6-grams and word 1- to 2-grams; word_order=0 is chrF."""
     name = "chrf" if word_order else "chrf-char"
     return _through_sacrebleu(name, CHRF(word_order=word_order), _chrf_score, hypotheses, references)
 
 
-def ter(hypotheses: Texts, references: Texts) -> Statistics:
+def ter(hypotheses: Texts, references: References) -> Statistics:
     """Translation edit rate: insertions, deletions, substitutions and shifts per reference word."""
     return _through_sacrebleu("ter", TER(), _rate, hypotheses, references)
 
@@ -113,10 +129,15 @@ def bleu_tokenizer(language: str) -> tuple[str, str]:
 
 
 def _through_sacrebleu(
-    name: str, metric: BLEU | CHRF | TER, score: Callable[[Rows], Rows], hypotheses: Texts, references: Texts
+    name: str,
+    metric: BLEU | CHRF | TER,
+    score: Callable[[Rows], Rows],
+    hypotheses: Texts,
+    references: References,
 ) -> Statistics:
+    streams = list(zip_longest(*several(references)))  # one for each reference; None where a text has fewer
     # sacrebleu keeps its per-sentence counts behind an underscore; the tests hold them to its public scores.
-    counts = metric._extract_corpus_statistics(hypotheses, [references])
+    counts = metric._extract_corpus_statistics(hypotheses, streams)
     return Statistics(name, np.array(counts, dtype=np.float64), score, str(metric.get_signature()))
 
 
@@ -156,49 +177,46 @@ def _rate(sums: Rows) -> Rows:
     return 100 * np.where(units > 0, events / np.where(units > 0, units, 1), np.sign(events))
 
 
-def exact(hypotheses: Texts, references: Texts) -> Statistics:
-    """Share of sentences equal to their reference, white space at the ends aside.
+def exact(hypotheses: Texts, references: References) -> Statistics:
+    """Share of sentences equal to a reference of theirs, white space at the ends aside.
 
     What grapheme-to-phoneme papers call word error rate, one word being one line, is 100 minus this.
     """
-    pairs = zip(hypotheses, references, strict=True)
-    rows = [(float(ours.strip() == theirs.strip()), 1.0) for ours, theirs in pairs]
-    return Statistics("exact", np.array(rows), _rate, "nrefs:1|case:mixed|space:strip")
+    pairs = zip(hypotheses, several(references), strict=True)
+    rows = [(float(ours.strip() in map(str.strip, theirs)), 1.0) for ours, theirs in pairs]
+    signature = f"{count_references(references)}|case:mixed|space:strip"
+    return Statistics("exact", np.array(rows), _rate, signature)
 
 
-def wer(hypotheses: Texts, references: Texts) -> Statistics:
+def wer(hypotheses: Texts, references: References) -> Statistics:
     """Word error rate: edits per reference word, words being what white space separates."""
-    rows = _edit_rows([text.split() for text in hypotheses], [text.split() for text in references])
-    return Statistics("wer", rows, _rate, "nrefs:1|case:mixed|unit:word")
+    return _edit_rate("wer", "word", str.split, hypotheses, references)
 
 
-def per(hypotheses: Texts, references: Texts) -> Statistics:
+def per(hypotheses: Texts, references: References) -> Statistics:
     """Phoneme error rate: edits per reference symbol, for lines of space-separated phoneme symbols."""
-    rows = _edit_rows([text.split() for text in hypotheses], [text.split() for text in references])
-    return Statistics("per", rows, _rate, "nrefs:1|case:mixed|unit:symbol")
+    return _edit_rate("per", "symbol", str.split, hypotheses, references)
 
 
-def cer(hypotheses: Texts, references: Texts) -> Statistics:
+def cer(hypotheses: Texts, references: References) -> Statistics:
     """Character error rate: edits per reference code point; a run of white space is one character."""
-    rows = _edit_rows(
-        [_single_spaced(text) for text in hypotheses], [_single_spaced(text) for text in references]
-    )
-    return Statistics("cer", rows, _rate, "nrefs:1|case:mixed|unit:character")
+    return _edit_rate("cer", "character", _single_spaced, hypotheses, references)
 
 
-def rouge(hypotheses: Texts, references: Texts) -> list[Statistics]:
+def rouge(hypotheses: Texts, references: References) -> list[Statistics]:
     """ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004): F1 of each sentence pair, averaged.
 
     Tokens are lower-cased runs of letters, marks and digits of any script; there is no stemming, and ROUGE-L
     takes each line as one sequence.
     """
-    ours, theirs = [rouge_tokens(text) for text in hypotheses], [rouge_tokens(text) for text in references]
+    ours = [rouge_tokens(text) for text in hypotheses]
+    theirs = [[rouge_tokens(text) for text in texts] for texts in several(references)]
     pairs = list(zip(ours, theirs, strict=True))
-    signature = "nrefs:1|case:lc|stem:no|tok:alnum|f:1"
+    signature = f"{count_references(references)}|case:lc|stem:no|tok:alnum|f:1"
     scores = {
-        "rouge1": [_ngram_f1(a, b, 1) for a, b in pairs],
-        "rouge2": [_ngram_f1(a, b, 2) for a, b in pairs],
-        "rougeL": [_f1(common_subsequence(a, b), len(a), len(b)) for a, b in pairs],
+        "rouge1": [max(_ngram_f1(a, b, 1) for b in right) for a, right in pairs],
+        "rouge2": [max(_ngram_f1(a, b, 2) for b in right) for a, right in pairs],
+        "rougeL": [max(_f1(common_subsequence(a, b), len(a), len(b)) for b in right) for a, right in pairs],
     }
     return [
         Statistics(name, np.array([(value, 1.0) for value in values]), _rate, signature)
@@ -227,9 +245,23 @@ def rouge_tokens(text: str) -> list[str]:
     ).split()
 
 
-def _edit_rows(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> Rows:
-    pairs = zip(hypotheses, references, strict=True)
-    return np.array([(edit_distance(ours, theirs), len(theirs)) for ours, theirs in pairs], dtype=np.float64)
+def _edit_rate(
+    name: str, unit: str, split: Callable[[str], Sequence[str]], hypotheses: Texts, references: References
+) -> Statistics:
+    """Edits per unit of the reference that the text comes nearest to."""
+    pairs = zip(map(split, hypotheses), several(references), strict=True)
+    rows = [min((_edits(ours, split(text)) for text in theirs), key=_nearness) for ours, theirs in pairs]
+    signature = f"{count_references(references)}|case:mixed|unit:{unit}"
+    return Statistics(name, np.array(rows), _rate, signature)
+
+
+def _edits(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
+    return float(edit_distance(ours, theirs)), float(len(theirs))
+
+
+def _nearness(row: tuple[float, float]) -> tuple[float, float]:
+    edits, units = row
+    return edits / max(units, 1.0), edits
 
 
 def _single_spaced(text: str) -> str:
@@ -266,7 +298,7 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(known)
 
 
-def measure(name: str, hypotheses: Texts, references: Texts, *, tokenize: str = "13a") -> Statistics:
+def measure(name: str, hypotheses: Texts, references: References, *, tokenize: str = "13a") -> Statistics:
     """The statistics of one metric by its name in `LABELS`; not perplexity, which needs a model."""
     if not references:
         raise DataError("there are no sentences to score", hint="give at least one line", code="empty")

@@ -65,6 +65,8 @@ class Evaluation:
     notes: tuple[str, ...]
     sources: tuple[str, ...] = field(repr=False)
     references: tuple[str, ...] = field(repr=False)
+    """The first of each sentence."""
+    all_references: tuple[tuple[str, ...], ...] = field(repr=False)
     hypotheses: tuple[str, ...] = field(repr=False)
     statistics: Mapping[str, Statistics] = field(repr=False, compare=False)
 
@@ -97,7 +99,9 @@ class Evaluation:
     def _example(self, line: int) -> dict[str, Any]:
         texts = {"source": self.sources, "reference": self.references, "hypothesis": self.hypotheses}
         score = {"chrf": self.sentence_chrf[line]}
-        return {"line": line} | score | {side: lines[line] for side, lines in texts.items()}
+        right = self.all_references[line]
+        more = {"references": list(right)} if len(right) > 1 else {}
+        return {"line": line} | score | {side: lines[line] for side, lines in texts.items()} | more
 
 
 def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:

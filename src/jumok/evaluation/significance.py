@@ -5,6 +5,7 @@ sentences, the count and the seed, and are those of sacrebleu: every metric and 
 test set sees the same resamples.
 """
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,7 @@ def metric_of(statistics: Statistics, count: int = RESAMPLES) -> Metric:
     if count == 0:
         return Metric(statistics.name, statistics.value, statistics.signature)
     bounds = interval(resampled(statistics, count))
-    signature = statistics.signature.replace("nrefs:1|", f"nrefs:1|bs:{count}|seed:{SEED}|", 1)
+    signature = re.sub(r"nrefs:\w+\|", rf"\g<0>bs:{count}|seed:{SEED}|", statistics.signature, count=1)
     return Metric(statistics.name, statistics.value, signature, bounds)
 
 

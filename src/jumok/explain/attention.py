@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.decoding.jobs import Source
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array, capture, read_only
 from jumok.explain.heatmap import Style, heat_map, merge_words
+from jumok.explain.pictures import ended
 from jumok.explain.tokens import label, text_of, word_groups
 from jumok.models.interface import Kind, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
@@ -26,7 +28,7 @@ class HeadStages:
     k: Array  # [K, d]
     v: Array  # [K, d]
     scores: Array  # [Q, K], Q K^T
-    scaled: Array  # [Q, K], divided by sqrt(d)
+    scaled: Array  # [Q, K], divided by sqrt(d), unless the model does without
     mask: Array  # [Q, K], 1 where looking is allowed
     weights: Array  # [Q, K], after the softmax; rows sum to 1
     context: Array  # [Q, d], weights V
@@ -169,7 +171,7 @@ class Attentions:
 def attention_of(
     model: Seq2Seq,
     tokenizers: Tokenizers,
-    source: str | Sequence[int],
+    source: str | Source,
     target: str | Sequence[int],
     kind: Kind = "cross",
 ) -> Attention | None:
@@ -178,12 +180,13 @@ def attention_of(
     Both are texts, or ids without special ids. None if the model has no attention of this kind. The finished
     target goes through the explicit path once, all steps together, so the search for it keeps nothing.
     """
-    source_ids = tokenizers.source.encode(source) if isinstance(source, str) else list(source)
+    source_ids: list[Any] = list(tokenizers.source.encode(source) if isinstance(source, str) else source)
     target_ids = tokenizers.target.encode(target) if isinstance(target, str) else list(target)
     (found,) = capture(model, [source_ids], [target_ids])
     if kind not in found.weights:
         return None
-    read, written = tokenizers.source.pieces([*source_ids, EOS]), tokenizers.target.pieces([*target_ids, EOS])
+    read = tokenizers.source.pieces(ended(source_ids))
+    written = tokenizers.target.pieces([*target_ids, EOS])
     fed = tokenizers.target.pieces([BOS, *target_ids])
     sides = {"cross": (read, written), "enc_self": (read, read), "dec_self": (fed, written)}
     keys, queries = sides[kind]

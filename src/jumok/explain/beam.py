@@ -9,6 +9,7 @@ from jumok.decoding.request import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
 from jumok.decoding.tree import BeamTree
+from jumok.explain.pictures import source_ids_of
 
 SETTINGS = (
     "beam",
@@ -37,7 +38,7 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
     [[job]] = translator.jobs([manifest["source"]["text"]], request)
-    ids = tuple(token["id"] for token in manifest["source"]["tokens"])[:-1]
+    ids = tuple(source_ids_of(translator.tokenizers, manifest["source"]))
     job = replace(job, source=ids)  # as it was read: a cut text may have other pieces
     search = translator.search_for(job, request, record=tree)
     with translator.explained([job]):

@@ -14,8 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.decoding.jobs import device_of, pad_sources, shift_right
+from jumok.decoding.jobs import Source, device_of, pad_sources, shift_right
 from jumok.decoding.scores import log_softmax, top
+from jumok.explain.pictures import ended as with_end
 from jumok.models.interface import Kind, Probe, Seq2Seq
 from jumok.text.tokenizer import EOS, PAD
 
@@ -41,7 +42,7 @@ class Step:
 class Captured:
     """One sentence of a pass, without padding."""
 
-    source: tuple[int, ...]  # what the encoder read, its end included
+    source: tuple[Any, ...]  # what the encoder read: ids with their end, or the patches of a picture
     target: tuple[int, ...]  # what the decoder wrote, its end included if it came to one
     weights: Mapping[Kind, NDArray[np.float32]]  # [L, H, Q, K] for each kind of attention the model has
     steps: tuple[Step, ...]
@@ -54,7 +55,7 @@ class Captured:
 @torch.inference_mode()
 def capture(
     model: Seq2Seq,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Source],
     targets: Sequence[Sequence[int]],
     *,
     ended: Sequence[bool] | None = None,
@@ -62,14 +63,15 @@ def capture(
 ) -> list[Captured]:
     """Weights, steps and states of each pair under a model in eval mode, all steps together.
 
-    Sources and targets are ids without special ones; `ended` says which targets go on to their end (all of
-    them, when not given). Row t of a target is the step that wrote token t. Of the `stages` only the layers
-    named are copied. The explicit path is taken, whatever the model: an `Edited` one shows its edits.
+    Sources and targets are ids without special ones, or a source is the patches of a picture; `ended` says
+    which targets go on to their end (all of them, when not given). Row t of a target is the step that wrote
+    token t. Of the `stages` only the layers named are copied. The explicit path is taken, whatever the model:
+    an `Edited` one shows its edits.
     """
     whole = [True] * len(targets) if ended is None else ended
     outs = [[*target, *([EOS] if end else [])] for target, end in zip(targets, whole, strict=True)]
     device = device_of(model)
-    source, mask = pad_sources(sources, device)  # (B, S)
+    source, mask = pad_sources(sources, device)  # (B, S), of pictures (B, S, P)
     target_out = _pad_targets(outs, device)  # (B, T)
 
     found: dict[Layer, Any] = {}
@@ -87,7 +89,7 @@ def capture(
     kept = {layer: _arrays(one) for layer, one in found.items()}
     numbers = {name: state.float().cpu().numpy() for name, state in states.items()}
     return [
-        _one(row, (*sources[row], EOS), tuple(outs[row]), kept, numbers, steps[row])
+        _one(row, with_end(sources[row]), tuple(outs[row]), kept, numbers, steps[row])
         for row in range(len(outs))
     ]
 
@@ -139,7 +141,7 @@ def _arrays(one: Any) -> dict[str, Array]:
 
 def _one(
     row: int,
-    source: tuple[int, ...],
+    source: tuple[Any, ...],
     target: tuple[int, ...],
     layers: Mapping[Layer, Mapping[str, Array]],
     states: Mapping[str, Array],

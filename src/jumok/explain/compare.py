@@ -10,10 +10,12 @@ from sacrebleu.metrics.chrf import CHRF
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
+from jumok.explain.edits import source_taken
 from jumok.explain.html import shorter, write
 from jumok.explain.influence import Influence, leave_out
+from jumok.explain.pictures import source_side
 from jumok.explain.show import HEIGHT, Shown
-from jumok.explain.tokens import side_of, text_of, word_groups
+from jumok.explain.tokens import text_of, word_groups
 from jumok.explain.trace import Trace, make_trace, write_whole
 from jumok.explain.units import Unit, agreed_units
 from jumok.progress import Progress, silent
@@ -124,8 +126,8 @@ def compare(
     compared with what the last model, the strongest by architecture, makes of the same cut: that model then
     has 100, and `pseudo_reference` names it.
     """
-    line, best = tidy(text), tidy(reference or "")
     models = in_order(translators)
+    line, best = source_line(list(models.values()), text), tidy(reference or "")
     settings = {**options, "long": "error" if options.get("long") == "error" else "cut"}
     found = [cut_tokens(one, line) for one in models.values()]
     units = agreed_units([side for _, side in found])
@@ -145,7 +147,10 @@ def compare(
                 Influence("words", "unk", units[n], values),
             )
         )
-    grown = grow(models, line, units[0], best, check_cuts(cuts), settings)
+    cut_after = check_cuts(cuts)
+    if "image" in found[0][1]:  # a picture has no beginning
+        line, cut_after = found[0][1]["text"], []
+    grown = grow(models, line, units[0], best, cut_after, settings)
     pseudo = None if best or not grown else columns[-1].name
     return Comparison(line, tuple(unit.text for unit in units[0]), tuple(columns), grown, pseudo)
 
@@ -167,11 +172,22 @@ def in_order(translators: Sequence[Translator] | Mapping[str, Translator]) -> di
     return found
 
 
-def cut_tokens(translator: Translator, line: str) -> tuple[list[int], dict[str, Any]]:
+def source_line(models: Sequence[Translator], text: str) -> str:
+    """The text as all models read it; a picture is cut into patches in one way."""
+    readers = {one.tokenizers.source.fingerprint if one.tokenizers.pictures else "" for one in models}
+    if len(readers) > 1:
+        raise ConfigError(
+            "these models do not all read text, or pictures of one size",
+            hint="compare models of a kind",
+        )
+    return models[0].tokenizers.tidy_source(text)
+
+
+def cut_tokens(translator: Translator, line: str) -> tuple[list[Any], dict[str, Any]]:
     """The source ids that a model takes of a line, and their side."""
-    tokenizer = translator.tokenizers.source
-    ids = tokenizer.encode(line)[: translator.config.data.max_length]
-    return ids, side_of(tokenizer, ids, line, translator.config.data.source_language, end=False)
+    ids = source_taken(translator, line)
+    language = translator.config.data.source_language
+    return ids, source_side(translator.tokenizers, ids, line, language, end=False)
 
 
 def check_cuts(cuts: Sequence[int]) -> list[int]:

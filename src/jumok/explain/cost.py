@@ -17,6 +17,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.models.build import Patches
 from jumok.models.interface import Kind, Probe, Seq2Seq
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
@@ -98,7 +99,7 @@ class Cost:
 
 
 def parameters(
-    config: ModelConfig, source_vocab: int, target_vocab: int, *, shared: bool
+    config: ModelConfig, source_vocab: int, target_vocab: int, *, shared: bool, patches: Patches | None = None
 ) -> tuple[Parameters, ...]:
     """Every part of a model with its exact number of parameters.
 
@@ -108,18 +109,24 @@ def parameters(
     Luong          W_a: 0 dot, D² general, 2D² + D concat; W_c: 2D²
     encoder layer  4(D² + D) attention + 2DF + F + D feed-forward + 2·2D norms
     decoder layer  8(D² + D) attention + 2DF + F + D feed-forward + 3·2D norms
-    positions      2·P·D when learned; pre-norm ends each stack with one more norm, 2·2D
+    norms          pre-norm ends each stack with one more, 2·2D; none with model.norm=none
+    positions      2·P·D when learned
+    patches        (P + 1)·D + S·D for a source of S patches with P numbers each, instead of its embedding
     output         D·V, none when tied
     """
     D, V = config.width, target_vocab
     rows, formula = (V, "V·D") if shared else (source_vocab + V, "(V_s + V_t)·D")
-    embedding = Parameters("embedding", formula, rows * D)
+    embedded = [Parameters("embedding", formula, rows * D)]
+    if patches is not None:
+        numbers, places = patches.numbers, patches.places
+        embedded = [Parameters("patches", "(P + 1)·D + S·D", (numbers + 1) * D + places * D)]
+        embedded += [Parameters("embedding", "V·D", V * D)]
     output = Parameters("output", "tied" if config.tied else "D·V", 0 if config.tied else D * V)
     match config:
         case TransformerConfig():
-            return (embedding, *_transformer_parameters(config), output)
+            return (*embedded, *_transformer_parameters(config, sides=1 if patches else 2), output)
         case RnnConfig() | LuongConfig():
-            return (embedding, *_recurrent_parameters(config), output)
+            return (*embedded, *_recurrent_parameters(config), output)
         case _:
             assert_never(config)
 
@@ -141,17 +148,22 @@ def _recurrent_parameters(config: RnnConfig | LuongConfig) -> Iterator[Parameter
         yield Parameters("attention", formula, scores + 2 * D * D)
 
 
-def _transformer_parameters(config: TransformerConfig) -> Iterator[Parameters]:
+def _transformer_parameters(config: TransformerConfig, sides: int) -> Iterator[Parameters]:
     D, F, N_e, N_d = config.width, config.feedforward, config.encoder_layers, config.decoder_layers
     attention = 4 * (D * D + D)
     feedforward = 2 * D * F + F + D
-    norms = 2 * N_e + 3 * N_d + (2 if config.norm == "pre" else 0)
     yield Parameters("attention", "(N_e + 2N_d)·4(D² + D)", (N_e + 2 * N_d) * attention)
     yield Parameters("feed-forward", "(N_e + N_d)·(2DF + F + D)", (N_e + N_d) * feedforward)
-    last = " + 2" if config.norm == "pre" else ""
-    yield Parameters("norms", f"(2N_e + 3N_d{last})·2D", norms * 2 * D)
+    match config.norm:
+        case "post":
+            yield Parameters("norms", "(2N_e + 3N_d)·2D", (2 * N_e + 3 * N_d) * 2 * D)
+        case "pre":
+            yield Parameters("norms", "(2N_e + 3N_d + 2)·2D", (2 * N_e + 3 * N_d + 2) * 2 * D)
+        case "none":
+            yield Parameters("norms", "none", 0)
     if config.positions == "learned":
-        yield Parameters("positions", "2·P·D", 2 * config.max_positions * D)
+        formula = "2·P·D" if sides == 2 else "P·D"
+        yield Parameters("positions", formula, sides * config.max_positions * D)
 
 
 def forward_cost(config: ModelConfig, source_length: int, target_length: int, target_vocab: int) -> Cost:

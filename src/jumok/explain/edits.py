@@ -35,6 +35,7 @@ from jumok.explain.tokens import side_of
 from jumok.explain.units import units_of
 from jumok.models.edited import Edited
 from jumok.models.interface import AttentionEdit, Edits, Kind, PositionEdit, Seq2Seq
+from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import SPECIALS, Tokenizer
 
@@ -175,10 +176,13 @@ class Compiler:
 
     def leave_scale_out(self, op: NoScale) -> None:
         layers, _ = self.sizes(op.kind)
-        if not isinstance(self.translator.config.model, TransformerConfig):
+        config = self.translator.config.model
+        if not isinstance(config, TransformerConfig):
             raise bad_parameter(
                 "Luong's attention does not divide its scores by √d_k, so none can be left out"
             )
+        if not config.scaled:
+            raise bad_parameter("this model was trained with scaled=false and divides by no √d_k")
         for layer in range(layers):
             self.drafts[op.kind, layer].scaled = False
 
@@ -232,17 +236,22 @@ def compile_ops(
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
-    line = tidy(text)
+    line = translator.tokenizers.tidy_source(text)
     replaced = replace_words(ops, translator, line)
-    most = translator.config.data.max_length
-    source = translator.tokenizers.source.encode(replaced)[:most]
+    source = source_taken(translator, replaced)
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
     return Compiled(compile_edits(ops, translator, source, settings), settings, replaced)
 
 
+def source_taken(translator: Translator, line: str) -> list[Any]:
+    """The ids that a model takes of a tidied text, or all patches of a picture."""
+    ids = list(translator.tokenizers.source.encode(line))
+    return ids if translator.tokenizers.pictures else list(beginning(ids, translator.config.data.max_length))
+
+
 def compile_edits(
-    ops: Sequence[Op], translator: Translator, source: Sequence[int], options: dict[str, Any]
+    ops: Sequence[Op], translator: Translator, source: Sequence[Any], options: dict[str, Any]
 ) -> Edits:
     """What interventions do to the model while it reads these ids; they add to the options."""
     compiler = Compiler(translator, options, source)
@@ -323,7 +332,9 @@ def replace_words(ops: Sequence[Op], translator: Translator, line: str) -> str:
     wanted = {op.unit: (n, op.text) for n, op in enumerate(ops) if isinstance(op, ReplaceSource)}
     if not wanted:
         return line
-    tokenizer = translator.tokenizers.source
+    if translator.tokenizers.pictures:
+        raise bad_parameter("replace_source writes words anew, and a picture has none")
+    tokenizer = translator.tokenizers.text_source
     words = units_of(side_of(tokenizer, tokenizer.encode(line), line, "", end=False))
     for unit, (n, new) in sorted(wanted.items(), reverse=True):  # from the end, so that earlier places stay
         if unit >= len(words):

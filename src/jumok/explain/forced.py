@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from jumok.decoding.jobs import device_of, pad_sources, shift_right
+from jumok.decoding.jobs import Source, device_of, pad_sources, shift_right
 from jumok.decoding.scores import NotFiniteError, check_finite, log_softmax
 from jumok.decoding.translator import Translator
 from jumok.errors import Error, LimitError, RunError
@@ -20,7 +20,7 @@ NO_KEY = "leave at least one, or use mask_head to silence the head"
 CELLS = 2**24  # logits of one pass: 64 MiB in float32
 
 
-def log_probs(translator: Translator, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Tensor:
+def log_probs(translator: Translator, sources: Sequence[Source], target: Sequence[int]) -> Tensor:
     """log p(y_t | y_<t, x) in float32 on the CPU, (B, T): one target, its end included, for every source.
 
     Sources have no end of their own. They go through the model together: `tokens_at_once` says how many may.
@@ -31,7 +31,7 @@ def log_probs(translator: Translator, sources: Sequence[Sequence[int]], target: 
         return forced(translator.model, encode(translator.model, sources), target).cpu()
 
 
-def encode(model: Seq2Seq, sources: Sequence[Sequence[int]]) -> Memory:
+def encode(model: Seq2Seq, sources: Sequence[Source]) -> Memory:
     """What the model's encoder makes of sources without their ends."""
     with torch.inference_mode():
         return model.encode(*pad_sources(sources, device_of(model)))

@@ -246,6 +246,9 @@ def cards(manifests: Sequence[Mapping[str, Any]], traces: Mapping[str, Trace]) -
             "limits": {},
             "run": None,
             "examples": [],
+            "context": False,
+            "source": model.get("source", "text"),
+            "image": model.get("image"),
         }
         examples = found.setdefault(model["name"], card)["examples"]
         if one["source"]["text"] not in examples:
@@ -272,4 +275,5 @@ def shorter(value: Any, digits: int = 7) -> Any:
 
 
 def title_of(manifest: Mapping[str, Any]) -> str:
-    return f"{manifest['source']['text']} → {manifest['target']['text']} · jumok"
+    source = manifest["source"]
+    return f"{'▦' if 'image' in source else source['text']} → {manifest['target']['text']} · jumok"

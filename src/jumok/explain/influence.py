@@ -14,14 +14,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError, nearest
 from jumok.explain.forced import log_probs, tokens_at_once
-from jumok.explain.tokens import side_of
+from jumok.explain.pictures import hidden, is_picture, source_side
 from jumok.explain.units import Unit, UnitName, units_of
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
-from jumok.text.tokenizer import EOS, UNK, Tokenizer
+from jumok.text.tokenizer import EOS, UNK, Tokenizer, Tokenizers
 
 MOST_UNITS = 256
 
@@ -49,7 +50,7 @@ class Influence:
 
 def influence(
     translator: Translator,
-    source: str | Sequence[int],
+    source: str | Source,
     target: str | Sequence[int],
     *,
     unit: UnitName = "words",
@@ -58,14 +59,15 @@ def influence(
 ) -> Influence:
     """The influence of each word (or piece) of the source on each token of the target.
 
-    Both sides are texts or ids. The ids of a target are scored as they stand: they end with the id of the end
-    where the answer was finished, as `Translation.tokens` has them; a text gets its end. A unit is replaced
-    piece by piece with the unknown piece, so that all others keep their places, or dropped. `progress` hears
-    of every pass and may raise to stop the work.
+    Both sides are texts or ids; the source may be a picture, whose units are patches. The ids of a target are
+    scored as they stand: they end with the id of the end where the answer was finished, as
+    `Translation.tokens` has them; a text gets its end. A unit is replaced piece by piece with the unknown
+    piece, so that all others keep their places, or dropped; a patch gets the mean colour of its picture, and
+    cannot be dropped. `progress` hears of every pass and may raise to stop the work.
     """
     check_names(unit, replace)
-    ids, text = source_ids(translator.tokenizers.source, source)
-    side = side_of(translator.tokenizers.source, ids, text, "", end=False)
+    ids, text = source_ids(translator.tokenizers, source)
+    side = source_side(translator.tokenizers, ids, text, "", end=False)
     values = leave_out(
         translator,
         ids,
@@ -79,7 +81,7 @@ def influence(
 
 def leave_out(
     translator: Translator,
-    source: Sequence[int],
+    source: Source,
     target: Sequence[int],
     units: Sequence[Unit],
     *,
@@ -103,21 +105,25 @@ def leave_out(
     return (scores[0] - scores[1:]).T.contiguous().numpy()
 
 
-def without(source: Sequence[int], unit: Unit, replace: Replace) -> list[int]:
+def without(source: Source, unit: Unit, replace: Replace) -> list[Any]:
     """The source ids with one unit replaced."""
-    gone = set(unit.tokens)
-    if replace == "drop":
-        return [one for i, one in enumerate(source) if i not in gone]
-    return [UNK if i in gone else one for i, one in enumerate(source)]
+    gone, instead = set(unit.tokens), hidden(source) if is_picture(source) else UNK  # type: ignore[arg-type]
+    if replace == "unk":
+        return [instead if i in gone else one for i, one in enumerate(source)]
+    if is_picture(source):
+        raise ConfigError(
+            "a patch cannot be dropped from a picture", hint='take replace="unk"', code="bad_parameter"
+        )
+    return [one for i, one in enumerate(source) if i not in gone]
 
 
-def source_ids(tokenizer: Tokenizer, source: str | Sequence[int]) -> tuple[list[int], str]:
+def source_ids(tokenizers: Tokenizers, source: str | Source) -> tuple[list[Any], str]:
     """The ids of a source without its end, and its text."""
     if isinstance(source, str):
-        text = tidy(source)
-        return tokenizer.encode(text), text
+        text = tokenizers.tidy_source(source)
+        return list(tokenizers.source.encode(text)), text
     ids = list(source[:-1] if source and source[-1] == EOS else source)
-    return ids, tidy(tokenizer.decode(ids))
+    return ids, tokenizers.tidy_source(tokenizers.source.decode(ids))
 
 
 def target_ids(tokenizer: Tokenizer, target: str | Sequence[int]) -> list[int]:

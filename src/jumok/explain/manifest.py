@@ -12,6 +12,7 @@ from jumok.config import LuongConfig, ModelConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
 from jumok.explain.fingerprint import fingerprint
+from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
 from jumok.explain.tokens import label, side_of
 from jumok.models.interface import Kind
@@ -69,7 +70,7 @@ def trace_id(
     decided_by = [
         model["fingerprint"],
         model["dtype"],
-        captured.source,
+        hashed(captured.source) if is_picture(captured.source) else captured.source,
         captured.target,
         settings,
         list(interventions),
@@ -78,12 +79,17 @@ def trace_id(
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
+def hashed(patches: Sequence[bytes]) -> str:
+    """A name for a picture."""
+    return hashlib.sha256(b"".join(patches)).hexdigest()
+
+
 def sides_of(model: Mapping[str, Any], tokenizers: Tokenizers, subject: Subject) -> dict[str, Any]:
     """The source, the target, and the target as the decoder reads it: a start, then all but the last."""
     language, ids = model["tgt_lang"], subject.target_ids
     fed = ids if subject.ended else ids[:-1]
     return {
-        "source": side_of(tokenizers.source, subject.source_ids, subject.source, model["src_lang"], end=True),
+        "source": source_side(tokenizers, subject.source_ids, subject.source, model["src_lang"], end=True),
         "target": {
             "origin": subject.origin,
             **side_of(tokenizers.target, ids, subject.target, language, end=subject.ended),
@@ -115,6 +121,8 @@ def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
         "device": str(parameter.device),
         "d_model": config.width,
         "max_length": translator.config.data.max_length,
+        "source": info.get("source", "text"),
+        "image": info.get("image"),
         **_parts(config),
     }
 
@@ -125,7 +133,7 @@ def _parts(config: ModelConfig) -> dict[str, Any]:
         each = {"heads": config.heads, "d_head": config.width // config.heads}
         return {
             "positions": config.positions,
-            "score": "scaled_dot",
+            "score": "scaled_dot" if config.scaled else "dot",
             "layers": {"encoder": config.encoder_layers, "decoder": config.decoder_layers},
             "kinds": {
                 "enc_self": {"layers": config.encoder_layers, **each},
@@ -177,7 +185,7 @@ def step_block(t: int, step: Step, tokenizer: Tokenizer) -> dict[str, Any]:
 def attention_block(kind: Kind, captured: Captured, sides: Mapping[str, Any]) -> dict[str, Any]:
     """One kind of attention: its axes, its stages, where its tensors are, and what its heads do."""
     q, k = SIDES[kind]
-    special = [token["span"] is None for token in sides[k]["tokens"]]
+    special = [is_special(token) for token in sides[k]["tokens"]]
     weights, causal = captured.weights[kind], kind == "dec_self"
     return {
         "q": q,

@@ -22,7 +22,7 @@ START = 'location.hash||(location.hash=JSON.parse(document.getElementById("jumok
 
 @dataclass(frozen=True)
 class Bundle:
-    """The built page: its one script, its one style sheet, and its words by language."""
+    """The page that is built for files: its one script, its one style sheet, and its words by language."""
 
     script: str
     style: str
@@ -32,14 +32,13 @@ class Bundle:
 def bundle() -> Bundle:
     """The page as the package has it, fit to stand inside a document."""
     try:
-        index = (STATIC / "index.html").read_text(encoding="utf-8")
-        names = [re.findall(rf'"/?(app-\w+\.{kind})"', index)[0] for kind in ("js", "css")]
-        script, style = ((STATIC / name).read_text(encoding="utf-8") for name in names)
+        paths = [next(STATIC.glob(f"file-*.{kind}")) for kind in ("js", "css")]
+        script, style = (path.read_text(encoding="utf-8") for path in paths)
         words = {
             path.name.split("-")[1]: json.loads(path.read_text(encoding="utf-8"))
             for path in sorted(STATIC.glob("words-*-*.json"))
         }
-    except (OSError, IndexError, ValueError):
+    except (OSError, StopIteration, ValueError):
         raise RunError(
             "the page is not built",
             where=str(STATIC),

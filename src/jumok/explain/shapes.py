@@ -15,11 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from jumok.decoding.jobs import pad_sources
 from jumok.models.interface import Kind, Probe, Record, Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import DecoderLayer, EncoderLayer, TransformerSeq2Seq
-from jumok.text.tokenizer import BOS, EOS
+from jumok.nn.layers import Residual
+from jumok.text.tokenizer import BOS
 
 Add = Callable[[str, str, str, Tensor], None]
 """`add(stage, operation, axes, tensor)`: notes the next tensor."""
@@ -67,13 +69,13 @@ class Watch:
     axes: str
 
 
-def trace_shapes(model: Seq2Seq, source: Sequence[int], target: Sequence[int]) -> ShapeTrace:
+def trace_shapes(model: Seq2Seq, source: Sequence[Any], target: Sequence[int]) -> ShapeTrace:
     """Run the model on a pair of ids (without special ids) and note the shape of what each part gives.
 
     Parts are watched by hooks that are gone when this returns; do not run the model elsewhere meanwhile.
     """
     device = next(model.parameters()).device
-    source_ids = torch.tensor([[*source, EOS]], device=device)  # (1, S)
+    source_ids, mask = pad_sources([source], device)  # (1, S), or (1, S, P) of a picture
     target_in = torch.tensor([[BOS, *target]], device=device)  # (1, T)
     seen: Counter[ShapeRow] = Counter()
 
@@ -84,9 +86,10 @@ def trace_shapes(model: Seq2Seq, source: Sequence[int], target: Sequence[int]) -
     encoder, decoder, record = parts_of(model, add)
     probe = Probe(record=record)
     with torch.inference_mode():
-        add("source", "ids", "[B,S]", source_ids)
+        pictures = source_ids.dim() == 3
+        add("source", "patches" if pictures else "ids", "[B,S,P]" if pictures else "[B,S]", source_ids)
         with watching(encoder, add):
-            memory = model.encode(source_ids, torch.ones_like(source_ids, dtype=torch.bool), probe)
+            memory = model.encode(source_ids, mask, probe)
         states, final = memory_words(model)
         add("memory", states, "[B,S,D]", memory.states)
         if memory.final is not None:
@@ -129,7 +132,7 @@ def parts_of(model: Seq2Seq, add: Add) -> tuple[list[Watch], list[Watch], Record
     """What to watch in the encoder and in the decoder, and what to note of attention."""
     match model:
         case TransformerSeq2Seq():
-            return *transformer_watches(model), transformer_stages(add)
+            return *transformer_watches(model), transformer_stages(model, add)
         case LuongSeq2Seq():
             return *luong_watches(model), luong_stages(model, add)
         case RnnSeq2Seq():
@@ -203,24 +206,38 @@ def layer_watches(layer: nn.Module, stage: str, L: str) -> list[Watch]:
     assert isinstance(layer, EncoderLayer | DecoderLayer)
     masked, out = isinstance(layer, DecoderLayer), f"[B,{L},D]"
     self_attention = "masked self-attention" if masked else "self-attention"
+
+    def ends(residual: Residual, sublayer: str) -> list[Watch]:
+        words = after_sublayer(residual)
+        return [Watch(residual, stage, f"{sublayer}: {words}", out)] if words else []
+
     watches = [
         Watch(layer.attention, stage, f"{self_attention}: Concat(heads) W_O", out),
-        Watch(layer.add_attention, stage, f"{self_attention}: add & norm", out),
+        *ends(layer.add_attention, self_attention),
     ]
     if isinstance(layer, DecoderLayer):
         watches += [
             Watch(layer.cross, stage, "cross-attention: Concat(heads) W_O", out),
-            Watch(layer.add_cross, stage, "cross-attention: add & norm", out),
+            *ends(layer.add_cross, "cross-attention"),
         ]
     return [
         *watches,
         Watch(layer.feedforward.inner, stage, "FFN: x W_1 + b_1", f"[B,{L},F]"),
         Watch(layer.feedforward, stage, "FFN: max(0, ·) W_2 + b_2", out),
-        Watch(layer.add_feedforward, stage, "FFN: add & norm", out),
+        *ends(layer.add_feedforward, "FFN"),
     ]
 
 
-def transformer_stages(add: Add) -> Record:
+def after_sublayer(residual: Residual) -> str:
+    """What is done with a sub-layer's output; nothing in a model that goes on with it as it is."""
+    normed = isinstance(residual.norm, nn.LayerNorm)
+    if residual.add:
+        return "add & norm" if normed else "add"
+    return "norm" if normed and not residual.pre else ""
+
+
+def transformer_stages(model: TransformerSeq2Seq, add: Add) -> Record:
+    weights = "softmax(Q Kᵀ / √K)" if model.scaled else "softmax(Q Kᵀ)"
     names = {
         "enc_self": ("encoder", "self-attention", "S", "S"),
         "dec_self": ("decoder", "masked self-attention", "T", "T"),
@@ -234,7 +251,7 @@ def transformer_stages(add: Add) -> Record:
         add(stage, f"{attention}: K", f"[B,H,{k},K]", stages.key)
         add(stage, f"{attention}: V", f"[B,H,{k},K]", stages.value)
         add(stage, f"{attention}: Q Kᵀ", f"[B,H,{q},{k}]", stages.scores)
-        add(stage, f"{attention}: softmax(Q Kᵀ / √K)", f"[B,H,{q},{k}]", stages.weights)
+        add(stage, f"{attention}: {weights}", f"[B,H,{q},{k}]", stages.weights)
         add(stage, f"{attention}: weights V", f"[B,H,{q},K]", stages.context)
 
     return record

@@ -10,6 +10,7 @@ from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError
+from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
@@ -21,7 +22,8 @@ class Subject:
     """Two texts, tidied, with their ids (no special ones), and how the second came about."""
 
     source: str
-    source_ids: tuple[int, ...]
+    """Of a picture, the name that it was given."""
+    source_ids: tuple[int, ...] | tuple[bytes, ...]
     warnings: tuple[Mapping[str, str], ...] = ()
     target: str = ""
     target_ids: tuple[int, ...] = ()
@@ -72,16 +74,16 @@ def subjects_of(
 
 def read_source(translator: Translator, text: str) -> Subject:
     """A text as the model reads it."""
-    source = tidy(text)
+    source = translator.tokenizers.tidy_source(text)
     if not source:
         raise ConfigError("the text is empty", hint="give a sentence to look at", code="empty_text")
     tokenizer = translator.tokenizers.source
     ids = tokenizer.encode(source)
     most = translator.config.data.max_length
-    if len(ids) <= most:
+    if len(ids) <= most or translator.tokenizers.pictures:
         return Subject(source, tuple(ids))
     message = f"source cut from {len(ids)} to {most} tokens"
-    cut = ids[:most]
+    cut = beginning(ids, most)
     return Subject(tokenizer.decode(cut), tuple(cut), ({"code": "source_truncated", "message": message},))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, nearest
 from jumok.explain.edits import attention_sizes, plain
@@ -35,7 +36,7 @@ class SweepRow:
 
 def sweep(
     translator: Translator,
-    source: str | Sequence[int],
+    source: str | Source,
     target: str | Sequence[int],
     kinds: Sequence[Kind] | None = None,
 ) -> Iterator[SweepRow]:
@@ -52,14 +53,14 @@ def sweep(
                 hint=nearest(str(kind), sizes) if sizes else "",
                 code="bad_parameter",
             )
-    read, _ = source_ids(translator.tokenizers.source, source)
+    read, _ = source_ids(translator.tokenizers, source)
     written = target_ids(translator.tokenizers.target, target)
     return rows(translator, read, written, {kind: sizes[kind] for kind in kinds or sizes})
 
 
 def rows(
     translator: Translator,
-    source: Sequence[int],
+    source: Source,
     target: Sequence[int],
     sizes: dict[Kind, tuple[int, int]],
 ) -> Iterator[SweepRow]:
@@ -89,9 +90,9 @@ def with_mask(edits: Edits, kind: Kind, layer: int, head: int) -> Edits:
     return replace(edits, attention={**edits.attention, (kind, layer): after})
 
 
-def score(translator: Translator, source: str | Sequence[int], target: str | Sequence[int]) -> float:
+def score(translator: Translator, source: str | Source, target: str | Sequence[int]) -> float:
     """log p(y | x), which the rows of a sweep are compared with."""
-    read, _ = source_ids(translator.tokenizers.source, source)
+    read, _ = source_ids(translator.tokenizers, source)
     written = target_ids(translator.tokenizers.target, target)
     if not written:
         return 0.0

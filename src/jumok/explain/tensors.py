@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
+from jumok.explain.pictures import endless
 from jumok.models.interface import Kind, Seq2Seq
 from jumok.text.tokenizer import EOS
 
@@ -146,7 +147,7 @@ class LiveStore:
         ended = target[-1:] == (EOS,)
         (again,) = capture(
             self.model,
-            [source[:-1]],
+            [endless(source)],
             [target[:-1] if ended else target],
             ended=[ended],
             stages=layers,

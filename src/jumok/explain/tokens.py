@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any, Literal
-from unicodedata import bidirectional, category, name
+from unicodedata import bidirectional, category, combining, name
 
 from jumok.explain.heatmap import cells
+from jumok.text.jamo import alone
 from jumok.text.normalize import nfc
 from jumok.text.tokenizer import BOS, BYTES, EOS, PAD, SPECIALS, UNK, Tokenizer
 
@@ -23,15 +25,17 @@ def side_of(
 
     `ids` are those of `text`, which is tidied; where they spell another text, that one takes its place. Each
     token has the half-open range of code points it covers. Ranges tile the text; the bytes of one character
-    share its range and a group; special tokens, among them the `start` and the `end`, have none.
+    share its range and a group, and the letters of Korean syllables the range of the syllables; special
+    tokens, among them the `start` and the `end`, have none.
     """
     whole = [*([BOS] if start else []), *ids, *([EOS] if end else [])]
     pieces = tokenizer.pieces(whole)
     parts = list(spell(whole, pieces))
-    written = "".join(part.text for part in parts)
+    ranges, written = laid_out(parts, jamo=tokenizer.jamo)
     if written not in (text, " " + text):
         text = tokenizer.decode(whole)
-    places = _places(parts, first=len(text) - len(written))  # -1: the first word's added space is not there
+    shift = len(text) - len(written)  # -1: the first word's added space is not there
+    places = _places(parts, [[max(begin + shift, 0), end + shift] for begin, end in ranges])
     groups = word_groups(pieces)
     word_of = {i: word for word, group in enumerate(groups) for i in group}
     tokens = [
@@ -91,13 +95,38 @@ def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[Part]:
         at += len(spelt)
 
 
-def _places(parts: Sequence[Part], first: int) -> dict[int, dict[str, Any]]:
+def laid_out(parts: Sequence[Part], *, jamo: bool) -> tuple[list[tuple[int, int]], str]:
+    """The range of each part in the text that all of them write, and the text.
+
+    Where letters become syllables, parts that share one have the range of all they write.
+    """
+    runs = letter_runs(parts) if jamo else [[part] for part in parts]
+    texts = ["".join(part.text for part in run) for run in runs]
+    texts = list(map(nfc, texts)) if jamo else texts
+    ranges = pairwise(accumulate(map(len, texts), initial=0))
+    return [one for run, one in zip(runs, ranges, strict=True) for _ in run], "".join(texts)
+
+
+def letter_runs(parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts that write Korean letters, in runs: inside one, letters of two parts become a syllable."""
+    runs: list[list[Part]] = []
+    text = ""
+    for part in parts:
+        joined = nfc(text + part.text)
+        if runs and (combining(part.text[0]) or joined != text + nfc(part.text)):
+            runs[-1].append(part)
+            text = joined
+        else:
+            runs.append([part])
+            text = nfc(part.text)
+    return runs
+
+
+def _places(parts: Sequence[Part], spans: Sequence[list[int]]) -> dict[int, dict[str, Any]]:
     """The span of each token that has one; for a byte also its value, its group and the group's text."""
     places: dict[int, dict[str, Any]] = {}
-    at, groups = first, 0
-    for part in parts:
-        span = [max(at, 0), at + len(part.text)]
-        at += len(part.text)
+    groups = 0
+    for part, span in zip(parts, spans, strict=True):
         for token, byte in zip(part.tokens, part.data or (None,), strict=True):
             places[token] = {"span": span}
             if byte is not None:
@@ -124,7 +153,7 @@ def label(piece: str) -> str:
     """What to show for a piece: no leading space, `␣` for a space alone, two hex digits for a byte."""
     if piece in BYTE_OF:
         return f"{BYTE_OF[piece]:02X}"
-    text = "".join("\ufffd" if category(char) == "Cc" else char for char in nfc(piece).strip())
+    text = "".join("\ufffd" if category(char) == "Cc" else char for char in alone(nfc(piece)).strip())
     if not text:
         return SPACE
     return text if cells(text) else f"◌{text}"
@@ -133,7 +162,7 @@ def label(piece: str) -> str:
 def text_of(pieces: Sequence[str]) -> str:
     """The text of pieces side by side, without spaces around it; bytes become the characters they spell."""
     data = b"".join(bytes([BYTE_OF[p]]) if p in BYTE_OF else p.encode() for p in pieces)
-    return data.decode(errors="replace").strip()
+    return nfc(data.decode(errors="replace")).strip()
 
 
 def word_groups(pieces: Sequence[str]) -> list[list[int]]:

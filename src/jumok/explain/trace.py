@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jumok.decoding.jobs import batches
-from jumok.decoding.results import Translation
+from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
@@ -22,6 +22,7 @@ from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.forced import explained, tokens_at_once
 from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
+from jumok.explain.pictures import source_ids_of
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tensors import (
     FileStore,
@@ -59,7 +60,7 @@ class Trace:
 
     def __repr__(self) -> str:
         about = self.manifest
-        return f"Trace({about['id']}, {about['source']['text']!r} -> {about['target']['text']!r})"
+        return f"Trace({about['id']}, {shorten(about['source']['text'])} -> {about['target']['text']!r})"
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -72,9 +73,10 @@ class Trace:
         return str(self.manifest["id"])
 
     @property
-    def source_ids(self) -> list[int]:
-        """The pieces that were read, without the end."""
-        return [token["id"] for token in self.manifest["source"]["tokens"]][:-1]
+    def source_ids(self) -> list[Any]:
+        """The pieces that were read, without the end; of a picture, its patches."""
+        tokenizers = None if self.translator is None else self.translator.tokenizers
+        return source_ids_of(tokenizers, self.manifest["source"])
 
     @property
     def target_ids(self) -> list[int]:
@@ -211,7 +213,7 @@ def write_whole(path: str | Path, data: bytes) -> Path:
 def position_rows(translator: Translator, count: int = 64) -> Array | None:
     """The rows (P, D) of a model's first positions, as its `position_rows` gives them."""
     rows = translator.model.position_rows(count)
-    return None if rows is None else read_only(rows.float().cpu().numpy())
+    return None if rows is None else read_only(rows.detach().float().cpu().numpy())
 
 
 def open_trace(path: str | Path) -> Trace:

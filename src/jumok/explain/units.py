@@ -15,7 +15,9 @@ class Unit:
     tokens: tuple[int, ...]
     """Indices into the source's tokens."""
     span: tuple[int, int]
-    """The half-open range of code points they cover in the source's text, without a space before it."""
+    """The half-open range of code points they cover in the source's text, without a space before it.
+
+    Of a patch, the range of patches."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "tokens": list(self.tokens)}
@@ -24,6 +26,8 @@ class Unit:
 def units_of(side: Mapping[str, Any], unit: UnitName = "words") -> tuple[Unit, ...]:
     """The units of one side of a trace, as `side_of` describes it, in the order of the text."""
     tokens, text = side["tokens"], side["text"]
+    if "image" in side:
+        return tuple(Unit(token["text"], (i,), (i, i + 1)) for i, token in enumerate(tokens))
     groups = (
         [(word["text"], word["tokens"]) for word in side["words"]]
         if unit == "words"
@@ -59,6 +63,7 @@ def join_until(text: str, words: tuple[Unit, ...], ends: set[int]) -> tuple[Unit
         tokens += word.tokens
         begin = word.span[0] if begin is None else begin
         if word.span[1] in ends:
-            found.append(Unit(text[begin : word.span[1]].strip(), tokens, (begin, word.span[1])))
+            name = word.text if begin == word.span[0] else text[begin : word.span[1]].strip()
+            found.append(Unit(name, tokens, (begin, word.span[1])))
             tokens, begin = (), None
     return tuple(found)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
-from jumok.explain.edits import Compiled, compile_ops
+from jumok.explain.edits import Compiled, compile_ops, source_taken
 from jumok.explain.forced import log_probs
 from jumok.explain.ops import Op, ops_to_json, parse_ops
 from jumok.explain.trace import Trace, make_trace
@@ -74,7 +74,7 @@ def what_if(translator: Translator, text: str, ops: Sequence[Op], **options: Any
     baseline = translator.translate(text, **asked.options)
     edited = changed.translate(compiled.text, **compiled.options)
     target = [token.id for token in baseline.tokens]
-    source = translator.tokenizers.source.encode(compiled.text)[: translator.config.data.max_length]
+    source = source_taken(translator, compiled.text)
     written = [token.id for token in edited.tokens]
     return WhatIf(
         baseline,

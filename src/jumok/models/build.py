@@ -7,17 +7,23 @@ from jumok.models.interface import Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.nn.patches import Patches as Patches  # also for those who may not import nn
 
 
-def build_model(config: ModelConfig, source_vocab: int, target_vocab: int, *, shared: bool) -> Seq2Seq:
-    """A model with fresh weights; `shared` lets both sides use one embedding."""
-    assert not shared or source_vocab == target_vocab
+def build_model(
+    config: ModelConfig, source_vocab: int, target_vocab: int, *, shared: bool, patches: Patches | None = None
+) -> Seq2Seq:
+    """A model with fresh weights; `shared` lets both sides use one embedding.
+
+    With `patches` the source is a picture: (B, S, P) bytes instead of (B, S) ids.
+    """
+    assert not shared or (source_vocab == target_vocab and patches is None)
     match config:
         case RnnConfig():
-            return RnnSeq2Seq(config, source_vocab, target_vocab, shared=shared)
+            return RnnSeq2Seq(config, source_vocab, target_vocab, shared=shared, patches=patches)
         case LuongConfig():
-            return LuongSeq2Seq(config, source_vocab, target_vocab, shared=shared)
+            return LuongSeq2Seq(config, source_vocab, target_vocab, shared=shared, patches=patches)
         case TransformerConfig():
-            return TransformerSeq2Seq(config, source_vocab, target_vocab, shared=shared)
+            return TransformerSeq2Seq(config, source_vocab, target_vocab, shared=shared, patches=patches)
         case _:
             assert_never(config)

@@ -42,6 +42,7 @@ from jumok.models.steps import Tables, Trip, sides_of, spread, tables_of, trip_o
 from jumok.nn.attention import LuongAttention
 from jumok.nn.functional import Stages, length_mask, luong_dot, masked_softmax
 from jumok.nn.layers import Dropout, Embedding
+from jumok.nn.patches import Patches, read_source
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,20 @@ class LuongState:
 class LuongSeq2Seq(Seq2Seq):
     """The decoder looks back at every encoder state, at every step."""
 
-    def __init__(self, config: LuongConfig, source_vocab: int, target_vocab: int, *, shared: bool) -> None:
+    def __init__(
+        self,
+        config: LuongConfig,
+        source_vocab: int,
+        target_vocab: int,
+        *,
+        shared: bool,
+        patches: Patches | None = None,
+    ) -> None:
         super().__init__()
         D = config.width
         self.input_feeding = config.input_feeding
         self.target_embedding = Embedding(target_vocab, D)
-        self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D)
+        self.source_embedding = self.target_embedding if shared else read_source(source_vocab, D, patches)
         self.encoder = RecurrentEncoder(
             config.cell, D, config.layers, config.dropout, both=config.bidirectional
         )

@@ -49,6 +49,7 @@ def exact_weights(model: nn.Module) -> set[Tensor]:
 
 def encode(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
     spans, positions = own_spans(batch.source_range), positions_of(batch.source_range)
+    assert isinstance(model.source_embedding, Embedding), "pictures are read in padded batches"
     x = embedded(batch.source, positions, model.source_embedding, model.source_positions)
     residuals = [r for layer in model.encoder for r in (layer.add_attention, layer.add_feedforward)]
     stream = Stream(model, x, residuals, model.encoder_norm)
@@ -73,7 +74,8 @@ def decode(model: "TransformerSeq2Seq", batch: PackedBatch, memory: Tensor) -> T
         query = stream.read(*to_query.still())  # (M, D)
         keys_values, memory = branch(memory, *to_memory.still())  # (N, 2D)
         biases = to_query.bias, to_memory.bias
-        stream.add(cross_attention(query, keys_values, model.heads, across, biases), cross.output.linear)
+        context = cross_attention(query, keys_values, model.heads, across, biases, scale=model.scaled)
+        stream.add(context, cross.output.linear)
         feed_forward(stream, layer.feedforward)  # type: ignore[arg-type]
     return stream.normed  # (M, D)
 
@@ -82,22 +84,27 @@ class Stream:
     """The residual stream: what each sub-layer reads (`normed`), and the sum that it adds to.
 
     Post-norm norms each sum and goes on from there. Pre-norm goes on from the sum itself, and the norm that
-    the next sub-layer reads through is made together with the sum.
+    the next sub-layer reads through is made together with the sum. A model without norms reads the sum, and
+    in one without residuals the change alone is the sum.
     """
 
     def __init__(
         self, model: "TransformerSeq2Seq", x: Tensor, residuals: Sequence[Any], last: nn.Module
     ) -> None:
-        self.pre, self.training = residuals[0].pre, model.training
+        self.pre, self.adds, self.training = residuals[0].pre, residuals[0].add, model.training
+        self.whole = self.adds and isinstance(residuals[0].norm, nn.LayerNorm)  # as the fused pieces want it
         x = drop(x, model.dropout.share, training=self.training)
         self.sum = x
-        self.normed = layer_norm(x, residuals[0].norm) if self.pre else x
+        self.normed = normed_by(residuals[0].norm, x) if self.pre else x
         # All at once: on a GPU each draw is a launch.
         self.seeds = iter(torch.randint(2**31 - 1, (len(residuals), 1), device=x.device).unbind())
         self.after = norms_after(residuals, last, pre=self.pre)
 
     def read(self, weight: Tensor, bias: Tensor, *, relu: bool = False) -> Tensor:
         """The first product of a sub-layer (L, ·)."""
+        if not self.whole:  # a gradient that no norm has made anew is not ours to add to
+            product = F.linear(self.normed, weight, bias)
+            return product.relu() if relu else product
         product, after = branch(self.normed, weight, bias, relu=relu)
         if not self.pre:
             self.sum = after
@@ -105,24 +112,27 @@ class Stream:
 
     def add(self, states: Tensor, linear: nn.Linear) -> None:
         """Add what the last matrix of a sub-layer makes of these states (L, ·)."""
-        norm, share = next(self.after)
+        (norm, share), seed = next(self.after), next(self.seeds)
         change = states @ linear.weight.T  # (L, D), its bias comes in with the sum
-        total, normed = add_norm(
-            self.sum,
-            change,
-            linear.bias,
-            norm.weight,
-            norm.bias,
-            share,
-            training=self.training,
-            seed=next(self.seeds),
-        )
+        if self.whole:
+            total, normed = add_norm(
+                self.sum,
+                change,
+                linear.bias,
+                norm.weight,
+                norm.bias,
+                share,
+                training=self.training,
+                seed=seed,
+            )
+        else:
+            change = drop(change + linear.bias.to(change.dtype), share, training=self.training)
+            total = self.sum + change if self.adds else change
+            normed = normed_by(norm, total)
         self.sum, self.normed = (total if self.pre else normed), normed
 
 
-def norms_after(
-    residuals: Sequence[Any], last: nn.Module, *, pre: bool
-) -> Iterator[tuple[nn.LayerNorm, float]]:
+def norms_after(residuals: Sequence[Any], last: nn.Module, *, pre: bool) -> Iterator[tuple[Any, float]]:
     """The norm that follows each sub-layer's sum, and the share of its dropout."""
     norms = [residual.norm for residual in residuals]
     if pre:
@@ -132,13 +142,14 @@ def norms_after(
 
 
 def attend_to_self(stream: Stream, attention: "SelfAttention", positions: Tensor, spans: Spans) -> None:
-    heads, project = attention.heads, matrix(attention.project)
+    heads, project, scale = attention.heads, matrix(attention.project), attention.output.scale
     if attention.rotary:
         qkv = turned(stream.read(*project), positions, heads)  # (L, 3D)
-        stream.add(self_attention(qkv, heads, spans), attention.output.linear)
+        context = self_attention(qkv, heads, spans, scale=scale)
     else:
         qkv = stream.read(*project.still())  # (L, 3D)
-        stream.add(self_attention(qkv, heads, spans, project.bias), attention.output.linear)
+        context = self_attention(qkv, heads, spans, project.bias, scale=scale)
+    stream.add(context, attention.output.linear)
 
 
 def feed_forward(stream: Stream, network: FeedForward) -> None:
@@ -215,6 +226,9 @@ def position_table(places: SinusoidalPositions, table: Table) -> Tensor:
     return tables[table]
 
 
-def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
+def normed_by(norm: nn.Module, x: Tensor) -> Tensor:
+    """LayerNorm; the input itself where a model has none."""
+    if not isinstance(norm, nn.LayerNorm):
+        return x
     wide = x.to(norm.weight.dtype)  # the norm's own weights stay in float32
     return F.layer_norm(wide, norm.normalized_shape, norm.weight, norm.bias, norm.eps).to(x.dtype)

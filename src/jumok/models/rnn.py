@@ -21,16 +21,25 @@ from jumok.models.recurrent import (
 )
 from jumok.models.steps import sides_of, spread, trip_of
 from jumok.nn.layers import Dropout, Embedding
+from jumok.nn.patches import Patches, read_source
 
 
 class RnnSeq2Seq(Seq2Seq):
     """Encoder and decoder that share nothing but the encoder's last state."""
 
-    def __init__(self, config: RnnConfig, source_vocab: int, target_vocab: int, *, shared: bool) -> None:
+    def __init__(
+        self,
+        config: RnnConfig,
+        source_vocab: int,
+        target_vocab: int,
+        *,
+        shared: bool,
+        patches: Patches | None = None,
+    ) -> None:
         super().__init__()
         D = config.width
         self.target_embedding = Embedding(target_vocab, D)
-        self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D)
+        self.source_embedding = self.target_embedding if shared else read_source(source_vocab, D, patches)
         self.encoder = RecurrentEncoder(
             config.cell, D, config.layers, config.dropout, both=config.bidirectional
         )

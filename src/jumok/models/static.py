@@ -130,6 +130,7 @@ class StaticTransformer:
 
         `positions` (T, D) is what `positions` gave; all that is seen lies within the first `places`.
         """
+        scale = self.model.scaled
         x = self.model.target_embedding(token) + positions.index_select(0, place)  # (B, W, D)
         for n, layer in enumerate(self.layers):
             past = cache.keys[:, n], cache.values[:, n]
@@ -137,12 +138,13 @@ class StaticTransformer:
 
             def look_back(y: Tensor, layer: DecoderLayer = layer, past: Pair = past) -> Tensor:
                 query, *new = layer.attention.project_at(y, place.expand(y.shape[1]))  # (B, H, W, K)
-                context = attend_past(query, (new[0], new[1]), past, cache.ancestors, place, places)
+                pair = new[0], new[1]
+                context = attend_past(query, pair, past, cache.ancestors, place, places, scale=scale)
                 return layer.attention.output.linear(context)  # type: ignore[no-any-return]  # (B, W, D)
 
             def look_across(y: Tensor, layer: DecoderLayer = layer, source: Pair = source) -> Tensor:
                 (query,) = layer.cross.project_query(y)
-                context = attend_source(query, source, cache.source_lengths)
+                context = attend_source(query, source, cache.source_lengths, scale=scale)
                 return layer.cross.output.linear(context)  # type: ignore[no-any-return]  # (B, W, D)
 
             x = layer.add_attention(x, look_back)

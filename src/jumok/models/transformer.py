@@ -5,7 +5,7 @@
 
 In cross-attention Q comes from the decoder, K and V from the encoder. In training all target positions are
 computed at once under a causal mask; in inference one position at a time, with the keys and values of the
-earlier ones kept (`cache.py`).
+earlier ones kept (`cache.py`). A model may do without the sums, the norms or the division by sqrt(d_k).
 
 Axis letters: B batch, S source, T target, D width, H heads, K width of one head, N layers.
 """
@@ -35,6 +35,7 @@ from jumok.models.packed import packed_features
 from jumok.nn.attention import AttentionOutput, AttentionProbe, make_projection
 from jumok.nn.functional import causal_mask
 from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
+from jumok.nn.patches import PatchEmbedding, Patches, read_source
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
 
 
@@ -110,7 +111,7 @@ class SelfAttention(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.project = make_projection(config.projection, config.width, config.heads, parts=3)
-        self.output = AttentionOutput(config.width)
+        self.output = AttentionOutput(config.width, scale=config.scaled)
         self.heads, self.rotary = config.heads, config.positions == "rotary"
 
     def project_at(self, x: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -134,7 +135,7 @@ class CrossAttention(nn.Module):
         super().__init__()
         self.project_query = make_projection(config.projection, config.width, config.heads, parts=1)
         self.project_memory = make_projection(config.projection, config.width, config.heads, parts=2)
-        self.output = AttentionOutput(config.width)
+        self.output = AttentionOutput(config.width, scale=config.scaled)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         key, value = self.project_memory(memory)
@@ -159,8 +160,8 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.attention = SelfAttention(config)
         self.feedforward = FeedForward(config.width, config.feedforward)
-        self.add_attention = Residual(config.width, config.dropout, config.norm)
-        self.add_feedforward = Residual(config.width, config.dropout, config.norm)
+        self.add_attention = make_residual(config)
+        self.add_feedforward = make_residual(config)
 
     def forward(
         self, x: Tensor, mask: Tensor, positions: Tensor | None, probe: AttentionProbe | None = None
@@ -181,9 +182,9 @@ class DecoderLayer(nn.Module):
         self.attention = SelfAttention(config)
         self.cross = CrossAttention(config)
         self.feedforward = FeedForward(config.width, config.feedforward)
-        self.add_attention = Residual(config.width, config.dropout, config.norm)
-        self.add_cross = Residual(config.width, config.dropout, config.norm)
-        self.add_feedforward = Residual(config.width, config.dropout, config.norm)
+        self.add_attention = make_residual(config)
+        self.add_cross = make_residual(config)
+        self.add_feedforward = make_residual(config)
 
     def forward(
         self,
@@ -231,14 +232,24 @@ class TransformerSeq2Seq(Seq2Seq):
     """Stacks of encoder and decoder layers between an embedding and the logits."""
 
     def __init__(
-        self, config: TransformerConfig, source_vocab: int, target_vocab: int, *, shared: bool
+        self,
+        config: TransformerConfig,
+        source_vocab: int,
+        target_vocab: int,
+        *,
+        shared: bool,
+        patches: Patches | None = None,
     ) -> None:
         super().__init__()
         D, scale = config.width, embedding_scale(config.width)
-        self.heads, self.rotary = config.heads, config.positions == "rotary"
+        self.heads, self.rotary, self.scaled = config.heads, config.positions == "rotary", config.scaled
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
-        self.source_embedding = self.target_embedding if shared else Embedding(source_vocab, D, scale=scale)
-        self.source_positions, self.target_positions = make_positions(config), make_positions(config)
+        self.source_embedding = (
+            self.target_embedding if shared else read_source(source_vocab, D, patches, scale=scale)
+        )
+        # Patches bring the vectors of their places along.
+        self.source_positions = make_positions(config) if patches is None else NoPositions()
+        self.target_positions = make_positions(config)
         self.rows = config.max_positions if config.positions == "learned" else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
@@ -247,16 +258,16 @@ class TransformerSeq2Seq(Seq2Seq):
         self.encoder_norm, self.decoder_norm = last_norm(D), last_norm(D)
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
         self.dropout = Dropout(config.dropout)
-        shrink_branches(self.encoder, config.encoder_layers)
-        shrink_branches(self.decoder, config.decoder_layers)
+        if config.residual:  # else nothing adds up, and a signal that shrinks in each layer would be lost
+            shrink_branches(self.encoder, config.encoder_layers)
+            shrink_branches(self.decoder, config.decoder_layers)
 
     def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
         edit = None if probe is None else probe.edits.source_positions
         S = source.shape[1]
         plain = torch.arange(S, device=source.device)
         positions, end = (plain, S) if edit is None else (edit.of_source(source_mask), None)
-        x = self.source_positions(self.source_embedding(source), positions, end)
-        x = self.dropout(x)  # (B, S, D)
+        x = self.dropout(self.embed_source(source, positions, end))  # (B, S, D)
         mask = source_mask[:, None, None, :]  # (B, 1, 1, S)
         if edits_of(probe) is not None:  # padding sees all, so that no edit can leave it without a key
             mask = mask | ~source_mask[:, None, :, None]  # (B, 1, S, S)
@@ -291,6 +302,16 @@ class TransformerSeq2Seq(Seq2Seq):
         after = replace(state, past=tuple(past))
         return self.logits(x[:, 0]), after  # (B, V)
 
+    @property
+    def reads_pictures(self) -> bool:
+        return isinstance(self.source_embedding, PatchEmbedding)
+
+    def embed_source(self, source: Tensor, positions: Tensor | None, end: int | None) -> Tensor:
+        """Tokens (B, S), or patches (B, S, P), at these positions -> (B, S, D)."""
+        if isinstance(self.source_embedding, PatchEmbedding):
+            return self.source_embedding(source, positions, bare=positions is None)  # type: ignore[no-any-return]
+        return self.source_positions(self.source_embedding(source), positions, end)  # type: ignore[no-any-return]
+
     def embed_next(self, token: Tensor, state: TransformerState) -> tuple[Tensor, Now]:
         """x (B, 1, D) of the next token of each row (B,), and where it stands."""
         length, begin = state.past[0].length, state.begin
@@ -316,6 +337,8 @@ class TransformerSeq2Seq(Seq2Seq):
 
         Rotary positions add nothing: their rows are the sine and cosine of each angle in turn, (P, K).
         """
+        if isinstance(self.source_embedding, PatchEmbedding):
+            return self.source_embedding.positions[:count]
         weight, places = self.source_embedding.weight, self.source_positions
         if isinstance(places, LearnedPositions):
             count = min(count, len(places.table))
@@ -349,6 +372,10 @@ def shrink_branches(stack: nn.Module, layers: int) -> None:
             module.linear.weight.data *= (2 * layers) ** -0.5
         elif isinstance(module, FeedForward):
             module.outer.weight.data *= (2 * layers) ** -0.5
+
+
+def make_residual(config: TransformerConfig) -> Residual:
+    return Residual(config.width, config.dropout, config.norm, add=config.residual)
 
 
 def make_positions(config: TransformerConfig) -> nn.Module:

@@ -94,8 +94,9 @@ class AttentionOutput(nn.Module):
     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O      (Vaswani et al. 2017, section 3.2.2)
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, scale: bool = True) -> None:
         super().__init__()
+        self.scale = scale
         self.linear = nn.Linear(width, width)
         init_linear(self.linear)
 
@@ -115,10 +116,12 @@ class AttentionOutput(nn.Module):
         tensor (B,) says it for each sentence.
         """
         if probe is None:
-            context = fused_attention(query, key, value, mask)  # (B, H, T, K)
+            context = fused_attention(query, key, value, mask, scale=self.scale)  # (B, H, T, K)
             return self.linear(merge_heads(context))  # type: ignore[no-any-return]  # (B, T, D)
         seen = mask if mask is not None else torch.ones(1, 1, 1, 1, dtype=torch.bool, device=query.device)
-        stages = attention_stages(query, key, value, seen, edit=probe.edit, first=first, begin=begin)
+        stages = attention_stages(
+            query, key, value, seen, scale=self.scale, edit=probe.edit, first=first, begin=begin
+        )
         out = self.linear(merge_heads(stages.context))  # (B, T, D)
         probe.take(stages, out)
         return out  # type: ignore[no-any-return]

@@ -30,38 +30,60 @@ def runs_on_kernels(query: Tensor) -> bool:
 
 
 def attend_past(
-    query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int
+    query: Tensor,
+    new: Pair,
+    past: Pair,
+    ancestors: Tensor,
+    place: Tensor,
+    places: int,
+    *,
+    scale: bool = True,
 ) -> Tensor:
     """query and new (B, H, W, K), all at one `place` (1,), with the past (B, H, T·W, K) -> (B, W, H·K).
 
     The new keys and values go into the past. ancestors (B, W, T) are slots of earlier places, and whatever is
-    seen lies within the first `places`.
+    seen lies within the first `places`. Without `scale` no score is divided by sqrt(d_k).
     """
 
     def slow() -> Tensor:
-        return twin_past(query, new, past, ancestors, place, places)
+        return twin_past(query, new, past, ancestors, place, places, scale=scale)
 
     if not runs_on_kernels(query):
         return slow()
     from jumok.nn.kernels import beams
 
-    return kernels.guarded("beams", lambda: beams.attend_past(query, new, past, ancestors, place), slow)
+    def fast() -> Tensor:
+        return beams.attend_past(query, new, past, ancestors, place, scale=scale)
+
+    return kernels.guarded("beams", fast, slow)
 
 
-def attend_source(query: Tensor, source: Pair, lengths: Tensor) -> Tensor:
+def attend_source(query: Tensor, source: Pair, lengths: Tensor, *, scale: bool = True) -> Tensor:
     """query (B, H, W, K), source (B, H, S, K) with `lengths` (B,) real tokens each -> (B, W, H·K)."""
 
     def slow() -> Tensor:
-        return twin_source(query, source, lengths)
+        return twin_source(query, source, lengths, scale=scale)
 
     if not runs_on_kernels(query):
         return slow()
     from jumok.nn.kernels import beams
 
-    return kernels.guarded("beams", lambda: beams.attend_source(query, source, lengths), slow)
+    def fast() -> Tensor:
+        return beams.attend_source(query, source, lengths, scale=scale)
+
+    return kernels.guarded("beams", fast, slow)
 
 
-def twin_past(query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int) -> Tensor:
+def twin_past(
+    query: Tensor,
+    new: Pair,
+    past: Pair,
+    ancestors: Tensor,
+    place: Tensor,
+    places: int,
+    *,
+    scale: bool = True,
+) -> Tensor:
     """`attend_past` under a mask."""
     B, W, _ = ancestors.shape
     for slots, one in zip(past, new, strict=True):
@@ -70,10 +92,10 @@ def twin_past(query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Te
     family = ancestors[:, :, :places].index_copy(2, place, own[None, :, None].expand(B, W, 1))
     seen = (family[:, :, :, None] == own).flatten(2)[:, None]  # (B, 1, W, T·W)
     keys, values = (slots[:, :, : places * W] for slots in past)
-    return merge_heads(fused_attention(query, keys, values, seen))
+    return merge_heads(fused_attention(query, keys, values, seen, scale=scale))
 
 
-def twin_source(query: Tensor, source: Pair, lengths: Tensor) -> Tensor:
+def twin_source(query: Tensor, source: Pair, lengths: Tensor, *, scale: bool = True) -> Tensor:
     """`attend_source` under a mask."""
     seen = torch.arange(source[0].shape[2], device=lengths.device) < lengths[:, None]  # (B, S)
-    return merge_heads(fused_attention(query, *source, seen[:, None, None]))
+    return merge_heads(fused_attention(query, *source, seen[:, None, None], scale=scale))

@@ -24,7 +24,7 @@ class Stages:
     key: Tensor  # (B, H, S, K)
     value: Tensor  # (B, H, S, K)
     scores: Tensor  # (B, H, T, S), Q K^T
-    scaled: Tensor  # (B, H, T, S), Q K^T / sqrt(d_k)
+    scaled: Tensor  # (B, H, T, S), Q K^T / sqrt(d_k); the scores themselves in a model without that
     mask: Tensor  # broadcasts to (B, H, T, S), True where looking is allowed
     weights: Tensor  # (B, H, T, S), after the softmax; rows sum to 1
     context: Tensor  # (B, H, T, K), weights V
@@ -64,7 +64,8 @@ def attention_stages(
 
         Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V
 
-    query (B, H, T, K), key and value (B, H, S, K), mask broadcasts to (B, H, T, S).
+    query (B, H, T, K), key and value (B, H, S, K), mask broadcasts to (B, H, T, S). Without `scale`, and
+    with an edit that leaves it out, nothing is divided: `scaled` is `scores`.
     This is the slow twin of `fused_attention`: it keeps what people want to look at, and applies an edit.
     """
     scores = query @ key.mT  # (B, H, T, S)
@@ -97,9 +98,12 @@ def weigh(
     return left, weights, scale_heads(weights @ value, edit)
 
 
-def fused_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+def fused_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, scale: bool = True
+) -> Tensor:
     """The context of `attention_stages` in one kernel that keeps no weights. No mask: all keys are seen."""
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)  # (B, H, T, K)
+    factor = None if scale else 1.0  # None: 1 / sqrt(d_k)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=factor)  # (B, H, T, K)
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:

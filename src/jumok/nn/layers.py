@@ -77,18 +77,23 @@ class Residual(nn.Module):
 
     post-norm:  LayerNorm(x + f(x))       (the paper)
     pre-norm:   x + f(LayerNorm(x))
+    no norm:    x + f(x)
+
+    Where nothing is added, what f makes takes the place of x: LayerNorm(f(x)), f(LayerNorm(x)) or f(x).
     """
 
-    def __init__(self, width: int, share: float, norm: Literal["post", "pre"]) -> None:
+    def __init__(
+        self, width: int, share: float, norm: Literal["post", "pre", "none"], *, add: bool = True
+    ) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.Identity() if norm == "none" else nn.LayerNorm(width)
         self.dropout = Dropout(share)
-        self.pre = norm == "pre"
+        self.pre, self.add = norm == "pre", add
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.pre:
-            return residual(x, self.dropout(sublayer(self.norm(x))))
-        return self.norm(residual(x, self.dropout(sublayer(x))))  # type: ignore[no-any-return]
+        change = self.dropout(sublayer(self.norm(x) if self.pre else x))
+        y = residual(x, change) if self.add else change
+        return y if self.pre else self.norm(y)
 
 
 def residual(x: Tensor, change: Tensor) -> Tensor:

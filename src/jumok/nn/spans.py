@@ -57,24 +57,32 @@ def span_mask(spans: Spans) -> Tensor:
     return (spans.key_begin[:, None] <= place) & (place < spans.key_end[:, None])  # (T, S)
 
 
-def self_attention(qkv: Tensor, heads: int, spans: Spans, bias: Tensor | None = None) -> Tensor:
+def self_attention(
+    qkv: Tensor, heads: int, spans: Spans, bias: Tensor | None = None, *, scale: bool = True
+) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V in each head; qkv (L, 3·D) holds Q, K and V side by side -> (L, D).
 
     A bias (3·D,) is one that qkv already has in it: here its gradient is summed on the way. That of the keys
-    is 0, as the same number on all scores of a row changes no weight.
+    is 0, as the same number on all scores of a row changes no weight. Without `scale` nothing is divided.
     """
-    return span_attention((qkv,), heads, spans, () if bias is None else (bias,))
+    return span_attention((qkv,), heads, spans, () if bias is None else (bias,), scale=scale)
 
 
 def cross_attention(
-    q: Tensor, kv: Tensor, heads: int, spans: Spans, biases: tuple[Tensor, Tensor] | tuple[()] = ()
+    q: Tensor,
+    kv: Tensor,
+    heads: int,
+    spans: Spans,
+    biases: tuple[Tensor, Tensor] | tuple[()] = (),
+    *,
+    scale: bool = True,
 ) -> Tensor:
     """The same with queries from elsewhere: q (T, D), kv (S, 2·D) holds K and V side by side -> (T, D)."""
-    return span_attention((q, kv), heads, spans, biases)
+    return span_attention((q, kv), heads, spans, biases, scale=scale)
 
 
 def span_attention(
-    inputs: tuple[Tensor, ...], heads: int, spans: Spans, biases: tuple[Tensor, ...] = ()
+    inputs: tuple[Tensor, ...], heads: int, spans: Spans, biases: tuple[Tensor, ...] = (), *, scale: bool
 ) -> Tensor:
     """By the kernels where they run, else by `masked_attention`; inputs (qkv,) or (q, kv)."""
 
@@ -82,11 +90,13 @@ def span_attention(
         from jumok.nn.kernels.attention import attend  # loads Triton, which not every machine has
 
         if kernel_width(width) == width:
-            return attend(inputs, heads, spans, biases)
-        return with_wide_heads(seen(), heads, lambda wide: attend(wide, heads, spans))
+            return attend(inputs, heads, spans, biases, scale=scale)
+        return with_wide_heads(
+            seen(), heads, lambda wide: attend(wide, heads, spans, scale=scale), scale=scale
+        )
 
     def slow() -> Tensor:
-        return masked_attention(seen(), heads, spans)
+        return masked_attention(seen(), heads, spans, scale=scale)
 
     def seen() -> tuple[Tensor, ...]:
         zeros = (bias - bias.detach() for bias in biases)  # that pass a gradient on
@@ -110,11 +120,15 @@ def kernel_width(width: int) -> int:
 
 
 def with_wide_heads(
-    inputs: tuple[Tensor, ...], heads: int, attend: Callable[[tuple[Tensor, ...]], Tensor]
+    inputs: tuple[Tensor, ...],
+    heads: int,
+    attend: Callable[[tuple[Tensor, ...]], Tensor],
+    *,
+    scale: bool = True,
 ) -> Tensor:
     """Attention with zeros behind each head, as wide as the kernels take; inputs (qkv,) or (q, kv) -> (T, D).
 
-    Queries grow by as much as the root that scores are divided by: sqrt(wide / d_k).
+    Queries grow by as much as the root that scores are divided by, if they are: sqrt(wide / d_k).
     """
     q, k, v = query_key_value(inputs)
     width = q.shape[1] // heads
@@ -123,7 +137,8 @@ def with_wide_heads(
     def widened(x: Tensor) -> Tensor:
         return F.pad(x.reshape(len(x), -1, width), (0, wide - width)).flatten(1)  # (L, ·)
 
-    out = attend((widened(q * sqrt(wide / width)), widened(torch.cat((k, v), dim=1))))  # (T, H · wide)
+    larger = q * sqrt(wide / width) if scale else q
+    out = attend((widened(larger), widened(torch.cat((k, v), dim=1))))  # (T, H · wide)
     return out.view(len(out), heads, wide)[:, :, :width].flatten(1)
 
 
@@ -134,7 +149,7 @@ def query_key_value(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]
     return q, k, v
 
 
-def masked_attention(inputs: tuple[Tensor, ...], heads: int, spans: Spans) -> Tensor:
+def masked_attention(inputs: tuple[Tensor, ...], heads: int, spans: Spans, *, scale: bool = True) -> Tensor:
     """The twin of the kernels: all queries against all keys, with a mask; inputs (qkv,) or (q, kv)."""
     q, k, v = (split_heads(x[None], heads) for x in query_key_value(inputs))  # (1, H, L, K)
-    return merge_heads(fused_attention(q, k, v, span_mask(spans)))[0]  # (T, D)
+    return merge_heads(fused_attention(q, k, v, span_mask(spans), scale=scale))[0]  # (T, D)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jumok.config import Arch, RunConfig, TransformerConfig
-from jumok.data.builtin import builtin_info
+from jumok.config import Arch, DataConfig, RunConfig, TransformerConfig
+from jumok.data.builtin import builtin_info, reads_pictures
 from jumok.errors import ConfigError
 from jumok.presets import preset
 from jumok.run.forecast import (
@@ -25,7 +25,7 @@ VOCABULARIES = ((30_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_
 GPU_BATCHES = ((10_000, 4096), (200_000, 8192), (1_000_000, 25_000))
 GPU_BATCH = 50_000  # for more pairs
 CPU_BATCH = 2000
-CHARACTERS_PER_PIECE = 4
+CHARACTERS_PER_PIECE = {"bpe": 4, "char": 1, "word": 3}
 LOOKS = 12  # at the validation set in a run on a GPU, or in one with a time limit
 HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
@@ -62,6 +62,9 @@ class Draft:
         """The user's value if there is one, else `value`, noted with its reason."""
         if key in self.given:
             return self.given[key]
+        for choice in self.choices:
+            if choice.key == key:  # what suits the data set comes first
+                return choice.value
         self.choices.append(Choice(key, value, reason))
         return value
 
@@ -80,10 +83,12 @@ def check_given(given: Flat) -> RunConfig:
 def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
     draft = Draft(given)
+    choose_for_set(draft)
     arch: Arch = draft.choose("model.arch", *fitting_arch(given, machine))
     choose_languages(draft)
     choose_text(draft, found)
-    if repeats(arch, found, machine) and draft.settings().get("text.kind", "bpe") == "bpe":
+    kinds = (draft.settings().get("text.kind", "bpe"), draft.settings().get("text.target_kind"))
+    if repeats(arch, found, machine) and "bpe" in kinds and not has_pictures(draft):
         draft.choose("text.dropout", 0.1, "few pairs: words are also seen in parts")
     choose_size(draft, arch, found, machine)
     parse_config(nest({"training.warmup": 0} | draft.settings()), "the plan and your settings")
@@ -130,7 +135,42 @@ def is_language(ending: str) -> bool:
     return ending.isalpha() and len(ending) in (2, 3) and ending not in NO_LANGUAGES
 
 
+def choose_for_set(draft: Draft) -> None:
+    """What suits the built-in set, if it is one; pictures and text share no vocabulary."""
+    if name := draft.given.get("data.name"):
+        for key, value in builtin_info(name).settings.items():
+            draft.choose(key, value, f"suits {name}")
+    shared = False
+    if has_pictures(draft) and draft.choose("text.shared", shared, "pictures have no vocabulary"):
+        raise ConfigError(
+            "text.shared=true cannot work: the sources are pictures, not text",
+            hint="leave text.shared out",
+        )
+
+
+def has_pictures(draft: Draft) -> bool:
+    """Whether the sources are pictures."""
+    given = draft.given
+    return reads_pictures(DataConfig(name=given.get("data.name", ""), images=given.get("data.images", "")))
+
+
+def patches_of(draft: Draft) -> int:
+    """Patches of one source; 0 where sources are text."""
+    if not has_pictures(draft):
+        return 0
+    image = so_far(draft).image
+    return (image.size // image.patch) ** 2
+
+
 def choose_text(draft: Draft, found: Survey) -> None:
+    kind, target = (draft.settings().get(f"text.{name}") for name in ("kind", "target_kind"))
+    if target and target != (kind or "bpe"):
+        reason = f"sources are cut as {kind or 'bpe'}, targets as {target}"
+        if draft.choose("text.shared", value=False, reason=reason):
+            raise ConfigError(
+                f"text.shared=true cannot work: text.target_kind={target} needs a vocabulary of its own",
+                hint="leave text.shared out",
+            )
     words = found.words
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
@@ -138,6 +178,8 @@ def choose_text(draft: Draft, found: Survey) -> None:
     longest = int(found.longest / 1.5) + 16  # digits and rare words take a piece for each character
     limit = min(512, max(64, -(-longest // 32) * 32))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
+    if has_pictures(draft):
+        draft.choose("decoding.max_len", draft.settings()["data.max_length"], "no caption is longer")
     if not draft.given.keys() & {"data.name", "data.valid_source"}:
         count = usual_hold_out(found)
         draft.choose("data.hold_out", count, "pairs kept apart to validate on; no validation files are given")
@@ -177,6 +219,8 @@ def choose_batches(draft: Draft, found: Survey, machine: Machine) -> None:
         if parts > 1:
             reason = f"the memory of {machine.name} holds {tokens:,} pieces in {parts} parts"
             draft.choose("training.accumulate", parts, reason)
+    if has_pictures(draft):
+        draft.choose("training.batches", "padded", "pictures are all of one length")
     draft.choose("training.batches", *fitting_layout(draft.settings(), machine))
 
 
@@ -205,8 +249,7 @@ def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -
     """Length of the run, rate, dropout, and how often to look."""
     choose, limit = draft.choose, time_limit(draft.given)
     batch = draft.settings()["training.batch_tokens"]
-    pieces = (found.source_characters + found.target_characters) / CHARACTERS_PER_PIECE
-    per_epoch = max(1, round(pieces / batch))
+    per_epoch = max(1, round(pieces_of(draft, found) / batch))
     if limit:
         steps = max(100, round(tokens_per_second(so_far(draft), machine) * limit / batch))
         choose("training.max_steps", 1_000_000, "the time limit ends the run")
@@ -230,6 +273,14 @@ def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -
     looks = f"about {LOOKS} looks" if few else "ten looks or more"
     choose("training.validate_every", interval, f"{looks} at the validation set")
     choose("training.save_every", interval, "with each look")
+
+
+def pieces_of(draft: Draft, found: Survey) -> float:
+    """About how many pieces the data is cut into."""
+    text = so_far(draft).text
+    source = found.source_characters / CHARACTERS_PER_PIECE[text.kind]
+    target = found.target_characters / CHARACTERS_PER_PIECE[text.target_kind or text.kind]
+    return source + target + found.usable * patches_of(draft)
 
 
 def repeats(arch: Arch, found: Survey, machine: Machine) -> bool:

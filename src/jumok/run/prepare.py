@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from shutil import rmtree
 
@@ -12,19 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.checkpoint.folder import replace_file
-from jumok.config import RunConfig, TextConfig
-from jumok.data.builtin import builtin_corpus
+from jumok.config import DataConfig, RunConfig
+from jumok.data.builtin import builtin_corpus, reads_pictures
 from jumok.data.corpus import Corpus, open_corpus
+from jumok.data.picture_store import build_picture_store, open_any_store
+from jumok.data.pictures import PictureCorpus, with_pictures
 from jumok.data.store import Store, build_store, open_store, writing
 from jumok.data.variants import Awaited, build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
+from jumok.images.patches import PatchReader
 from jumok.progress import Progress, silent
 from jumok.run.survey import Survey, hold_out, usual_hold_out
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 
 LENGTHS = "lengths.json"
+FIRST = ("kind", "vocabulary", "shared")  # settings of text that every version has known
 VARIANTS = 8  # stores that BPE dropout trains on in turn: enough that few words repeat a cut, and soon made
 FEW = 100_000  # pairs that this process encodes, with the library's threads, before others would have started
 COUNTED = 10_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
@@ -62,16 +66,20 @@ class Prepared:
 def open_corpora(config: RunConfig) -> Corpora:
     """The files or the built-in set that the settings name."""
     data = config.data
-    if config.text.kind == "char" and config.text.dropout:
+    if "bpe" not in (config.text.kind, config.text.target_kind) and config.text.dropout:
         raise ConfigError(
-            f"text.dropout={config.text.dropout} cannot work: single characters have no merges to leave out",
+            f"text.dropout={config.text.dropout} cannot work: only pieces of kind bpe have merges",
             hint="set text.kind to bpe, or text.dropout to 0",
         )
+    check_columns_fit(data)
     if data.name:
         files = {name: getattr(data, name) for name in ("source", "target", "valid_source", "valid_target")}
         for name in (name for name, value in files.items() if value):
             option = name.replace("_", "-")
             raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
+        if data.images:
+            raise ConfigError("--data and --images exclude each other", hint="give one of them")
+        refuse_for_pictures(config)
         return Corpora(builtin_corpus(data.name, "train"), builtin_corpus(data.name, "valid"))
     if not data.source:
         raise ConfigError(
@@ -80,10 +88,44 @@ def open_corpora(config: RunConfig) -> Corpora:
         )
     if data.valid_target and not data.valid_source:
         raise ConfigError("--valid-target is given without --valid-source", hint="give both, or none")
+    refuse_for_pictures(config)
     valid = None
     if data.valid_source:
-        valid = open_corpus(data.valid_source, data.valid_target, encoding_errors=data.encoding_errors)
-    return Corpora(open_corpus(data.source, data.target, encoding_errors=data.encoding_errors), valid)
+        valid = open_side(data, data.valid_source, data.valid_target)
+    return Corpora(open_side(data, data.source, data.target), valid)
+
+
+def open_side(data: DataConfig, source: str, target: str) -> Corpus:
+    """The corpus in these files, with pictures for its sources where the settings say so."""
+    columns = "" if target else data.columns
+    corpus = open_corpus(source, target, encoding_errors=data.encoding_errors, columns=columns)
+    return with_pictures(corpus, data.images) if data.images else corpus
+
+
+def check_columns_fit(data: DataConfig) -> None:
+    """Refuse columns that training has no use for."""
+    if data.columns.count(",") > 1 or data.columns.endswith("+"):
+        raise ConfigError(
+            f"data.columns={data.columns} cannot work: training reads two columns, source and target",
+            hint="further references are for jumok evaluate",
+            code="bad_columns",
+        )
+    joint = data.source and not data.target or data.valid_source and not data.valid_target
+    if data.columns and not joint:
+        raise ConfigError(
+            f"data.columns={data.columns} is for a TSV or JSONL file with both sides, and none is given",
+            hint="give one file as --source, or leave out data.columns",
+            code="bad_columns",
+        )
+
+
+def refuse_for_pictures(config: RunConfig) -> None:
+    """Settings of text that cannot work when the source is a picture."""
+    if reads_pictures(config.data) and config.text.dropout:
+        raise ConfigError(
+            f"text.dropout={config.text.dropout} cannot work: the sources are pictures, not text",
+            hint="set text.dropout to 0; image.shift varies the pictures instead",
+        )
 
 
 def prepare(  # noqa: PLR0913  most have a default
@@ -105,12 +147,16 @@ def prepare(  # noqa: PLR0913  most have a default
     """
     key = {
         "data": fingerprint,
-        # Without dropout the files are those of a version that knew none.
-        "text": {name: value for name, value in asdict(config.text).items() if name != "dropout" or value},
+        # What is not used leaves the files as those of a version that did not know it.
+        "text": {name: value for name, value in asdict(config.text).items() if name in FIRST or value},
         "max_length": config.data.max_length,
         "hold_out": config.data.hold_out,
         "seed": config.seed,
     }
+    if config.data.long != "skip":
+        key["long"] = config.data.long
+    if reads_pictures(config.data):
+        key["image"] = {"size": config.image.size, "patch": config.image.patch}
     note = folder / "prepared.json"
     if note.exists() and json.loads(note.read_text(encoding="utf-8")) == key:
         return reopen(folder)
@@ -136,7 +182,7 @@ def reopen(folder: Path) -> Prepared:
     """What an earlier `prepare` left."""
     lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
     pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
-    train, valid = open_store(folder / "train"), open_store(folder / "valid")
+    train, valid = open_any_store(folder / "train"), open_any_store(folder / "valid")
     variants = tuple(open_store(path) for path in variant_folders(folder) if path.is_dir())
     return Prepared(load_tokenizers(folder), train, valid, pairs, read_lengths(folder / LENGTHS), variants)
 
@@ -168,23 +214,31 @@ def build(
     def train() -> Iterator[tuple[str, str]]:
         return keep_apart(read_pairs(corpora.train, found), rows, found)
 
-    tokenizers = tokenizers or learn_tokenizers(train, config.text, progress)
+    tokenizers = tokenizers or learn_tokenizers(train, config, progress)
     for name, data in tokenizers.files().items():
         (folder / name).write_bytes(data)
-    length = config.data.max_length
+    length, cut = config.data.max_length, config.data.max_length if config.data.long == "cut" else 0
     total = found.pairs - len(rows)
+    text = "".join(f"{source}\t{target}\n" for source, target in valid)
+    (folder / "valid.tsv").write_text(text, encoding="utf-8")
+    if tokenizers.pictures is not None:
+        make = partial(build_picture_store, tokenizers=tokenizers)
+        pictures = make(train(), folder=folder / "train", max_length=length, progress=progress)
+        shown = make(iter(valid), folder=folder / "valid", max_length=4 * length)
+        return Prepared(tokenizers, pictures, shown, tuple(valid))
     store = build_store(
         train(),
         tokenizers,
         folder / "train",
         max_length=length,
+        cut=cut,
         processes=1 if total < FEW else processes,
         progress=progress,
         total=total,
     )
-    valid_store = build_store(iter(valid), tokenizers, folder / "valid", max_length=4 * length, processes=1)
-    text = "".join(f"{source}\t{target}\n" for source, target in valid)
-    (folder / "valid.tsv").write_text(text, encoding="utf-8")
+    valid_store = build_store(
+        iter(valid), tokenizers, folder / "valid", max_length=4 * length, cut=cut, processes=1
+    )
     lengths = trained_lengths(store, tokenizers)
     (folder / LENGTHS).write_text(json.dumps(lengths.to_dict()), encoding="utf-8")
     return Prepared(tokenizers, store, valid_store, tuple(valid), lengths)
@@ -220,6 +274,8 @@ def read_lengths(file: Path) -> TrainLengths | None:
 
 
 def tidy_pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    if isinstance(corpus, PictureCorpus):  # the name of a picture keeps its own spelling
+        return ((source, tidy(target)) for source, target in corpus.pairs())
     return ((tidy(source), tidy(target)) for source, target in corpus.pairs())
 
 
@@ -243,7 +299,7 @@ def keep_apart(
 
 
 def learn_tokenizers(
-    pairs: Callable[[], Iterator[tuple[str, str]]], config: TextConfig, progress: Progress
+    pairs: Callable[[], Iterator[tuple[str, str]]], run: RunConfig, progress: Progress
 ) -> Tokenizers:
     """One tokenizer for both sides, or one each, from the training pairs alone."""
 
@@ -251,9 +307,14 @@ def learn_tokenizers(
         for pair in pairs():
             yield from (pair[side] for side in sides)
 
-    if config.shared:
+    config = run.text
+    target = replace(config, kind=config.target_kind or config.kind)
+    if reads_pictures(run.data):
+        reader = PatchReader(run.image.size, run.image.patch)
+        return Tokenizers(reader, train_tokenizer(lines(1), target, progress))
+    if config.shared and target == config:
         both = train_tokenizer(lines(0, 1), config, progress)
         return Tokenizers(both, both)
     return Tokenizers(
-        train_tokenizer(lines(0), config, progress), train_tokenizer(lines(1), config, progress)
+        train_tokenizer(lines(0), config, progress), train_tokenizer(lines(1), target, progress)
     )

@@ -13,10 +13,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from jumok.config import RunConfig, TransformerConfig
 from jumok.data.batch import Packed, Padded, Room, pack_rows, pad_pairs, room_for
+from jumok.data.builtin import reads_pictures
+from jumok.data.picture_store import PictureStore
 from jumok.data.prefetch import ahead
 from jumok.data.sampler import Cursor, Indices, check_shared, own_pieces, packed_stream, stream
 from jumok.data.store import Store
@@ -51,7 +54,13 @@ def packs(config: RunConfig, device: torch.device) -> bool:
             "training.batches=packed and training.shard=true exclude each other",
             hint="leave training.batches at auto: shared-out weights read padded batches",
         )
-    return wanted == "packed" or (wanted == "auto" and device.type == "cuda" and not shard)
+    pictures = reads_pictures(config.data)
+    if wanted == "packed" and pictures:
+        raise ConfigError(
+            "training.batches=packed cannot work with pictures: they are all of one length already",
+            hint="leave training.batches at auto",
+        )
+    return wanted == "packed" or (wanted == "auto" and device.type == "cuda" and not shard and not pictures)
 
 
 @dataclass(kw_only=True)
@@ -144,8 +153,7 @@ class PaddedSteps(Steps[Rows]):
         def open_(store: Store, cursor: Cursor) -> Iterator[tuple[list[Indices], Cursor]]:
             check_shared(len(store), self.world.size)
             return stream(
-                store.source_lengths,
-                store.target_lengths,
+                *batch_lengths(store),
                 budget=self.config.training.batch_tokens,
                 seed=self.config.seed,
                 cursor=cursor,
@@ -158,7 +166,7 @@ class PaddedSteps(Steps[Rows]):
 
         def attempt(parts: int) -> StepResult:
             self.learner.model.zero_grad(set_to_none=True)
-            pieces = self.pieces(store, rows, parts)
+            pieces = self.pieces(self.moved(store, state), rows, parts)
             return self.together(pieces, parts, lambda share: self.run(pieces, share, state, lr))
 
         if self.config.training.shard:  # the processes wait for each other within the update: no other try
@@ -166,6 +174,12 @@ class PaddedSteps(Steps[Rows]):
         halved = lambda parts: self.on_halved(state.step + 1, parts)  # noqa: E731
         most = max(1, -(-len(rows) // self.world.size))  # rows of the process that has the most
         return step_in_memory(attempt, self.parts(state), most, halved)
+
+    def moved(self, store: Store, state: LoopState) -> Store:
+        """The store as this step reads it: pictures move at random."""
+        if not isinstance(store, PictureStore):
+            return store
+        return store.moved(self.config.image.shift, self.config.seed, state.step + 1)
 
     def pieces(self, store: Store, rows: Indices, parts: int) -> list[Padded]:
         """This process's share of the rows in so many rectangles; fewer if there are fewer rows.
@@ -313,6 +327,18 @@ class PackedSteps(Steps[list[Packed]]):
             autocast=self.autocast,
             reduce=self.reduce,
         )
+
+
+def batch_lengths(store: Store) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """What pairs are sorted into batches by: their lengths.
+
+    Captions count as equally long, nearly as the longest: batches of like captions would teach one thing at
+    a time, and beside the patches of a picture their padding costs little.
+    """
+    source, target = store.source_lengths, store.target_lengths
+    if isinstance(store, PictureStore):
+        target = np.full_like(target, np.quantile(target, 0.95))
+    return source, target
 
 
 def batch_of(store: Store, rows: Indices) -> Padded:

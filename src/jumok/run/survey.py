@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.corpus import Corpus, Pair
+from jumok.data.pictures import PictureCorpus
 from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
@@ -53,12 +54,14 @@ def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None
     texts: list[Pair] | None = []
     sources, targets, lengths = bytearray(), bytearray(), bytearray()
     characters, words, count = [0, 0], [0, 0], 0
+    pictures = isinstance(corpus, PictureCorpus)
     for source, target in corpus.pairs():
-        source, target = tidy(source), tidy(target)
+        source, target = source if pictures else tidy(source), tidy(target)
         sources += text_hash(source).to_bytes(8, "little")
         targets += text_hash(target).to_bytes(8, "little")
-        lengths += min(max(len(source), len(target)), 2**31).to_bytes(4, "little")
-        for side, text in enumerate((source, target)):
+        texts_of = ("", target) if pictures else (source, target)  # the name of a picture is no text
+        lengths += min(max(map(len, texts_of)), 2**31).to_bytes(4, "little")
+        for side, text in enumerate(texts_of):
             characters[side] += len(text)
             words[side] += text.count(" ") + 1 if text else 0
         count += 1
@@ -85,6 +88,13 @@ def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None
 
 def check_enough(found: Survey, name: str) -> None:
     """Refuse a corpus that nothing can be learned from."""
+    blank = {"source": not found.source_hashes.any(), "target": not found.target_hashes.any()}
+    if found.pairs and any(blank.values()):
+        raise DataError(
+            f"every {' and every '.join(side for side in blank if blank[side])} of {name} is blank",
+            hint="are these the right files and columns? data.columns says which columns are read",
+            code="too_small",
+        )
     if found.usable < FEWEST_PAIRS:
         plural = "pair" if found.usable == 1 else "pairs"
         raise DataError(

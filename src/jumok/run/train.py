@@ -13,10 +13,10 @@ import torch
 
 from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
+from jumok.checkpoint.model import build_for
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.explain.model import Model, load
-from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.presets import preset
 from jumok.progress import Progress, silent
@@ -52,6 +52,7 @@ class Request:
     allow_world_change: bool = False  # go on with another number of processes
     device: str | None = None
     data_folder: Path | None = None  # where tokenizer and stores go; runs on the same text may share one
+    data_seed: int | None = None  # of what is held out; the run's own when not given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,10 +225,11 @@ class Opening:
     ) -> None:
         tune_torch(config)
         load_meanwhile()
+        seed = config.seed if self.request.data_seed is None else self.request.data_seed
         self.prepared = prepared = prepare(
             self.data,
             corpora,
-            config,
+            replace(config, seed=seed),
             lambda: found or survey(corpora.train, self.watch.progress),
             fingerprint=corpora.fingerprint,
             tokenizers=load_tokenizers(newest.folder) if newest else None,
@@ -302,8 +304,7 @@ def carry_on(work: RunWork, state: LoopState, machine: Machine, watch: Watch) ->
 def make_model(config: RunConfig, prepared: Prepared) -> Seq2Seq:
     """Fresh weights from the seed."""
     torch.manual_seed(config.seed)
-    tokenizers = prepared.tokenizers
-    return build_model(config.model, tokenizers.source.size, tokenizers.target.size, shared=tokenizers.shared)
+    return build_for(config.model, prepared.tokenizers)
 
 
 def make_learner(

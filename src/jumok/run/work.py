@@ -16,7 +16,7 @@ from torch import Tensor
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.checkpoints import Checkpoints, Loaded, save_model
 from jumok.checkpoint.manifest import AVERAGED
-from jumok.config import RunConfig
+from jumok.config import FALLING, RunConfig
 from jumok.data.sampler import Cursor, epoch_batches
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
@@ -35,6 +35,7 @@ from jumok.training.step import StepResult, is_out_of_memory
 
 T = TypeVar("T")
 Tensors = dict[str, Tensor]
+SCORES = ("bleu", "chrf", "exact")  # always measured in validation, beside the metric that decides
 SAMPLES = 3  # validation sentences shown each time
 LOSS_TOKENS = (8192, 1024)  # in one batch of the validation loss; the second where memory is short
 SEARCH_TOKENS = 1024  # in one batch of the validation search where memory is short
@@ -118,13 +119,13 @@ class RunWork:
         loss = self.in_memory(lambda short: self.valid_loss(LOSS_TOKENS[short]))
         figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss)}
         if metric == "loss":
-            return Validation(-loss, loss, figures)
+            return Validation(turned(metric, loss), loss, figures)
         pairs = self.prepared.valid_pairs[: self.config.training.valid_sentences]
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
         answers = self.in_memory(lambda short: self.translated(sources, short=short))
         hypotheses = [answer.text for answer in answers]
         tokenize, _ = bleu_tokenizer(self.config.data.target_language)
-        for name in ("bleu", "chrf", "exact"):
+        for name in dict.fromkeys((*SCORES, metric)):
             found = measure(name, hypotheses, references, tokenize=tokenize)
             figures |= {name: found.value, f"{name}_signature": found.signature}
         figures["samples"] = [
@@ -133,7 +134,7 @@ class RunWork:
         ]
         if step is not None and (probe := self.probe(step, self.translator, answers[:SAMPLES])):
             figures["probe"] = probe
-        return Validation(figures[metric], loss, figures)
+        return Validation(turned(metric, figures[metric]), loss, figures)
 
     def probe(self, step: int, translator: Translator, answers: Sequence[Translation]) -> str | None:
         """Keep where the model looked; what goes wrong with that is a notice, and training goes on."""
@@ -223,11 +224,16 @@ class RunWork:
 
     def info(self, state: LoopState, *, best: bool) -> dict[str, Any]:
         """What a model folder says about its training."""
-        score = {"score": state.best_score} if best else {}
+        metric, found = self.config.training.metric, state.best_score
+        score = {"score": found if found is None else turned(metric, found)} if best else {}
         lengths = self.prepared.lengths
         known = {"train_lengths": lengths.to_dict()} if lengths else {}
-        metric = self.config.training.metric
         return {"step": state.step, "epoch": state.epoch, "metric": metric, **score, **known}
+
+
+def turned(metric: str, value: float) -> float:
+    """A metric's value as a score of which more is better, and such a score as the value again."""
+    return -value if metric in FALLING else value
 
 
 def safe_exp(x: float) -> float:

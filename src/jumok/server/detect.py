@@ -62,7 +62,8 @@ def detect(text: str, models: Sequence[Served]) -> list[Detection]:
     A language's share is the part of the text in its script, times how few pieces its tokenizer needs in
     comparison with the others; the shares of several languages are in proportion.
     """
-    firsts = {served.source: served for served in reversed(models)}  # of several for a language the first
+    texts = [served for served in models if not served.translator.tokenizers.pictures]
+    firsts = {served.source: served for served in reversed(texts)}  # of several for a language the first
     shares = {code: script_share(text, code) for code in reversed(firsts)}
     weights = {code: share * pieces_fit(text, firsts[code]) for code, share in shares.items()}
     total = sum(weights.values()) or 1.0

@@ -141,7 +141,10 @@ def guess_all(texts: Sequence[str], services: Services) -> list[Detection]:
     models = list(services.models.values())
     if not models:
         raise Problem(400, "unknown_model", "no model is loaded")
-    return [detect(text, models)[0] for text in texts]
+    found = [detect(text, models)[:1] for text in texts]
+    if not all(found):
+        raise Problem(400, "unknown_model", "no model that reads text is loaded")
+    return [one for [one] in found]
 
 
 async def by_language(

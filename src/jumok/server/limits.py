@@ -27,6 +27,8 @@ class Limits:
     """Texts of one request; beyond it 422."""
     characters: int = 5_000
     """Characters of one text; beyond it 422."""
+    picture: int = 700_000
+    """Characters of one picture as a data URL; beyond it 422."""
     tokens: int = 512
     """Pieces of one text; beyond it 422."""
     beam: int = 16

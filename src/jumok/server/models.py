@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
+from jumok.explain.reads import reads_context
 from jumok.server.analysis import Flag
 from jumok.server.documents import api_router
 from jumok.server.schema import Card, Cards, KindOut, Name, Positions
@@ -64,6 +65,9 @@ def card(served: Served, services: Services) -> Card:
         limits=services.limits.for_clients(),
         run=served.about.run,
         examples=list(served.about.examples),
+        context=reads_context(served.translator),
+        source=info["source"],
+        image=info.get("image"),
     )
 
 

@@ -12,6 +12,7 @@ STATIC = Path(__file__).parent / "static"
 SCREENS = (
     "/",
     "/translate",
+    "/chat",
     "/attention",
     "/inside",
     "/compare",

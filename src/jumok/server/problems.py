@@ -57,6 +57,9 @@ def from_error(error: Error) -> Problem:
             return Problem(422, "bad_parameter", f"these options cannot work together{advice}")
         case _ if error.code == "model_numeric_error":
             return Problem(500, error.code, "the model gave numbers that are not finite for this text")
+        case _ if error.code == "bad_image":
+            reason = error.message.partition(":")[0]  # what follows is the reader's own word for the bytes
+            return Problem(422, error.code, f"{reason}: {error.hint}")
         case _ if error.code == "bad_unicode":
             return Problem(400, "bad_utf8", "a text has half of a surrogate pair")
         case _:

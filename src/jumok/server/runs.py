@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from jumok.config import FALLING
 from jumok.server.decimate import FEWEST
 from jumok.server.run_log import RunLog, Story
 from jumok.server.run_probes import probe_steps
@@ -142,11 +143,11 @@ class Run:
 
 
 def best_of(story: Story, metric: str) -> dict[str, Any] | None:
-    """The best validation so far; a loss is stored with its sign turned, so that higher is better."""
+    """The best validation so far; what is better when lower is stored with its sign turned."""
     if story.best is None:
         return None
     step, score = story.best
-    return {"metric": metric, "value": -score if metric == "loss" else score, "step": step}
+    return {"metric": metric, "value": -score if metric in FALLING else score, "step": step}
 
 
 def subfolders(folder: Path) -> list[Path]:

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from jumok.server.limits import DEFAULTS
 
@@ -19,8 +20,27 @@ class Told(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def not_too_long(text: str) -> str:
+    """A text of the usual length; only a picture may be longer."""
+    most = DEFAULTS.characters
+    if len(text) > most and not text.startswith("data:"):
+        message = f"String should have at most {most} characters"  # as pydantic says it
+        raise PydanticCustomError("string_too_long", message)
+    return text
+
+
 Text = Annotated[str, Field(max_length=DEFAULTS.characters)]
 Texts = Annotated[list[Text], Field(min_length=1, max_length=DEFAULTS.texts)]
+Source = Annotated[
+    str,
+    Field(
+        max_length=DEFAULTS.picture,
+        description=f"A text of at most {DEFAULTS.characters} characters. For a model whose card says "
+        'source: "image", a picture as a data URL ("data:image/png;base64,…"); nothing else is opened.',
+    ),
+    AfterValidator(not_too_long),
+]
+Sources = Annotated[list[Source], Field(min_length=1, max_length=DEFAULTS.texts)]
 Phrases = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Positive = Annotated[float, Field(gt=0, le=100)]
@@ -53,19 +73,19 @@ class Options(Asked):
 
 
 class TranslateRequest(Options):
-    texts: Texts
+    texts: Sources
     prefix: Text | Texts | None = Field(None, description="What answers begin with: one for all or one each.")
     align: bool = Field(default=False, description="Also say which source word each target word came from.")
 
 
 class StreamRequest(Options):
-    text: Text
+    text: Source
     prefix: Text | None = None
 
 
 class ScoreRequest(Asked):
     model: Name | None = None
-    sources: Texts
+    sources: Sources
     targets: Texts
 
 
@@ -112,6 +132,11 @@ class KindOut(Told):
     d_head: int
 
 
+class ImageOut(Told):
+    size: int = Field(description="Pixels of the square, a side.")
+    patch: int = Field(description="Pixels of a patch, a side.")
+
+
 class Card(Told):
     name: str
     arch: Literal["rnn", "luong", "transformer"]
@@ -128,6 +153,9 @@ class Card(Told):
     limits: dict[str, int | float]
     run: str | None
     examples: list[str]
+    context: bool = Field(description="It was taught to read a question and a context.")
+    source: Literal["text", "image"] = Field(description="What it reads.")
+    image: ImageOut | None = Field(description="What it makes of a picture.")
 
 
 class Cards(Told):

@@ -1,10 +1,11 @@
 """What handlers share: models and their workers, metrics, limits, and what is open right now."""
 
 import asyncio
+import copy
 import time
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -133,7 +134,8 @@ def make_services(models: Mapping[str, Translator], settings: ServerSettings) ->
     """Services for these models; a worker's thread starts with its first request."""
     metrics = Metrics()
     served = {}
-    for name, translator in models.items():
+    for name, given in models.items():
+        translator = without_paths(given)
         about = settings.about.get(name, About())
         worker = Worker(name, translator, settings.limits, metrics)
         served[name] = one = Served(name, translator, worker, about)
@@ -152,6 +154,16 @@ def make_services(models: Mapping[str, Translator], settings: ServerSettings) ->
         TraceCache(settings.limits, metrics),
         TraceFolder(settings.keep) if settings.keep else None,
     )
+
+
+def without_paths(translator: Translator) -> Translator:
+    """The translator as clients may use it: what they send is never the name of a file here."""
+    reader = translator.tokenizers.pictures
+    if reader is None:
+        return translator
+    other = copy.copy(translator)
+    other.tokenizers = replace(translator.tokenizers, source=reader.without_paths())
+    return other
 
 
 def services_of(request: Request) -> Services:

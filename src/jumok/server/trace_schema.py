@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, RootModel, WithJsonSchema
 from jumok.explain.compare import MOST_CUTS
 from jumok.explain.ops import MOST_OPS
 from jumok.server.op_reader import ops_schema
-from jumok.server.schema import Name, Options, Text, TokenOut, Told
+from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
 
 KindName = Literal["enc_self", "dec_self", "cross"]
 UnitName = Literal["words", "pieces"]
@@ -21,7 +21,7 @@ Interventions = Annotated[
 
 
 class TraceRequest(Options):
-    text: Text
+    text: Source
     target: Text | None = Field(
         None, description="What the answer is; without it, what the model makes of it."
     )
@@ -43,7 +43,7 @@ class SweepRequest(TraceRequest):
 class CompareRequest(Options):
     model: None = Field(None, description="Not used here: `models` names them.")
     models: Annotated[list[Name], Field(min_length=2, max_length=3)]
-    text: Text
+    text: Source
     prefix: Text | None = None
     reference: Text | None = Field(None, description="A good translation, to compare the answers with.")
     cuts: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=MOST_CUTS)] = Field(

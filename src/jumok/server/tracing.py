@@ -29,6 +29,7 @@ from jumok.explain.ops import (
     Uniform,
     parse_ops,
 )
+from jumok.explain.pictures import source_ids_of
 from jumok.explain.tensors import LiveStore
 from jumok.explain.trace import Trace, make_trace
 from jumok.explain.watched import too_long, watched
@@ -169,11 +170,14 @@ def revive(trace: Trace, services: Services) -> Trace:
     """The same trace from the model that made it, under the name that the model has here."""
     served = served_for(trace.manifest["model"], services)
     manifest, ended = trace.manifest, bool(trace.manifest["decode"]["finished"])
-    check_ids(trace.source_ids, served.translator.tokenizers.source.size, services.limits)
-    check_ids(trace.target_ids, served.translator.tokenizers.target.size, services.limits)
-    translator = editor(trace, served.translator)
+    tokenizers = served.translator.tokenizers
+    source = source_ids_of(tokenizers, manifest["source"])
+    if not tokenizers.pictures:
+        check_ids(source, tokenizers.source.size, services.limits)
+    check_ids(trace.target_ids, tokenizers.target.size, services.limits)
+    translator = editor(trace, served.translator, source)
     written = trace.target_ids[:-1] if ended else trace.target_ids
-    [captured] = capture(translator.model, [trace.source_ids], [written], ended=[ended])
+    [captured] = capture(translator.model, [source], [written], ended=[ended])
     rows = f"/v1/models/{quote(served.name, safe='')}/positions?n=64"
     named = {
         **manifest,
@@ -194,12 +198,12 @@ def served_for(model: Mapping[str, Any], services: Services) -> Served:
     return next((one for one in same if one.name == model["name"]), None) or same[0]
 
 
-def editor(trace: Trace, translator: Translator) -> Translator:
+def editor(trace: Trace, translator: Translator, source: Sequence[Any]) -> Translator:
     """The translator with the interventions of a trace inside its model."""
     ops = parse_ops(trace.manifest["interventions"])
     if not ops:
         return translator
-    return translator.edited(compile_edits(ops, translator, trace.source_ids, {}))
+    return translator.edited(compile_edits(ops, translator, source, {}))
 
 
 def fingerprint_of(served: Served) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
+from jumok.decoding.jobs import Source
 from jumok.decoding.results import Score, Translation
 from jumok.errors import DataError
 from jumok.explain.align import links, pharaoh
@@ -78,7 +79,7 @@ def align_all(flag: Flag, served: Served, order: Order, answers: Sequence[Transl
     return lines
 
 
-def align_line(served: Served, source: Sequence[int], answer: Translation) -> str | None:
+def align_line(served: Served, source: Source, answer: Translation) -> str | None:
     translator = served.translator
     ids = [token.id for token in answer.tokens]
     written = ids[:-1] if answer.finished else ids

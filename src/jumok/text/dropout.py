@@ -203,7 +203,8 @@ class Cuts:
 
     def _learn(self, words: list[list[int]], times: Ids) -> None:
         """Cut new words: each once in the plain way, then as often as told."""
-        symbols = list(map(self._symbols, self.tokenizer.decode_many(words)))
+        spelled = map(self.tokenizer.spell, self.tokenizer.decode_many(words))
+        symbols = list(map(self._symbols, spelled))
         times = np.where([len(one) > LONGEST for one in symbols], 0, times)
         plain = Drawn(ragged(words), np.arange(len(words)), np.ones(len(words), dtype=np.int64))
         drawn = [plain, *self._draw(ragged(symbols), times)]

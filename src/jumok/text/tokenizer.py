@@ -1,8 +1,9 @@
-"""Text to ids and back: byte-pair pieces or characters, with bytes for everything else.
+"""Text to ids and back: byte-pair pieces, characters or words, with bytes for everything else.
 
-Ids: the four special pieces, 256 byte pieces, the alphabet in code point order, then merged pieces in the
-order they were learned. Any text survives: decode(encode(x)) is x in NFC. What a user types is always text:
-"</s>" is encoded as its characters, never as the end of the sentence.
+Ids: the four special pieces, 256 byte pieces, the alphabet (or the words) in code point order, then merged
+pieces in the order they were learned. Any text survives: decode(encode(x)) is x in NFC; of words it is x
+tidied. What a user types is always text: "</s>" is encoded as its characters, never as the end of the
+sentence.
 """
 
 import hashlib
@@ -11,15 +12,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
 from jumok.config import TextConfig
-from jumok.errors import TokenizerFileError
+from jumok.errors import ConfigError, TokenizerFileError
+from jumok.images.patches import PatchReader
+from jumok.images.patches import parse_patches as parse_patches  # also for those who may not import images
 from jumok.progress import Progress, silent
+from jumok.text.jamo import to_jamo
 from jumok.text.normalize import nfc, tidy
+from jumok.text.source import SourceTokenizer
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 BOS, PAD, EOS, UNK = range(4)
@@ -28,23 +33,29 @@ FIRST = len(SPECIALS) + len(BYTES)  # the first id that is learned
 
 # A piece never crosses from letters to digits or signs, so that none can spell "</s>" or "<0xEA>".
 WORDS = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
+SYMBOLS = r" ?\S+"  # what white space separates is one piece, or bytes
 
 MAX_FILE = 32 << 20
+PATCHES = "source_images.json"  # in place of a source tokenizer, where sources are pictures
 SAMPLE = 8_000_000  # bytes of text to learn from: more changes few pieces and costs memory
 
+Kind = Literal["bpe", "char", "word"]
+KINDS: tuple[Kind, ...] = ("bpe", "char", "word")
+JAMO = {"jamo": True}  # in a file whose Korean syllables are letters; the library does not know of it
 Merges = list[tuple[str, str]]
 
 
 class Tokenizer:
     """Text to ids and back. Made by `train_tokenizer` and `parse_tokenizer` only."""
 
-    def __init__(self, learned: Sequence[str], merges: Merges, *, words: bool) -> None:
+    def __init__(self, learned: Sequence[str], merges: Merges, kind: Kind, *, jamo: bool = False) -> None:
         self._pieces = (*SPECIALS, *BYTES, *learned)
-        self.merges = tuple(merges)
-        self._bytes = _document(self._pieces, merges, words=words)
+        self.merges, self.kind, self.jamo = tuple(merges), kind, jamo
+        form = _form({piece: i for i, piece in enumerate(self._pieces)}, [list(one) for one in merges], kind)
+        self._bytes = _json(form | JAMO if jamo else form)
         self.size = len(self._pieces)
         self.fingerprint = hashlib.sha256(self._bytes).hexdigest()
-        self._library = tokenizers.Tokenizer.from_str(self._bytes.decode())
+        self._library = tokenizers.Tokenizer.from_str(_json(form).decode())
         # Not stored in the file: without it a typed "</s>" would become the real end of the sentence.
         self._library.encode_special_tokens = True
 
@@ -54,19 +65,25 @@ class Tokenizer:
 
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` of each text, faster than one by one."""
-        encodings = self._library.encode_batch_fast([nfc(text) for text in texts], add_special_tokens=False)
+        encodings = self._library.encode_batch_fast(list(map(self.spell, texts)), add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; special ids are dropped, bytes that are no character become U+FFFD."""
-        return str(self._library.decode(list(ids), skip_special_tokens=True))
+        return self.decode_many([ids])[0]
 
     def decode_many(self, many: Iterable[Iterable[int]]) -> list[str]:
         """`decode` of each list of ids, faster than one by one."""
-        return list(self._library.decode_batch([list(ids) for ids in many], skip_special_tokens=True))
+        texts = self._library.decode_batch([list(ids) for ids in many], skip_special_tokens=True)
+        return list(map(nfc, texts)) if self.jamo else list(texts)
+
+    def spell(self, text: str) -> str:
+        """`text` in the characters that pieces are made of."""
+        text = tidy(text) if self.kind == "word" else nfc(text)
+        return to_jamo(text) if self.jamo else text
 
     def split(self, text: str) -> list[str]:
-        """The parts of `text` that no piece crosses; a byte-pair tokenizer puts a space before the first."""
+        """The parts of a spelled text that no piece crosses; but for characters, a space is put before it."""
         if self._library.pre_tokenizer is None:
             return [text]
         text = self._library.normalizer.normalize_str(text)
@@ -83,10 +100,26 @@ class Tokenizer:
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenizers of both sides."""
+    """The tokenizers of both sides; where the source is a picture, `source` cuts it into patches."""
 
-    source: Tokenizer
+    source: SourceTokenizer
     target: Tokenizer
+
+    @property
+    def pictures(self) -> PatchReader | None:
+        """What reads the source if it is a picture."""
+        return self.source if isinstance(self.source, PatchReader) else None
+
+    @property
+    def text_source(self) -> Tokenizer:
+        """The tokenizer of a source that is text."""
+        if not isinstance(self.source, Tokenizer):
+            raise ConfigError("this needs a model that reads text, and this one reads pictures")
+        return self.source
+
+    def tidy_source(self, text: str) -> str:
+        """A source as it is encoded; the name of a picture keeps its own spelling."""
+        return tidy(text) if self.pictures is None else text.strip()
 
     @property
     def shared(self) -> bool:
@@ -103,8 +136,9 @@ class Tokenizers:
         """Name and content of each file that `load_tokenizers` needs."""
         if self.shared:
             return {"tokenizer.json": self.source.to_bytes()}
+        name = "source_tokenizer.json" if self.pictures is None else PATCHES
         return {
-            "source_tokenizer.json": self.source.to_bytes(),
+            name: self.source.to_bytes(),
             "target_tokenizer.json": self.target.to_bytes(),
         }
 
@@ -116,19 +150,23 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     is used, so memory stays bounded.
     """
     sample = _spread(lines, progress)
+    if config.jamo:
+        sample = list(map(to_jamo, sample))
     counts: Counter[str] = Counter()
     for line in sample:
-        counts.update(line)
+        counts.update(line if config.kind != "word" else (f" {word}" for word in line.split()))
     room = config.vocabulary - FIRST
-    if config.kind == "char":
-        return Tokenizer(_alphabet(counts, room, least=1), [], words=False)
+    if config.kind != "bpe":
+        if config.kind == "word":
+            counts[" "] = counts.total() + 1  # begins what is written in bytes
+        return Tokenizer(_alphabet(counts, room, least=1), [], config.kind, jamo=config.jamo)
     counts[" "] += 2 + len(sample)  # each line starts with one
     # At most half for single characters: many scripts must leave room for words.
     alphabet = _alphabet(counts, room // 2, least=max(2, counts.total() // 1_000_000))
     progress("learning pieces", 0, config.vocabulary)
     learned, merges = _learn_merges(sample, alphabet, room)
     progress("learning pieces", config.vocabulary, config.vocabulary)
-    return Tokenizer(learned, merges, words=True)
+    return Tokenizer(learned, merges, "bpe", jamo=config.jamo)
 
 
 def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
@@ -151,9 +189,9 @@ def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
 
 
 def _alphabet(counts: Counter[str], room: int, *, least: int) -> list[str]:
-    """The `room` most frequent characters seen at least `least` times, in code point order."""
-    ranked = sorted(counts, key=lambda character: (-counts[character], character))
-    frequent = [character for character in ranked[:room] if counts[character] >= least]
+    """The `room` most frequent characters, or words, seen at least `least` times, in code point order."""
+    ranked = sorted(counts, key=lambda one: (-counts[one], one))
+    frequent = [one for one in ranked[:room] if counts[one] >= least]
     return sorted(frequent)
 
 
@@ -181,13 +219,23 @@ def load_tokenizers(folder: Path) -> Tokenizers:
     if shared.exists():
         tokenizer = _load(shared)
         return Tokenizers(tokenizer, tokenizer)
-    return Tokenizers(_load(folder / "source_tokenizer.json"), _load(folder / "target_tokenizer.json"))
+    patches = folder / PATCHES
+    source: SourceTokenizer
+    if patches.exists():
+        source = parse_patches(_read(patches), str(patches))
+    else:
+        source = _load(folder / "source_tokenizer.json")
+    return Tokenizers(source, _load(folder / "target_tokenizer.json"))
 
 
 def _load(path: Path) -> Tokenizer:
+    return parse_tokenizer(_read(path), str(path))
+
+
+def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+            return file.read(MAX_FILE + 1)
     except FileNotFoundError:
         raise TokenizerFileError(
             "the folder has no tokenizer",
@@ -196,7 +244,6 @@ def _load(path: Path) -> Tokenizer:
         ) from None
     except OSError as error:
         raise TokenizerFileError(f"cannot read the tokenizer: {error.strerror}", where=str(path)) from None
-    return parse_tokenizer(data, str(path))
 
 
 def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
@@ -205,8 +252,8 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
     The library gets a document that is written anew from the checked pieces, never the bytes of the file.
     """
     try:
-        learned, merges, words = _check(data)
-        return Tokenizer(learned, merges, words=words)
+        learned, merges, kind, jamo = _check(data)
+        return Tokenizer(learned, merges, kind, jamo=jamo)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the library's own faults are not Exceptions
@@ -218,8 +265,8 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
         ) from None
 
 
-def _check(data: bytes) -> tuple[list[str], Merges, bool]:
-    """Learned pieces, merges and whether text is cut into words, of a file that has our exact form."""
+def _check(data: bytes) -> tuple[list[str], Merges, Kind, bool]:
+    """Learned pieces, merges, kind, and whether syllables are letters, of a file that has our exact form."""
     _require(len(data) <= MAX_FILE, f"larger than {MAX_FILE >> 20} MiB")
     document = json.loads(data.decode("utf-8"))
     _require(isinstance(document, dict), "not a JSON object")
@@ -239,9 +286,12 @@ def _check(data: bytes) -> tuple[list[str], Merges, bool]:
     _require(isinstance(merges, list), "no merges")
     for merge in merges:
         _check_merge(merge, vocabulary)
-    words = document.get("normalizer") is not None
-    _require(document == _form(vocabulary, merges, words=words), "a setting differs")
-    return pieces[FIRST:], [(left, right) for left, right in merges], words
+    jamo = "jamo" in document
+    _require(not jamo or document.pop("jamo") is True, "a setting differs")
+    kind = next((kind for kind in KINDS if document == _form(vocabulary, merges, kind)), None)
+    if kind is None:
+        raise ValueError("a setting differs")
+    return pieces[FIRST:], [(left, right) for left, right in merges], kind, jamo
 
 
 def _check_merge(merge: object, vocabulary: dict[str, int]) -> None:
@@ -257,18 +307,17 @@ def _require(holds: bool, complaint: str) -> None:  # noqa: FBT001
         raise ValueError(complaint)
 
 
-def _document(pieces: Sequence[str], merges: Merges, *, words: bool) -> bytes:
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    form = _form(vocabulary, [list(merge) for merge in merges], words=words)
+def _json(form: dict[str, Any]) -> bytes:
     return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _form(vocabulary: dict[str, int], merges: list[list[str]], *, words: bool) -> dict[str, Any]:
-    """The file's content: everything but the pieces is fixed.
+def _form(vocabulary: dict[str, int], merges: list[list[str]], kind: Kind) -> dict[str, Any]:
+    """The file's content, but for `JAMO`: everything besides the pieces is fixed by the kind.
 
     Words carry their leading space; the first one gets one too, and loses it when decoded.
     """
-    split = {"type": "Split", "pattern": {"Regex": WORDS}, "behavior": "Isolated", "invert": False}
+    words, pattern = kind != "char", WORDS if kind == "bpe" else SYMBOLS
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
     decoders: list[dict[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}, *([strip] if words else [])]
     return {
@@ -299,7 +348,7 @@ def _form(vocabulary: dict[str, int], merges: list[list[str]], *, words: bool) -
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": True,
-            "ignore_merges": False,
+            "ignore_merges": kind == "word",
             "vocab": vocabulary,
             "merges": merges,
         },

@@ -8,6 +8,9 @@ from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 def test_a_model_is_described_in_words() -> None:
     words = list(describe(TransformerConfig()))
     assert words[:4] == ["transformer", "6+6 layers", "width 512", "8 heads"]
+    assert "post-norm" in words
+    bare = list(describe(TransformerConfig(norm="none", residual=False, scaled=False)))
+    assert set(bare) - set(words) == {"no norms", "no residuals", "scores not scaled"}
     assert "general score" in describe(LuongConfig())
     assert "encoder in one direction" in describe(RnnConfig())
     assert list(describe(RnnConfig(tied=False)))[-1] == "own output"

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.views.conftest import TEXT, Traces
+from tests.decoding.conftest import untrained
 
 from jumok.cli.views.heat import Which
 from jumok.cli.views.steps import numbered, products_lines, steps_view
-from jumok.config import LuongConfig
+from jumok.config import LuongConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
 from jumok.explain.heatmap import cells
@@ -97,15 +99,23 @@ def test_luong_has_its_own_stages(traces: Traces) -> None:
 
 
 def test_concat_scores_are_no_sum_of_products(models: dict[str, Translator]) -> None:
-    import torch
-    from tests.decoding.conftest import untrained
-
     torch.manual_seed(0)
     concat = Translator(untrained(LuongConfig(width=8, score="concat")))
     view = steps_view(make_trace(concat, "a man", target="man"), replace(ONE, q=1, k=1))
     assert view.plain["products"] is None
     assert "products" not in view.text
     assert "softmax  exp(" in view.text
+
+
+def test_a_transformer_that_does_not_divide_its_scores(models: dict[str, Translator]) -> None:
+    torch.manual_seed(0)
+    sizes = {"width": 8, "heads": 2, "feedforward": 8, "encoder_layers": 1, "decoder_layers": 1}
+    unscaled = Translator(untrained(TransformerConfig(**sizes, scaled=False)))
+    trace = make_trace(unscaled, "a man", target="man")
+    assert "scores, not divided" in steps_view(trace, ONE).text
+    view = steps_view(trace, replace(ONE, q=1, k=1))
+    assert view.line.startswith("q·k ")
+    assert "   not divided " in view.line
 
 
 def test_the_fixed_vector_is_shown_instead(traces: Traces) -> None:

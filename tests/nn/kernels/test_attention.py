@@ -47,7 +47,7 @@ def test_the_kernels_compile_for_a_hopper_gpu_without_having_one(
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     kernel = getattr(attention, name)
-    given = attention.constants(attention.BACKWARD[64, 2], 64) | {"ROOT": 8.0}
+    given = attention.constants(attention.BACKWARD[64, 2], 64, scale=True) | {"ROOT": 8.0}
     options = {option: given.pop(option) for option in ("num_warps", "num_stages")}
     constants = {name: value for name, value in given.items() if name in kernel.arg_names}
     kinds = (
@@ -100,27 +100,36 @@ def draw_inputs(kind: str, spans: Spans, width: int, dtype: torch.dtype) -> tupl
 
 
 def expected(
-    inputs: tuple[Tensor, ...], heads: int, spans: Spans, d_out: Tensor
+    inputs: tuple[Tensor, ...], heads: int, spans: Spans, d_out: Tensor, *, scale: bool = True
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Context and gradients in float64."""
     leaves = tuple(x.double().requires_grad_() for x in inputs)
-    out = masked_attention(leaves, heads, spans)
+    out = masked_attention(leaves, heads, spans, scale=scale)
     return out.detach(), torch.autograd.grad(out, leaves, d_out.double())
 
 
 def check_kernels(
-    kind: str, spans: Spans, heads: int, head_width: int, dtype: torch.dtype, real: int
+    kind: str,
+    spans: Spans,
+    heads: int,
+    head_width: int,
+    dtype: torch.dtype,
+    real: int,
+    *,
+    scale: bool = True,
 ) -> None:
     """Kernels = float64 up to the accuracy of the type; no gradient comes from queries past the real ones."""
     from jumok.nn.kernels.attention import attend
 
     inputs = draw_inputs(kind, spans, heads * head_width, dtype)
+    if not scale:  # scores of the same size
+        inputs = tuple(x / head_width**0.25 for x in inputs)
     d_out = torch.randn(len(spans.key_begin), heads * head_width).to(dtype)
     d_out[real:] = 0
-    context, gradients = expected(inputs, heads, spans, d_out)
+    context, gradients = expected(inputs, heads, spans, d_out, scale=scale)
     leaves = tuple(x.to(DEVICE).requires_grad_() for x in inputs)
     biases = tuple(torch.zeros_like(x[0]).requires_grad_() for x in leaves)
-    out = attend(leaves, heads, on_device(spans), biases)
+    out = attend(leaves, heads, on_device(spans), biases, scale=scale)
     assert out.dtype == dtype
     found = torch.autograd.grad(out, (*leaves, *biases), d_out.to(DEVICE))
     assert not kernels._off, "the twin stood in for a kernel"
@@ -167,6 +176,13 @@ class TestKernels:
         spans = packed_spans(kind, sources, targets, (one, other))
         check_kernels(kind, spans, 1, 16, torch.float32, sum(targets))
 
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize(("head_width", "dtype"), [(16, torch.float32), (64, torch.bfloat16)], ids=str)
+    def test_scores_that_are_not_divided(self, kind: str, head_width: int, dtype: torch.dtype) -> None:
+        torch.manual_seed(head_width)
+        spans = packed_spans(kind, [1, 9, 4], [5, 1, 17], (3, 4))
+        check_kernels(kind, spans, 1, head_width, dtype, 23, scale=False)
+
     def test_a_batch_of_fillers_alone(self) -> None:
         check_kernels("own", packed_spans("own", [], [], (0, 40)), 1, 16, torch.float32, 40)
         spans = packed_spans("cross", [], [], (33, 40))
@@ -181,17 +197,18 @@ class TestKernels:
         assert gradient[:3].abs().sum() > 0
         assert torch.equal(gradient[3:], torch.zeros(20, 32, device=DEVICE))
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_heads_of_a_width_that_they_do_not_take(self, kind: str) -> None:
+    @pytest.mark.parametrize(("kind", "scale"), [*((kind, True) for kind in KINDS), ("cross", False)])
+    def test_heads_of_a_width_that_they_do_not_take(self, kind: str, *, scale: bool) -> None:
         from jumok.nn.kernels.attention import attend
 
         torch.manual_seed(0)
         spans = packed_spans(kind, [5, 1], [4, 7], (3, 2))
         inputs, d_out = draw_inputs(kind, spans, 2 * 9, torch.float32), torch.randn(13, 2 * 9)
         d_out[11:] = 0
-        context, gradients = expected(inputs, 2, spans, d_out)
+        context, gradients = expected(inputs, 2, spans, d_out, scale=scale)
         leaves = tuple(x.to(DEVICE).requires_grad_() for x in inputs)
-        out = with_wide_heads(leaves, 2, lambda wide: attend(wide, 2, on_device(spans)))
+        there = on_device(spans)
+        out = with_wide_heads(leaves, 2, lambda wide: attend(wide, 2, there, scale=scale), scale=scale)
         check_close(out.detach(), context, torch.float32)
         found = torch.autograd.grad(out, leaves, d_out.to(DEVICE))
         for one, other in zip(found, gradients, strict=True):
@@ -210,8 +227,9 @@ class TestKernels:
         check_close(out.detach(), context, torch.float32)
         check_close(found.mT, gradient, torch.float32)
 
+    @pytest.mark.parametrize("scale", [True, False])
     def test_the_twin_gives_the_gradients_of_a_kernel_that_fails(
-        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, scale: bool
     ) -> None:
         from jumok.nn.kernels import attention
 
@@ -220,11 +238,11 @@ class TestKernels:
         monkeypatch.setattr(attention, "BACKWARD", {})  # no entry fits: KeyError
         spans = packed_spans("causal", [], [4, 7], (0, 1))
         qkv, d_out = torch.randn(12, 48), torch.randn(12, 16)
-        _, (gradient,) = expected((qkv,), 1, spans, d_out)
+        _, (gradient,) = expected((qkv,), 1, spans, d_out, scale=scale)
         for _ in range(2):
             leaf = qkv.to(DEVICE).requires_grad_()
             with caplog.at_level(logging.WARNING, "jumok"):
-                out = attention.attend((leaf,), 1, on_device(spans))
+                out = attention.attend((leaf,), 1, on_device(spans), scale=scale)
                 (found,) = torch.autograd.grad(out, leaf, d_out.to(DEVICE))
             check_close(found, gradient, torch.float32)
         assert [record.getMessage().split(" (")[0] for record in caplog.records] == [

@@ -26,9 +26,12 @@ def random(*shape: int, dtype: torch.dtype, seed: int) -> Tensor:
 
 @runs_kernels
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize(("W", "K", "place"), [(5, 64, 0), (5, 16, 15), (3, 32, 31), (1, 16, 7), (17, 16, 9)])
+@pytest.mark.parametrize(
+    ("W", "K", "place", "scale"),
+    [(5, 64, 0, True), (5, 16, 15, True), (3, 32, 31, False), (1, 16, 7, True), (17, 16, 9, True)],
+)
 def test_beams_see_their_ancestors_and_leave_their_keys(
-    W: int, K: int, place: int, dtype: torch.dtype
+    W: int, K: int, place: int, dtype: torch.dtype, *, scale: bool
 ) -> None:
     from jumok.nn.kernels.beams import attend_past
 
@@ -40,8 +43,8 @@ def test_beams_see_their_ancestors_and_leave_their_keys(
     ancestors = torch.randint(W, (B, W, T), generator=torch.Generator().manual_seed(2)).to(DEVICE, torch.int8)
     ancestors[:, :, place:] = -1
     now = torch.tensor([place], device=DEVICE)
-    expected = twin_past(query, (key, value), own, ancestors, now, places=T)
-    found = attend_past(query, (key, value), other, ancestors, now)
+    expected = twin_past(query, (key, value), own, ancestors, now, places=T, scale=scale)
+    found = attend_past(query, (key, value), other, ancestors, now, scale=scale)
     torch.testing.assert_close(found, expected, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
     assert all(torch.equal(one, two) for one, two in zip(own, other, strict=True))
 
@@ -63,17 +66,19 @@ def test_keys_with_other_strides_than_the_query_are_taken() -> None:
 
 @runs_kernels
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-@pytest.mark.parametrize(("W", "K", "S"), [(5, 64, 80), (1, 16, 3), (2, 128, 65)])
-def test_beams_read_the_real_tokens_of_their_source(W: int, K: int, S: int, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize(("W", "K", "S", "scale"), [(5, 64, 80, True), (1, 16, 3, False), (2, 128, 65, True)])
+def test_beams_read_the_real_tokens_of_their_source(
+    W: int, K: int, S: int, dtype: torch.dtype, *, scale: bool
+) -> None:
     from jumok.nn.kernels.beams import attend_source
 
     B, H = 4, 2
     query = split_heads(random(B, W, H * K, dtype=dtype, seed=0), H)
     keys, values = random(2, B, H, S, K, dtype=dtype, seed=1)
     lengths = torch.tensor([1, S, S - 1, 2], device=DEVICE)
-    expected = twin_source(query, (keys, values), lengths)
+    expected = twin_source(query, (keys, values), lengths, scale=scale)
     for row, length in enumerate(lengths.tolist()):
         keys[row, :, length:] = torch.nan  # padding is not even read
         values[row, :, length:] = torch.nan
-    found = attend_source(query, (keys, values), lengths)
+    found = attend_source(query, (keys, values), lengths, scale=scale)
     torch.testing.assert_close(found, expected, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])

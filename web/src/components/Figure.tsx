@@ -26,6 +26,8 @@ export interface FigureProps {
   exports?: readonly MenuItem[];
   /** name of downloaded files, without ending */
   file?: string;
+  /** it is words, so that no picture can be made of it */
+  words?: boolean;
   /** no frame and no padding of its own */
   bare?: boolean;
   className?: string;
@@ -64,10 +66,13 @@ export function Figure(props: FigureProps) {
     };
     const exports = props.exports ?? [];
     const disabled = asTable && !props.svg;
-    const items: (MenuItem | null)[] = [
+    const pictures: (MenuItem | null)[] = [
       ...[1, 2, 4].map((n) => ({ label: t("figure.png", { n }), disabled, onSelect: () => void draw(n) })),
       { label: t("figure.svg"), disabled, onSelect: () => void draw(null) },
       null,
+    ];
+    const items: (MenuItem | null)[] = [
+      ...(props.words ? [] : pictures),
       { label: t("figure.csv"), onSelect: () => save("csv", "text/csv", "\ufeff" + toCsv(now().table())) },
       { label: t("figure.tsv"), onSelect: () => save("tsv", "text/tab-separated-values", toCsv(now().table(), "\t")) },
       ...(exports.length > 0 ? [null] : []),
@@ -78,7 +83,7 @@ export function Figure(props: FigureProps) {
       <div class="figure-tools">
         <IconButton tool="table" icon={asTable ? "attention" : "table"} label={asTable ? t("figure.picture") : t("figure.table")} pressed={asTable} onClick={() => setAsTable(!asTable)} />
         <IconButton tool="link" icon="link" label={t("figure.link")} onClick={() => void link()} />
-        <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} before={themes} button={<Icon name="export" size={18} />} />
+        <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} before={props.words ? null : themes} button={<Icon name="export" size={18} />} />
       </div>
     );
   }, [asTable, inDark, file, locale.value, props.svg === undefined, props.exports?.map((item) => item.label).join()]);

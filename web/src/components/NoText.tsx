@@ -1,9 +1,16 @@
 /** What a screen of one sentence shows without any: a word, and sentences to begin with. */
 import { t } from "../i18n";
-import { model, setParams } from "../state";
+import { model, seesPictures, setParams } from "../state";
+import { PictureInput } from "./PictureInput";
 import { Empty } from "./states";
 
 export function NoText() {
+  if (seesPictures.value)
+    return (
+      <Empty title={t("figure.choose_picture")}>
+        <PictureInput />
+      </Empty>
+    );
   return (
     <Empty title={t("shell.sentence_hint")}>
       <div class="row">

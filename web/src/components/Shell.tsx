@@ -5,15 +5,16 @@ import { embedded } from "../embedded";
 import { t } from "../i18n";
 import { helpOpen } from "../keys";
 import { encodeOps, SCREENS } from "../lib/link";
-import { screens } from "../screens";
-import { badLink, follow, go, href, linkProblem, loadModels, missingPart, model, models, modelsError, ops, params, route, screen, setParams, source, whatIfOpen } from "../state";
+import { bring, drawable, missed, screens } from "../screens";
+import { badLink, follow, go, href, linkProblem, loadModels, missingPart, model, models, modelsError, ops, params, route, screen, seesPictures, setParams, source, whatIfOpen } from "../state";
 import { FirstRun } from "./FirstRun";
 import { Help } from "./Help";
 import { Icon } from "./Icon";
 import { LookMenu, ModelMenu } from "./Bars";
+import { PictureInput } from "./PictureInput";
 import { IconButton } from "./controls";
 import { Failed, Loading, toast, Toasts } from "./states";
-import { LessonNote } from "../screens/learn";
+import { LessonNote } from "./LessonNote";
 import { PinBar } from "./whatif/PinBar";
 import { WhatIf } from "./WhatIf";
 
@@ -28,7 +29,7 @@ export function Shell() {
       <Rail />
       <div class="notices">
         <Banner />
-        {screens[screen.value].needsModel && <PinBar />}
+        {screens[screen.value].looks && <PinBar />}
         <LessonNote />
       </div>
       <main class="main" id="main" tabIndex={-1}>
@@ -47,15 +48,15 @@ function toMain(event: MouseEvent): void {
 }
 
 function TopBar() {
-  const asks = screens[screen.value].needsModel;
+  const { needsModel, looks: asks } = screens[screen.value];
   return (
     <header class="topbar">
       <a class="brand" href={href("translate")} onClick={follow} aria-label={t("shell.home")}>
         jumok
         <i />
       </a>
-      {asks && <ModelMenu />}
-      {asks && screen.value !== "translate" && <SentenceInput />}
+      {needsModel && <ModelMenu />}
+      {asks && screen.value !== "translate" && (seesPictures.value ? <PictureInput small /> : <SentenceInput />)}
       <div class="tools">
         {asks && embedded && ops.value.length > 0 && <span class="badge warn">{t("whatif.after_n", { n: ops.value.length })}</span>}
         {asks && !embedded && model.value && (
@@ -94,7 +95,7 @@ function SentenceInput() {
 function Rail() {
   return (
     <nav class="rail" aria-label={t("shell.screens")}>
-      {SCREENS.filter((name) => !embedded || screens[name].needsModel).map((name) => (
+      {SCREENS.filter((name) => !embedded || screens[name].looks).map((name) => (
         <a key={name} href={href(name)} onClick={follow} class={name === "learn" ? "apart" : undefined} aria-current={name === screen.value ? "page" : undefined}>
           <Icon name={name} />
           <span>{t(`shell.screen_${name}`)}</span>
@@ -140,16 +141,24 @@ function useKeptTrace(): void {
 }
 
 function Body() {
-  const { component: Screen, needsModel } = screens[screen.value];
+  const name = screen.value;
+  const { needsModel, looks } = screens[name];
+  const Screen = drawable.value[name];
+  useEffect(() => {
+    // at once where it is needed, else when the page has settled
+    const timer = setTimeout(() => void bring(), Screen ? 1000 : 0);
+    return () => clearTimeout(timer);
+  }, [name]);
   if (needsModel && models.value === null) {
     const error = modelsError.value;
     return <div class="screen">{error ? <Failed error={error} retry={() => void loadModels()} /> : <Loading height={320} />}</div>;
   }
   if (needsModel && models.value?.length === 0) return <FirstRun />;
+  if (!Screen) return <div class="screen">{missed.value ? <Failed error={missed.value} retry={() => void bring()} /> : <Loading height={320} />}</div>;
   return (
     <>
       <Screen />
-      {needsModel && whatIfOpen.value && (
+      {looks && whatIfOpen.value && (
         <aside class="drawer" aria-label={t("shell.whatif")}>
           <WhatIf />
         </aside>

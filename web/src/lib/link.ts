@@ -1,7 +1,7 @@
 /** The address of the page and what it says: screen, parameters and interventions. */
 import type { Op } from "../api-types";
 
-export const SCREENS = ["translate", "attention", "inside", "compare", "beam", "training", "quality", "learn", "docs"] as const;
+export const SCREENS = ["translate", "chat", "attention", "inside", "compare", "beam", "training", "quality", "learn", "docs"] as const;
 export type Screen = (typeof SCREENS)[number];
 export type Params = Readonly<Record<string, string>>;
 export interface Address {

@@ -31,7 +31,7 @@ export function extend(run: RunData, events: readonly RunEvent[]): RunData {
     if (event.type === "notice") detail = { ...detail, notices: [...detail.notices, { step, level: textOf(event.level), code: textOf(event.code), message: textOf(event.message) }] };
     if (event.type === "checkpoint" && event.best === true && isNumber(event.metric) && step !== null) {
       const metric = detail.best?.metric ?? "score";
-      detail = { ...detail, best: { metric, step, value: metric === "loss" ? -event.metric : event.metric } };
+      detail = { ...detail, best: { metric, step, value: metric === "loss" || metric === "per" ? -event.metric : event.metric } };
     }
     if (step === null || "averaged" in event || (event.type !== "train" && event.type !== "valid")) continue;
     for (const name of WANTED) {

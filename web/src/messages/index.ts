@@ -2,6 +2,7 @@
 export { attention } from "./attention";
 export { beam } from "./beam";
 export { chart } from "./chart";
+export { chat } from "./chat";
 export { compare } from "./compare";
 export { docs } from "./docs";
 export { figure } from "./figure";

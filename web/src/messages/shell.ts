@@ -2,6 +2,7 @@
 export const shell = {
   en: {
     screen_translate: "Translate",
+    screen_chat: "Chat",
     screen_attention: "Attention",
     screen_inside: "Inside",
     screen_compare: "Compare",
@@ -77,9 +78,11 @@ export const shell = {
     key_head: "previous, next head",
     key_lock: "lock a cell, release it",
     no_swap: "No loaded model translates the other way",
+    error_bad_image: "This picture cannot be read",
   },
   ko: {
     screen_translate: "번역",
+    screen_chat: "대화",
     screen_attention: "어텐션",
     screen_inside: "속 보기",
     screen_compare: "비교",
@@ -155,5 +158,6 @@ export const shell = {
     key_head: "이전 헤드, 다음 헤드",
     key_lock: "칸 고정, 풀기",
     no_swap: "반대 방향으로 번역하는 모델이 없습니다",
+    error_bad_image: "읽을 수 없는 그림입니다",
   },
 };

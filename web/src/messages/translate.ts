@@ -42,6 +42,10 @@ export const translate = {
     forced: "This text was given, not searched for.",
     empty: "The translation appears here",
     warning_source_truncated: "The sentence is longer than the model can read: pictures show its beginning, while its translation is made in parts.",
+    title_picture: "Describe",
+    empty_picture: "The description appears here",
+    caption_picture: "The stronger the colour of a patch, the larger its attention weight for the token under the pointer; the weights of all patches sum to 1. Point at a patch to see which tokens looked at it.",
+    caption_influence_picture: "Influence is how much the log-probability of a token falls when a patch is painted over with the mean colour of the picture.",
   },
   ko: {
     title: "번역",
@@ -85,5 +89,9 @@ export const translate = {
     forced: "탐색한 결과가 아니라 주어진 글입니다.",
     empty: "번역문이 여기에 나타납니다",
     warning_source_truncated: "문장이 모델이 읽을 수 있는 길이보다 깁니다. 번역은 나누어 하고, 그림은 앞부분만 보여 줍니다.",
+    title_picture: "그림 설명",
+    empty_picture: "설명이 여기에 나타납니다",
+    caption_picture: "조각의 색이 뚜렷할수록 가리킨 토큰의 어텐션 가중치가 큽니다. 모든 조각의 가중치를 더하면 1입니다. 조각을 가리키면 어느 토큰이 그곳을 보았는지 나타납니다.",
+    caption_influence_picture: "영향은 조각을 그림의 평균 색으로 덮었을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다.",
   },
 };

@@ -3,20 +3,21 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Card, CompareAnswer } from "../api-types";
 import { compare } from "../api";
 import { Segmented } from "../components/controls";
+import { Patches } from "../components/Patches";
 import { NoText } from "../components/NoText";
 import { Await, Empty } from "../components/states";
 import { embedded } from "../embedded";
 import { useResource, type Resource } from "../hooks";
 import { t } from "../i18n";
 import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled, whole } from "../lib/compare";
-import { follow, go, href, model, models, ops, options, params, sentence, setParams, whatIfOpen } from "../state";
+import { follow, go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
 import { Column, type Hover } from "./compare_parts/Column";
 import { Grow } from "./compare_parts/Grow";
 import { markedTexts, scoresAt } from "./compare_parts/view";
 import "../styles/compare.css";
 
 export function Compare() {
-  const chosen = chosenModels(params.value.ms, models.value ?? [], model.value);
+  const chosen = chosenModels(params.value.ms, (models.value ?? []).filter((card) => (card.source === "image") === seesPictures.value), model.value);
   return (
     <div class="screen compare">
       <header class="screen-head">
@@ -69,7 +70,7 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
   const text = sentence.value.trim();
   const whole = useCompare(text === "" ? null : ask(text, given));
   const words = whole.value?.source.words ?? [];
-  const cuts = whole.status === "ready" ? cutsOf(words.length) : [];
+  const cuts = whole.status === "ready" && !seesPictures.value ? cutsOf(words.length) : [];
   const grown = useCompare(cuts.length > 0 ? ask(text, { ...given, cuts }) : null);
   const cut = Number(params.value.cut ?? NaN);
   const part = Number.isInteger(cut) && cut >= 1 && cut < words.length ? cut : null;
@@ -100,7 +101,7 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
   const commit = () => draft.trim() !== (params.value.ref ?? "") && setParams({ ref: draft.trim() || null }, { push: true });
   const names = chosen.map((card) => card.name);
   const switchOne = (name: string) => setParams({ ms: toggled(names, name).join(",") }, { push: true });
-  const all = inOrder(models.value ?? []);
+  const all = inOrder((models.value ?? []).filter((card) => card.source === chosen[0].source));
   return (
     <div class="compare-controls">
       {all.length > 2 && (
@@ -143,7 +144,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
   return (
     <div class="stack compare-stack">
       <div class="compare-source">
-        <ol class="compare-words" lang={lang} aria-label={t("compare.source")} onPointerLeave={() => setHover(null)}>
+        {seesPictures.value ? <Seen answer={answer} hover={hover} onHover={setHover} /> : <ol class="compare-words" lang={lang} aria-label={t("compare.source")} onPointerLeave={() => setHover(null)}>
           {words.map((word, i) => (
             <li key={i}>
               <button type="button" class={hover?.word === i ? "on" : undefined} disabled={part !== null && i >= part} onPointerEnter={() => setHover({ word: i, row: null, from: null })} onFocus={() => setHover({ word: i, row: null, from: null })} onBlur={() => setHover(null)}>
@@ -151,7 +152,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
               </button>
             </li>
           ))}
-        </ol>
+        </ol>}
         {part !== null && (
           <div class="row">
             <span class="badge warn">{t("compare.first_words", { n: part, all: words.length })}</span>
@@ -169,6 +170,13 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
       </div>
     </div>
   );
+}
+
+/** The picture in place of the words: a patch under the pointer is marked in every column. */
+function Seen({ answer, hover, onHover }: { answer: CompareAnswer; hover: Hover | null; onHover(hover: Hover | null): void }) {
+  const side = Math.round(Math.sqrt(answer.source.words.length));
+  const url = sentenceOf(answer, [], null);
+  return <Patches name={t("compare.source")} image={{ url, rows: side, columns: side }} size={200} active={hover?.word ?? null} onActive={(word) => onHover(word === null ? null : { word, row: null, from: null })} />;
 }
 
 /** The text the columns were asked for, to ask again when a trace has left the server's memory. */

@@ -1,32 +1,64 @@
-/** The screens of the page, by the first part of the address. */
+/** The screens of the page, by the first part of the address. Those of the first look are there at once, the others come in a second script. */
+import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
+import { ApiError } from "../errors";
 import type { Screen } from "../lib/link";
 import { Attention } from "./attention";
-import { Beam } from "./beam";
-import { Compare } from "./compare";
-import { Docs } from "./docs";
 import { Inside } from "./inside";
-import { Learn } from "./learn";
-import { Quality } from "./quality";
-import { Training } from "./training";
 import { Translate } from "./translate";
 
+/** Told by the build: true in the script of exported files, which holds no screen that needs a server. */
+declare const __FILE__: boolean;
+
 interface Entry {
-  readonly component: ComponentType;
-  /** whether the screen asks a model about the sentence of the address (then it has the What-if drawer too) */
+  /** whether the screen asks a model */
   readonly needsModel: boolean;
+  /** whether it is about the sentence of the address: then it has the What-if drawer, and exported files show it */
+  readonly looks: boolean;
   /** the key after `g` */
   readonly key: string;
 }
 
 export const screens: Record<Screen, Entry> = {
-  translate: { component: Translate, needsModel: true, key: "t" },
-  attention: { component: Attention, needsModel: true, key: "a" },
-  inside: { component: Inside, needsModel: true, key: "i" },
-  compare: { component: Compare, needsModel: true, key: "c" },
-  beam: { component: Beam, needsModel: true, key: "b" },
-  training: { component: Training, needsModel: false, key: "r" },
-  quality: { component: Quality, needsModel: false, key: "q" },
-  learn: { component: Learn, needsModel: false, key: "l" },
-  docs: { component: Docs, needsModel: false, key: "d" },
+  translate: { needsModel: true, looks: true, key: "t" },
+  chat: { needsModel: true, looks: false, key: "h" },
+  attention: { needsModel: true, looks: true, key: "a" },
+  inside: { needsModel: true, looks: true, key: "i" },
+  compare: { needsModel: true, looks: true, key: "c" },
+  beam: { needsModel: true, looks: true, key: "b" },
+  training: { needsModel: false, looks: false, key: "r" },
+  quality: { needsModel: false, looks: false, key: "q" },
+  learn: { needsModel: false, looks: false, key: "l" },
+  docs: { needsModel: false, looks: false, key: "d" },
 };
+
+/** Screens that can be drawn, and what went wrong on the way of the others. */
+export const drawable = signal<Partial<Record<Screen, ComponentType>>>({ translate: Translate, attention: Attention, inside: Inside });
+export const missed = signal<ApiError | null>(null);
+
+/** The style of the later screens, one sheet beside the page; exported files have it inside. */
+function moreStyle(): Promise<void> {
+  const href = document.querySelector<HTMLMetaElement>("meta[name=more-style]")?.content;
+  if (!href || document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href });
+  document.head.append(link);
+  return new Promise((done, fail) => {
+    link.onload = () => done();
+    link.onerror = () => {
+      link.remove();
+      fail(new Error(href));
+    };
+  });
+}
+
+/** Brings the later screens, once. */
+export async function bring(): Promise<void> {
+  if (drawable.value.beam) return;
+  missed.value = null;
+  try {
+    const [more] = await Promise.all([__FILE__ ? import("./file") : import("./more"), moreStyle()]);
+    drawable.value = { ...drawable.value, ...more.screens };
+  } catch (error) {
+    missed.value = new ApiError(0, "unreachable", String(error)); // the server is away, or a newer one
+  }
+}

@@ -1,21 +1,13 @@
 /** The Learn screen: eight short chapters, each with views of the real screens to try. */
 import { createElement, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { getJson } from "../api";
-import { IconButton } from "../components/controls";
 import { Icon } from "../components/Icon";
+import { chapterHref, useBook } from "../components/LessonNote";
 import { Await } from "../components/states";
-import { embedded } from "../embedded";
-import { useResource } from "../hooks";
 import { locale, t } from "../i18n";
 import { viewAddress, type Book, type Formula } from "../lib/lessons";
-import { formatAddress } from "../lib/link";
-import { follow, models, ops, params, route, screen, setParams, whatIfOpen } from "../state";
+import { follow, models, route } from "../state";
 import "../styles/learn.css";
-
-/** The texts are data beside the page, so that only readers of Learn load them. */
-const useBook = (on = true) => useResource(on ? "learn" : null, (signal) => getJson<Book>("/learn.json", signal), { cache: true });
-const chapterHref = (n: number) => formatAddress({ screen: "learn", rest: String(n + 1), params: {} });
 
 export function Learn() {
   const book = useBook();
@@ -103,27 +95,4 @@ function drawn(formula: Formula): ComponentChildren {
   if (/^\d+$/.test(formula)) return <mn>{formula}</mn>;
   if (/^\p{L}/u.test(formula)) return <mi>{formula}</mi>;
   return /^[|<]$/.test(formula) ? <mo lspace="0" rspace="0">{formula}</mo> : <mo>{formula}</mo>;
-}
-
-/** What to look at on a screen that a chapter has opened; `le` of the address says which, "2.1" for the first view of chapter 2. */
-export function LessonNote() {
-  const { le } = params.value;
-  const book = useBook(le !== undefined && !embedded).value;
-  const [chapter, n] = (le ?? "").split(".").map((part) => Number(part) - 1);
-  const shown = le !== undefined && book?.chapters[chapter]?.views[n]?.screen === screen.value;
-  useEffect(() => {
-    if (shown && ops.value.length > 0 && innerWidth > 1100) whatIfOpen.value = true;
-  }, [le, shown]);
-  if (!shown) return null;
-  const { label, look } = book[locale.value][chapter].tries[n];
-  return (
-    <aside class="lesson" aria-label={t("learn.title")}>
-      <Icon name="learn" size={18} />
-      <p>
-        <b>{label}.</b> {look}
-      </p>
-      <a href={chapterHref(chapter)} onClick={follow}>{t("learn.back", { n: chapter + 1 })}</a>
-      <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ le: null })} />
-    </aside>
-  );
 }

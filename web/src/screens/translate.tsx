@@ -1,5 +1,6 @@
 /** The Translate screen: text in, text out as it is decoded, and the links between their tokens. */
 import { useEffect, useState } from "preact/hooks";
+import { PictureInput } from "../components/PictureInput";
 import { Badge, Select, Switch } from "../components/controls";
 import { Failed } from "../components/states";
 import { useTraceOf } from "../hooks";
@@ -8,7 +9,7 @@ import { fixed } from "../lib/format";
 import { embedded } from "../embedded";
 import type { Manifest, Side } from "../api-types";
 import { offsets, toUtf16 } from "../lib/spans";
-import { follow, href, model, ops, params, screen, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
+import { follow, href, model, ops, params, screen, seesPictures, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
 import { hovered, Strips } from "./translate_parts/Strips";
 import { useLive, type LiveState } from "./translate_parts/live";
 import "../styles/translate.css";
@@ -26,7 +27,7 @@ export function Translate() {
     <div class="screen translate">
       <Controls ms={now?.ms ?? manifest?.decode.ms ?? null} perToken={now?.perToken ?? manifest?.decode.score_per_token ?? null} />
       <div class="translate-texts">
-        <Input manifest={manifest} />
+        {seesPictures.value ? <div class="card"><PictureInput /></div> : <Input manifest={manifest} />}
         <Output live={live} edited={searched ? (manifest?.target.text ?? "") : null} manifest={manifest} />
       </div>
       {live.error && <Failed error={live.error} retry={live.retry} />}
@@ -55,10 +56,10 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
   const choices = [...new Set([...BEAMS, usual, beam])].sort((a, b) => Number(a) - Number(b)).map((value) => ({ value, label: value }));
   return (
     <header class="row wide">
-      <h1>{t("translate.title")}</h1>
+      <h1>{seesPictures.value ? t("translate.title_picture") : t("translate.title")}</h1>
       <span class="muted">{languagesOf(card)}</span>
       {!embedded && <Select label={t("translate.beam")} value={beam} choices={choices} onChange={(value) => setParams({ b: value === usual ? null : value }, { push: true })} />}
-      {!embedded && <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />}
+      {!embedded && !seesPictures.value && <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />}
       {ops.value.length > 0 && <Badge tone="warn">{t("translate.edited", { n: ops.value.length })}</Badge>}
       <span class="grow" />
       <span class="small muted translate-speed">
@@ -129,7 +130,7 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
   return (
     <div class="card translate-output" aria-label={t("translate.output")} role="region" aria-live="polite" aria-busy={now !== undefined && !now.done && !live.error}>
       <p class="translate-text" lang={lang} dir="auto">
-        {texts.every((text) => text === "") && <span class="faint">{t("translate.empty")}</span>}
+        {texts.every((text) => text === "") && <span class="faint">{seesPictures.value ? t("translate.empty_picture") : t("translate.empty")}</span>}
         {texts.map((text, i) =>
           several ? (
             <button key={i} type="button" class={i === sentenceIndex.value ? "sentence on" : "sentence"} aria-pressed={i === sentenceIndex.value} aria-label={`${t("translate.sentence", { n: i + 1 })}: ${text}`} onClick={() => setParams({ i: i || null, q: null, j: null }, { push: true })}>

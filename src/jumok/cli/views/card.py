@@ -15,6 +15,8 @@ def card_view(path: Path) -> View:
     info, data, tokenizers = loaded.info, loaded.config.data, loaded.tokenizers
     size = sum(file.stat().st_size for file in loaded.folder.rglob("*") if file.is_file())
     pieces = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target"
+    if tokenizers.pictures is not None:
+        pieces = f"{tokenizers.pictures.places} patches of a picture, {tokenizers.target.size:,} target"
     if tokenizers.shared:
         pieces = f"{tokenizers.source.size:,} shared"
     rows = {
@@ -56,7 +58,11 @@ def describe(config: ModelConfig) -> Iterator[str]:
         yield f"width {config.width}"
         yield f"{config.heads} heads"
         yield f"feed-forward {config.feedforward:,}"
-        yield f"{config.norm}-norm"
+        yield f"{config.norm}-norm" if config.norm != "none" else "no norms"
+        if not config.residual:
+            yield "no residuals"
+        if not config.scaled:
+            yield "scores not scaled"
         yield f"{config.positions} positions" if config.positions != "none" else "no positions"
     else:
         yield f"{config.cell} cells"

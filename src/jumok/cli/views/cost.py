@@ -7,6 +7,7 @@ from pathlib import Path
 from jumok.checkpoint.checkpoints import load_model
 from jumok.cli.views.view import View, columns, short, size_of
 from jumok.explain.cost import Cost, Parameters, count_parameters, forward_cost, measured_flops, parameters
+from jumok.models.build import Patches
 
 MEASURED = 100  # up to this length FLOPs are counted on the real model, not only predicted
 
@@ -14,10 +15,12 @@ MEASURED = 100  # up to this length FLOPs are counted on the real model, not onl
 def cost_view(path: Path, lengths: Sequence[int]) -> View:
     loaded = load_model(path)
     config, tokenizers = loaded.config.model, loaded.tokenizers
-    parts = parameters(config, tokenizers.source.size, tokenizers.target.size, shared=tokenizers.shared)
+    sizes, reader = (tokenizers.source.size, tokenizers.target.size), tokenizers.pictures
+    patches = None if reader is None else Patches(reader.numbers, reader.places)
+    parts = parameters(config, *sizes, shared=tokenizers.shared, patches=patches)
     total, counted = sum(part.count for part in parts), count_parameters(loaded.model)
     costs = [forward_cost(config, n, n, tokenizers.target.size) for n in lengths]
-    limit = min(MEASURED, getattr(config, "max_positions", MEASURED))
+    limit = min(MEASURED, getattr(config, "max_positions", MEASURED)) if reader is None else 0
     measured = [measured_flops(loaded.model, n, n) if n <= limit else None for n in lengths]
     text = "\n\n".join(
         (

@@ -54,8 +54,8 @@ class Pair:
 
 def read_pair(translator: Translator, text: str, target: str | None) -> Pair:
     """The text with its translation, or with the target that was given."""
-    source = tidy(text)
-    source_ids = translator.tokenizers.source.encode(source)
+    source = translator.tokenizers.tidy_source(text)
+    source_ids = list(translator.tokenizers.source.encode(source))
     if not source_ids:
         raise ConfigError("the text is empty", hint="give a sentence to look at")
     check_length(translator, "text", source_ids)

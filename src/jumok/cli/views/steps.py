@@ -27,20 +27,17 @@ class Head:
     """One head with its stages, and the tokens on both sides."""
 
     title: str
+    luong: bool
     score: str
-    """`scaled_dot` for a Transformer; dot, general or concat for Luong's attention."""
+    """`scaled_dot`, or dot, for a Transformer; dot, general or concat for Luong's attention."""
     stages: HeadStages
     queries: tuple[str, ...]
     keys: tuple[str, ...]
 
     @property
-    def luong(self) -> bool:
-        return self.score in SCORES
-
-    @property
     def divisor(self) -> float:
-        """What the scores were divided by; 1 where a what-if left that out, and in Luong's attention."""
-        divided = not self.luong and not np.array_equal(self.stages.scores, self.stages.scaled)
+        """What the scores were divided by; 1 where a what-if or the model does without that."""
+        divided = self.score == "scaled_dot" and not np.array_equal(self.stages.scores, self.stages.scaled)
         return sqrt(self.stages.q.shape[1]) if divided else 1.0
 
     @property
@@ -71,7 +68,8 @@ def steps_view(trace: Trace, which: Which) -> View:
     about = manifest["attention"][which.kind]
     sides = (tuple(token["text"] for token in manifest[about[side]]["tokens"]) for side in ("q", "k"))
     title = " · ".join((which.kind, *found.name(layer, head)))
-    one = Head(title, manifest["model"]["score"], found.stages(layer, head), *sides)
+    model, stages = manifest["model"], found.stages(layer, head)
+    one = Head(title, model["arch"] == "luong", model["score"], stages, *sides)
     q = place("q", which.q, one.queries)
     k = place("k", which.k, one.keys)
     common = {

@@ -6,6 +6,7 @@
 Ranges never go back, so a block's keys lie between the first key of its first query and the last key of its
 last one: sentences need no alignment, and self, causal and cross attention are one kernel. Softmax is in
 fp32 and base 2; products are in the type of the inputs, summed in fp32 (Dao 2023, "FlashAttention-2").
+Without `scale` the root is 1.
 
 Axis letters: S keys, T queries, D width, H heads, K width of one head.
 """
@@ -195,14 +196,19 @@ def backward_kernel(
         )  # fmt: skip
 
 
-def constants(tile: Tile, width: int) -> dict[str, Any]:
+def root_of(width: int, *, scale: bool) -> float:
+    """What scores are divided by."""
+    return sqrt(width) if scale else 1.0
+
+
+def constants(tile: Tile, width: int, *, scale: bool) -> dict[str, Any]:
     """What both kernels are compiled for."""
     blocks = {"BLOCK_Q": tile.queries, "BLOCK_K": tile.keys}
     launch = {"num_warps": tile.warps, "num_stages": tile.stages}
-    return {"SCALE": 1 / (log(2) * sqrt(width)), "WIDTH": width, **blocks, **launch}
+    return {"SCALE": 1 / (log(2) * root_of(width, scale=scale)), "WIDTH": width, **blocks, **launch}
 
 
-def run_forward(inputs: Inputs, heads: int, spans: Spans) -> tuple[Tensor, Tensor]:
+def run_forward(inputs: Inputs, heads: int, spans: Spans, *, scale: bool) -> tuple[Tensor, Tensor]:
     """O (T, D) and the logarithms of the sums (H, T) for inputs (qkv,) or (q, kv), contiguous."""
     q, k, v = query_key_value(inputs)
     T, D = q.shape
@@ -211,14 +217,15 @@ def run_forward(inputs: Inputs, heads: int, spans: Spans) -> tuple[Tensor, Tenso
     with torch.cuda.device_of(q):
         forward_kernel[heads, triton.cdiv(T, tile.queries)](
             q, k, v, out, lse, spans.key_begin, spans.key_end, T, q.stride(0), k.stride(0), D,
-            **constants(tile, D // heads),
+            **constants(tile, D // heads, scale=scale),
         )  # fmt: skip
     return out, lse
 
 
 def run_backward(
-    inputs: Inputs, biases: Inputs, heads: int, spans: Spans, out: Tensor, lse: Tensor, d_out: Tensor
-) -> Inputs:
+    inputs: Inputs, biases: Inputs, heads: int, spans: Spans, out: Tensor, lse: Tensor, d_out: Tensor,
+    *, scale: bool,
+) -> Inputs:  # fmt: skip
     """The gradients of the inputs and of the biases, all in one launch."""
     gradients = tuple(torch.empty_like(x) for x in inputs)
     sums = tuple(torch.zeros_like(bias, dtype=torch.float32) for bias in biases)
@@ -232,16 +239,20 @@ def run_backward(
             q, k, v, out, d_out, lse, *query_key_value(gradients), q_bias, v_bias,
             spans.key_begin, spans.key_end, spans.query_begin, spans.query_end,
             T, S, q.stride(0), k.stride(0), D,
-            ROOT=sqrt(D // heads), BIAS=bool(sums), **constants(tile, D // heads),
+            ROOT=root_of(D // heads, scale=scale), BIAS=bool(sums),
+            **constants(tile, D // heads, scale=scale),
         )  # fmt: skip
     return *gradients, *(one.to(bias.dtype) for one, bias in zip(sums, biases, strict=True))
 
 
-def twin_backward(inputs: Inputs, biases: Inputs, heads: int, spans: Spans, d_out: Tensor) -> Inputs:
+def twin_backward(
+    inputs: Inputs, biases: Inputs, heads: int, spans: Spans, d_out: Tensor, *, scale: bool
+) -> Inputs:
     """The gradients by the twin, should the kernel not run."""
     with torch.enable_grad():
         leaves = tuple(x.detach().requires_grad_() for x in inputs)
-        found = torch.autograd.grad(masked_attention(leaves, heads, spans), leaves, d_out)
+        out = masked_attention(leaves, heads, spans, scale=scale)
+        found = torch.autograd.grad(out, leaves, d_out)
     sums = (one.sum(0, dtype=torch.float32) for one in found)
     return *found, *(one.to(bias.dtype) for one, bias in zip(sums, biases, strict=False))
 
@@ -250,10 +261,17 @@ class SpanAttention(torch.autograd.Function):
     """The kernels as one differentiable function of (qkv,) or (q, kv), and of the biases in them."""
 
     @staticmethod
-    def forward(ctx: Any, heads: int, spans: Spans, count: int, *tensors: Tensor) -> Tensor:
+    def forward(
+        ctx: Any,
+        heads: int,
+        spans: Spans,
+        count: int,
+        scale: bool,  # noqa: FBT001
+        *tensors: Tensor,
+    ) -> Tensor:
         inputs, biases = tensors[:count], tensors[count:]
-        ctx.heads, ctx.spans, ctx.count = heads, spans, count
-        out, lse = run_forward(inputs, heads, spans)
+        ctx.heads, ctx.spans, ctx.count, ctx.scale = heads, spans, count, scale
+        out, lse = run_forward(inputs, heads, spans, scale=scale)
         ctx.save_for_backward(out, lse, *inputs, *biases)
         return out
 
@@ -264,15 +282,15 @@ class SpanAttention(torch.autograd.Function):
         inputs, biases, given = tuple(rest[: ctx.count]), tuple(rest[ctx.count :]), d_out.contiguous()
 
         def fast() -> Inputs:
-            return run_backward(inputs, biases, ctx.heads, ctx.spans, out, lse, given)
+            return run_backward(inputs, biases, ctx.heads, ctx.spans, out, lse, given, scale=ctx.scale)
 
         def slow() -> Inputs:
-            return twin_backward(inputs, biases, ctx.heads, ctx.spans, given)
+            return twin_backward(inputs, biases, ctx.heads, ctx.spans, given, scale=ctx.scale)
 
-        return None, None, None, *guarded("attention's gradient", fast, slow)
+        return None, None, None, None, *guarded("attention's gradient", fast, slow)
 
 
-def attend(inputs: Inputs, heads: int, spans: Spans, biases: Inputs = ()) -> Tensor:
+def attend(inputs: Inputs, heads: int, spans: Spans, biases: Inputs = (), *, scale: bool = True) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V in each head, (T, D), of inputs (qkv,) or (q, kv)."""
     given = (x.contiguous() for x in inputs)
-    return SpanAttention.apply(heads, spans, len(inputs), *given, *biases)  # type: ignore[no-any-return]
+    return SpanAttention.apply(heads, spans, len(inputs), scale, *given, *biases)  # type: ignore[no-any-return]

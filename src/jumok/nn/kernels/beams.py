@@ -106,36 +106,39 @@ def source_kernel(
 
 
 def attend_past(
-    query: Tensor, new: tuple[Tensor, Tensor], past: tuple[Tensor, Tensor], ancestors: Tensor, place: Tensor
-) -> Tensor:
+    query: Tensor, new: tuple[Tensor, Tensor], past: tuple[Tensor, Tensor], ancestors: Tensor, place: Tensor,
+    *, scale: bool = True,
+) -> Tensor:  # fmt: skip
     """`jumok.nn.beams.attend_past`: query and new (B, H, W, K), past (B, H, T·W, K) -> (B, W, H·K)."""
     B, H, W, K = query.shape
     if any(one.stride() != query.stride() for one in new):
         query, new = query.contiguous(), (new[0].contiguous(), new[1].contiguous())
     out = torch.empty(B, W, H * K, dtype=query.dtype, device=query.device)
     past_kernel[(B * H,)](
-        query, *new, *past, ancestors, place, out, scale_of(K),
+        query, *new, *past, ancestors, place, out, factor_of(K, scale=scale),
         *query.stride()[:3], *past[0].stride()[:2], H, ancestors.shape[2],
         W, K, *tile(W), num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return out
 
 
-def attend_source(query: Tensor, source: tuple[Tensor, Tensor], lengths: Tensor) -> Tensor:
+def attend_source(
+    query: Tensor, source: tuple[Tensor, Tensor], lengths: Tensor, *, scale: bool = True
+) -> Tensor:
     """`jumok.nn.beams.attend_source`: query (B, H, W, K), source (B, H, S, K) -> (B, W, H·K)."""
     B, H, W, K = query.shape
     out = torch.empty(B, W, H * K, dtype=query.dtype, device=query.device)
     source_kernel[(B * H,)](
-        query, *source, lengths, out, scale_of(K),
+        query, *source, lengths, out, factor_of(K, scale=scale),
         *query.stride()[:3], *source[0].stride()[:2], H,
         W, K, *tile(W), num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return out
 
 
-def scale_of(width: int) -> float:
-    """1 / sqrt(d_k), for powers of 2 in place of e."""
-    return 1 / (sqrt(width) * log(2))
+def factor_of(width: int, *, scale: bool) -> float:
+    """1 / sqrt(d_k), or 1 without `scale`, for powers of 2 in place of e."""
+    return 1 / ((sqrt(width) if scale else 1.0) * log(2))
 
 
 def tile(beams: int) -> tuple[int, int]:

@@ -3,10 +3,12 @@ import type { Manifest } from "../../api-types";
 import type { Cell } from "../../components/Heatmap";
 import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
+import { Patches } from "../../components/Patches";
 import { embedded } from "../../embedded";
 import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
 import { entropy, largest, row } from "../../lib/matrix";
+import { rowScale } from "../../lib/picture";
 import { follow, href, ops, setOps, whatIfOpen } from "../../state";
 import { headOps, titleOf, type Choice, type Picture } from "./view";
 
@@ -15,6 +17,8 @@ const SHOWN = 8;
 export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; manifest: Manifest; picture: Picture; cell: Cell | null }) {
   const { matrix: m, rows, cols } = picture;
   const weights = cell && row(m, cell.row);
+  const keys = manifest.attention[choice.kind]?.k;
+  const image = keys && manifest[keys].image;
   const bits = weights ? entropy(weights) : null;
   const [pick] = choice.picks;
   const pattern = choice.picks.length === 1 && typeof pick.head === "number" ? manifest.attention[choice.kind]?.fingerprint?.label[pick.layer]?.[pick.head] : undefined;
@@ -24,6 +28,7 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
         <h2>{cell ? <bdi>{t("attention.row", { text: rows[cell.row].text })}</bdi> : titleOf(choice)}</h2>
         {pattern && <p class="small muted">{t(`attention.label_${pattern}`)}</p>}
       </div>
+      {image && <Patches name={t("figure.patches")} image={image} values={weights && onPatches(picture, weights)} scale={weights ? rowScale(weights, false, 1) : {}} active={cell && picture.colUnits[cell.col].tokens[0]} size={256} />}
       {!weights && <p class="note">{t("attention.row_none")}</p>}
       {weights && (
         <ol class="bars">
@@ -56,6 +61,13 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
       )}
     </aside>
   );
+}
+
+/** The weights of a row by patch. */
+function onPatches({ colUnits }: Picture, weights: ArrayLike<number>): number[] {
+  const found: number[] = [];
+  colUnits.forEach((unit, c) => unit.tokens.forEach((i) => (found[i] = weights[c])));
+  return found;
 }
 
 function experiments(choice: Choice, picture: Picture, cell: Cell | null): MenuItem[] {

@@ -5,6 +5,7 @@ import type { Manifest, Token } from "../../api-types";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
+import { Patches } from "../../components/Patches";
 import { Ribbons, type Mark } from "../../components/Ribbons";
 import { Tokens } from "../../components/Tokens";
 import { Loading, Warnings } from "../../components/states";
@@ -15,16 +16,18 @@ import { onKey } from "../../keys";
 import { fixed, percent } from "../../lib/format";
 import { column, largest, row, type Matrix } from "../../lib/matrix";
 import { isRtl } from "../../lib/labels";
+import { picturesSvg, rowScale } from "../../lib/picture";
 import { stripsSvg } from "../../lib/strips";
 import { prefixBefore, unitsOf } from "../../lib/tokens";
-import { params, setParams } from "../../state";
+import { params, seesPictures, setParams } from "../../state";
 import { sourceName, useLinks, type Links } from "./links";
 import type { Live } from "./live";
 
 /** The token under the pointer or the arrow keys; the texts above mark its span. */
 export const hovered = signal<Mark | null>(null);
 
-export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; live: Live | null; fresh: boolean }) {
+/** `aside`: with the candidates of a step and the alternatives, from which the translation can go on. */
+export function Strips({ manifest, live, fresh, aside = true }: { manifest: Manifest | null; live: Live | null; fresh: boolean; aside?: boolean }) {
   const mark = hovered.value;
   const links = useLinks(fresh ? manifest : null);
   if (!fresh || !manifest) {
@@ -43,20 +46,29 @@ export function Strips({ manifest, live, fresh }: { manifest: Manifest | null; l
   const confidence = manifest.steps.map((step) => Math.exp(step.logprob ?? 0));
   const title = links.source === "influence" ? t("translate.supported") : t("translate.looked");
   const strip = (side: Manifest["source"]) => ({ units: unitsOf(side.tokens), rtl: side.dir === "rtl" });
-  const svg = (dark: boolean) => stripsSvg({ title, source: strip(manifest.source), target: strip(manifest.target), matrix: m, max: links.max, confidence, dark });
+  const { image } = manifest.source;
+  const svg = (dark: boolean) => image ? picturesSvg({ title, image, target: unitsOf(manifest.target.tokens), matrix: m, signed: links.signed, max: links.max, dark }) : stripsSvg({ title, source: strip(manifest.source), target: strip(manifest.target), matrix: m, max: links.max, confidence, dark });
   return (
     <Figure title={title} file="translation" svg={svg} tools={<SourceMenu manifest={manifest} links={links} />}
       table={() => tableOf(manifest, m)} exports={traceExports(manifest, links.needs)} caption={captionOf(manifest, links)}>
-      <div class="translate-body">
-      <div class="strips">
-        <Tokens name={t("figure.tokens_source")} side={manifest.source} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={scale} />
-        <Ribbons matrix={m} mark={shown} max={links.max} signed={links.signed} dependency={manifest.id} />
+      <div class={aside ? "translate-body" : undefined}>
+      <div class={image ? "strips pictured" : "strips"}>
+        {image ? (
+          <Patches name={t("figure.patches")} image={image} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={onSource ? rowScale(onSource, links.signed, links.max) : scale} />
+        ) : (
+          <>
+            <Tokens name={t("figure.tokens_source")} side={manifest.source} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={scale} />
+            <Ribbons matrix={m} mark={shown} max={links.max} signed={links.signed} dependency={manifest.id} />
+          </>
+        )}
         <Tokens name={t("figure.tokens_target")} side={manifest.target} active={has("target", mark)} locked={has("target", locked)} onActive={activate("target")} onLock={lock("target")} values={onTarget} scale={scale} confidence={confidence} />
       </div>
-      <div class="translate-aside">
-        <Candidates manifest={manifest} step={has("target", shown)} />
-        <Alternatives live={live} />
-      </div>
+      {aside && (
+        <div class="translate-aside">
+          <Candidates manifest={manifest} step={has("target", shown)} />
+          <Alternatives live={live} />
+        </div>
+      )}
       </div>
     </Figure>
   );
@@ -75,8 +87,8 @@ function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }
     <Figure title={manifest && !manifest.model.kinds.cross ? t("translate.supported") : t("translate.looked")} file="translation" table={() => ({ head: [t("translate.column_token")], rows: live.tokens.map((text) => [text]) })}>
       <div class="translate-body">
       <div class="strips">
-        <Tokens name={t("figure.tokens_source")} side={{ lang: "", dir: dir(live.sourceTokens), tokens: make(live.sourceTokens) }} />
-        <Ribbons matrix={null} mark={null} />
+        {!seesPictures.value && <Tokens name={t("figure.tokens_source")} side={{ lang: "", dir: dir(live.sourceTokens), tokens: make(live.sourceTokens) }} />}
+        {!seesPictures.value && <Ribbons matrix={null} mark={null} />}
         <Tokens name={t("figure.tokens_target")} side={{ lang: "", dir: dir(live.tokens), tokens: make(live.tokens) }} stable={live.stable} confidence={live.tokens.map(() => 0)} />
       </div>
       <div class="translate-aside" />
@@ -103,11 +115,16 @@ function SourceMenu({ manifest, links }: { manifest: Manifest; links: Links }) {
   );
 }
 
+function captionKey(manifest: Manifest, links: Links): string {
+  if (links.source === "influence") return manifest.source.image ? t("translate.caption_influence_picture") : t("translate.caption_influence");
+  return manifest.source.image ? t("translate.caption_picture") : t("translate.caption_attention");
+}
+
 function captionOf(manifest: Manifest, links: Links) {
   return (
     <>
-      {!manifest.model.kinds.cross && <p>{t("translate.no_attention")}</p>}
-      <p>{links.source === "influence" ? t("translate.caption_influence") : t("translate.caption_attention")}</p>
+      {!manifest.model.kinds.cross && !manifest.source.image && <p>{t("translate.no_attention")}</p>}
+      <p>{captionKey(manifest, links)}</p>
       {manifest.decode.finished === false && <p class="warn">{t("translate.not_finished")}</p>}
       {manifest.target.origin === "given" && <p>{t("translate.forced")}</p>}
       <Warnings of={manifest} />

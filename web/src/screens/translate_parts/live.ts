@@ -49,7 +49,8 @@ export function useLive(): LiveState {
     setResults((old) => list.map((_, i) => ({ ...(old[i] ?? NOTHING), done: false })));
     const run = async () => {
       for (let i = 0; i < list.length; i++) {
-        const body = { model: name, text: list[i], n_best: 3, ...(i === 0 ? options.value : { ...options.value, prefix: undefined }) };
+        const best = Math.min(3, Number(options.value.beam ?? model.value?.decoding.beam ?? 4)); // no more than the search keeps
+        const body = { model: name, text: list[i], n_best: best, ...(i === 0 ? options.value : { ...options.value, prefix: undefined }) };
         const final = await streamTranslation(body, {
           signal: control.signal,
           start: (event) => patch(i, { sourceTokens: event.source_tokens, tokens: [], stable: 0 }),

@@ -1,0 +1,110 @@
+"""`jumok chat`: talk to a model. Every message is answered by itself; nothing is remembered between them."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumok.cli.console import say
+from jumok.errors import ConfigError, Error
+
+if TYPE_CHECKING:
+    from jumok.cli.conversation import Conversation, Turn
+
+TEMPERATURE, TOP_P = 0.8, 0.9  # what people find lively but not mad
+
+EXAMPLES = """\b
+Examples:
+  jumok chat -m runs/chat
+  jumok chat -m runs/chat --temperature 0.5 --top-k 20 --seed 7
+  jumok chat -m runs/answers --context "The lamp is on. The door is shut."
+  echo "How are you?" | jumok chat -m runs/chat --greedy
+  echo "How are you?" | jumok chat -m runs/chat --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("-m", "--model", "model_path", required=True, metavar="MODEL", help="Run or model folder.")
+@click.option(
+    "--context",
+    default="",
+    metavar="FILE_OR_TEXT",
+    help="What questions are about, if the model reads it.",
+)
+@click.option("--greedy", is_flag=True, help="The most probable piece each time: no chance.")
+@click.option("--temperature", type=float, metavar="X", help=f"Below 1 is calmer [{TEMPERATURE}].")
+@click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best pieces [all].")
+@click.option(
+    "--top-p", type=float, metavar="X", help=f"Draw from the best pieces with probability X [{TOP_P}]."
+)
+@click.option("--seed", type=int, metavar="N", help="The same seed draws the same conversation [1].")
+@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most pieces of an answer.")
+@click.option(
+    "--long", type=click.Choice(["error", "cut", "split"]), help="A message too long for the model [error]."
+)
+@click.option("--json", "as_json", is_flag=True, help="An object per line, with the seed that drew it.")
+@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@click.option("-q", "--quiet", is_flag=True, help="No greeting.")
+@click.help_option("-h", "--help")
+def chat(
+    *, model_path: str, context: str, as_json: bool, device: str | None, quiet: bool, **options: Any
+) -> None:
+    """Talk to a model: one message in, one answer out, drawn at random from what it finds probable.
+
+    On a terminal /help lists what else can be asked: attention, a context, settings, the seed. From a pipe,
+    every line is a message and gets one line.
+    """
+    chosen = choose(options)
+    from jumok.cli.conversation import Conversation, read_context
+    from jumok.explain.model import load
+
+    told = read_context(context)
+    conversation = Conversation(load(model_path, device), chosen, told)
+    if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
+        from jumok.cli.prompt import Prompt
+
+        Prompt(conversation).run(quiet=quiet)
+    else:
+        if sys.stdin.isatty() and not quiet:
+            say("reading standard input; Ctrl-D ends it")
+        answer_lines(conversation, as_json=as_json)
+
+
+def choose(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of every answer: chance, unless --greedy says otherwise."""
+    asked = {name: value for name, value in options.items() if value is not None and name != "greedy"}
+    if not options["greedy"]:
+        usual = {"sample": True, "temperature": TEMPERATURE, "top_p": TOP_P, "seed": 1, "long": "error"}
+        return usual | asked
+    for name in ("temperature", "top_k", "top_p", "seed"):
+        if name in asked:
+            raise ConfigError(
+                f"--{name.replace('_', '-')} changes nothing with --greedy", hint="leave out one of them"
+            )
+    return {"sample": False, "beam": 1, "long": "error"} | asked
+
+
+def answer_lines(conversation: "Conversation", *, as_json: bool) -> None:
+    """One answer for each line of standard input, as it comes; a blank line gets a blank one."""
+    from jumok.data.corpus import read_lines
+
+    for number, line in enumerate(read_lines("-"), start=1):
+        try:
+            turn = conversation.ask(line)
+        except Error as error:
+            error.where = error.where or f"line {number} of standard input"
+            raise
+        click.echo(json_line(number, turn) if as_json else turn.answer.text)
+        sys.stdout.flush()
+
+
+def json_line(number: int, turn: "Turn") -> str:
+    """A turn as an object: the fields of `jumok translate --json`, and what it takes to draw it again."""
+    from jumok.cli.translate import answer_fields
+
+    line: dict[str, Any] = {"line": number, "message": turn.message}
+    if turn.context:
+        line["context"] = turn.context
+    line |= {"src": turn.answer.source, **answer_fields(turn.answer), "seed": turn.options.get("seed")}
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)

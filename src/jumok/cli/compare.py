@@ -1,0 +1,193 @@
+"""`jumok compare`: the three generations, and variants of them, as one experiment with one report."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumok.cli.console import progress_display, say
+from jumok.cli.train import gather, interruptible, seconds
+from jumok.errors import ConfigError, RunError
+
+if TYPE_CHECKING:
+    from jumok.lineage.budget import Budget
+    from jumok.lineage.experiment import Asked, Experiment
+    from jumok.settings import Flat
+
+EXAMPLES = """\b
+Examples:
+  jumok compare --data dates
+  jumok compare --source a.en --target a.de --archs rnn,luong,transformer --time-limit 10m
+  jumok compare --source pairs.tsv --seeds 1,2,3 --max-steps 5000 --out runs/seeds
+  jumok compare --data dates --archs transformer --ablate no-scale,no-residual,positions
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
+@click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
+@click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
+@click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
+@click.option("--valid-target", "data__valid_target", help="Validation target.")
+@click.option("--test-source", default="", metavar="FILE", help="What all are tested on.")
+@click.option("--test-target", default="", metavar="FILE", help="Its references.")
+@click.option("--archs", default="rnn,luong,transformer", show_default=True, help="What to compare.")
+@click.option("--seeds", default="", metavar="1,2,3", help="Train each with these seeds.")
+@click.option(
+    "--ablate",
+    default="",
+    metavar="NAMES",
+    help="Also train without a part: no-scale, no-residual, no-norm, one-head, positions, forcing.",
+)
+@click.option("--time-limit", "limit", default="", metavar="10m", help="Train each this long [10m].")
+@click.option("--max-steps", "steps", type=click.IntRange(min=1), help="Or train each for so many updates.")
+@click.option("--flops", type=float, metavar="1e15", help="Or for so many operations, by formula.")
+@click.option("--metric", default="", metavar="NAMES", help="What the report speaks of, such as bleu,chrf.")
+@click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
+@click.option("--set", "words", multiple=True, metavar="A.B=V", help="One setting; may be repeated.")
+@click.option("--no-match", is_flag=True, help="Leave the sizes as they are, whatever their parameters.")
+@click.option("--out", default="runs/lineage", show_default=True, help="Folder of the experiment.")
+@click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+def compare(
+    test_source: str,
+    test_target: str,
+    archs: str,
+    seeds: str,
+    ablate: str,
+    limit: str,
+    steps: int | None,
+    flops: float | None,
+    metric: str,
+    files: tuple[str, ...],
+    words: tuple[str, ...],
+    out: str,
+    device: str | None,
+    *,
+    no_match: bool,
+    as_json: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Train several architectures on the same data with the same budget, and see where they differ.
+
+    Sizes are matched: each gets the width that gives it about as many parameters as the others. Writes
+    report.json and report.html into the folder. Run the same command again to go on where it stopped.
+    """
+    from jumok.evaluation.metrics import check_names
+    from jumok.lineage.experiment import Asked
+    from jumok.lineage.plan import read_ablations, read_archs, read_seeds
+
+    options = {key.replace("__", "."): value for key, value in settings.items() if value}
+    given = {key: value for key, (value, _) in gather(options, "", files, words).items()}
+    chosen = read_archs(archs)
+    asked = Asked(
+        out=Path(out),
+        given=given,
+        archs=chosen,
+        seeds=read_seeds(seeds) if seeds else (),
+        variants=read_ablations(ablate, chosen) if ablate else (),
+        budget=read_budget(limit, steps, flops, given),
+        match=not no_match,
+        test_source=test_source,
+        test_target=test_target,
+        metrics=check_names([name.strip() for name in metric.split(",")]) if metric else (),
+        device=device,
+    )
+    carry_out(asked, as_json=as_json, quiet=quiet)
+
+
+def read_budget(limit: str, steps: int | None, flops: float | None, given: "Flat") -> "Budget":
+    """The one budget that is given, by an option or by a setting; each entry has it for itself."""
+    from jumok.lineage.budget import SECONDS, Budget
+    from jumok.lineage.plan import DATES_SECONDS
+
+    named = {
+        "--time-limit": Budget("time", seconds(limit)) if limit else None,
+        "--max-steps": Budget("steps", steps) if steps else None,
+        "--flops": Budget("flops", flops) if flops is not None else None,
+    }
+    chosen = {option: budget for option, budget in named.items() if budget}
+    if len(chosen) > 1:
+        raise ConfigError(f"{' and '.join(chosen)} exclude each other", hint="give one budget")
+    time, updates = given.pop("training.time_limit", 0), given.pop("training.max_steps", 0)
+    if chosen:
+        return next(iter(chosen.values()))
+    if time or updates:
+        return Budget("time", float(time)) if time else Budget("steps", int(updates))
+    return Budget("time", DATES_SECONDS if given.get("data.name") == "dates" else SECONDS)
+
+
+def carry_out(asked: "Asked", *, as_json: bool, quiet: bool) -> None:
+    """Open the experiment, conduct it under the eyes of a person or a program, and report."""
+    from jumok.cli.follow import Follow
+    from jumok.lineage.conduct import conduct
+    from jumok.lineage.experiment import open_experiment
+    from jumok.lineage.publish import publish
+
+    with interruptible() as flag, progress_display(quiet=quiet) as progress:
+        experiment = open_experiment(asked, progress)
+        if not quiet:
+            introduce(experiment)
+        with Follow(experiment.entries, experiment.asked.budget, progress, flag, quiet=quiet) as follow:
+            measured = conduct(experiment, follow.watch)
+        if measured is None:
+            say("stopped; run the same command again to go on")
+            raise click.exceptions.Exit(128 + flag[0])
+        progress("report", 0, 1)
+        report = publish(experiment, measured, command_line())
+        progress("report", 1, 1)
+    show(report, asked.out, as_json=as_json, quiet=quiet)
+    refuse_failed(report)
+
+
+def introduce(experiment: "Experiment") -> None:
+    """What is compared on what, and what each may spend."""
+    from jumok.lineage.facts import budget_facts, data_facts, parameter_counts
+
+    data, budget = data_facts(experiment), budget_facts(experiment)
+    say(
+        f"data     {data['name']} · train {data['train']:,} · valid {data['valid']:,} · "
+        f"test {data['test']:,} ({data['test_name']}) · vocabulary {data['vocabulary']:,}"
+    )
+    sizes = " · ".join(f"{arch} {count:,}" for arch, count in parameter_counts(experiment).items())
+    matched = "matched" if budget["matched"] else f"not matched: {budget['spread']:.0%} apart"
+    say(f"models   {sizes} parameters ({matched})")
+    say(f"entries  {', '.join(entry.name for entry in experiment.entries)}")
+    for note in experiment.notes:
+        say(f"note     {note}")
+
+
+def command_line() -> str:
+    """The command as it can be repeated."""
+    return shlex.join(["jumok", *sys.argv[1:]])
+
+
+def show(report: dict[str, Any], out: Path, *, as_json: bool, quiet: bool) -> None:
+    from jumok.cli.views.lineage import lineage_text
+    from jumok.lineage.publish import PAGE
+
+    if as_json:
+        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
+        return
+    click.echo(lineage_text(report))
+    if not quiet:
+        say(f"\nreport: {out / PAGE}")
+        say(f"next:   jumok serve --runs {shlex.quote(str(out))}")
+
+
+def refuse_failed(report: dict[str, Any]) -> None:
+    """End with an error when an entry did, after everything has been shown."""
+    failed = [entry for entry in report["entries"] if entry["status"] != "completed"]
+    if failed:
+        reasons = [f"{entry['name']}: {entry['error']['message']}" for entry in failed]
+        raise RunError(
+            f"{len(failed)} of {len(report['entries'])} entries did not end well",
+            where="\n  ".join(reasons),
+            hint="the report has the others; run the same command again to try these again",
+            code="entries_failed",
+        )

@@ -1,0 +1,164 @@
+"""One line of a TSV or JSONL file to its texts: the source, then its target, or several references.
+
+Without further words a TSV line has two columns, and a JSONL line is one of three objects. Which columns or
+keys to read can be told: `1,3` of a TSV, `body,subject` of JSONL, and `1,2+` for all columns from the second.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from jumok.data.questions import holds_question, read_question
+from jumok.errors import ConfigError, DataError, nearest
+from jumok.text.normalize import check_surrogates
+
+Texts = tuple[str, ...]
+Reader = Callable[[str, str], Texts]
+"""`read(line, where)`; `where` is for messages."""
+
+FORMS = (
+    'a line is {"src": "…", "tgt": "…"}, {"translation": {"en": "…", "de": "…"}} or '
+    '{"context": "…", "question": "…", "answer": "…"}; other keys: --columns body,subject'
+)
+
+
+def line_reader(kind: str, columns: str = "") -> Reader:
+    """How a line of a ".tsv" or ".jsonl" file is read; `columns` are names with commas between them."""
+    if not columns:
+        return split_json if kind == ".jsonl" else split_tsv
+    names = check_columns(columns)
+    if kind == ".jsonl":
+        return partial(take_keys, names=names)
+    *first, last = names
+    places = [_place(name, columns) for name in (*first, last.removesuffix("+"))]
+    if len(set(places)) < len(places):
+        raise _bad_columns(columns, "a column is named twice")
+    return partial(take_columns, places=places, more=last.endswith("+"))
+
+
+def check_columns(columns: str) -> list[str]:
+    """The names in `columns`; two at least, and none twice."""
+    names = [name.strip() for name in columns.split(",")]
+    if len(names) < 2 or not all(names):
+        raise _bad_columns(columns, "two are needed, source and target")
+    if len(set(names)) < len(names):
+        raise _bad_columns(columns, "a column is named twice")
+    return names
+
+
+def _place(name: str, columns: str) -> int:
+    if not (name.isascii() and name.isdigit() and 0 < int(name) < 10_000):
+        raise _bad_columns(columns, f"{name!r} is no column of a TSV, whose columns are numbers from 1")
+    return int(name) - 1
+
+
+def _bad_columns(columns: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"columns={columns} cannot work: {reason}",
+        hint="give for example --columns 1,3 for a TSV, or --columns body,subject for JSONL",
+        code="bad_columns",
+    )
+
+
+def split_tsv(line: str, where: str) -> Texts:
+    """The two columns of a line."""
+    columns = line.split("\t")
+    if len(columns) != 2:
+        more = "; which of them to read: --columns 1,3 (data.columns)" if len(columns) > 2 else ""
+        raise DataError(
+            f"{_count(columns)} instead of 2",
+            where=where,
+            hint=f"a line is source, tab, target: no quoting, and no tab inside a sentence{more}",
+            code="bad_columns",
+        )
+    return tuple(columns)
+
+
+def take_columns(line: str, where: str, *, places: Sequence[int], more: bool) -> Texts:
+    """The columns at these places, and with `more` all behind the last; further references may be missing."""
+    columns = line.split("\t")
+    for place in places[:2]:
+        if place >= len(columns):
+            raise DataError(
+                f"{_count(columns)}, and no column {place + 1}",
+                where=where,
+                hint="columns are counted from 1 and separated by tabs: check --columns (data.columns)",
+                code="bad_columns",
+            )
+    found = [columns[place] for place in places if place < len(columns)]
+    return _with_references(found + (columns[places[-1] + 1 :] if more else []))
+
+
+def _with_references(texts: Sequence[str]) -> Texts:
+    """The source and its references, without blank ones, but for the first if all are blank."""
+    source, *references = texts
+    return (source, *([text for text in references if text.strip()] or references[:1]))
+
+
+def _count(columns: Sequence[str]) -> str:
+    return f"{len(columns)} column{'s' if len(columns) > 1 else ''}"
+
+
+def split_json(line: str, where: str) -> Texts:
+    """The two texts of an object in one of the usual forms."""
+    value = _object(line, where)
+    if isinstance(value.get("translation"), dict):
+        sides = list(value["translation"].values())
+    elif holds_question(value):
+        sides = [value[key] for key in ("context", "question", "answer")]
+        _check_texts([side for side in sides if isinstance(side, str)], where)
+        return read_question(value, where)
+    else:
+        sides = [value.get("src"), value.get("tgt")]
+    if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+        raise DataError("the object does not hold two texts", where=where, hint=FORMS, code="bad_json")
+    return _check_texts(sides, where)
+
+
+def take_keys(line: str, where: str, *, names: Sequence[str]) -> Texts:
+    """The texts under these keys of the object, or of the one under its key "translation"."""
+    value = _object(line, where)
+    inner = value["translation"] if isinstance(value.get("translation"), dict) else {}
+    known = inner | value
+    for name in names[:2]:
+        if name not in known:
+            raise DataError(
+                f'the object has no "{name}"', where=where, hint=nearest(name, known), code="bad_columns"
+            )
+    found = [known[name] for name in names if known.get(name) is not None]
+    for name in names:
+        if name in known and not isinstance(known[name], str):
+            raise DataError(
+                f'"{name}" is not a text', where=where, hint="name keys that hold texts", code="bad_columns"
+            )
+    return _with_references(_check_texts(found, where))
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+        raise DataError(f"not a JSON object ({reason})", where=where, hint=FORMS, code="bad_json") from None
+    if not isinstance(value, dict):
+        raise DataError("not a JSON object", where=where, hint=FORMS, code="bad_json")
+    return value
+
+
+def _check_texts(texts: Sequence[str], where: str) -> Texts:
+    for text in texts:
+        if "\0" in text:
+            raise nul_error(where)
+        try:
+            check_surrogates(text)
+        except DataError as error:
+            raise DataError(error.message, where=where, hint=error.hint, code=error.code) from None
+    return tuple(texts)
+
+
+def nul_error(where: str) -> DataError:
+    """A NUL where text should be."""
+    return DataError(
+        "a NUL byte, which no text has", where=where, hint="the file is damaged or binary", code="nul_byte"
+    )

@@ -1,0 +1,1 @@
+"""Several runs as one experiment: what each generation can and cannot do."""

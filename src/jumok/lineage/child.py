@@ -1,0 +1,153 @@
+"""One entry in a process of its own: train or go on, measure, and tell the parent in JSON lines.
+
+`python -m jumok.lineage.child FOLDER` reads FOLDER/entry.json. Each line on standard output is an object:
+
+{"type": "event", "event": …}                       an event of the run
+{"type": "progress", "what", "done", "total"}       work that has no events
+{"type": "error", "message", "where", "hint"}       why it failed
+{"type": "stopped"}                                 it was told to stop, and saved
+
+Standard input stays open as long as the parent wants the entry: when it ends, because the parent closes it or
+is gone, training saves and stops. Everything else that is said goes to standard error.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+from jumok.checkpoint.folder import replace_file
+from jumok.errors import Error
+from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
+from jumok.lineage.measure import measure_entry
+from jumok.run.train import Request, Watch, run
+from jumok.training.log import finite
+
+ORDER, MEASURED = "entry.json", "measured.json"
+PAUSE = 0.1  # seconds between two lines about the same work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What a child is told. Paths are the parent's: both work in the same folder."""
+
+    entry: Entry
+    run: Path
+    data: Path
+    data_seed: int
+    test: Path
+    options: MeasureOptions
+    key: str
+    """What was measured how: a result with the same key need not be found again."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "entry": self.entry.to_dict(),
+            "run": str(self.run),
+            "data": str(self.data),
+            "data_seed": self.data_seed,
+            "test": str(self.test),
+            "options": self.options.to_dict(),
+            "key": self.key,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        return cls(
+            entry=Entry.from_dict(data["entry"]),
+            run=Path(data["run"]),
+            data=Path(data["data"]),
+            data_seed=data["data_seed"],
+            test=Path(data["test"]),
+            options=MeasureOptions.from_dict(data["options"]),
+            key=data["key"],
+        )
+
+
+class Stopped(Exception):  # noqa: N818  no error
+    """The parent wants no more."""
+
+
+class Line:
+    """The way to the parent: lines out, and one sign in."""
+
+    def __init__(self, out: TextIO, stopped: threading.Event) -> None:
+        self.out, self.stopped = out, stopped
+        self.last: tuple[str, float] = ("", 0.0)
+
+    def tell(self, kind: str, **values: Any) -> None:
+        self.out.write(json.dumps(finite({"type": kind, **values}), ensure_ascii=False) + "\n")
+        self.out.flush()
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        self.tell("event", event=dict(event))
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Tell of work now and then, and stop it when nobody wants it any more."""
+        if self.stopped.is_set():
+            raise Stopped
+        before, then = self.last
+        now = time.monotonic()
+        if what != before or now - then >= PAUSE or done == total:
+            self.last = (what, now)
+            self.tell("progress", what=what, done=done, total=total)
+
+
+def carry_out(folder: Path, line: Line) -> None:
+    """Train and measure as ordered; the result is in the folder when this returns."""
+    order = Order.from_dict(json.loads((folder / ORDER).read_bytes()))
+    request = Request(
+        given=order.entry.settings,
+        out=order.run,
+        device=order.options.device,
+        data_folder=order.data,
+        data_seed=order.data_seed,
+    )
+    watch = Watch(progress=line.progress, on_event=line.event, interrupted=line.stopped.is_set)
+    if run(request, watch).reason == "signal":
+        raise Stopped
+    test = TestPairs.from_dict(json.loads(order.test.read_bytes()))
+    measured = measure_entry(order.run, test, order.options, line.progress)
+    result = {"key": order.key, "measured": measured}
+    replace_file(folder / MEASURED, json.dumps(result, ensure_ascii=False, allow_nan=False).encode())
+
+
+def listen(inwards: int, stopped: threading.Event) -> None:
+    """Wait until the parent closes its end. Not through a buffer, whose lock would outlive the program."""
+    while os.read(inwards, 1024):
+        pass
+    stopped.set()
+
+
+def main(folder: Path) -> int:
+    """The exit code: 0 also for one that stopped when told."""
+    stopped = threading.Event()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the parent decides
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
+    threading.Thread(target=listen, args=(sys.stdin.fileno(), stopped), daemon=True).start()
+    outwards = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody else writes between the lines
+    line = Line(outwards, stopped)
+    try:
+        carry_out(folder, line)
+    except Stopped:
+        line.tell("stopped")
+    except Error as error:
+        line.tell("error", message=error.message, where=error.where, hint=error.hint)
+        return error.exit_code
+    except Exception as error:
+        traceback.print_exc()
+        line.tell("error", message=f"{type(error).__name__}: {error}", where="", hint="")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

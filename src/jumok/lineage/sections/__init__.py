@@ -1,0 +1,1 @@
+"""The sections of a report's page, from the answer to the details."""

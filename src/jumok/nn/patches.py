@@ -1,0 +1,56 @@
+"""Patches of a picture as vectors: what an embedding is for words.
+
+Axis letters: B batch, S patches, P numbers of one patch, D width.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from jumok.nn.layers import Embedding, init_linear
+
+MIDDLE = 127.5  # of 0 … 255
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The shape of a picture that is read as patches."""
+
+    numbers: int  # P, of one patch
+    places: int  # S, patches of a picture
+
+
+class PatchEmbedding(nn.Module):
+    """z_0 = [x¹E; x²E; …; x^S E] + E_pos   (Dosovitskiy et al. 2021, eq. 1, without the class token)
+
+    Each patch, flattened and scaled to -1 … 1, times one matrix, plus a learned vector of its place:
+    X = patch W + b + E_pos.
+    """
+
+    def __init__(self, numbers: int, places: int, width: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(numbers, width)
+        init_linear(self.project)
+        self.positions = nn.Parameter(torch.randn(places, width) * 0.02)  # E_pos (S, D)
+
+    def forward(self, patches: Tensor, positions: Tensor | None = None, *, bare: bool = False) -> Tensor:
+        """(B, S, P) uint8 -> (B, S, D).
+
+        `positions`, (S,) or (B, S), are other places than a patch's own; `bare` adds none at all.
+        """
+        x: Tensor = self.project(patches.to(self.project.weight.dtype) / MIDDLE - 1)  # (B, S, D)
+        if bare:
+            return x
+        if positions is None:
+            positions = torch.arange(patches.shape[1], device=patches.device)
+        return x + self.positions[positions.clamp(max=len(self.positions) - 1)]
+
+
+def read_source(
+    vocab: int, width: int, patches: Patches | None, *, scale: float = 1.0
+) -> Embedding | PatchEmbedding:
+    """What turns a source into vectors: of words, or of patches."""
+    if patches is None:
+        return Embedding(vocab, width, scale=scale)
+    return PatchEmbedding(patches.numbers, patches.places, width)

@@ -1,0 +1,152 @@
+"""`jumok compare` as people and programs use it, with real children that train tiny models."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_process import as_words, start_quickly, train_events, wait_for_steps
+from tests.run.conftest import quick_settings
+
+from jumok.checkpoint.manifest import checkpoint_folders
+from jumok.cli.compare import read_budget
+from jumok.lineage.budget import Budget
+from jumok.lineage.entry import MeasureOptions
+
+Call = Callable[..., int]
+Captured = pytest.CaptureFixture[str]
+
+
+def words(corpus: Path, *more: object, **settings: Any) -> list[object]:
+    """The command for rnn and luong on the tiny corpus."""
+    given = quick_settings(corpus, model__width=16, **settings)
+    for key in ("model.arch", "training.max_steps"):
+        del given[key]
+    return [
+        *("compare", "--archs", "rnn,luong", "--device", "cpu", "--out", corpus / "lineage"),
+        *as_words(given),
+        *more,
+    ]
+
+
+@pytest.mark.slow
+def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
+    corpus: Path, call: Call, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = partial(MeasureOptions, growth=False, focus=False)
+    monkeypatch.setattr("jumok.lineage.experiment.MeasureOptions", short)
+    out, command = corpus / "lineage", words(corpus, "--max-steps", 6, "--metric", "exact,chrf")
+    assert call(*command[:-4], "--flops", "-1") == 2
+    assert not out.exists()
+    capsys.readouterr()
+    monkeypatch.setattr("jumok.lineage.experiment.Opening.check", lambda self: None)
+    out.mkdir()
+    (out / "luong").write_text("in the way")  # its run cannot have a folder
+
+    assert call(*command) == 1
+    first = capsys.readouterr()
+    assert "models   rnn 7,760 · luong 8,144 parameters (matched)\n" in first.err
+    assert "entries  rnn, luong\n" in first.err
+    assert "note     no test files are given: tested on the validation pairs" in first.err
+    assert "1 of 2: rnn\n" in first.err
+    assert f"luong: failed: {out / 'luong'} is a file\n" in first.err
+    assert "error: 1 of 2 entries did not end well\n" in first.err
+    assert "rnn" in first.out
+    report = json.loads((out / "report.json").read_bytes())
+    assert [one["status"] for one in report["entries"]] == ["completed", "failed"]
+    assert report["entries"][1]["error"]["message"] == f"{out / 'luong'} is a file"
+    assert (out / "report.html").read_text().startswith("<!doctype html>")
+    monkeypatch.undo()
+    monkeypatch.setattr("jumok.lineage.experiment.MeasureOptions", short)
+
+    (out / "luong").unlink()
+    trained = train_events(out / "rnn")
+    assert call(*command, "--json", "-q") == 0
+    second = capsys.readouterr()
+    assert second.err == ""
+    again = json.loads(second.out)
+    assert again == json.loads((out / "report.json").read_bytes())
+    assert [one["status"] for one in again["entries"]] == ["completed", "completed"]
+    assert again["entries"][0] | {"quality": None} == report["entries"][0] | {"quality": None}
+    assert train_events(out / "rnn") == trained
+    assert again["metric"]["name"] == "exact"
+    assert {one["parameters"] for one in again["entries"]} == {7760, 8144}
+
+    assert call(*command) == 0  # nothing is left to do
+    third = capsys.readouterr()
+    assert "1 of 2: rnn is done already\n2 of 2: luong is done already\n" in third.err
+    assert f"goes on with the experiment in {out}" in third.err
+
+
+@pytest.mark.slow
+def test_a_killed_child_is_recorded_and_ctrl_c_saves(corpus: Path) -> None:
+    rare = {f"training__{name}": 10**6 for name in ("validate_every", "save_every")}
+    command = words(corpus, "--max-steps", 10**6, training__cooldown=0.0, **rare)
+    out, said = corpus / "lineage", corpus / "said"
+    process = start_quickly(said, *command)
+    wait_for_steps(out / "rnn", 0)
+    os.kill(int((out / "rnn" / ".lock").read_text()), signal.SIGKILL)
+    wait_for_steps(out / "luong", 0)
+    assert "rnn: failed: the process was killed by SIGKILL" in said.read_text()
+    os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    assert process.exitcode == 130
+    assert said.read_text().endswith("stopped; run the same command again to go on\n")
+    assert max(checkpoint_folders(out / "luong")) == max(train_events(out / "luong"))
+    pid = int((out / "luong" / ".lock").read_text())
+    for _ in range(500):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("the child outlived its parent")
+    assert not (out / "report.json").exists()
+
+
+def test_one_budget() -> None:
+    assert read_budget("10m", None, None, {}) == Budget("time", 600.0)
+    assert read_budget("", 50, None, {}) == Budget("steps", 50)
+    assert read_budget("", None, 1e12, {}) == Budget("flops", 1e12)
+    assert read_budget("", None, None, {}) == Budget("time", 600.0)
+    assert read_budget("", None, None, {"data.name": "dates"}).value < 120
+    given = {"training.max_steps": 70, "training.time_limit": 0}
+    assert read_budget("", None, None, given) == Budget("steps", 70)
+    assert given == {}  # a budget is no setting of its own any more
+    assert read_budget("5s", None, None, {"training.max_steps": 70}) == Budget("time", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--time-limit", "1m", "--max-steps", "5"], "--time-limit and --max-steps exclude each other"),
+        (["--time-limit", "soon"], "--time-limit=soon is no time"),
+        (["--flops", "0"], "a budget of 0 flops cannot work"),
+        (["--archs", "rnn,gpt"], "unknown architecture 'gpt'"),
+        (["--ablate", "no-scale"], "--ablate no-scale: rnn, luong has nothing to take away"),
+        (["--seeds", "a"], "--seeds=a cannot be read"),
+        (["--metric", "blue"], "unknown metric 'blue'"),
+        (["--set", "training.lrr=1"], "unknown setting 'training.lrr'"),
+        (["--set", "model.heads=2"], "this architecture has no setting 'model.heads'"),
+        (["--test-target", "x"], "--test-target is given without --test-source"),
+        (["--device", "cuda:77"], "device 'cuda:77' is not available"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_made(
+    corpus: Path, call: Call, capsys: Captured, more: list[str], message: str
+) -> None:
+    assert call(*words(corpus), *more) == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+    assert not (corpus / "lineage").exists()
+
+
+def test_without_data(call: Call, capsys: Captured, tmp_path: Path) -> None:
+    assert call("compare", "--out", tmp_path / "none") == 2
+    assert capsys.readouterr().err.startswith("error: there is no data to learn from\n")
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,229 @@
+"""Pictures from files, zips and data URLs: always a square of RGB bytes, or an error that says why not."""
+
+import base64
+import struct
+import zipfile
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from PIL import Image
+
+from jumok.errors import DataError
+from jumok.images import read
+from jumok.images.read import decode_picture, locate, read_picture, to_data_url
+
+RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
+
+
+def png(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    file = BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def plain(color: tuple[int, ...] = RED, size: tuple[int, int] = (6, 6), mode: str = "RGB") -> Image.Image:
+    return Image.new(mode, size, color)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "red.png").write_bytes(png(plain()))
+    return tmp_path / "pictures"
+
+
+@given(arrays(np.uint8, (5, 5, 3)))
+def test_a_picture_of_the_right_size_stays_as_it_is(picture: np.ndarray) -> None:
+    assert (read_picture(to_data_url(picture), 5) == picture).all()
+
+
+@pytest.mark.parametrize(
+    ("mode", "color"), [("L", 76), ("RGB", RED), ("RGBA", (*RED, 255)), ("CMYK", (0, 255, 255, 0))]
+)
+def test_any_mode_becomes_rgb(mode: str, color: object) -> None:
+    kind = "TIFF" if mode == "CMYK" else "PNG"
+    picture = decode_picture(png(Image.new(mode, (9, 4), color), kind), 4, "x")
+    assert picture.shape == (4, 4, 3)
+    assert picture.dtype == np.uint8
+    expected = (76, 76, 76) if mode == "L" else RED
+    assert (picture == expected).all()
+
+
+def test_palettes_bits_and_sixteen_bits_are_read() -> None:
+    assert (decode_picture(png(plain().convert("P"), "GIF"), 4, "x") == RED).all()
+    assert (decode_picture(png(Image.new("1", (4, 4), 1)), 4, "x") == WHITE).all()
+    deep = Image.fromarray(np.full((4, 4), 0x8000, dtype=np.uint16))
+    assert (decode_picture(png(deep), 4, "x") == 128).all()
+
+
+def test_what_is_transparent_is_white() -> None:
+    clear = decode_picture(png(plain((255, 0, 0, 0), mode="RGBA")), 4, "x")
+    assert (clear == WHITE).all()
+    palette = plain().convert("P")
+    assert (decode_picture(png(palette, transparency=palette.getpixel((0, 0))), 4, "x") == WHITE).all()
+
+
+def test_the_centre_is_cut_out() -> None:
+    wide = plain(BLUE, (30, 10))
+    wide.paste(RED, (10, 0, 20, 10))
+    assert (decode_picture(png(wide), 10, "x") == RED).all()
+
+
+def test_a_picture_is_turned_as_its_camera_says() -> None:
+    left_red = plain(BLUE, (4, 4))
+    left_red.paste(RED, (0, 0, 2, 4))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn by a quarter, clockwise
+    turned = decode_picture(png(left_red, exif=exif), 4, "x")
+    assert (turned[:2] == RED).all()
+    assert (turned[2:] == BLUE).all()
+
+
+def test_of_an_animation_the_first_frame() -> None:
+    data = png(plain(RED), "GIF", save_all=True, append_images=[plain(BLUE)], duration=10)
+    assert (decode_picture(data, 4, "x") == RED).all()
+
+
+def huge(width: int, height: int) -> bytes:
+    """A PNG that says it is huge and holds nothing."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"")), (b"IEND", b""))
+
+    def packed(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed(*chunk) for chunk in chunks)
+
+
+@pytest.mark.parametrize("side", [8_000, 10_000, 60_000])  # above ours, above the library's two limits
+def test_a_bomb_is_refused_before_it_is_unpacked(side: int) -> None:
+    with pytest.raises(DataError, match="more than 50 million pixels") as caught:
+        decode_picture(huge(side, side), 4, "bomb.png")
+    assert caught.value.code == "bad_image"
+
+
+@given(st.binary(max_size=60))
+def test_what_is_no_picture_is_refused(data: bytes) -> None:
+    with pytest.raises(DataError) as caught:
+        decode_picture(data, 4, "x.png")
+    assert caught.value.code == "bad_image"
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_picture_that_was_cut_short_is_refused(kind: str, share: float) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
+    data = png(Image.fromarray(noise), kind)
+    with pytest.raises(DataError, match="damaged or cut short|not a picture"):
+        decode_picture(data[: int(len(data) * share)], 4, "x")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("data:text/html;base64,AAAA", "not a picture as a data URL"),
+        ("data:image/png,AAAA", "not a picture as a data URL"),
+        ("data:image/png;base64,A$AA", "not sound base64"),
+        ("data:image/png;base64,", "not a picture"),
+    ],
+)
+def test_a_data_url_must_be_sound(url: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_picture(url, 4)
+
+
+def test_a_data_url_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "MOST_URL", 100)
+    with pytest.raises(DataError, match="the data URL has more than"):
+        read_picture("data:image/png;base64," + base64.b64encode(bytes(100)).decode(), 4)
+
+
+def test_files_that_are_not_there_or_too_large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match="no such picture") as caught:
+        read_picture(str(folder / "rad.png"), 4)
+    assert "red.png" in caught.value.hint
+    with pytest.raises(DataError, match="a folder, not a picture"):
+        read_picture(str(folder), 4)
+    with pytest.raises(DataError, match="cannot read the picture"):
+        read_picture("a\0b", 4)
+    monkeypatch.setattr(read, "MOST_BYTES", 10)
+    with pytest.raises(DataError, match="the file has more than"):
+        read_picture(str(folder / "red.png"), 4)
+
+
+def zipped(path: Path, entries: list[tuple[str, bytes]]) -> str:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries:
+            archive.writestr(zipfile.ZipInfo(name), data)
+    return str(path)
+
+
+def test_an_entry_of_a_zip_is_read_by_its_path(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", [("in/red.png", png(plain())), ("in/", b"")])
+    assert (read_picture(f"{path}/in/red.png", 4) == RED).all()
+    assert locate(path, "in/red.png") == f"{path}/in/red.png"
+    assert locate(path, "in/blue.png") == ""
+    with pytest.raises(DataError, match="no such picture in the zip"):
+        read_picture(f"{path}/in/rad.png", 4)
+
+
+def test_a_zip_that_changed_is_read_again(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", [("x.png", png(plain(RED)))])
+    assert (read_picture(f"{path}/x.png", 4) == RED).all()
+    zipped(tmp_path / "a.zip", [("more.png", b""), ("x.png", png(plain(BLUE)))])
+    assert (read_picture(f"{path}/x.png", 4) == BLUE).all()
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([("../x.png", b"")], "leads outside"),
+        ([("/x.png", b"")], "leads outside"),
+        ([("a/../../x.png", b"")], "leads outside"),
+        ([("a\\x.png", b"")], "leads outside"),
+        ([("x.png", b"")] * 2, "two entries of one name"),
+        ([("x.png", bytes(200))], "the entry has more than"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_hostile_zip_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: list[tuple[str, bytes]], message: str
+) -> None:
+    monkeypatch.setattr(read, "MOST_BYTES", 100)
+    path = zipped(tmp_path / "a.zip", entries)
+    with pytest.raises(DataError, match=message):
+        read_picture(f"{path}/x.png", 4)
+
+
+def test_an_encrypted_or_broken_zip_is_refused(tmp_path: Path) -> None:
+    path = Path(zipped(tmp_path / "a.zip", [("x.png", b"abc")]))
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # the flag of encryption in the directory
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="encrypted"):
+        read_picture(f"{path}/x.png", 4)
+    path.write_bytes(b"PK no zip")
+    with pytest.raises(DataError, match="not a sound zip file"):
+        read_picture(f"{path}/x.png", 4)
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd", "a/../../b.png", "..\\b.png", "a\0b"])
+def test_no_name_leads_outside_the_folder(folder: Path, name: str) -> None:
+    with pytest.raises(DataError, match="leads outside") as caught:
+        locate(str(folder), name)
+    assert caught.value.code == "outside"
+
+
+def test_a_link_does_not_lead_outside_either(folder: Path) -> None:
+    (folder.parent / "secret.png").write_bytes(png(plain()))
+    (folder / "link.png").symlink_to(folder.parent / "secret.png")
+    with pytest.raises(DataError, match="leads outside"):
+        locate(str(folder), "link.png")
+    assert locate(str(folder), "red.png") == str(folder / "red.png")
+    assert locate(str(folder), "blue.png") == ""

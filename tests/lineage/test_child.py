@@ -1,0 +1,104 @@
+"""The child: trains and measures as ordered, tells it in lines, and stops when its parent is gone."""
+
+import io
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumok.checkpoint.manifest import checkpoint_folders
+from jumok.lineage.budget import Budget
+from jumok.lineage.child import Line, Order, Stopped, carry_out
+from jumok.lineage.conduct import order_for
+from jumok.lineage.experiment import open_experiment
+from tests.lineage.conftest import tiny_asked
+
+
+def ordered(corpus: Path, **more: Any) -> tuple[Path, Order]:
+    """A folder with the order for one entry."""
+    experiment = open_experiment(tiny_asked(corpus, archs=("rnn",), seeds=(7,), bootstrap=10, **more))
+    experiment = replace(experiment, options=replace(experiment.options, growth=False, focus=False))
+    folder = experiment.out / "entries" / "rnn-s7"
+    folder.mkdir(parents=True)
+    order = order_for(experiment, experiment.entries[0])
+    (folder / "entry.json").write_text(json.dumps(order.to_dict()))
+    return folder, order
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_an_order_comes_back(corpus: Path) -> None:
+    folder, order = ordered(corpus)
+    assert Order.from_dict(json.loads((folder / "entry.json").read_bytes())) == order
+
+
+def test_it_trains_with_the_shared_data_and_measures(corpus: Path) -> None:
+    folder, order = ordered(corpus)
+    prepared = {path: path.stat().st_mtime_ns for path in order.data.iterdir()}
+    out = io.StringIO()
+    carry_out(folder, Line(out, threading.Event()))
+    told = lines(out.getvalue())
+    events = [line["event"]["type"] for line in told if line["type"] == "event"]
+    assert events.count("train") == 6
+    assert events[-1] == "end"
+    assert {line["type"] for line in told} == {"event", "progress"}
+    result = json.loads((folder / "measured.json").read_bytes())
+    assert result["key"] == order.key
+    measured = result["measured"]
+    assert (measured["status"], measured["steps"], measured["quality"]["n"]) == ("completed", 6, 20)
+    # Of another seed than the data, it neither holds out other pairs nor makes anything again.
+    assert {path: path.stat().st_mtime_ns for path in order.data.iterdir()} == prepared
+    assert not (order.run / "data").exists()
+
+
+def test_told_to_stop_it_raises_at_the_next_word() -> None:
+    stopped = threading.Event()
+    line = Line(io.StringIO(), stopped)
+    line.progress("translating", 1, 9)
+    stopped.set()
+    with pytest.raises(Stopped):
+        line.progress("translating", 2, 9)
+
+
+def test_progress_is_told_now_and_then() -> None:
+    out = io.StringIO()
+    line = Line(out, threading.Event())
+    for done in range(1, 1001):
+        line.progress("translating", done, 1000)
+    told = lines(out.getvalue())
+    assert told[0]["done"] == 1
+    assert told[-1]["done"] == 1000
+    assert len(told) < 500
+    line.tell("event", event={"loss": float("nan")})
+    assert lines(out.getvalue())[-1]["event"] == {"loss": None}
+
+
+def start(folder: Path) -> "subprocess.Popen[str]":
+    words = [sys.executable, "-m", "jumok.lineage.child", str(folder)]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(words, text=True, **streams)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.slow
+def test_a_parent_that_goes_away_makes_it_save_and_end(corpus: Path) -> None:
+    rare = {"training__validate_every": 10**6, "training__save_every": 10**6}
+    folder, order = ordered(corpus, budget=Budget("steps", 10**6), **rare)
+    with start(folder) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for line in child.stdout:
+            if json.loads(line)["type"] == "event" and json.loads(line)["event"]["type"] == "train":
+                break
+        child.stdin.close()
+        *_, last = child.stdout
+        assert json.loads(last) == {"type": "stopped"}
+    assert child.returncode == 0
+    assert max(checkpoint_folders(order.run)) >= 1
+    assert not (folder / "measured.json").exists()

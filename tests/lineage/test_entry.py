@@ -1,0 +1,39 @@
+"""What goes through a file comes back as it was."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
+
+TEXT = st.text(max_size=8)
+
+
+@given(
+    st.builds(
+        TestPairs,
+        name=TEXT,
+        sources=st.tuples(TEXT, TEXT),
+        answers=st.tuples(*[st.lists(TEXT, min_size=1, max_size=3).map(tuple)] * 2),
+    )
+)
+def test_pairs_come_back(pairs: TestPairs) -> None:
+    assert TestPairs.from_dict(json.loads(json.dumps(pairs.to_dict()))) == pairs
+    assert len(pairs) == 2
+    assert pairs.references == tuple(one[0] for one in pairs.answers)
+
+
+def test_entries_and_options_come_back() -> None:
+    entry = Entry(
+        name="transformer-s2 no-scale",
+        arch="transformer",
+        group="no-scale",
+        seed=2,
+        changes={"model.scaled": False},
+        settings={"model.scaled": False, "seed": 2},
+    )
+    assert Entry.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
+    assert entry.folder == "transformer-s2-no-scale"
+    options = MeasureOptions(metrics=("exact", "cer"), device="cpu", growth=False)
+    assert MeasureOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
