@@ -1,14 +1,18 @@
 """jumok check: the report, its exit codes and its forms."""
 
+import base64
 import json
 import re
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jumok.cli.check import EXAMPLES
 from jumok.cli.main import main
 from jumok.data.builtin import builtin_corpus
+from jumok.images.read import to_data_url
 
 Pairs = list[tuple[str, str]]
 
@@ -150,8 +154,13 @@ def test_the_examples_of_the_help_run(folder: Path, capsys: pytest.CaptureFixtur
     import gzip
 
     Path("pairs.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
+    with zipfile.ZipFile("photos.zip", "w") as archive:
+        archive.writestr(
+            "cat.png", base64.b64decode(to_data_url(np.zeros((2, 2, 3), np.uint8)).split(",")[1])
+        )
+    Path("captions.tsv").write_text("cat.png\ta cat\n")
     examples = re.findall(r"jumok check (.+)", EXAMPLES)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         assert run(*example.split()) == 0
     assert run("--help") == 0

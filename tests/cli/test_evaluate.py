@@ -329,6 +329,7 @@ def test_the_examples_of_the_help_work(
         (run_folder.parent / name).symlink_to(run_folder)
     for name in ("test.de", "out.de"):
         Path(name).write_text(Path("better.en").read_text())
+    Path("test.tsv").write_text("a\tb\nc\td\n")
     command, verb, *words = shlex.split(example)
     assert (command, verb) == ("jumok", "evaluate")
     assert run(*words) == 0

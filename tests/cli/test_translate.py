@@ -223,7 +223,7 @@ def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[2:]]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}

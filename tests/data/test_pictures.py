@@ -33,6 +33,14 @@ def test_jsonl_names_pictures_too(tmp_path: Path) -> None:
     assert list(corpus.pairs()) == [(f"{images}/1.png", "a green one")]
 
 
+def test_a_picture_may_have_several_captions(tmp_path: Path) -> None:
+    images, captions = write_pictures(tmp_path, 2)
+    Path(captions).write_text("0.png\ta\tb\t \n1.png\tc\t\td\n", encoding="utf-8")
+    corpus = with_pictures(open_corpus(captions, columns="1,2+"), images)
+    assert [caption for _, caption in corpus.pairs()] == ["a", "b", "c", "d"]
+    assert len(list(corpus.texts())) == 2
+
+
 def test_captions_without_pictures_are_listed(tmp_path: Path) -> None:
     images, captions = write_pictures(tmp_path, 8)
     for number in (1, 2, 4, 6):

@@ -4,6 +4,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from jumok.config import FALLING, TrainingConfig
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation import metrics
 
@@ -273,3 +275,9 @@ def test_the_best_reference_counts() -> None:
     rouge1, _, _ = metrics.rouge(["a b"], [("c d", "a c")])
     assert rouge1.value == 50
     assert rouge1.signature.startswith("nrefs:2|")
+
+
+def test_training_looks_at_metrics_that_exist() -> None:
+    names = set(get_args(get_type_hints(TrainingConfig)["metric"])) - {"loss"}
+    assert names <= set(metrics.LABELS)
+    assert names & metrics.LOWER_IS_BETTER == FALLING - {"loss"}

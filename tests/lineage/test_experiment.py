@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from jumok.config import TextConfig
+from jumok.data.store import build_store
 from jumok.errors import ConfigError
 from jumok.lineage.budget import Budget
-from jumok.lineage.experiment import Asked, open_experiment
+from jumok.lineage.entry import Entry
+from jumok.lineage.experiment import Asked, data_folder, open_experiment, shorter
 from jumok.lineage.facts import parameter_counts
 from jumok.lineage.match import WITHIN, spread
 from jumok.lineage.plan import SAME, Variant
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
 from tests.lineage.conftest import tiny_asked
 
 
@@ -154,3 +158,18 @@ def test_settings_that_suit_the_data_give_way_to_a_short_budget(asked: Asked, mo
     assert short["training.validate_every"] < 200
     long = open_experiment(replace(free, out=asked.out / "long", budget=Budget("steps", 5000))).bases["rnn"]
     assert tuned.items() <= long.items()
+
+
+def test_what_shows_the_lengths_beyond_learns_from_the_shorter_pairs(tmp_path: Path) -> None:
+    tokenizer = train_tokenizer(["a b c d e f"], TextConfig(kind="char", vocabulary=300))
+    pairs = [("abcdef"[:n], "a") for n in (1, 2, 3, 4, 5, 6)]
+    store = build_store(pairs, Tokenizers(tokenizer, tokenizer), tmp_path / "store", max_length=9)
+    assert shorter(store) == 4
+
+
+def test_an_ablation_that_changes_the_data_has_its_own_stores() -> None:
+    plain = Entry(name="transformer", arch="transformer")
+    short = Entry(name="transformer no-positions", arch="transformer", changes={"data.max_length": 24})
+    scale = Entry(name="transformer no-scale", arch="transformer", changes={"model.scaled": False})
+    folders = [data_folder(Path("out"), one).name for one in (plain, short, scale)]
+    assert folders == ["data", "data-24", "data"]

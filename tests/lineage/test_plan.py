@@ -37,7 +37,7 @@ BASES = {arch: base(arch) for arch in ARCHS}
     names=st.lists(st.sampled_from(list(ABLATIONS)), unique=True),
 )
 def test_an_ablation_changes_exactly_the_settings_it_names(seeds: list[int], names: list[str]) -> None:
-    entries = make_entries(BASES, seeds, [Variant(name) for name in names])
+    entries = make_entries(BASES, seeds, [Variant(name) for name in names], 24)
     assert len({one.name for one in entries}) == len({one.folder for one in entries}) == len(entries)
     plain = {(one.arch, one.seed): one.settings for one in lineage_of(entries)}
     assert list(plain) == [(arch, seed) for seed in seeds for arch in ARCHS]
@@ -56,14 +56,15 @@ def test_an_ablation_changes_exactly_the_settings_it_names(seeds: list[int], nam
 
 def test_names() -> None:
     variants = (Variant("no-scale"), Variant("forcing", "rnn"), Variant("positions"))
-    entries = make_entries(BASES, (42, 2), variants)
+    entries = make_entries(BASES, (42, 2), variants, 24)
+    kinds = ("sinusoidal-positions", "learned-positions", "rotary-positions", "no-positions")
     assert [one.name for one in entries] == [
         *("rnn", "luong", "transformer", "rnn-s2", "luong-s2", "transformer-s2"),
         *("transformer no-scale", "transformer-s2 no-scale"),
         *("rnn forcing-0.5", "rnn forcing-0.0", "rnn-s2 forcing-0.5", "rnn-s2 forcing-0.0"),
-        *("transformer learned-positions", "transformer no-positions"),  # sinusoidal is the plain one
-        *("transformer-s2 learned-positions", "transformer-s2 no-positions"),
+        *(f"{one} {kind}" for one in ("transformer", "transformer-s2") for kind in kinds),
     ]
+    assert entries[-1].changes == {"model.positions": "none", "data.max_length": 24}
 
 
 def test_every_ablation_is_of_settings_that_exist() -> None:

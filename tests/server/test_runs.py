@@ -102,12 +102,13 @@ def test_a_summary_says_how_a_run_stands(tmp_path: Path) -> None:
     }
 
 
-def test_the_best_loss_is_shown_as_a_loss(tmp_path: Path) -> None:
+@pytest.mark.parametrize("metric", ["loss", "per"])
+def test_what_is_better_when_lower_is_shown_as_it_is(metric: str, tmp_path: Path) -> None:
     best = {"type": "checkpoint", "step": 3, "best": True, "metric": -2.5}
-    write_run(tmp_path / "a", [best], '[training]\nmetric = "loss"\n')
+    write_run(tmp_path / "a", [best], f'[training]\nmetric = "{metric}"\n')
     write_run(tmp_path / "b", [best], "")
     first, second = (run.summary()["best"] for run in Runs(tmp_path).all())
-    assert first == {"metric": "loss", "value": 2.5, "step": 3}
+    assert first == {"metric": metric, "value": 2.5, "step": 3}
     assert second == {"metric": "score", "value": -2.5, "step": 3}
 
 

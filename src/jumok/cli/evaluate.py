@@ -28,7 +28,7 @@ Examples:
   jumok evaluate -m runs/en-de -s test.en -t test.de --metric bleu,bleu-lc,chrf --beam 5
   jumok evaluate -m runs/rnn -m runs/transformer --data dates --metric exact --bins thirds
   jumok evaluate --hypotheses out.de -t test.de --metric bleu,chrf,ter --json
-  jumok evaluate -m runs/g2p -s test.tsv --columns 1,2+ --metric per,exact
+  jumok evaluate -m runs/en-de -s test.tsv --columns 1,2+ --metric per,exact
 """
 
 
@@ -115,19 +115,13 @@ def evaluate(
     from jumok.evaluation.evaluate import compare_evaluations
     from jumok.evaluation.metrics import check_names
 
-    if not models and not hypotheses:
-        raise ConfigError(
-            "nothing to evaluate", hint="name a model with -m MODEL, or an output file with --hypotheses FILE"
-        )
-    if output and not Path(abspath(output)).parent.is_dir():
-        raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
+    check_asked(models or hypotheses, output)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     names = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
-    test = (
-        read_built_in(data, cast("Split", split), lang, source or targets or columns or images)
-        if data
-        else read_test_set(source, targets, lang, columns=columns, images=images, need_sources=bool(models))
-    )
+    if data:
+        test = read_built_in(data, cast("Split", split), lang, source or targets or columns or images)
+    else:
+        test = read_test_set(source, targets, lang, columns=columns, images=images, need=bool(models))
     options: dict[str, Any] = {
         "metrics": names,
         "by_length": by_length and not test.pictures,
@@ -152,6 +146,16 @@ def evaluate(
     check_threshold(evaluations, min_bleu)
 
 
+def check_asked(systems: tuple[str, ...], output: str) -> None:
+    """Refuse to work for nothing."""
+    if not systems:
+        raise ConfigError(
+            "nothing to evaluate", hint="name a model with -m MODEL, or an output file with --hypotheses FILE"
+        )
+    if output and not Path(abspath(output)).parent.is_dir():
+        raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
+
+
 def given(**options: Any) -> dict[str, Any]:
     """The options that the user has set."""
     return {name: value for name, value in options.items() if value is not None}
@@ -168,14 +172,14 @@ def read_built_in(data: str, split: "Split", language: str, files: object) -> Te
 
 
 def read_test_set(
-    source: str, targets: tuple[str, ...], language: str, *, columns: str, images: str, need_sources: bool
+    source: str, targets: tuple[str, ...], language: str, *, columns: str, images: str, need: bool
 ) -> TestSet:
-    """The test set in these files; an empty one is refused."""
+    """The test set in these files; an empty one is refused, and so is one without sources that we need."""
     from jumok.data.corpus import open_corpus
     from jumok.data.pictures import with_pictures
 
     language = language or _suffix(targets[0] if targets else "")
-    if not source and targets and not need_sources:
+    if not source and targets and not need:
         if columns:
             raise ConfigError("--columns are those of -s FILE", hint="leave out --columns")
         return TestSet(_stem(targets[0]), None, read_references(targets), language)

@@ -223,6 +223,8 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
 
 
 def show_end(done: "TrainedRun") -> None:
+    from jumok.data.builtin import reads_pictures
+
     reasons = {
         "max_steps": "all steps are done",
         "time_limit": "the time is up",
@@ -234,7 +236,8 @@ def show_end(done: "TrainedRun") -> None:
     value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
     score = "" if done.score is None else f" · best {metric} {value:.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
-    say(f'next: jumok translate -m {done.folder} "…"')
+    source = "picture.png" if reads_pictures(done.config.data) else '"…"'
+    say(f"next: jumok translate -m {done.folder} {source}")
 
 
 def seconds(text: str) -> float:

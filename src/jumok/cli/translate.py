@@ -30,7 +30,7 @@ Examples:
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
-  jumok translate -m runs/answers --context house.txt "Is the lamp on?"
+  jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
 """
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from jumok.data.columns import Texts
-from jumok.data.corpus import Corpus
+from jumok.data.corpus import Corpus, Pair
 from jumok.errors import ConfigError, DataError
 from jumok.images.read import data_of_file, locate, open_archive
 
@@ -18,6 +18,12 @@ class PictureCorpus(Corpus):
     """A corpus whose sources are pictures; made by `with_pictures`. A pair is a full name and a text."""
 
     images: str = ""
+
+    def pairs(self) -> Iterator[Pair]:
+        """A pair for each caption of each picture, where `columns` names several of them."""
+        for path, *captions in self.texts():
+            written = [caption for caption in captions if caption.strip()]
+            yield from ((path, caption) for caption in written or captions[:1])
 
     def texts(self) -> Iterator[Texts]:
         """Pictures and captions in file order. Those that are not there are an error that names a few."""

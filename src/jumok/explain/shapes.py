@@ -20,7 +20,6 @@ from jumok.models.interface import Kind, Probe, Record, Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import DecoderLayer, EncoderLayer, TransformerSeq2Seq
-from jumok.nn.layers import Residual
 from jumok.text.tokenizer import BOS
 
 Add = Callable[[str, str, str, Tensor], None]
@@ -207,7 +206,7 @@ def layer_watches(layer: nn.Module, stage: str, L: str) -> list[Watch]:
     masked, out = isinstance(layer, DecoderLayer), f"[B,{L},D]"
     self_attention = "masked self-attention" if masked else "self-attention"
 
-    def ends(residual: Residual, sublayer: str) -> list[Watch]:
+    def ends(residual: nn.Module, sublayer: str) -> list[Watch]:
         words = after_sublayer(residual)
         return [Watch(residual, stage, f"{sublayer}: {words}", out)] if words else []
 
@@ -228,7 +227,7 @@ def layer_watches(layer: nn.Module, stage: str, L: str) -> list[Watch]:
     ]
 
 
-def after_sublayer(residual: Residual) -> str:
+def after_sublayer(residual: Any) -> str:
     """What is done with a sub-layer's output; nothing in a model that goes on with it as it is."""
     normed = isinstance(residual.norm, nn.LayerNorm)
     if residual.add:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jumok.lineage.numbers import Form, significant
 
 AIR = 0.05
-TINY = 1e-90  # what a logarithmic axis takes for nothing
+TINY, HUGE = 1e-90, 1e90  # what a logarithmic axis takes for nothing, and for no end
 
 
 class Tick(NamedTuple):
@@ -47,9 +47,14 @@ class Scale:
         return self.start + (at - low) / ((high - low) or 1) * (self.end - self.start)
 
 
+def fits(value: float, axis: Axis) -> bool:
+    """The axis can show it."""
+    return not axis.log or TINY < value < HUGE
+
+
 def domain(values: Iterable[float], axis: Axis) -> tuple[float, float]:
     """The range of an axis: the data with a little air, never below zero if no value is."""
-    shown = [value for value in values if value > TINY or not axis.log]
+    shown = [value for value in values if fits(value, axis)]
     low, high = (min(shown), max(shown)) if shown else (0.1, 1.0) if axis.log else (0.0, 1.0)
     if axis.log:
         air = 10 ** max(AIR * log10(high / low), AIR)

@@ -19,7 +19,7 @@ from typing import IO, Any
 from jumok.checkpoint.folder import replace_file
 from jumok.lineage.child import MEASURED, ORDER, Order
 from jumok.lineage.entry import Entry
-from jumok.lineage.experiment import DATA, ENTRIES, TEST, Experiment
+from jumok.lineage.experiment import ENTRIES, TEST, Experiment, data_folder
 from jumok.progress import Progress, silent
 
 COMMAND = (sys.executable, "-m", "jumok.lineage.child")
@@ -66,7 +66,7 @@ def order_for(experiment: Experiment, entry: Entry) -> Order:
     return Order(
         entry=entry,
         run=experiment.out / entry.folder,
-        data=experiment.out / DATA,
+        data=data_folder(experiment.out, entry),
         data_seed=experiment.data_seed,
         test=experiment.out / TEST,
         options=options,

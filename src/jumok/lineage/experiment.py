@@ -10,8 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jumok.checkpoint.folder import replace_file
 from jumok.config import ARCHS, Arch, RunConfig
+from jumok.data.store import Store
 from jumok.errors import ConfigError
 from jumok.lineage.budget import Budget, steps_for
 from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
@@ -87,7 +90,7 @@ def open_experiment(asked: Asked, progress: Progress = silent) -> Experiment:
     return Experiment(
         asked=asked,
         bases=chosen,
-        entries=tuple(make_entries(chosen, seeds, asked.variants)),
+        entries=tuple(make_entries(chosen, seeds, asked.variants, shorter(opening.prepared.train))),
         test=test,
         options=MeasureOptions(metrics=metrics, device=asked.device, bootstrap=asked.bootstrap),
         prepared=opening.prepared,
@@ -96,6 +99,11 @@ def open_experiment(asked: Asked, progress: Progress = silent) -> Experiment:
         fingerprint=opening.corpora.fingerprint,
         notes=tuple(filter(None, (opening.goes_on, "" if pairs else NO_TEST, opening.seen(test)))),
     )
+
+
+def shorter(store: Store) -> int:
+    """Pieces of the longer side that 60 of 100 training pairs do not exceed."""
+    return int(np.quantile(np.maximum(store.source_lengths, store.target_lengths), 0.6))
 
 
 @dataclass
@@ -262,6 +270,12 @@ class Opening:
         record = {"format": FORMAT, "asked": self.question, "bases": bases}
         data = json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n"
         replace_file(self.asked.out / RECORD, data)
+
+
+def data_folder(out: Path, entry: Entry) -> Path:
+    """Where the entry's tokenizer and stores are: with those of all, unless an ablation changes the data."""
+    changed = [str(value) for key, value in entry.changes.items() if key.startswith(("data.", "text."))]
+    return out / "-".join((DATA, *changed))
 
 
 def shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from jumok.lineage.axes import TINY, Axis, Scale, Tick, domain, spread, thin_out, ticks
+from jumok.lineage.axes import Axis, Scale, Tick, domain, fits, spread, thin_out, ticks
 from jumok.lineage.svg import Size, clip, esc, path, picture, px, spot, text_at, tip, tone_of, width_of
 
 MOST_TIPS = 160  # a picture with more marks has none to point at: its table has the numbers
@@ -102,9 +102,9 @@ def drawable(chart: Chart) -> Chart:
     """The chart without points that its axes cannot show: a logarithm has no zero."""
 
     def shown(point: Point | None) -> Point | None:
-        if point is None or (chart.x.log and point.x <= TINY) or (chart.y.log and point.y <= TINY):
+        if point is None or not (fits(point.x, chart.x) and fits(point.y, chart.y)):
             return None
-        if chart.y.log and point.lo is not None and point.lo <= TINY:
+        if point.lo is not None and not fits(point.lo, chart.y):
             return replace(point, lo=None, hi=None)
         return point
 

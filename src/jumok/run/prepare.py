@@ -104,7 +104,7 @@ def open_side(data: DataConfig, source: str, target: str) -> Corpus:
 
 def check_columns_fit(data: DataConfig) -> None:
     """Refuse columns that training has no use for."""
-    if data.columns.count(",") > 1 or data.columns.endswith("+"):
+    if (data.columns.count(",") > 1 or data.columns.endswith("+")) and not data.images:
         raise ConfigError(
             f"data.columns={data.columns} cannot work: training reads two columns, source and target",
             hint="further references are for jumok evaluate",

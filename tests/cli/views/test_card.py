@@ -1,8 +1,8 @@
 """A model in words; whole cards are tested in tests/cli/test_inspect.py."""
 
 from jumok.checkpoint.bundled import bundled
-from jumok.cli.views.card import card_view, describe, has_score
-from jumok.config import LuongConfig, RnnConfig, TransformerConfig
+from jumok.cli.views.card import card_view, describe, has_score, kinds_of
+from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
 
 
 def test_a_model_is_described_in_words() -> None:
@@ -27,3 +27,9 @@ def test_a_score_needs_a_metric_and_a_number() -> None:
     assert has_score({"metric": "exact", "score": 99.0})
     assert not has_score({"metric": "exact", "score": None})
     assert not has_score({"score": 99.0})
+
+
+def test_how_both_sides_are_cut() -> None:
+    assert kinds_of(TextConfig()) == "bpe"
+    assert kinds_of(TextConfig(kind="char", target_kind="word")) == "char → word"
+    assert kinds_of(TextConfig(kind="char", target_kind="char", jamo=True)) == "char, Korean in letters"

@@ -7,7 +7,7 @@ from typing import Any
 
 from jumok.checkpoint.checkpoints import load_model
 from jumok.cli.views.view import View, size_of
-from jumok.config import LuongConfig, ModelConfig, TransformerConfig
+from jumok.config import LuongConfig, ModelConfig, TextConfig, TransformerConfig
 
 
 def card_view(path: Path) -> View:
@@ -22,7 +22,7 @@ def card_view(path: Path) -> View:
     rows = {
         "architecture": " · ".join(describe(loaded.config.model)),
         "parameters": f"{info['parameters']:,}",
-        "vocabulary": f"{pieces} pieces ({loaded.config.text.kind})",
+        "vocabulary": f"{pieces} pieces ({kinds_of(loaded.config.text)})",
         "languages": " → ".join(filter(None, (data.source_language, data.target_language))),
         "data": data.name or " → ".join(filter(None, (data.source, data.target))),
         "training": f"step {info['step']:,}" if isinstance(info.get("step"), int) else "",
@@ -44,6 +44,12 @@ def card_view(path: Path) -> View:
     }
     text = "\n".join(f"{name:<14}{value}" for name, value in rows.items() if value)
     return View(plain, text, f"{loaded.config.model.arch} {info['parameters']} {info['fingerprint']}")
+
+
+def kinds_of(text: TextConfig) -> str:
+    """How both sides are cut into pieces."""
+    kinds = dict.fromkeys((text.kind, text.target_kind or text.kind))
+    return " → ".join(kinds) + (", Korean in letters" if text.jamo else "")
 
 
 def has_score(info: dict[str, Any]) -> bool:

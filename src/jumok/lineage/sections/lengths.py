@@ -168,7 +168,7 @@ def positions(view: View, tested: Sequence[Json]) -> str:
 def kind_of(entry: Json) -> str:
     kind = word(entry, "settings", POSITIONS) or word(entry, "changes", POSITIONS)
     if POSITIONS not in fields(entry, "changes"):
-        return f"{kind} (plain)" if kind else word(entry, "name")
+        return f"{kind}, trained on all lengths" if kind else word(entry, "name")
     return "no positions" if kind == "none" else f"{kind} positions"
 
 
