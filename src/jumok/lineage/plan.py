@@ -192,9 +192,9 @@ def _ablated(plain: Entry, name: str, short: int) -> Iterator[Entry]:
     """The entries of one ablation; what would equal the plain entry is that entry."""
     less: Flat = {"data.max_length": short} if name == "positions" else {}
     for label, change in ABLATIONS[name].items():
-        changes = change | less
+        changes = {key: value for key, value in (change | less).items() if plain.settings[key] != value}
         settings: dict[str, Any] = plain.settings | changes
-        if settings != plain.settings:
+        if changes:
             parse_config(nest(settings), f"--ablate {name}")
             yield Entry(
                 name=f"{plain.name} {label}",

@@ -61,7 +61,7 @@ def test_the_verdict_is_that_of_the_slopes() -> None:
 def test_kinds_of_positions_are_drawn_beside_the_plain_ones() -> None:
     view = View(sample_report(ablations=("no-scale", "positions-none", "positions-learned")))
     assert [kind_of(one) for one in (view.lineage[2], *view.ablations[1:3])] == [
-        "rotary (plain)", "no positions", "learned positions",
+        "rotary, trained on all lengths", "no positions", "learned positions",
     ]  # fmt: skip
     page = beyond_section(view)
     assert "fig-beyond" in page

@@ -151,7 +151,7 @@ def beyond_section(view: View) -> str:
 
 
 def positions(view: View, tested: Sequence[Json]) -> str:
-    changed = [one for one in tested if POSITIONS in fields(one, "changes")]
+    changed = [one for one in tested if tries_positions(one)]
     if not changed:
         return ""
     bases = [base for one in changed if (base := view.base(one))]
@@ -165,9 +165,14 @@ def positions(view: View, tested: Sequence[Json]) -> str:
     return line_figure(chart, length_table(view, [one for _, _, one in drawn])) if chart else ""
 
 
+def tries_positions(entry: Json) -> bool:
+    """Whether the entry learned from short pairs alone, with this kind of positions or that."""
+    return word(entry, "group").startswith("positions")
+
+
 def kind_of(entry: Json) -> str:
     kind = word(entry, "settings", POSITIONS) or word(entry, "changes", POSITIONS)
-    if POSITIONS not in fields(entry, "changes"):
+    if not tries_positions(entry):
         return f"{kind}, trained on all lengths" if kind else word(entry, "name")
     return "no positions" if kind == "none" else f"{kind} positions"
 
