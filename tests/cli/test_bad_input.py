@@ -65,7 +65,7 @@ TEXT_FILES = {
     "blank lines only": (
         b"\n" * 30,
         b"\n" * 30,
-        "error: a.src + a.tgt has 0 pairs with text on both sides\n  a model needs at least 20",
+        "error: every source and every target of a.src + a.tgt is blank\n  are these the right files",
     ),
     "one line": (
         b"one\n",

@@ -21,10 +21,10 @@ def test_a_change_in_words(name, value, text) -> None:
 
 
 def test_rows_stand_beside_the_plain_model() -> None:
-    view = View(sample_report())
+    view = View(sample_report(ablations=("no-scale", "one-head")))
     found = Reader(ablation_section(view))
     rows = [text for one, text in found.all("text") if one.get("class", "").startswith("row-name")][:4]
-    assert rows == ["plain", "no-scale", "positions-none", "no-residual"]
+    assert rows == ["plain", "no-scale", "one-head", "no-residual"]
     said = [text for _, text in found.all("text", cls="value")][:4]
     value = view.ablations[0]["quality"]["value"]
     assert said[1] == f"{value:.1f} (+1.5)"
@@ -49,3 +49,11 @@ def test_without_ablations_there_is_no_section_and_without_a_plain_model_there_i
     page = ablation_section(View({**report, "entries": rest}))
     assert "no-scale" in page
     assert "reference" not in page
+
+
+def test_kinds_of_positions_are_left_to_their_own_section() -> None:
+    report = sample_report()
+    assert "positions-none" not in ablation_section(View(report))
+    for one in report["entries"][4]["quality"]["by_length"]["bins"]:
+        one["beyond"] = False
+    assert "positions-none" in ablation_section(View(report))

@@ -79,3 +79,15 @@ def test_without_bins_or_without_longer_sources_there_is_no_section() -> None:
     for entry in report["entries"]:
         entry["quality"] = None
     assert length_section(View(report)) == ""
+
+
+def test_a_plain_model_with_other_bins_is_not_drawn_among_kinds_of_positions() -> None:
+    report = sample_report(ablations=("positions-none", "positions-learned"))
+    assert "rotary, trained on all lengths" in beyond_section(View(report))
+    for entry in report["entries"][3:5]:
+        entry["quality"]["by_length"]["trained_to"] = 20
+        entry["quality"]["by_length"]["bins"][2]["lo"] = 22
+    page = beyond_section(View(report))
+    assert "rotary, trained on all lengths" not in page
+    assert "learned positions" in page
+    assert "beyond training: over 20" in page

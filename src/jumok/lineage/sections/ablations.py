@@ -20,6 +20,7 @@ from jumok.lineage.numbers import chance, real, short, signed, text_of
 from jumok.lineage.plot import HALF, Chart
 from jumok.lineage.rows import Row, RowChart
 from jumok.lineage.sections.learning import curves_of
+from jumok.lineage.sections.lengths import bins_of, tries_positions
 from jumok.lineage.sections.quality import quality_row
 from jumok.lineage.svg import TONES
 from jumok.lineage.view import Json, View, at, fields, word
@@ -37,6 +38,8 @@ MEANINGS = {
 def ablation_section(view: View) -> str:
     bases: dict[str, list[Json]] = {}
     for entry in view.ablations:
+        if drawn_beyond(entry):
+            continue
         bases.setdefault(word(view.base(entry), "name"), []).append(entry)
     parts = [
         side_by_side(comparison(view, base, changed, n), curves(view, base, changed, n))
@@ -48,6 +51,11 @@ def ablation_section(view: View) -> str:
         "interval that stays clear of it is a difference that chance does not explain."
     )
     return section("ablations", "Parts taken away", lead, *parts)
+
+
+def drawn_beyond(entry: Json) -> bool:
+    """A kind of positions tried past the lengths of training is drawn in the section about them."""
+    return tries_positions(entry) and any(at(one, "beyond") is True for one in bins_of(entry))
 
 
 def comparison(view: View, base: Json | None, changed: Sequence[Json], number: int) -> str:
@@ -64,7 +72,7 @@ def comparison(view: View, base: Json | None, changed: Sequence[Json], number: i
         return ""
     chart = RowChart(
         f"fig-ablations-{number + 1}",
-        f"{word(changed[0], 'arch')} without its parts",
+        f"{word(base, 'name') or word(changed[0], 'arch')} without its parts",
         "One row per ablation with its value and 95 % interval; the line is the plain model.",
         Axis(view.metric_axis, most=view.most),
         rows,
@@ -74,8 +82,8 @@ def comparison(view: View, base: Json | None, changed: Sequence[Json], number: i
 
 
 def short_name(entry: Json) -> str:
-    """The ablation without the name of its architecture."""
-    return word(entry, "name").removeprefix(word(entry, "arch")).strip() or word(entry, "group")
+    """The ablation without the name of its plain entry."""
+    return word(entry, "name").partition(" ")[2] or word(entry, "group")
 
 
 def curves(view: View, base: Json | None, changed: Sequence[Json], number: int) -> str:

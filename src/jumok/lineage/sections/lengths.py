@@ -64,7 +64,7 @@ def length_chart(view: View, id: str, title: str, drawn: Sequence[tuple[str, int
     named = [Tick(places[one], bin_label(one), f"n = {text_of(at(found[one], 'n'), whole)}") for one in order]
     unit = unit_of(entries)
     x = Axis(unit, ticks=named, low=-0.25, high=len(order) - 0.75)
-    limit = next((at(one, "quality", "by_length", "trained_to") for one in entries), None)
+    limit = at(entries[-1], "quality", "by_length", "trained_to")
     note = f"beyond training: over {limit:g}" if real(limit) is not None else "beyond training"
     return Chart(
         id,
@@ -142,9 +142,11 @@ def beyond_section(view: View) -> str:
     if not tested:
         return ""
     lead = (
-        "Test sources longer than every source of the training data, next to the longest bin that training "
-        "still covered."
+        "Test sources longer than every source that the model learned from, next to the longest bin that its "
+        "training still covered."
     )
+    if any(map(tries_positions, tested)):
+        lead += " To try kinds of positions, models learned from the shorter pairs alone."
     return section(
         "beyond", "Beyond the lengths of training", lead, positions(view, tested), beyond_table(tested)
     )
@@ -156,17 +158,19 @@ def positions(view: View, tested: Sequence[Json]) -> str:
         return ""
     bases = [base for one in changed if (base := view.base(one))]
     plain = list({word(base, "name"): base for base in bases}.values())
+    # A model that learned from other lengths has other bins, which no axis can share.
+    bins = [key(one) for one in bins_of(changed[0])]
+    shared = [one for one in (*plain, *changed) if [key(bin) for bin in bins_of(one)] == bins]
     drawn = [
         (kind_of(one), view.tone(one) + (0 if one in plain else 1 + changed.index(one)), one)
-        for one in (*plain, *changed)
-        if bins_of(one)
+        for one in shared
     ]
     chart = length_chart(view, "fig-beyond", f"{view.metric_title} by kind of positions", drawn)
     return line_figure(chart, length_table(view, [one for _, _, one in drawn])) if chart else ""
 
 
 def tries_positions(entry: Json) -> bool:
-    """Whether the entry learned from short pairs alone, with this kind of positions or that."""
+    """Whether the entry is one of those that learned from short pairs alone, to try a kind of positions."""
     return word(entry, "group").startswith("positions")
 
 
