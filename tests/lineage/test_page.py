@@ -180,3 +180,14 @@ def test_numbers_that_json_has_not_become_null() -> None:
 
 def test_equal_reports_give_equal_pages(page: str) -> None:
     assert report_page(sample_report(seeds=2)) == page
+
+
+def test_a_long_summary_starts_with_a_few_sentences() -> None:
+    few, many = (
+        {**sample_report(), "summary": [f"Sentence {n}." for n in range(count)]} for count in (10, 25)
+    )
+    ((_, text),) = Reader(report_page(few)).all("section", id="summary")
+    assert "more" not in text
+    ((_, text),) = Reader(report_page(many)).all("section", id="summary")
+    assert all(f"Sentence {n}." in text for n in range(25))
+    assert "17 more" in text

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from jumok.explain.page import block, one_line, sha256, to_json
-from jumok.lineage.markup import shown
+from jumok.lineage.markup import folded, shown
 from jumok.lineage.numbers import percent, real, whole
 from jumok.lineage.sections.ablations import ablation_section
 from jumok.lineage.sections.attention import attention_section
@@ -24,6 +24,7 @@ from jumok.lineage.svg import esc
 from jumok.lineage.view import View, at, fields, items, names, word
 
 ROOM = 450_000  # bytes of JSON that the page carries; examples go first where there is more
+AT_ONCE = 8  # sentences of the summary
 SECTIONS = {
     "table": ("Side by side", quality_section),
     "length": ("Length", length_section),
@@ -164,8 +165,16 @@ def failures(view: View) -> str:
 
 
 def summary_section(view: View) -> str:
-    said = "".join(f"<li>{esc(one)}</li>" for one in items(view.report, "summary") if one)
-    return f'<section id="summary"><h2>In short</h2><ul class="summary">{said}</ul></section>' if said else ""
+    """The sentences of the report, the first ones at once."""
+    said = [f"<li>{esc(one)}</li>" for one in items(view.report, "summary") if one]
+    if not said:
+        return ""
+    at_once = said if len(said) <= AT_ONCE + 2 else said[:AT_ONCE]
+    rest = said[len(at_once) :]
+    more = folded(f"{len(rest)} more", f'<ul class="summary">{"".join(rest)}</ul>') if rest else ""
+    return (
+        f'<section id="summary"><h2>In short</h2><ul class="summary">{"".join(at_once)}</ul>{more}</section>'
+    )
 
 
 def footer(view: View) -> str:

@@ -5,18 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from jumok.evaluation.metrics import LABELS as METRICS
 from jumok.lineage.entry import LINEAGE
 from jumok.lineage.numbers import real
 
 Json = Mapping[str, Any]
 
-LABELS = {
-    "exact": "exact match",
-    "bleu": "BLEU",
-    "chrf": "chrF++",
-    "chrf-char": "chrF",
-    "bleu-lc": "BLEU lc",
-}
+LABELS = METRICS | {"exact": "exact match"}
 UP_TO_100 = {"exact", "bleu", "bleu-lc", "chrf", "chrf-char", "rouge1", "rouge2", "rougeL"}
 
 
