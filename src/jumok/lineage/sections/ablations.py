@@ -98,8 +98,8 @@ def curves(view: View, base: Json | None, changed: Sequence[Json], number: int) 
     chart = Chart(
         f"fig-ablation-curves-{number + 1}",
         "Loss while they learned",
-        "Validation loss against target tokens, one line per ablation.",
-        Axis("target tokens seen", form=short, low=0),
+        "Validation loss against tokens, one line per ablation.",
+        Axis("source and target tokens seen", form=short, low=0),
         Axis("validation loss"),
         drawn,
     )

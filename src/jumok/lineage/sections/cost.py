@@ -22,7 +22,7 @@ from jumok.lineage.svg import esc
 from jumok.lineage.view import Json, View, at, items, word
 
 SPEEDS: tuple[tuple[str, str, tuple[str, ...], Form, str], ...] = (
-    ("fig-train-speed", "Training", ("speed", "train_tokens_per_s"), short, "target tokens per second"),
+    ("fig-train-speed", "Training", ("speed", "train_tokens_per_s"), short, "tokens of both sides a second"),
     ("fig-decode-speed", "Decoding", ("speed", "sentences_per_s"), significant, "sentences per second"),
     ("fig-token-speed", "Decoding", ("speed", "target_tokens_per_s"), short, "target tokens per second"),
     (

@@ -38,7 +38,9 @@ def curve(view: View, entries: Sequence[Json], id: str, over: str, of: str, labe
     """One figure of one quantity of all entries; nothing when no entry has it."""
     lasting = max((value for one in entries for value in numbers(one, over)), default=0)
     per, unit = (60, "minutes") if lasting >= 180 else (1, "seconds")
-    per, x_title = (per, f"training time, {unit}") if over == "elapsed_s" else (1, "target tokens seen")
+    per, x_title = (
+        (per, f"training time, {unit}") if over == "elapsed_s" else (1, "source and target tokens seen")
+    )
     y_title = {"score": f"{view.metric_label}, validation", "loss": "validation loss"}[of]
     lines = curves_of(view, entries, over, of, per)
     if not any(any(line.points) for line in lines):
@@ -104,4 +106,4 @@ def curve_table(view: View, entries: Sequence[Json]) -> Table:
             cells = (Num(elapsed, seconds), Num(seen, short), Num(lost, loss), Num(scored, score))
             rows.append([f"{word(entry, 'name')} at step {text_of(step, whole)}", *cells])
     caption = "Some looks at the validation pairs are left out here; the JSON has all" if left_out else ""
-    return Table(["look", "time", "target tokens", "loss", view.metric_label], rows, caption)
+    return Table(["look", "time", "tokens", "loss", view.metric_label], rows, caption)

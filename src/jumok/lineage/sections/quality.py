@@ -63,7 +63,7 @@ def main_table(view: View) -> Table:
         )
     )
     head = ["model", view.metric_label, *(LABELS.get(name, name) for name in others)]
-    head += ["parameters", "steps", "target tokens", "training", "ms per sentence"]
+    head += ["parameters", "steps", "tokens", "training", "ms per sentence"]
     return Table(head, [main_row(view, entry, others) for entry in view.entries])
 
 
