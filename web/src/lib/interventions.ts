@@ -10,7 +10,7 @@ const GROUPS: readonly (readonly OpName[])[] = [HEADS, ["no_scale", "positions",
 
 function applies(name: OpName, card: Card): boolean {
   if (HEADS.includes(name)) return Object.keys(card.kinds).length > 0;
-  if (name === "no_scale") return card.arch === "transformer";
+  if (name === "no_scale") return card.arch === "transformer" && card.score !== "dot";
   if (name === "positions") return card.arch === "transformer" && card.positions !== null && card.positions !== "none";
   return name !== "bridge" || card.arch !== "transformer";
 }

@@ -99,7 +99,7 @@ def curves(view: View, base: Json | None, changed: Sequence[Json], number: int) 
         f"fig-ablation-curves-{number + 1}",
         "Loss while they learned",
         "Validation loss against tokens, one line per ablation.",
-        Axis("source and target tokens seen", form=short, low=0),
+        Axis("tokens of both sides seen", form=short, low=0),
         Axis("validation loss"),
         drawn,
     )

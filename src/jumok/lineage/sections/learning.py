@@ -39,7 +39,7 @@ def curve(view: View, entries: Sequence[Json], id: str, over: str, of: str, labe
     lasting = max((value for one in entries for value in numbers(one, over)), default=0)
     per, unit = (60, "minutes") if lasting >= 180 else (1, "seconds")
     per, x_title = (
-        (per, f"training time, {unit}") if over == "elapsed_s" else (1, "source and target tokens seen")
+        (per, f"training time, {unit}") if over == "elapsed_s" else (1, "tokens of both sides seen")
     )
     y_title = {"score": f"{view.metric_label}, validation", "loss": "validation loss"}[of]
     lines = curves_of(view, entries, over, of, per)

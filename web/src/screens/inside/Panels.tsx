@@ -83,6 +83,7 @@ function explanation({ stage, kind }: Choice, head: Head) {
     if (stage === 1) return head.score === "concat" ? "inside.why_1_concat" : head.score === "general" ? "inside.why_1_general" : "inside.why_1_dot";
     return `inside.why_${stage}_luong` as const;
   }
+  if (stage === 2 && head.unscaled) return "inside.why_2_dot";
   if (stage === 3) return `inside.why_3_${head.causal ? "causal" : "open"}` as const;
   if (stage === 1) return `inside.why_1_${kind}` as const;
   return `inside.why_${stage}` as const;
@@ -98,7 +99,7 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
   const cell = { row: chosen.q, col: chosen.k };
   const square = { rows, cols, rtl, at: cell, choose: ({ row: q, col: k }: Cell) => choose(q, k), tone: "s" as Tone };
   const top = reach(head.scores);
-  const scaled = head.luong ? t("inside.scores") : t("inside.scaled");
+  const scaled = head.unscaled ? t("inside.scores") : t("inside.scaled");
   const letters = head.luong ? { q: projected(head) ? "S · Wₐ" : "S", k: "Hᵀ", v: "H" } : { q: "Q", k: "Kᵀ", v: "V" };
   switch (choice.stage) {
     case 1: {

@@ -116,10 +116,10 @@ function Scaled({ head, chosen }: Props) {
   const [score, scaled] = [head.scores.data[at], head.scaled.data[at]];
   const rowAt = { scores: row(head.scores, chosen.q), mask: head.mask.subarray(chosen.q * head.scores.cols, (chosen.q + 1) * head.scores.cols) };
   const same = Math.abs(score - scaled) < 1e-6 * Math.max(1, Math.abs(score));
-  if (same && (head.luong || Math.abs(score) > 1e-4))
+  if (same && (head.unscaled || Math.abs(score) > 1e-4))
     return (
       <>
-        <p class="small muted">{t(head.luong ? "inside.unscaled_luong" : "inside.unscaled_edit")}</p>
+        <p class="small muted">{t(head.unscaled ? "inside.unscaled_model" : "inside.unscaled_edit")}</p>
         <p class="inside-line"><b>{shown(score, decimalsFor(score)).text}</b><span>{"="}</span><b>{shown(scaled, decimalsFor(scaled)).text}</b></p>
       </>
     );

@@ -25,7 +25,7 @@ interface Props {
 
 /** Why a switch can not be used here; null when it can. */
 function barred(trial: Trial, head: Head): string | null {
-  if (trial === "unscaled" && head.luong) return t("inside.trial_unscaled_no");
+  if (trial === "unscaled" && head.unscaled) return t("inside.trial_unscaled_no");
   if (trial === "unmasked" && !head.causal) return t("inside.trial_unmasked_no");
   return null;
 }

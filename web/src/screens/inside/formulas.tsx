@@ -40,13 +40,13 @@ function luongScore(score: string | null, s: ComponentChildren, h: ComponentChil
 }
 
 /** The whole of attention in one line; what the stage does not touch is faint. */
-export function WholeFormula({ stage, luong, score, heads }: { stage: Stage; luong: boolean; score: string | null; heads: number }) {
+export function WholeFormula({ stage, luong, unscaled, score, heads }: { stage: Stage; luong: boolean; unscaled: boolean; score: string | null; heads: number }) {
   const on = (...stages: Stage[]) => (stages.includes(stage) ? "on" : "off");
   const part = (content: ComponentChildren, ...stages: Stage[]) => <mrow class={on(...stages)}>{content}</mrow>;
   const open = <mo class={on(4)}>{"("}</mo>;
   const close = <mo class={on(4)}>{")"}</mo>;
   const softmax = part(word("softmax"), 4);
-  const label = t(luong ? "inside.formula_luong" : "inside.formula");
+  const label = t(luong ? "inside.formula_luong" : unscaled ? "inside.formula_dot" : "inside.formula");
   if (luong) {
     const [s, h] = [sub(i("s", "q"), i("t")), i("H", "k")];
     return (
@@ -61,14 +61,12 @@ export function WholeFormula({ stage, luong, score, heads }: { stage: Stage; luo
       </Maths>
     );
   }
+  const product = row(i("Q", "q"), sup(i("K", "k"), i("T")));
   return (
     <Maths label={label} display>
       <mrow class="whole">
         {softmax}{open}
-        <mfrac>
-          {part(row(i("Q", "q"), sup(i("K", "k"), i("T"))), 1)}
-          {part(root(), 2)}
-        </mfrac>
+        {unscaled ? part(product, 1, 2) : <mfrac>{part(product, 1)}{part(root(), 2)}</mfrac>}
         {part(row(o("+"), i("M")), 3)}
         {close}
         {part(i("V", "v"), 5)}
