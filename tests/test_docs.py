@@ -23,7 +23,7 @@ from jumok.settings import check_names, known_names, read_environment, read_word
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 NOTES = ROOT / "docs" / "notes-to-code.md"
-ROWS = [*range(1, 18), 19]
+ROWS = [*range(1, 22)]
 KOREAN = sorted(ROOT.glob("docs/*.ko.md"))
 
 RUN = "<!-- run -->"

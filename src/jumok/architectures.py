@@ -101,7 +101,10 @@ class TransformerConfig:
     scaled: bool = True
     """Divide the scores by the square root of a head's width before the softmax."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
-    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys."""
+    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys.
+
+    Patches of a picture have a learned table of their own, unless it is none.
+    """
     max_positions: int = 1024
     """Rows of the table of learned positions; the other kinds have no limit."""
     projection: Literal["merged", "split"] = "merged"

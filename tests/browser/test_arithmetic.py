@@ -1,15 +1,18 @@
 """The numbers on the page: printed parts add up to printed totals, and those are the model's own tensors."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from safetensors.numpy import load
-from tests.browser.conftest import Watched
+from tests.browser.conftest import Open, Watched, settings_for
 from tests.browser.screens import KOREAN, ready, settled
-from tests.server.conftest import Running
+from tests.explain.conftest import MODELS, Workshop
+from tests.server.conftest import Running, serving
 
 NUMBER = re.compile(r"[+−-]?\d[\d,]*\.?\d*")
 
@@ -156,3 +159,27 @@ def test_confidence_and_candidates_are_the_models(web: Watched, site: Running) -
         assert text == ("<1 %" if p < 0.01 else text)
         if p >= 0.01:
             assert numbers(text)[0] == pytest.approx(100 * p, abs=0.6)
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[Running]:
+    """A server with a Transformer that does not divide by √d."""
+    models = {"bare": Workshop().translator(replace(MODELS["transformer"], scaled=False))}
+    with serving(models, settings_for(models)) as found:
+        yield found
+
+
+def test_a_transformer_that_does_not_divide_says_so(opening: Open, bare: Running) -> None:
+    page = opening(url=bare.url).open("/inside", m="bare", s="hello", stage="2")
+    settled(page)
+    expect(page.locator(".inside-sum")).to_contain_text("This model does not scale")
+    expect(page.locator(".inside-panels .note")).to_contain_text("trained without the division")
+    expect(page.locator(".inside-steps .struck")).to_have_count(1)
+    expect(page.locator(".inside-whole math").locator("mfrac")).to_have_count(0)
+    expect(page.get_by_role("radio", name="Without scaling")).to_be_disabled()
+    before, after = page.locator(".inside-sum .inside-line b").all_inner_texts()
+    assert before == after
+    page.keyboard.press("w")
+    page.locator(".drawer [aria-haspopup=menu]").first.click()
+    expect(page.get_by_role("menuitem").first).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Leave out ÷√d")).to_have_count(0)

@@ -116,6 +116,22 @@ def test_keys_alone(web: Watched) -> None:
     expect(page.get_by_label("Question", exact=True)).to_have_value(GERMAN)
 
 
+def test_who_asks_again_gets_another_answer_or_is_shown_the_one_there_is(web: Watched) -> None:
+    page = web.open("/chat", m="rnn")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    for seed in ("1", "2", "3", "4"):
+        ask(page, GERMAN)
+        expect(page.locator(".chat-turn").last).to_contain_text(f"seed {seed}")
+        expect(page.locator(".chat-answer[aria-busy=true]")).to_have_count(0)
+    page.locator(".chat-turn").first.get_by_role("button", name="Another answer").click()
+    expect(page.locator(".chat-turn").last).to_contain_text("seed 5")
+    page.go_back()
+    page.go_back()
+    page.go_back()
+    wait_for(page, sd="2")
+    expect(page.locator(".chat-turn.on .chat-answer")).to_be_in_viewport(ratio=0.9)
+
+
 def test_the_conversation_as_a_table_and_as_files(web: Watched) -> None:
     page = web.open("/chat", m="rnn", s=GERMAN)
     drawn(page)

@@ -89,7 +89,7 @@ def test_a_picture_is_chosen_pasted_or_dropped(seen: Watched, tmp_path: Path) ->
                 const event = kind === 'paste'
                     ? new ClipboardEvent(kind, { clipboardData: data, bubbles: true, cancelable: true })
                     : new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true });
-                document.querySelector('.picture-input').dispatchEvent(event);
+                document.querySelector('.translate-output').dispatchEvent(event);  // anywhere on the page
             }""",
             [kind, picture(seed)],
         )

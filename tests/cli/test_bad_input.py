@@ -127,6 +127,26 @@ def test_a_line_of_almost_1_mb_is_left_out(tmp_path: Path, call: Call, capsys: C
     assert "1 left out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("long", "told"), [("skip", "left out"), ("cut", "sources cut")])
+def test_long_contexts_do_not_end_a_run(
+    long: str, told: str, tmp_path: Path, call: Call, capsys: Captured
+) -> None:
+    told_of = [
+        {"context": f"lamp {i} is on. " * (1 + i % 3 * 9), "question": f"lamp {i}?"} for i in range(60)
+    ]
+    text = "".join(json.dumps({**one, "answer": f"yes {i}"}) + "\n" for i, one in enumerate(told_of))
+    (tmp_path / "train.jsonl").write_text(text, encoding="utf-8")
+    given = quick_settings(tmp_path, data__source=str(tmp_path / "train.jsonl"), data__max_length=30)
+    del given["data.target"]
+    words = as_words({**given, "training.valid_sentences": 20, "data.long": long})
+    assert call("train", "--out", tmp_path / "run", *words) == 0
+    assert told in capsys.readouterr().err
+    question = ["--context", "lamp 1 is on. " * 20, "lamp 1?"]
+    assert call("translate", "-m", tmp_path / "run", "--device", "cpu", *question) == (
+        3 if long == "skip" else 0
+    )
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

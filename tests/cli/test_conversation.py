@@ -1,13 +1,18 @@
 """A conversation: seeds that count, settings that change or do not, and the trace of a turn."""
 
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.explain.seeing import seeing
 
-from jumok.cli.conversation import Conversation, Turn, read_context
+from jumok.cli.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
+from jumok.config import TextConfig
 from jumok.errors import ConfigError
 from jumok.explain.model import Model, load
+from jumok.text.tokenizer import train_tokenizer
 
 DRAWN = {"sample": True, "temperature": 2.0, "top_p": 1.0, "seed": 5, "max_len": 10, "long": "error"}
 
@@ -78,6 +83,32 @@ def test_a_context_is_a_file_or_a_text(tmp_path: Path, monkeypatch: pytest.Monke
     assert read_context("It is on.") == "It is on."
     assert read_context("a word. " * 2000) == ("a word. " * 2000).strip()
     assert read_context("") == ""
+    assert read_context("~no-one-of-this-name was here.") == "~no-one-of-this-name was here."
     for missing in ("note.txt", "folder/notes"):
         with pytest.raises(ConfigError, match=f"there is no file {missing}"):
             read_context(missing)
+
+
+def test_a_model_of_pictures_is_told_apart_before_the_first_message() -> None:
+    with pytest.raises(ConfigError, match="describes pictures and reads no messages") as caught:
+        Conversation(seeing(), dict(DRAWN))
+    assert "jumok translate" in caught.value.hint
+
+
+def test_a_context_for_a_model_that_never_met_one_is_said(
+    model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_unread(model)
+    assert "not trained on questions with a context" in capsys.readouterr().err
+
+
+def test_a_model_that_reads_contexts_and_has_none_is_said(
+    model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_untold(model)
+    assert capsys.readouterr().err == ""
+    taught = train_tokenizer(["\u241e who rides \u241f a man rides"] * 20, TextConfig(vocabulary=300))
+    other = copy(model)
+    other.tokenizers = replace(model.tokenizers, source=taught)
+    warn_untold(other)
+    assert "answers questions about a context, and has none" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from tests.run.conftest import quick_settings
 
 from jumok.cli import panel as module
-from jumok.cli.panel import Panel, figures_line, head, plain, progress_line, spark, valid_lines
+from jumok.cli.panel import Panel, count_of, figures_line, head, plain, progress_line, spark, valid_lines
 from jumok.run.machine import look_at_machine
 from jumok.run.prepare import reopen
 from jumok.run.train import Started, TrainedRun
@@ -112,13 +112,21 @@ def started(trained: TrainedRun, step: int = 0) -> Started:
     return Started(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
 
 
+def test_few_pieces_are_counted_and_many_in_millions() -> None:
+    assert [count_of(n) for n in (0, 1_594, 999_999, 1_000_000, 12_345_678)] == [
+        *("0", "1,594", "999,999"),
+        *("1.00 M", "12.35 M"),
+    ]
+
+
 def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
     lines = head(started(trained))
     size = trained.model.tokenizers.source.size
+    pieces = int(reopen(trained.folder / "data").train.target_lengths.sum())
     assert lines == [
         "run  luong · gru cells · 1+1 layers · width 16 · encoder in both directions · general score"
         " · tied output · 0.0 M parameters · cpu",
-        f"data   train 280 pairs (0.00 M target pieces) · valid 20 · vocabulary {size} shared",
+        f"data   train 280 pairs ({pieces:,} target pieces) · valid 20 · vocabulary {size} shared",
         f"folder {trained.folder}",
     ]
     assert head(started(trained, step=1200))[-1] == "goes on after step 1,200"

@@ -108,6 +108,7 @@ def test_context_settings_and_seed(prompt: Prompt, capsys: Captured) -> None:
     prompt.take("/seed")
     assert capsys.readouterr().err.splitlines() == [
         "no context",
+        "warning: this model was not trained on questions with a context",
         "context: The lamp is on.",
         "no context",
         "sample=True temperature=0.7 top_k=4 seed=1 long=error",

@@ -38,6 +38,7 @@ def test_columns_of_a_tsv(columns: str, line: str, texts: tuple[str, ...]) -> No
         ("body,a,b", {"body": "s", "a": "x", "b": "y"}, ("s", "x", "y")),
         ("body,a,b", {"body": "s", "a": "x", "b": ""}, ("s", "x")),
         ("body,a,b", {"body": "s", "a": "x"}, ("s", "x")),
+        ("body,a,b", {"body": "s", "a": "x", "b": None}, ("s", "x")),
     ],
 )
 def test_keys_of_jsonl(columns: str, value: dict[str, Any], texts: tuple[str, ...]) -> None:
@@ -48,7 +49,7 @@ def test_keys_of_jsonl(columns: str, value: dict[str, Any], texts: tuple[str, ..
     ("kind", "columns", "line", "message", "hint"),
     [
         (".tsv", "", "a", "1 column instead of 2", "a line is source, tab, target"),
-        (".tsv", "", "a\tb\tc", "3 columns instead of 2", "which of them to read: --columns 1,3 (data.col"),
+        (".tsv", "", "a\tb\tc", "3 columns instead of 2", "which of them to read: --columns 1,2 (data.col"),
         (".tsv", "1,3", "a\tb", "2 columns, and no column 3", "columns are counted from 1"),
         (".tsv", "3,1,2", "a", "1 column, and no column 3", "check --columns (data.columns)"),
         (".jsonl", "body,tgt", '{"boddy": "a", "tgt": "b"}', 'the object has no "body"', "did you mean 'bod"),

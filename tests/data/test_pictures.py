@@ -57,8 +57,20 @@ def test_captions_without_pictures_are_listed(tmp_path: Path) -> None:
 def test_a_name_that_leads_outside_is_refused(tmp_path: Path) -> None:
     images, captions = write_pictures(tmp_path, 2)
     Path(captions).write_text("../captions.tsv\tx\n", encoding="utf-8")
-    with pytest.raises(DataError, match="leads outside"):
+    with pytest.raises(DataError, match="leads outside") as caught:
         list(with_pictures(open_corpus(captions), images).pairs())
+    assert caught.value.where == f"{captions}:1"
+    report = examine(with_pictures(open_corpus(captions), images))
+    assert "outside" in [finding.kind for finding in report.findings]
+
+
+def test_a_name_that_no_line_can_hold_is_missing(tmp_path: Path) -> None:
+    images, _ = write_pictures(tmp_path, 1)
+    (Path(images) / "0.png").rename(Path(images) / "a\tb.png")
+    captions = tmp_path / "captions.jsonl"
+    captions.write_text(json.dumps({"src": "a\tb.png", "tgt": "x"}) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="1 line names a picture"):
+        list(with_pictures(open_corpus(str(captions)), images).pairs())
 
 
 def test_the_fingerprint_knows_every_picture(tmp_path: Path) -> None:

@@ -252,3 +252,4 @@ def test_a_long_source_is_cut_when_asked(
     kept = [(beginning(source, 5), target) for source, target in ids if len(target) <= 30]
     assert [(store.source(i).tolist(), store.target(i).tolist()) for i in range(len(store))] == kept
     assert store.left_out["too_long"] == len(ids) - len(kept)
+    assert store.cut == sum(len(source) > 5 for source, target in ids if len(target) <= 30)

@@ -73,7 +73,7 @@ SENTENCES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     sentences=SENTENCES,
     seed=st.integers(0, 999),

@@ -243,3 +243,15 @@ def test_the_test_set_is_known_by_all_its_references() -> None:
     assert plain.sha256 != score_texts(["a"], [("a", "b")], bootstrap=0).sha256
     with pytest.raises(DataError, match="sentence 2 has no reference"):
         score_texts(["a", "b"], ["a", ()])
+
+
+def test_where_pictures_lie_does_not_change_the_hash_of_a_test_set() -> None:
+    def digest(*sources: str) -> str:
+        return score_texts(
+            ["a", "b"], ["a", "b"], sources, bootstrap=0, by_length=False, pictures=True
+        ).sha256
+
+    here = digest("/home/me/pictures.zip/a.png", "/home/me/pictures.zip/more/b.png")
+    assert digest("elsewhere/a.png", "elsewhere/more/b.png") == here == digest("a.png", "more/b.png")
+    assert digest("elsewhere/a.png", "elsewhere/more/c.png") != here
+    assert digest("data:image/png;base64,AA/B", "a.png") != digest("data:image/png;base64,CC/B", "a.png")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.explain.seeing import picture, seeing
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
@@ -115,6 +116,19 @@ def test_positions_can_go_move_and_mix(positions: str, workshop) -> None:  # typ
         np.testing.assert_allclose(scores(translator, ops.positions("shift", side)), before, atol=1e-5)
         moved = abs(scores(translator, ops.positions("shift", side, by=3)) - before).max()
         assert moved < 1e-4 if positions == "rotary" else moved > 1e-3  # rotary sees only distances
+
+
+@pytest.mark.parametrize("arch", ["rnn", "luong"])
+def test_the_bridge_of_a_model_that_sees_can_be_cut_and_swapped(arch: str) -> None:
+    model = seeing(arch)
+    one, other = picture(1), picture(2)
+    bridge = compile_ops([ops.bridge("zero")], model, one).edits.bridge
+    assert bridge is not None
+    assert not bridge.any()
+    swapped = compile_ops([ops.bridge("swap", other)], model, one).edits.bridge
+    assert swapped is not None
+    assert swapped.shape == bridge.shape
+    assert swapped.any()
 
 
 def test_without_source_positions_the_order_does_not_matter(transformer: Translator) -> None:

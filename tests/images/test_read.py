@@ -2,6 +2,8 @@
 
 import base64
 import struct
+import subprocess
+import sys
 import zipfile
 import zlib
 from io import BytesIO
@@ -227,3 +229,18 @@ def test_a_link_does_not_lead_outside_either(folder: Path) -> None:
         locate(str(folder), "link.png")
     assert locate(str(folder), "red.png") == str(folder / "red.png")
     assert locate(str(folder), "blue.png") == ""
+
+
+def test_the_library_does_not_warn_beside_the_error() -> None:
+    code = """
+import sys
+from jumok.errors import DataError
+from jumok.images.read import decode_picture
+try:
+    decode_picture(sys.stdin.buffer.read(), 4, "big.png")
+except DataError as error:
+    print(error.code)
+"""
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, input=huge(10_000, 10_000), capture_output=True, check=True)
+    assert (result.stdout.strip(), result.stderr) == (b"bad_image", b"")

@@ -9,7 +9,7 @@ from typing import Any
 from jumok.config import Arch
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.lengths import Bars, TrainLengths
-from jumok.lineage.bins import by_length
+from jumok.lineage.bins import by_length, scored
 from jumok.lineage.entry import LINEAGE, Entry
 from jumok.lineage.measure import TESTED
 
@@ -57,7 +57,7 @@ def measured(
     (out / one.folder).mkdir(parents=True)
     (out / one.folder / TESTED).write_text(json.dumps(kept), encoding="utf-8")
     seen = TrainLengths(1, 1, {"source_characters": Bars(1, (1,) * trained_to)})
-    metrics = found.to_dict()["metrics"]
+    metrics = {name: scored(one, 100) for name, one in found.statistics.items()}
     quality = {
         **{key: metrics["exact"][key] for key in ("value", "ci95")},
         "n": len(SOURCES),

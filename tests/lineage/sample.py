@@ -51,7 +51,7 @@ def sample_report(
         ],
         "slopes": [
             {"entry": arch, "short": sample_bin(numbers, 1, 10), "long": sample_bin(numbers, 21, 30),
-             "change": -7.25 - n, "falls": [True, False, None][n]}
+             "change": -7.25 - n, "ci95": [-9.5 - n, -4.75 - n], "falls": [True, False, None][n]}
             for n, arch in enumerate(ARCHS)
         ],
         "summary": ["rnn falls with length.", "luong does not."],
@@ -94,7 +94,7 @@ def sample_entry(
         "speed": {
             "train_tokens_per_s": 30_000.5 + n, "sentences_per_s": 512.25 + n,
             "target_tokens_per_s": 9_000.5 + n,
-            "ms_per_sentence": {"median": 2.125 + n, "p95": 4.375 + n},
+            "ms_per_sentence": {"median": 2.125 + n, "p95": 4.375 + n}, "threads": 2,
         },
         "memory": {"train_peak_bytes": 402_653_184 + n, "decode_peak_bytes": 281_857_228 + n},
         "quality": {

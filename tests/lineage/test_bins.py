@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jumok.evaluation.lengths import Bars, TrainLengths
 from jumok.evaluation.metrics import exact, wer
-from jumok.lineage.bins import SENTENCES, by_length, equal_groups, longest_seen, unit_for, wilson
+from jumok.lineage.bins import SENTENCES, by_length, equal_groups, longest_seen, scored, unit_for, wilson
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=400)
 
@@ -86,6 +86,19 @@ def test_a_bin_that_is_all_right_is_not_certain() -> None:
     (only,) = by_length(texts, exact(texts, texts), None, 200)["bins"]
     assert only["ci95"][1] == 100.0
     assert 93 < only["ci95"][0] < 95
+
+
+def test_the_whole_has_the_interval_of_its_only_bin() -> None:
+    texts = sources([4] * 60)
+    wrong = exact(["no"] * 60, texts)
+    whole, (only,) = scored(wrong, 200), by_length(texts, wrong, None, 200)["bins"]
+    assert whole["ci95"] == only["ci95"] == list(wilson(0, 60))
+    assert whole["ci95"][0] == 0.0
+    assert 5 < whole["ci95"][1] < 7  # not certain of 0
+    assert whole["signature"].endswith("|ci:wilson")
+    assert "bs:" not in whole["signature"]
+    assert "|bs:200|" in scored(wer(texts, texts), 200)["signature"]
+    assert scored(wrong, 0)["ci95"] is None
 
 
 def test_without_resamples_there_is_no_interval() -> None:

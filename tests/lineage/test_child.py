@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.lineage.budget import Budget
@@ -42,8 +43,12 @@ def test_an_order_comes_back(corpus: Path) -> None:
 def test_it_trains_with_the_shared_data_and_measures(corpus: Path) -> None:
     folder, order = ordered(corpus)
     prepared = {path: path.stat().st_mtime_ns for path in order.data.iterdir()}
-    out = io.StringIO()
-    carry_out(folder, Line(out, threading.Event()))
+    out, threads = io.StringIO(), torch.get_num_threads()
+    torch.set_num_threads(3)  # other than training's
+    try:
+        carry_out(folder, Line(out, threading.Event()))
+    finally:
+        torch.set_num_threads(threads)
     told = lines(out.getvalue())
     events = [line["event"]["type"] for line in told if line["type"] == "event"]
     assert events.count("train") == 6
@@ -52,6 +57,7 @@ def test_it_trains_with_the_shared_data_and_measures(corpus: Path) -> None:
     result = json.loads((folder / "measured.json").read_bytes())
     assert result["key"] == order.key
     measured = result["measured"]
+    assert measured["speed"]["threads"] == 3
     assert (measured["status"], measured["steps"], measured["quality"]["n"]) == ("completed", 6, 20)
     # Of another seed than the data, it neither holds out other pairs nor makes anything again.
     assert {path: path.stat().st_mtime_ns for path in order.data.iterdir()} == prepared
@@ -65,6 +71,16 @@ def test_told_to_stop_it_raises_at_the_next_word() -> None:
     stopped.set()
     with pytest.raises(Stopped):
         line.progress("translating", 2, 9)
+
+
+def test_a_parent_that_is_gone_tears_nothing() -> None:
+    class Gone(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    stopped = threading.Event()
+    Line(Gone(), stopped).event({"type": "train"})  # in the middle of training: it has to save, not to fail
+    assert stopped.is_set()
 
 
 def test_progress_is_told_now_and_then() -> None:

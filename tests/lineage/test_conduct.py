@@ -140,9 +140,10 @@ def test_what_is_measured_is_kept_until_entry_test_or_metrics_change(tmp_path: P
     for number, other in enumerate(others, start=2):
         conduct(other, Watch())
         assert tries(tmp_path, "a") == number
-    (tmp_path / "lineage" / "entries" / "a" / "measured.json").write_text('{"key": ')
-    assert conduct(others[-1], Watch()) is not None
-    assert tries(tmp_path, "a") == 5
+    for number, damaged in enumerate(('{"key": ', "[]", "{}"), start=5):
+        (tmp_path / "lineage" / "entries" / "a" / "measured.json").write_text(damaged)
+        assert conduct(others[-1], Watch()) is not None
+        assert tries(tmp_path, "a") == number
 
 
 def test_an_interruption_lets_the_child_save_and_the_next_sitting_goes_on(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
+from jumok.lineage.entry import Entry, MeasureOptions, TestPairs, base_of
 
 TEXT = st.text(max_size=8)
 
@@ -37,3 +37,21 @@ def test_entries_and_options_come_back() -> None:
     assert entry.folder == "transformer-s2-no-scale"
     options = MeasureOptions(metrics=("exact", "cer"), device="cpu", growth=False)
     assert MeasureOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
+
+
+def row(name: str, group: str = "lineage", seed: int = 1, **changes: object) -> dict[str, object]:
+    return {"name": name, "arch": name.split()[0], "group": group, "seed": seed, "changes": changes}
+
+
+def test_an_ablation_is_compared_with_what_shares_most_of_its_changes() -> None:
+    rows = [
+        row("rnn"),
+        row("transformer"),
+        row("transformer other", seed=2),
+        row("transformer rotary", "positions", length=24),
+        row("transformer none", "positions", length=24, positions="none"),
+        row("transformer no-scale", "no-scale", scaled=False),
+    ]
+    found = [base_of(one, rows) for one in rows]
+    names = [one["name"] if one else None for one in found]
+    assert names == [None, None, None, "transformer", "transformer rotary", "transformer"]

@@ -26,6 +26,7 @@ def built(config: ModelConfig) -> Seq2Seq:
 def test_measured_figures_stand_beside_the_formula(arch: str) -> None:
     config = CONFIGS[arch]
     found = measure_growth(built(config), config, V, lengths=(8, 16, 32))
+    assert found is not None
     assert found["lengths"] == [8, 16, 32]
     assert found["flops"] == [forward_cost(config, n, n, V).flops for n in (8, 16, 32)]
     assert found["formula_bytes"] == [forward_cost(config, n, n, V).activation_bytes for n in (8, 16, 32)]
@@ -78,3 +79,8 @@ def test_the_exponent_of_a_power() -> None:
     assert exponent(lengths, [3 * n**1.5 for n in lengths]) == pytest.approx(1.5)
     assert exponent(lengths, [9, 9, *(n**2 for n in lengths[2:])]) > 1
     assert exponent([16], [1]) == 0
+
+
+def test_a_table_of_positions_too_short_to_grow_has_none() -> None:
+    config = TransformerConfig(width=16, heads=2, feedforward=32, positions="learned", max_positions=10)
+    assert measure_growth(built(config), config, V, lengths=(8, 16, 32)) is None

@@ -20,6 +20,11 @@ MODELS: list[ModelConfig] = [
     ),
 ]
 
+POSITIONS: list[ModelConfig] = [
+    TransformerConfig(width=16, heads=4, feedforward=24, positions="learned", max_positions=20),
+    TransformerConfig(width=16, heads=4, feedforward=24, positions="none"),
+]
+
 
 def tokenizers(kind: str) -> Tokenizers:
     words = train_tokenizer(iter(["eins zwei drei"] * 3), TextConfig(vocabulary=300))
@@ -29,7 +34,7 @@ def tokenizers(kind: str) -> Tokenizers:
 
 
 @pytest.mark.parametrize("kind", ["shared", "two", "pictures"])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.arch)
+@pytest.mark.parametrize("model", MODELS + POSITIONS, ids=lambda model: model.arch)
 def test_the_count_is_that_of_the_real_model(model: ModelConfig, kind: str) -> None:
     both = tokenizers(kind)
     with torch.device("meta"):

@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +12,15 @@ import pytest
 from jumok.checkpoint.bundled import RECORDS, bundled
 from jumok.config import Arch
 from jumok.data.builtin import builtin_corpus
+from jumok.decoding.translator import Translator, load
 from jumok.explain.cost import parameters
 from jumok.lineage import measure
 from jumok.lineage.entry import MeasureOptions, TestPairs
 from jumok.lineage.measure import TESTED, measure_entry
+from jumok.progress import silent
+from jumok.run.train import Request, Watch, run
+from tests.data.pictures import write_pictures
+from tests.run.test_pictures import settings
 
 
 def dates(count: int) -> TestPairs:
@@ -93,3 +99,38 @@ def test_the_log_and_the_formula_agree_on_the_size() -> None:
         sizes = loaded.tokenizers.source.size, loaded.tokenizers.target.size
         parts = parameters(loaded.config.model, *sizes, shared=loaded.tokenizers.shared)
         assert training_record(RECORDS / arch)["parameters"] == sum(part.count for part in parts)
+
+
+def test_pictures_have_names_and_no_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of a built-in set, of which no setting names a folder of pictures."""
+    quick(monkeypatch)
+    write_pictures(tmp_path)
+    given = settings(tmp_path, "rnn", training__max_steps=3)
+    run(Request(given=given, out=tmp_path / "run", device="cpu"), Watch())
+    paths = tuple(str(tmp_path / "images" / f"{n}.png") for n in range(3))
+    test = TestPairs(name="pictures", sources=paths, answers=(("a red square 0",),) * 3)
+    monkeypatch.setattr(measure, "load", lambda folder, device: without_folder(load(folder, device)))
+    entry = measure_entry(tmp_path / "run", test, MeasureOptions(metrics=("exact",), device="cpu"))
+    assert entry["quality"]["n"] == 3
+    assert entry["quality"]["by_length"]["bins"] == []
+    assert [entry[name] for name in ("attention", "influence", "growth")] == [None, None, None]
+    assert entry["memory"]["train_peak_bytes"] is None
+    assert entry["memory"]["decode_peak_bytes"] > 0
+    kept = json.loads((tmp_path / "run" / TESTED).read_bytes())
+    assert kept["sources"] == ["0.png", "1.png", "2.png"]
+
+
+def without_folder(translator: Translator) -> Translator:
+    translator.config = replace(translator.config, data=replace(translator.config.data, images=""))
+    return translator
+
+
+def test_the_slow_ones_are_no_slower_than_the_slowest(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 1.0, 0.0, 2.0, 0.0, 9.0])
+    monkeypatch.setattr("jumok.lineage.measure.time.perf_counter", lambda: next(times))
+    found: Any = SimpleNamespace(sources=["a", "b", "c"], speed=SimpleNamespace(sentences_per_s=1.0))
+    found.speed.target_tokens_per_s = 1.0
+    translator: Any = SimpleNamespace(translate=lambda text: text)
+    alone = measure.speed_of(translator, found, silent)["ms_per_sentence"]
+    assert alone["median"] == 2000
+    assert 2000 < alone["p95"] <= 9000

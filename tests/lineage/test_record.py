@@ -79,6 +79,18 @@ def test_steps_behind_the_last_line_of_the_log_are_counted_at_its_rate(tmp_path:
     assert record["tokens"] == 1200
 
 
+def test_steps_between_the_last_line_and_the_checkpoint_are_counted_after_a_kill(tmp_path: Path) -> None:
+    before = [start(0), train(10, 50, 10.0)]
+    after = [start(40, resumed=75), train(50, 100, 25.0), end(50)]
+    record = training_record(written(tmp_path, [*before, *after]))
+    assert record["tokens"] == 1000 + 500 + 1000  # the log lost 25 steps at 20 tokens
+
+
+def test_a_run_too_short_for_a_line_has_no_count_of_tokens(tmp_path: Path) -> None:
+    record = training_record(written(tmp_path, [start(0), valid(2, 3, 1.0), end(2)]))
+    assert (record["steps"], record["tokens"], record["curves"]["tokens"]) == (3, None, [None])
+
+
 def test_a_folder_without_a_run_has_an_empty_record(tmp_path: Path) -> None:
     record = training_record(tmp_path)
     assert (record["status"], record["steps"], record["parameters"]) == ("stopped", 0, None)

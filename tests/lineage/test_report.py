@@ -1,6 +1,7 @@
 """Entries to a report."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from jumok.evaluation.metrics import exact
 from jumok.evaluation.significance import paired_test
 from jumok.lineage.entry import Entry
 from jumok.lineage.measure import TESTED
-from jumok.lineage.report import build_report, telling_lines, worse
+from jumok.lineage.report import build_report, change_interval, telling_lines, worse
 from tests.lineage.experiments import (
     FACTS,
     REFERENCES,
+    SOURCES,
     answers,
     entry,
     failed,
@@ -50,7 +52,7 @@ def test_a_report_of_the_lineage_and_an_ablation(tmp_path: Path) -> None:
     assert report["entries"][3]["changes"] == {"model.scaled": False}
     assert report["metric"]["name"] == "exact"
     assert not report["metric"]["lower_is_better"]
-    assert report["metric"]["signature"].startswith("nrefs:1|bs:100|")
+    assert report["metric"]["signature"].startswith("nrefs:1|")
     assert report["budget"]["spread"] == 0
     pairs = [(pair["before"], pair["after"]) for pair in report["pairs"]]
     assert pairs == [("rnn", "luong"), ("luong", "transformer"), ("transformer", "transformer no-scale")]
@@ -68,6 +70,33 @@ def test_who_falls_with_length(tmp_path: Path) -> None:
     assert rnn["long"]["value"] == 0
     assert rnn["change"] == -100
     assert (luong["falls"], luong["change"]) == (False, 0)
+
+
+def test_between_a_fall_and_none_it_is_open(tmp_path: Path) -> None:
+    """Intervals that overlap do not show that nothing fell: here the interval of the change is below 0."""
+    some = [i for n, i in enumerate(longer_than(22)) if n % 5 < 2]
+    few = [i for i in range(240) if len(SOURCES[i]) <= 7][::5]
+    (slope,) = report_of(tmp_path, {"rnn": answers([*some, *few])}, [RNN])["slopes"]
+    short, long = slope["short"]["ci95"], slope["long"]["ci95"]
+    assert long[1] > short[0]
+    assert slope["ci95"][1] < 0
+    assert slope["falls"] is None
+    assert slope["ci95"][0] < slope["change"] < slope["ci95"][1]
+
+
+def test_the_interval_of_a_change() -> None:
+    before, after = {"value": 50.0, "ci95": [47.0, 54.0]}, {"value": 40.0, "ci95": [36.0, 43.0]}
+    low, high = change_interval(before, after)
+    assert (low, high) == pytest.approx((-10 - (4**2 + 4**2) ** 0.5, -10 + (3**2 + 3**2) ** 0.5))
+
+
+def test_kinds_of_positions_are_compared_with_what_learned_from_the_same_pairs(tmp_path: Path) -> None:
+    short = replace(ABLATION, name="transformer a", group="positions", changes={"data.max_length": 9})
+    none = replace(short, name="transformer b", changes={**short.changes, "model.positions": "none"})
+    entries = [TRANSFORMER, none, short]
+    report = report_of(tmp_path, {one.name: answers([]) for one in entries}, entries)
+    pairs = [(pair["before"], pair["after"]) for pair in report["pairs"]]
+    assert pairs == [("transformer a", "transformer b"), ("transformer", "transformer a")]
 
 
 def test_lengths_past_training_are_no_part_of_the_slope(tmp_path: Path) -> None:
@@ -108,8 +137,8 @@ def test_one_that_was_not_reached_is_stopped(tmp_path: Path) -> None:
     report = build_report(tmp_path, [RNN], {}, FACTS)
     assert report["entries"][0]["status"] == "stopped"
     assert report["summary"] == [
-        "No model was trained and tested to its end.",
         "rnn was stopped before it was tested.",
+        "No model was trained and tested to its end.",
     ]
 
 

@@ -36,20 +36,20 @@ class Lesson:
 LESSONS = {
     "rnn": Lesson(
         RnnConfig(width=96, dropout=0),
-        (3, 5),
-        TrainingConfig(max_steps=500, lr=5e-3, warmup=50, schedule="cosine", label_smoothing=0),
+        (2, 4),
+        TrainingConfig(max_steps=300, lr=1e-2, warmup=20, schedule="cosine", label_smoothing=0),
     ),
     "luong": Lesson(
         LuongConfig(width=64, dropout=0),
-        (3, 8),
-        TrainingConfig(max_steps=300, lr=5e-3, warmup=50, schedule="cosine", label_smoothing=0),
+        (3, 6),
+        TrainingConfig(max_steps=150, lr=1e-2, warmup=20, schedule="cosine", label_smoothing=0),
     ),
     "transformer": Lesson(
         TransformerConfig(
             width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=2, dropout=0, norm="pre"
         ),
-        (3, 8),
-        TrainingConfig(max_steps=300, lr=3e-3, warmup=50, schedule="cosine", label_smoothing=0),
+        (3, 6),
+        TrainingConfig(max_steps=220, lr=3e-3, warmup=20, schedule="cosine", label_smoothing=0),
     ),
 }
 TASKS: dict[str, Callable[[Sequence], Sequence]] = {"copy": lambda x: x, "reverse": lambda x: x[::-1]}

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.explain.cost import count_parameters, parameters
+from jumok.explain.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.build import Patches, build_model
 from jumok.models.interface import Edits, PositionEdit, Probe, Seq2Seq
 
@@ -75,11 +75,37 @@ def test_every_weight_learns(model: Seq2Seq) -> None:
         assert parameter.grad.abs().sum() > 0 or "project.bias" in name, name
 
 
-@pytest.mark.parametrize("config", CONFIGS + [TransformerConfig(positions="learned", tied=False, **SMALL)])  # type: ignore[arg-type]
+LEARNED = TransformerConfig(positions="learned", tied=False, **SMALL)  # type: ignore[arg-type]
+NOWHERE = TransformerConfig(positions="none", **SMALL)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("config", [*CONFIGS, LEARNED, NOWHERE])
+def test_work_is_what_torch_counts(config: ModelConfig) -> None:
+    model = build_model(config, 0, 20, shared=False, patches=SHAPE)
+    predicted = forward_cost(config, SHAPE.places, 5, 20, patches=SHAPE)
+    assert predicted.work[0].flops == 2 * SHAPE.places * SHAPE.numbers * config.width
+    assert predicted.flops == measured_flops(model, SHAPE.places, 5, patches=SHAPE)
+
+
+@pytest.mark.parametrize("config", [*CONFIGS, LEARNED, NOWHERE])
 def test_parameters_are_counted_by_the_formula(config: ModelConfig) -> None:
     model = build_model(config, 0, 20, shared=False, patches=SHAPE)
     parts = parameters(config, 0, 20, shared=False, patches=SHAPE)
     assert sum(part.count for part in parts) == count_parameters(model)
+
+
+def test_without_positions_a_picture_is_a_bag_of_patches() -> None:
+    torch.manual_seed(0)
+    model = build_model(NOWHERE, 0, 20, shared=False, patches=SHAPE).eval()
+    assert not [name for name, _ in model.named_parameters() if "positions" in name]
+    assert model.position_rows(9) is None
+    source, mask, target_in = batch()
+    order = torch.randperm(SHAPE.places)
+    with torch.inference_mode():
+        plain = model.encode(source, mask)
+        turned = model.encode(source[:, order], mask)
+        torch.testing.assert_close(turned.states, plain.states[:, order])
+        torch.testing.assert_close(model.decode(target_in, turned), model.decode(target_in, plain))
 
 
 def test_a_patch_elsewhere_is_another_picture(model: Seq2Seq) -> None:

@@ -142,6 +142,17 @@ def test_languages_of_a_built_in_set() -> None:
     assert not is_language("txt")
 
 
+def test_the_reason_for_a_vocabulary_of_characters_is_not_about_words() -> None:
+    assert "words" in reasons(make_plan({"data.name": "dates"}, found(), CPU))["text.vocabulary"]
+    assert reasons(make_plan({"text.kind": "char"}, found(), CPU))["text.vocabulary"].startswith("at most")
+
+
+def test_pictures_have_no_language() -> None:
+    plan = make_plan({"data.name": "emoji-captions"}, found(), CPU)
+    assert (plan.config.data.source_language, plan.config.data.target_language) == ("", "en")
+    assert "data.source_language" not in reasons(plan)
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

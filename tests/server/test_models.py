@@ -32,6 +32,15 @@ def test_a_card_says_what_the_model_is(client: httpx2.Client) -> None:
     assert (card["context"], card["source"], card["image"]) == (False, "text", None)
 
 
+def test_a_card_says_how_scores_are_made(client: httpx2.Client) -> None:
+    cards = client.get("/v1/models").json()["models"]
+    assert {card["name"]: card["score"] for card in cards} == {
+        "rnn": None,
+        "luong": "general",
+        "transformer": "scaled_dot",
+    }
+
+
 def test_kinds_of_attention_by_architecture() -> None:
     assert kinds_of(RnnConfig()) == {}
     assert list(kinds_of(LuongConfig())) == ["cross"]

@@ -29,6 +29,15 @@ test("events extend the curves, and after a resume the newest value for a step c
   assert.equal(extend(next, [{ type: "end", status: "failed", reason: "nan" }]).detail.status, "failed");
 });
 
+test("scores of every task have curves, and of an error rate the lowest is best", () => {
+  const judged: RunData = { ...run, detail: { ...detail, best: null } };
+  const next = extend(judged, [{ type: "valid", step: 20, per: 31.5, rouge1: 20, rougeL: 18 }, { type: "valid", step: 30, per: 30 }]);
+  assert.deepEqual(scoreNames([next]), ["rouge1", "rougeL", "per"]);
+  assert.deepEqual(next.series["valid.per"].value, [31.5, 30]);
+  const best = extend({ ...run, detail: { ...detail, best: { metric: "per", value: 40, step: 10 } } }, [{ type: "checkpoint", step: 20, best: true, metric: -31.5 }]);
+  assert.deepEqual(best.detail.best, { metric: "per", step: 20, value: 31.5 });
+});
+
 test("a curve that grows without end stays bounded", () => {
   const events = Array.from({ length: 9000 }, (_, i) => ({ type: "train", step: 21 + i, loss: i === 4444 ? 99 : 1 }));
   const { value } = extend(run, events).series["train.loss"];

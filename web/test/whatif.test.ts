@@ -16,6 +16,9 @@ test("a model is offered only what applies to it", () => {
   assert.deepEqual(offered(luong).flat(), ["mask_head", "scale_head", "uniform", "mask_edge", "set_row", "bridge", "force_prefix", "ban", "require", "replace_source"]);
   assert.equal(offered(transformer).flat().length, 11);
   assert.ok(!offered({ ...transformer, positions: "none" }).flat().includes("positions"));
+  assert.ok(!offered({ ...transformer, source: "image" }).flat().includes("replace_source"), "a picture has no words");
+  assert.ok(offered({ ...transformer, score: "scaled_dot" }).flat().includes("no_scale"));
+  assert.ok(!offered({ ...transformer, score: "dot" }).flat().includes("no_scale"), "it divides by nothing that could be left out");
 });
 
 test("every intervention begins with its fields, and survives an address", () => {

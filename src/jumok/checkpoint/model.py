@@ -151,9 +151,14 @@ def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tenso
 
 def build_for(config: ModelConfig, tokenizers: Tokenizers) -> Seq2Seq:
     """A model with fresh weights that reads and writes what these tokenizers do."""
-    sizes, pictures = (tokenizers.source.size, tokenizers.target.size), tokenizers.pictures
-    patches = None if pictures is None else Patches(pictures.numbers, pictures.places)
-    return build_model(config, *sizes, shared=tokenizers.shared, patches=patches)
+    sizes = tokenizers.source.size, tokenizers.target.size
+    return build_model(config, *sizes, shared=tokenizers.shared, patches=patches_of(tokenizers))
+
+
+def patches_of(tokenizers: Tokenizers) -> Patches | None:
+    """The shape of a source that is a picture; None of a text."""
+    reader = tokenizers.pictures
+    return None if reader is None else Patches(reader.numbers, reader.places)
 
 
 def _under_every_name(model: Seq2Seq, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -56,11 +56,13 @@ def chat(
     every line is a message and gets one line.
     """
     chosen = choose(options)
-    from jumok.cli.conversation import Conversation, read_context
+    from jumok.cli.conversation import Conversation, read_context, warn_unread, warn_untold
     from jumok.explain.model import load
 
     told = read_context(context)
     conversation = Conversation(load(model_path, device), chosen, told)
+    if not quiet:
+        (warn_unread if told else warn_untold)(conversation.model)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         from jumok.cli.prompt import Prompt
 

@@ -104,7 +104,7 @@ def compare(
 def read_budget(limit: str, steps: int | None, flops: float | None, given: "Flat") -> "Budget":
     """The one budget that is given, by an option or by a setting; each entry has it for itself."""
     from jumok.lineage.budget import SECONDS, Budget
-    from jumok.lineage.plan import DATES_SECONDS
+    from jumok.lineage.plan import DATES_STEPS
 
     named = {
         "--time-limit": Budget("time", seconds(limit)) if limit else None,
@@ -119,7 +119,7 @@ def read_budget(limit: str, steps: int | None, flops: float | None, given: "Flat
         return next(iter(chosen.values()))
     if time or updates:
         return Budget("time", float(time)) if time else Budget("steps", int(updates))
-    return Budget("time", DATES_SECONDS if given.get("data.name") == "dates" else SECONDS)
+    return Budget("steps", DATES_STEPS) if given.get("data.name") == "dates" else Budget("time", SECONDS)
 
 
 def carry_out(asked: "Asked", *, as_json: bool, quiet: bool) -> None:

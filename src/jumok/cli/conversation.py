@@ -7,11 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jumok.cli.console import say
 from jumok.cli.explained import growing
 from jumok.data.corpus import read_lines
 from jumok.data.questions import join_question
 from jumok.decoding.request import make_request
 from jumok.errors import ConfigError, nearest
+from jumok.explain.reads import reads_context
 from jumok.settings import parse_config, read_words
 from jumok.text.normalize import tidy
 
@@ -67,6 +69,11 @@ class Conversation:
     """Answers since the seed was set."""
 
     def __post_init__(self) -> None:
+        if self.model.tokenizers.pictures is not None:
+            raise ConfigError(
+                "this model describes pictures and reads no messages",
+                hint="jumok translate -m MODEL picture.png",
+            )
         make_request(self.model.config.decoding, self.options)  # a bad option is found before the first turn
 
     @property
@@ -118,13 +125,33 @@ def read_context(given: str) -> str:
     """The context that a file holds, or the text itself where no file has this name."""
     if not given:
         return ""
-    path = Path(given).expanduser()
+    path = path_of(given)
     text = " ".join(read_lines(path)) if is_file(path) else given
     if text is given and NAME.fullmatch(given):
         raise ConfigError(f"there is no file {given}", hint="check the path, or write a sentence")
     if not tidy(text):
         raise ConfigError("the context is blank", hint="name a file that has text, or write it")
     return tidy(text)
+
+
+def path_of(given: str) -> Path:
+    """The path that a word names, with the home folder for ~; as it stands where no one has that name."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        return Path(given)
+
+
+def warn_unread(model: "Model") -> None:
+    """Say that a context means nothing to a model that never met one."""
+    if not reads_context(model):
+        say("warning: this model was not trained on questions with a context")
+
+
+def warn_untold(model: "Model") -> None:
+    """Say that a model which answers questions about a context has none."""
+    if reads_context(model):
+        say("warning: this model answers questions about a context, and has none: --context or /context")
 
 
 def is_file(path: Path) -> bool:

@@ -76,6 +76,11 @@ class TestSet:
 @click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per sentence; 1 is greedy.")
 @click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers.")
 @click.option(
+    "--long",
+    type=click.Choice(["error", "cut", "split"]),
+    help="A source too long for the model [as trained].",
+)
+@click.option(
     "--lang", default="", metavar="CODE", help="Target language, for BLEU's words [from file name]."
 )
 @click.option("--bootstrap", type=click.IntRange(min=0), default=1000, metavar="N", help="Resamples [1000].")
@@ -97,8 +102,6 @@ def evaluate(
     *,
     by_length: bool,
     bins: str,
-    beam: int | None,
-    length_penalty: float | None,
     lang: str,
     bootstrap: int,
     min_bleu: float | None,
@@ -106,6 +109,7 @@ def evaluate(
     output: str,
     as_json: bool,
     quiet: bool,
+    **decode: Any,
 ) -> None:
     """BLEU, chrF and more, by sentence length, with 95 % intervals.
 
@@ -130,10 +134,9 @@ def evaluate(
         "data": test.name,
         "language": test.language,
     }
-    decode = given(beam=beam, length_penalty=length_penalty)
     with progress_display(quiet=quiet) as progress:
         evaluations = [
-            *evaluate_models(models, test, options | {"progress": progress} | decode, device),
+            *evaluate_models(models, test, options | {"progress": progress} | given(**decode), device),
             *score_files(hypotheses, test, options | {"progress": progress}),
         ]
         comparisons = compare_evaluations(evaluations)
@@ -263,7 +266,9 @@ def score_files(files: tuple[str, ...], test: TestSet, options: dict[str, Any]) 
                 hint="line n of one must answer line n of the other: look for a missing or a broken line",
                 code="unequal_lines",
             )
-        found.append(score_texts(lines, test.references, test.sources, name=name, **options))
+        found.append(
+            score_texts(lines, test.references, test.sources, name=name, pictures=test.pictures, **options)
+        )
     return found
 
 

@@ -107,6 +107,11 @@ class Panel:
         return rows
 
 
+def count_of(n: int) -> str:
+    """As a figure, or in millions where that is shorter."""
+    return f"{n:,}" if n < 1_000_000 else f"{n / 1e6:.2f} M"
+
+
 def head(started: "Started") -> list[str]:
     config, prepared, machine = started.config, started.prepared, started.machine
     sizes = " · ".join(describe(config.model))
@@ -121,8 +126,9 @@ def head(started: "Started") -> list[str]:
     resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
     return [
         f"{started.folder.name}  {sizes} · {started.parameters / 1e6:.1f} M parameters · {machine.device}",
-        f"data   train {len(prepared.train):,} pairs ({pieces / 1e6:.2f} M target pieces"
+        f"data   train {len(prepared.train):,} pairs ({count_of(pieces)} target pieces"
         + (f", {left_out:,} left out" if left_out else "")
+        + (f", {prepared.train.cut:,} sources cut" if prepared.train.cut else "")
         + f") · valid {len(prepared.valid):,} · vocabulary {vocabulary}",
         f"folder {started.folder}",
         *resumed,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jumok.cli.console import say
-from jumok.cli.conversation import SETTINGS, Conversation, Turn, read_context
+from jumok.cli.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
 from jumok.errors import ConfigError, Error, nearest
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ class Prompt:
             self.conversation.context = ""
         elif given:
             self.conversation.context = read_context(given)
+            warn_unread(self.conversation.model)
         text = self.conversation.context
         say(f"context: {text[:SHOWN]}{'…' * (len(text) > SHOWN)}" if text else "no context")
 

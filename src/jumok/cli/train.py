@@ -209,16 +209,18 @@ def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
     """What was chosen and why: one line per reason, or per setting with its full name."""
-    rows = [(f"{choice.key} = {choice.value}", choice.reason) for choice in plan.choices]
+    values = {choice.key: str(choice.value) for choice in plan.choices}
+    values |= {key: text.lower() for key, text in values.items() if text in ("True", "False")}  # as in TOML
+    rows = [(f"{choice.key} = {values[choice.key]}", choice.reason) for choice in plan.choices]
     if not verbose:
         groups: dict[str, list[str]] = {}
         for choice in plan.choices:
-            groups.setdefault(choice.reason, []).append(f"{choice.key.split('.', 1)[1]} {choice.value}")
-        rows = [(" · ".join(values), reason) for reason, values in groups.items()]
+            groups.setdefault(choice.reason, []).append(f"{choice.key.split('.', 1)[1]} {values[choice.key]}")
+        rows = [(" · ".join(group), reason) for reason, group in groups.items()]
     say("plan")
-    width = min(60, max((len(values) for values, _ in rows), default=0))
-    for values, reason in rows:
-        say(f"  {values:<{width}}  {reason}")
+    width = min(60, max((len(chosen) for chosen, _ in rows), default=0))
+    for chosen, reason in rows:
+        say(f"  {chosen:<{width}}  {reason}")
     say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} pieces/s (a forecast)")
 
 

@@ -111,6 +111,10 @@ def translate(
     from jumok.explain.model import load
 
     model = load(model_path, device)
+    if context and not quiet:
+        from jumok.cli.conversation import warn_unread
+
+        warn_unread(model)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
     began, count, pieces = time.monotonic(), 0, 0
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:

@@ -65,7 +65,7 @@ def split_tsv(line: str, where: str) -> Texts:
     """The two columns of a line."""
     columns = line.split("\t")
     if len(columns) != 2:
-        more = "; which of them to read: --columns 1,3 (data.columns)" if len(columns) > 2 else ""
+        more = "; which of them to read: --columns 1,2 (data.columns)" if len(columns) > 2 else ""
         raise DataError(
             f"{_count(columns)} instead of 2",
             where=where,
@@ -128,6 +128,8 @@ def take_keys(line: str, where: str, *, names: Sequence[str]) -> Texts:
             )
     found = [known[name] for name in names if known.get(name) is not None]
     for name in names:
+        if known.get(name, "") is None and name in names[2:]:  # a further reference may be missing
+            continue
         if name in known and not isinstance(known[name], str):
             raise DataError(
                 f'"{name}" is not a text', where=where, hint="name keys that hold texts", code="bad_columns"

@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
@@ -123,6 +123,17 @@ def first_shift(longer: NDArray[np.int32], shorter: NDArray[np.int32]) -> int:
     before = np.concatenate(([0.0], np.cumsum(np.abs(straight - usual))))
     after = np.concatenate((np.cumsum(np.abs(shifted - usual)[::-1])[::-1], [0.0]))
     return count - int(np.argmin((before + after)[::-1]))  # of equal costs the last: a file that was cut off
+
+
+def nothing_left(read: int, left_out: Mapping[str, int], max_length: int) -> DataError:
+    """The error of a corpus of which nothing can be used."""
+    blank, long = left_out["blank"], left_out["too_long"]
+    reasons = f"{blank:,} have a blank side, {long:,} have more than {max_length} pieces on one"
+    return DataError(
+        f"no pair is left of {read:,}: {reasons}" if read else "the corpus has no pairs",
+        hint="raise data.max_length" if long else "give files with one sentence per line",
+        code="empty",
+    )
 
 
 def open_corpus(

@@ -49,6 +49,9 @@ KINDS: dict[str, Kind] = {
         "error", "not a pair", "write one source and one target per line; --fix drops these lines"
     ),
     "no_image": Kind("error", "no such picture", "names are compared with their endings, and capitals count"),
+    "outside": Kind(
+        "error", "names that lead outside", "give names relative to the folder or zip of the pictures"
+    ),
     "bad_image": Kind(
         "error", "pictures that cannot be read", "training would stop at them: copy them again"
     ),
@@ -264,8 +267,8 @@ def picture_symptom(corpus: PictureCorpus, name: str) -> str:
         path = locate(corpus.images, name)
         if path:
             read_picture(path, SMALL)
-    except DataError:
-        return "bad_image"
+    except DataError as error:
+        return "outside" if error.code == "outside" else "bad_image"
     return "" if path else "no_image"
 
 

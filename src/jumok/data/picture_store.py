@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.corpus import Pair
-from jumok.data.store import Side, Store, mapped, nothing_left, open_store, unreadable, writing
+from jumok.data.corpus import Pair, nothing_left
+from jumok.data.store import Side, Store, mapped, open_store, unreadable, writing
 from jumok.images.patches import Patches, PatchReader
 from jumok.images.read import Picture
 from jumok.progress import Progress, silent

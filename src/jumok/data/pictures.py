@@ -11,6 +11,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.images.read import data_of_file, locate, open_archive
 
 SHOWN = 3  # missing pictures named in a message
+BREAKS = "\t\n\r"
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,23 @@ class PictureCorpus(Corpus):
         """Pictures and captions in file order. Those that are not there are an error that names a few."""
         missing = []
         for number, (name, *captions) in enumerate(super().texts(), start=1):
-            path = locate(self.images, name.strip()) if name.strip() else ""
+            path = self._path(name.strip(), number)
             if not path:
                 missing.append((number, name))
             elif not missing:
                 yield (path, *captions)
         if missing:
             raise self._missing(missing)
+
+    def _path(self, name: str, number: int) -> str:
+        """Where a picture lies; "" if it is not there, or has a name that no line of a file can hold."""
+        if not name or any(mark in name for mark in BREAKS):
+            return ""
+        try:
+            return locate(self.images, name)
+        except DataError as error:
+            error.where = f"{self.names[0] or self.source}:{number}"
+            raise
 
     def fingerprint(self) -> str:
         """SHA-256 over the captions and the pictures they name."""
@@ -68,7 +79,7 @@ def with_pictures(corpus: Corpus, images: str) -> PictureCorpus:
         open_archive(images)  # what is wrong with it is told now
         if not images.lower().endswith(".zip"):
             raise ConfigError(f"{images} is not called .zip", hint="rename the file, or give a folder")
-    if any(mark in images for mark in "\t\n"):
+    if any(mark in images for mark in BREAKS):
         raise ConfigError(
             "the path of the pictures has a tab or a line break in it", hint="rename the folder"
         )

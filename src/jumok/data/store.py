@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.corpus import Pair
+from jumok.data.corpus import Pair, nothing_left
 from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginnings
@@ -62,6 +62,8 @@ class Store:
     """Fingerprint of the tokenizers that made the ids."""
     fingerprint: str
     """Changes when an id changes, or a pair moves."""
+    cut: int = 0
+    """Pairs of which only the beginning of the source is here."""
 
     def __len__(self) -> int:
         return len(self.source_lengths)
@@ -88,7 +90,7 @@ def open_store(folder: Path) -> Store:
             arrays |= {f"{side}_ids": ids, f"{side}_offsets": offsets}
             arrays[f"{side}_lengths"] = np.diff(offsets).astype(np.int32)
         known = {key: header[key] for key in ("left_out", "tokenizers", "fingerprint")}
-        return Store(folder=folder, **arrays, **known)
+        return Store(folder=folder, **arrays, **known, cut=header.get("cut", 0))
 
 
 @contextmanager
@@ -169,6 +171,7 @@ class Chunk:
     ids: tuple[Ids, Ids]  # of both sides, end to end
     lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
     left_out: Counter[str]
+    cut: int  # of those that are kept, with a source that was longer
 
 
 class Encoder:
@@ -185,19 +188,21 @@ class Encoder:
         tidied = [(tidy(source), tidy(target)) for source, target in pairs]
         written = [pair for pair in tidied if all(pair)]
         source, target = (words.encode([p[side] for p in written]) for side, words in enumerate(self.words))
+        whole = source.lengths()
         source = beginnings(source, self.cut) if self.cut else source
         kept = np.flatnonzero(np.maximum(source.lengths(), target.lengths()) <= self.max_length)
         left_out = Counter(blank=len(pairs) - len(written), too_long=len(written) - len(kept))
+        cut = int((whole > source.lengths())[kept].sum())
         source, target = source.take(kept), target.take(kept)
         ids = source.values.astype(self.dtype), target.values.astype(self.dtype)
-        return Chunk(len(pairs), ids, (source.lengths(), target.lengths()), left_out)
+        return Chunk(len(pairs), ids, (source.lengths(), target.lengths()), left_out, cut)
 
 
 def _write(
     chunks: Iterable[Chunk], folder: Path, encoder: Encoder, progress: Progress, total: int | None
 ) -> None:
     """Write all chunks and, last, the header."""
-    read, kept, left_out = 0, 0, Counter(blank=0, too_long=0)
+    read, kept, cut, left_out = 0, 0, 0, Counter(blank=0, too_long=0)
     with ExitStack() as files:
         sides = [Side(folder, side, files) for side in SIDES]
         for chunk in chunks:
@@ -205,6 +210,7 @@ def _write(
                 side.add(ids, lengths)
             read, kept = read + chunk.pairs, kept + len(chunk.lengths[0])
             left_out.update(chunk.left_out)
+            cut += chunk.cut
             progress("encoding", read, total)
         for file in chain.from_iterable(side.files for side in sides):
             _sync(file)
@@ -219,6 +225,7 @@ def _write(
         "source_ids": sides[0].count,
         "target_ids": sides[1].count,
         "left_out": dict(left_out),
+        **({"cut": cut} if cut else {}),  # without it the file is that of a version that cut nothing
         "max_length": encoder.max_length,
         "tokenizers": encoder.tokenizers.fingerprint,
         "fingerprint": hashlib.sha256(content.encode()).hexdigest(),
@@ -250,16 +257,6 @@ class Side:
 
     def fingerprint(self) -> str:
         return "".join(digest.hexdigest() for digest in self.digests)
-
-
-def nothing_left(read: int, left_out: Counter[str], max_length: int) -> DataError:
-    blank, long = left_out["blank"], left_out["too_long"]
-    reasons = f"{blank:,} have a blank side, {long:,} have more than {max_length} pieces on one"
-    return DataError(
-        f"no pair is left of {read:,}: {reasons}" if read else "the corpus has no pairs",
-        hint="raise data.max_length" if long else "give files with one sentence per line",
-        code="empty",
-    )
 
 
 def _sync(file: BinaryIO) -> None:

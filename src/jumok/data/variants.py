@@ -79,6 +79,7 @@ def build_variants(
             "source_ids": sides[0].count,
             "target_ids": sides[1].count,
             "left_out": store.left_out,
+            **({"cut": store.cut} if store.cut else {}),
             "max_length": max_length,
             "tokenizers": store.tokenizers,
             "fingerprint": fingerprint(sides, store.tokenizers),

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from os.path import commonprefix
 from typing import Any, Protocol
 from unicodedata import normalize
 
@@ -69,7 +70,9 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     _check_pairs(sources, references)
     hypotheses, speed = _translate(translator, sources, decode, progress)
     name = name or str(translator.info["name"])
-    test = _Test(name, data, tuple(sources), tuple(several(references)), tuple(hypotheses))
+    pictures = translator.info.get("source") == "image"
+    right = tuple(several(references))
+    test = _Test(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
     known = {"ppl": _perplexity(translator, sources, test.first, progress)} if "ppl" in plan.metrics else {}
     settings = asdict(translator.config.decoding) | decode
     trained = parse_train_lengths(translator.info.get("train_lengths"))
@@ -88,14 +91,18 @@ def score_texts(  # noqa: PLR0913  as above
     name: str = "",
     data: str = "test",
     language: str = "",
+    pictures: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Score lines that are already translated; without sources there are no length bins."""
+    """Score lines that are already translated; without sources there are no length bins.
+
+    `pictures` says that the sources are names of pictures.
+    """
     _check_pairs(hypotheses, references, "hypotheses")
     if sources is not None:
         _check_pairs(sources, references)
     read, right = tuple(sources or ("",) * len(references)), tuple(several(references))
-    test = _Test(name, data, read, right, tuple(hypotheses))
+    test = _Test(name, data, read, right, tuple(hypotheses), pictures=pictures)
     plan = _Plan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
     return _report(test, plan, {}, decode={}, speed=None, trained=None, progress=progress)
 
@@ -107,6 +114,7 @@ class _Test:
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
     hypotheses: tuple[str, ...]
+    pictures: bool = False
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -115,9 +123,17 @@ class _Test:
 
     @property
     def sha256(self) -> str:
-        """Of sources and references."""
-        lines = (*self.sources, *("\t".join(one) for one in self.references))
+        """Of sources and references; of pictures the names count, not where their folder lies."""
+        sources = names_below(self.sources) if self.pictures else self.sources
+        lines = (*sources, *("\t".join(one) for one in self.references))
         return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def names_below(paths: Sequence[str]) -> list[str]:
+    """Names of pictures without the folder that all of them lie in; a data URL is its own name."""
+    folders = [path.split("/")[:-1] for path in paths if not path.startswith("data:")]
+    shared = len(commonprefix(folders))
+    return [path if path.startswith("data:") else "/".join(path.split("/")[shared:]) for path in paths]
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,8 @@ def parameters(
     decoder layer  8(D² + D) attention + 2DF + F + D feed-forward + 3·2D norms
     norms          pre-norm ends each stack with one more, 2·2D; none with model.norm=none
     positions      2·P·D when learned
-    patches        (P + 1)·D + S·D for a source of S patches with P numbers each, instead of its embedding
+    patches        (P + 1)·D + S·D for a source of S patches with P numbers each, instead of its embedding;
+                   without positions (P + 1)·D
     output         D·V, none when tied
     """
     D, V = config.width, target_vocab
@@ -119,7 +120,9 @@ def parameters(
     embedded = [Parameters("embedding", formula, rows * D)]
     if patches is not None:
         numbers, places = patches.numbers, patches.places
-        embedded = [Parameters("patches", "(P + 1)·D + S·D", (numbers + 1) * D + places * D)]
+        located = not isinstance(config, TransformerConfig) or config.positions != "none"
+        places, formula = (places, "(P + 1)·D + S·D") if located else (0, "(P + 1)·D")
+        embedded = [Parameters("patches", formula, (numbers + 1 + places) * D)]
         embedded += [Parameters("embedding", "V·D", V * D)]
     output = Parameters("output", "tied" if config.tied else "D·V", 0 if config.tied else D * V)
     match config:
@@ -166,7 +169,14 @@ def _transformer_parameters(config: TransformerConfig, sides: int) -> Iterator[P
         yield Parameters("positions", formula, sides * config.max_positions * D)
 
 
-def forward_cost(config: ModelConfig, source_length: int, target_length: int, target_vocab: int) -> Cost:
+def forward_cost(
+    config: ModelConfig,
+    source_length: int,
+    target_length: int,
+    target_vocab: int,
+    *,
+    patches: Patches | None = None,
+) -> Cost:
     """FLOPs and bytes of one forward pass, by part.
 
     Transformer   projections   8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²    K, V of cross-attention: S rows
@@ -175,14 +185,16 @@ def forward_cost(config: ModelConfig, source_length: int, target_length: int, ta
     RNN           encoder       2·N·d·S·G·h·(D + h),  decoder 2·T·G·D·(D_in + D) for each layer
     Luong         scores        2·T·S·D, with W_a + 2·T·D²; context 2·T·S·D; W_c 4·T·D²
     all           output        2·T·D·V
+    pictures      patches       2·S·P·D                                  P numbers of a patch to the width
     """
     S, T, D = source_length, target_length, config.width
+    read = () if patches is None else (Work("patches", "2·S·P·D", (Product(S, patches.numbers, D),)),)
     output = Work("output", "2·T·D·V", (Product(T, D, target_vocab),))
     match config:
         case TransformerConfig():
-            work = (*_transformer_work(config, S, T), output)
+            work = (*read, *_transformer_work(config, S, T), output)
         case RnnConfig() | LuongConfig():
-            work = (*_recurrent_work(config, S, T), output)
+            work = (*read, *_recurrent_work(config, S, T), output)
         case _:
             assert_never(config)
     return Cost(S, T, work, NUMBER * _state_numbers(config, S, T))
@@ -269,11 +281,16 @@ def count_parameters(model: Seq2Seq) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def measured_flops(model: Seq2Seq, source_length: int, target_length: int) -> int:
+def measured_flops(
+    model: Seq2Seq, source_length: int, target_length: int, *, patches: Patches | None = None
+) -> int:
     """FLOPs that torch counts while the model runs: what `forward_cost` predicts."""
     # The kernels that hide their products (oneDNN's LSTM, cuDNN) take no float64 on a CPU.
     twin = deepcopy(model).to("cpu", torch.float64).eval()
     source = torch.zeros(1, source_length, dtype=torch.int64)
+    mask = torch.ones_like(source, dtype=torch.bool)
+    if patches is not None:
+        source = torch.zeros(1, source_length, patches.numbers, dtype=torch.uint8)
     target = torch.zeros(1, target_length, dtype=torch.int64)
 
     def explicit(kind: Kind, layer: int, stages: object) -> None:
@@ -281,6 +298,6 @@ def measured_flops(model: Seq2Seq, source_length: int, target_length: int) -> in
 
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        memory = twin.encode(source, torch.ones_like(source, dtype=torch.bool), Probe(record=explicit))
+        memory = twin.encode(source, mask, Probe(record=explicit))
         twin.decode(target, memory, Probe(record=explicit))
     return counter.get_total_flops()

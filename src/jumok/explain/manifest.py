@@ -127,13 +127,20 @@ def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
     }
 
 
+def score_kind(config: ModelConfig) -> str | None:
+    """How a query and a key are compared; null for a model without attention."""
+    if isinstance(config, TransformerConfig):
+        return "scaled_dot" if config.scaled else "dot"
+    return config.score if isinstance(config, LuongConfig) else None
+
+
 def _parts(config: ModelConfig) -> dict[str, Any]:
     """Layers, heads, positions and score of an architecture."""
     if isinstance(config, TransformerConfig):
         each = {"heads": config.heads, "d_head": config.width // config.heads}
         return {
             "positions": config.positions,
-            "score": "scaled_dot" if config.scaled else "dot",
+            "score": score_kind(config),
             "layers": {"encoder": config.encoder_layers, "decoder": config.decoder_layers},
             "kinds": {
                 "enc_self": {"layers": config.encoder_layers, **each},
@@ -149,7 +156,7 @@ def _parts(config: ModelConfig) -> dict[str, Any]:
     }
     return {
         "positions": None,
-        "score": config.score if isinstance(config, LuongConfig) else None,
+        "score": score_kind(config),
         "layers": {"encoder": config.layers, "decoder": config.layers},
         "kinds": {"cross": {"layers": 1, "heads": 1, "d_head": config.width}} if luong else {},
         "recurrent": recurrent,

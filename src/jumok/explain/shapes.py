@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.decoding.jobs import pad_sources
+from jumok.models.build import PatchEmbedding
 from jumok.models.interface import Kind, Probe, Record, Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
@@ -152,7 +153,11 @@ def memory_words(model: Seq2Seq) -> tuple[str, str]:
 
 
 def rnn_watches(model: RnnSeq2Seq) -> tuple[list[Watch], list[Watch]]:
-    return [Watch(model.source_embedding, "encoder", "X, embedding", "[B,S,D]")], [
+    return [
+        Watch(
+            model.source_embedding, "encoder", read_words(model.source_embedding, "X, embedding"), "[B,S,D]"
+        )
+    ], [
         Watch(model.target_embedding, "decoder", "y, embedding", "[B,T,D]"),
         Watch(model.decoder, "decoder", "s_t = Cell(y_t-1, s_t-1)", "[B,T,D]"),
     ]
@@ -161,7 +166,11 @@ def rnn_watches(model: RnnSeq2Seq) -> tuple[list[Watch], list[Watch]]:
 def luong_watches(model: LuongSeq2Seq) -> tuple[list[Watch], list[Watch]]:
     T = "1" if model.input_feeding else "T"  # with input feeding the decoder goes step by step
     cell = "Cell([y_t-1; s̃_t-1], s_t-1)" if model.input_feeding else "Cell(y_t-1, s_t-1)"
-    return [Watch(model.source_embedding, "encoder", "X, embedding", "[B,S,D]")], [
+    return [
+        Watch(
+            model.source_embedding, "encoder", read_words(model.source_embedding, "X, embedding"), "[B,S,D]"
+        )
+    ], [
         Watch(model.target_embedding, "decoder", "y, embedding", f"[B,{T},D]"),
         Watch(model.decoder, "decoder", f"s_t = {cell}", f"[B,{T},D]"),
         Watch(model.attention, "attention", "s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]"),
@@ -184,9 +193,18 @@ def luong_stages(model: LuongSeq2Seq, add: Add) -> Record:
     return record
 
 
+def read_words(embedding: nn.Module, text: str) -> str:
+    """What turns a source into vectors; `text` are the words for one that is text."""
+    if not isinstance(embedding, PatchEmbedding):
+        return text
+    return "patch W + b" if embedding.positions is None else "patch W + b + E_pos"
+
+
 def transformer_watches(model: TransformerSeq2Seq) -> tuple[list[Watch], list[Watch]]:
     encoder = [
-        Watch(model.source_embedding, "encoder", "embedding · √D", "[B,S,D]"),
+        Watch(
+            model.source_embedding, "encoder", read_words(model.source_embedding, "embedding · √D"), "[B,S,D]"
+        ),
         Watch(model.source_positions, "encoder", "+ positions", "[B,S,D]"),
     ]
     for n, layer in enumerate(model.encoder, 1):

@@ -8,6 +8,7 @@ import base64
 import binascii
 import os
 import re
+import warnings
 import zipfile
 from functools import lru_cache
 from io import BytesIO
@@ -28,6 +29,8 @@ MOST_URL = 8 << 20  # characters of a data URL
 WHITE = (255, 255, 255, 255)
 DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,")
 SHOWN = 80  # characters of a name in a message
+
+warnings.filterwarnings("ignore", module=r"PIL\.")  # what matters is an error here
 
 
 def read_picture(name: str, size: int) -> Picture:

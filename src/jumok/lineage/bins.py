@@ -61,19 +61,25 @@ def by_length(
 
 def score_of_group(group: Group, statistics: Statistics, bootstrap: int) -> dict[str, Any]:
     """How well the sentences of one group were translated."""
-    chosen = statistics.select(group.sentences)
-    found = metric_of(chosen, bootstrap)
-    ci95 = None if found.ci95 is None else list(found.ci95)
-    if ci95 and statistics.name == "exact":
-        low, high = wilson(float(chosen.rows[:, 0].sum()), len(chosen.rows))
-        ci95 = [min(low, ci95[0]), max(high, ci95[1])]
+    found = scored(statistics.select(group.sentences), bootstrap)
     return {
         "lo": group.lo,
         "hi": group.hi,
         "n": len(group.sentences),
-        "value": found.value,
-        "ci95": ci95,
+        "value": found["value"],
+        "ci95": found["ci95"],
     }
+
+
+def scored(statistics: Statistics, bootstrap: int) -> dict[str, Any]:
+    """A metric's value, interval and signature; the interval of a share is Wilson's, others are resampled."""
+    if statistics.name == "exact" and bootstrap:
+        found = metric_of(statistics, 0)
+        ci95 = list(wilson(float(statistics.rows[:, 0].sum()), len(statistics.rows)))
+        return {"value": found.value, "ci95": ci95, "signature": f"{found.signature}|ci:wilson"}
+    found = metric_of(statistics, bootstrap)
+    ci95_or_none = None if found.ci95 is None else list(found.ci95)
+    return {"value": found.value, "ci95": ci95_or_none, "signature": found.signature}
 
 
 def wilson(right: float, n: int) -> tuple[float, float]:
@@ -86,4 +92,4 @@ def wilson(right: float, n: int) -> tuple[float, float]:
     z, p = 1.96, right / n
     middle, side = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((middle + sign * side) / (1 + z * z / n) for sign in (-1, 1))
-    return 100 * max(low, 0.0), 100 * min(high, 1.0)
+    return (100 * max(low, 0.0) if right else 0.0), (100 * min(high, 1.0) if right < n else 100.0)

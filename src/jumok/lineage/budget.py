@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from jumok.checkpoint.model import patches_of
 from jumok.config import RunConfig
 from jumok.data.store import Store
 from jumok.errors import ConfigError
@@ -48,9 +49,11 @@ def steps_for(flops: float, config: RunConfig, store: Store, tokenizers: Tokeniz
     steps = flops / (3 · forward FLOPs of an average pair · pairs in an update), padding not counted.
     """
     rows = np.linspace(0, len(store) - 1, min(len(store), LOOKED_AT)).round().astype(np.int64)
-    sources, targets = store.source_lengths[rows] + 1, store.target_lengths[rows] + 1  # with the end piece
+    patches = patches_of(tokenizers)
+    ends = 0 if patches else 1  # a picture has no end piece
+    sources, targets = store.source_lengths[rows] + ends, store.target_lengths[rows] + 1
     costs = [
-        forward_cost(config.model, int(S), int(T), tokenizers.target.size).flops
+        forward_cost(config.model, int(S), int(T), tokenizers.target.size, patches=patches).flops
         for S, T in zip(sources, targets, strict=True)
     ]
     pairs = config.training.batch_tokens / float((sources + targets).mean())

@@ -21,7 +21,10 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Self, TextIO
+
+import torch
 
 from jumok.checkpoint.folder import replace_file
 from jumok.errors import Error
@@ -32,6 +35,7 @@ from jumok.training.log import finite
 
 ORDER, MEASURED = "entry.json", "measured.json"
 PAUSE = 0.1  # seconds between two lines about the same work
+WORDS = 200  # characters of an error that nobody foresaw; the log has all of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +87,12 @@ class Line:
         self.last: tuple[str, float] = ("", 0.0)
 
     def tell(self, kind: str, **values: Any) -> None:
-        self.out.write(json.dumps(finite({"type": kind, **values}), ensure_ascii=False) + "\n")
-        self.out.flush()
+        """A parent that has gone away wants no more: training saves and stops, and is not torn by it."""
+        try:
+            self.out.write(json.dumps(finite({"type": kind, **values}), ensure_ascii=False) + "\n")
+            self.out.flush()
+        except BrokenPipeError:
+            self.stopped.set()
 
     def event(self, event: Mapping[str, Any]) -> None:
         self.tell("event", event=dict(event))
@@ -111,8 +119,10 @@ def carry_out(folder: Path, line: Line) -> None:
         data_seed=order.data_seed,
     )
     watch = Watch(progress=line.progress, on_event=line.event, interrupted=line.stopped.is_set)
+    threads = torch.get_num_threads()
     if run(request, watch).reason == "signal":
         raise Stopped
+    torch.set_num_threads(threads)  # all are measured alike, whatever suited their training
     test = TestPairs.from_dict(json.loads(order.test.read_bytes()))
     measured = measure_entry(order.run, test, order.options, line.progress)
     result = {"key": order.key, "measured": measured}
@@ -144,7 +154,7 @@ def main(folder: Path) -> int:
         return error.exit_code
     except Exception as error:
         traceback.print_exc()
-        line.tell("error", message=f"{type(error).__name__}: {error}", where="", hint="")
+        line.tell("error", message=shorten(f"{type(error).__name__}: {error}", WORDS), where="", hint="")
         return 1
     return 0
 

@@ -78,9 +78,9 @@ def kept(folder: Path, order: Order) -> dict[str, Any] | None:
     """What an earlier sitting measured, if it was the same entry and the same test."""
     try:
         result = json.loads((folder / MEASURED).read_bytes())
-    except (OSError, ValueError):
+        measured: dict[str, Any] | None = result["measured"] if result["key"] == order.key else None
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    measured: dict[str, Any] | None = result["measured"] if result.get("key") == order.key else None
     return measured
 
 

@@ -10,7 +10,7 @@ test.json         the pairs that all are tested on
 report.json, report.html
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from jumok.settings import Flat
 
 LINEAGE = "lineage"
 
+Json = Mapping[str, Any]
 Facts = dict[str, Any]
 """What the experiment itself knows, in the shape that the report has (schema compare/1): title, made,
 version, command, data, machine, budget; and metric, which is only its name."""
@@ -50,6 +51,23 @@ class Entry:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         return cls(**data)
+
+
+def base_of(entry: Json, entries: Sequence[Json]) -> Json | None:
+    """Which entry of a report an ablation is compared with: the one that shares most of its changes.
+
+    Same architecture and seed, all of its changes also the ablation's, and fewer of them. For most that is
+    the plain entry; kinds of positions are tried on short pairs, and compared with what learned from those.
+    """
+    changes = entry["changes"]
+    fewer = [
+        one
+        for one in entries
+        if (one["arch"], one["seed"]) == (entry["arch"], entry["seed"])
+        and one["changes"].items() < changes.items()
+        and one["group"] in (LINEAGE, entry["group"])
+    ]
+    return max(fewer, key=lambda one: len(one["changes"]), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

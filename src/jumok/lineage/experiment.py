@@ -4,7 +4,7 @@ Opened again, it is the same experiment: settings are read back, and what would 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,7 @@ RECORD, TEST, DATA, ENTRIES = "experiment.json", "test.json", "data", "entries"
 FORMAT = "jumok-experiment/1"
 COMMON = ("text.", "data.", "seed", "training.batch_tokens", "training.metric")
 TIMES, SHORT = {"training.warmup", "training.validate_every", "training.save_every"}, 4
+PICTURES = "sources are pictures: length, attention, influence, growth and memory of training are left out"
 NO_TEST = "no test files are given: tested on the validation pairs, which also chose the best checkpoint"
 
 
@@ -97,7 +98,7 @@ def open_experiment(asked: Asked, progress: Progress = silent) -> Experiment:
         machine=opening.machine,
         data_seed=opening.text.seed,
         fingerprint=opening.corpora.fingerprint,
-        notes=tuple(filter(None, (opening.goes_on, "" if pairs else NO_TEST, opening.seen(test)))),
+        notes=tuple(filter(None, opening.notes(test, given=pairs is not None))),
     )
 
 
@@ -150,9 +151,15 @@ class Opening:
             ) from None
         return record
 
-    @property
-    def goes_on(self) -> str:
-        return f"goes on with the experiment in {self.asked.out}" if self.record else ""
+    def notes(self, test: TestPairs, *, given: bool) -> Iterator[str]:
+        """What people should know before it starts."""
+        if self.record:
+            yield f"goes on with the experiment in {self.asked.out}"
+        if not given:
+            yield NO_TEST
+        if self.prepared.tokenizers.pictures is not None:
+            yield PICTURES
+        yield self.seen(test)
 
     def seen(self, test: TestPairs) -> str:
         """How much of the test is known from training, if any; told once, when the text is read anyway."""

@@ -32,10 +32,15 @@ def measure_growth(
     *,
     lengths: Sequence[int],
     progress: Progress = silent,
-) -> dict[str, Any]:
-    """The `growth` of compare/1: milliseconds and bytes as measured, FLOPs and activations by formula."""
+) -> dict[str, Any] | None:
+    """The `growth` of compare/1: milliseconds and bytes as measured, FLOPs and activations by formula.
+
+    None for a table of learned positions that is too short to see any growth.
+    """
     if isinstance(config, TransformerConfig) and config.positions == "learned":
         lengths = [n for n in lengths if n <= config.max_positions]
+    if len(lengths) < 2:
+        return None
     model.eval()
     rows = []
     for done, n in enumerate(lengths, start=1):

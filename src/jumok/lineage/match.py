@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import lcm
 
 from jumok.architectures import ModelConfig, TransformerConfig
+from jumok.checkpoint.model import patches_of
 from jumok.explain.cost import parameters
 from jumok.text.tokenizer import Tokenizers
 
@@ -15,11 +16,9 @@ WIDEST = 8192
 
 
 def count(model: ModelConfig, tokenizers: Tokenizers) -> int:
-    """Parameters of a model with this vocabulary, by formula; what reads pictures has D·(P + 1 + S)."""
-    pictures, words = tokenizers.pictures, tokenizers.target.size
-    source = tokenizers.source.size if pictures is None else 0
-    reader = 0 if pictures is None else model.width * (pictures.numbers + 1 + pictures.places)
-    return reader + sum(part.count for part in parameters(model, source, words, shared=tokenizers.shared))
+    """Parameters of a model with this vocabulary, by formula."""
+    sizes, patches = (tokenizers.source.size, tokenizers.target.size), patches_of(tokenizers)
+    return sum(part.count for part in parameters(model, *sizes, shared=tokenizers.shared, patches=patches))
 
 
 def fit(model: ModelConfig, target: int, tokenizers: Tokenizers, *, inner: bool = True) -> ModelConfig:

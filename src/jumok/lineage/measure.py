@@ -6,12 +6,14 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import torch
+
 from jumok.checkpoint.folder import replace_file
 from jumok.decoding.translator import Translator, load
 from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.metrics import measure
 from jumok.evaluation.report import Evaluation
-from jumok.lineage.bins import by_length
+from jumok.lineage.bins import by_length, scored
 from jumok.lineage.entry import MeasureOptions, TestPairs
 from jumok.lineage.focus import (
     INFLUENCE_SENTENCES,
@@ -50,30 +52,35 @@ def measure_entry(
         test.answers,
         metrics=options.metrics,
         by_length=False,
-        bootstrap=options.bootstrap,
+        bootstrap=0,  # intervals come with the bins
         data=test.name,
         progress=progress,
     )
-    write_tested(folder, found)
+    pictures = translator.tokenizers.pictures is not None
+    write_tested(folder, found, pictures=pictures)
     entry = {
         **record,
         "error": None,
         "speed": {"train_tokens_per_s": train_rate, **speed_of(translator, found, progress)},
         "memory": {**memory_of(translator, test, process_peak), "process_peak_bytes": process_peak},
-        "quality": quality_of(found, options),
+        "quality": quality_of(found, options, pictures=pictures),
         **insights(translator, found, options, progress),
     }
     plain: dict[str, Any] = finite(entry)
     return plain
 
 
-def write_tested(folder: Path, found: Evaluation) -> None:
-    """Keep what the entry made of the test set, with the chrF++ of each sentence alone."""
+def write_tested(folder: Path, found: Evaluation, *, pictures: bool = False) -> None:
+    """Keep what the entry made of the test set, with the chrF++ of each sentence alone.
+
+    Of pictures the names are kept, not where they lie.
+    """
     chrf = found.statistics.get("chrf") or measure("chrf", found.hypotheses, found.all_references)
+    sources = [Path(source).name for source in found.sources] if pictures else found.sources
     plain = {
         "data": found.data,
         "sha256": found.sha256,
-        "sources": found.sources,
+        "sources": sources,
         "references": found.all_references,
         "hypotheses": found.hypotheses,
         "chrf": chrf.score(chrf.rows).tolist(),
@@ -81,17 +88,21 @@ def write_tested(folder: Path, found: Evaluation) -> None:
     replace_file(folder / TESTED, json.dumps(plain, ensure_ascii=False, allow_nan=False).encode())
 
 
-def quality_of(found: Evaluation, options: MeasureOptions) -> dict[str, Any]:
-    """The metrics of the whole test set with their intervals, and the first of them by source length."""
-    metrics = found.to_dict()["metrics"]
+def quality_of(found: Evaluation, options: MeasureOptions, *, pictures: bool = False) -> dict[str, Any]:
+    """The metrics of the whole test set with their intervals, and the first of them by source length.
+
+    Pictures are all of one length.
+    """
+    metrics = {name: scored(statistics, options.bootstrap) for name, statistics in found.statistics.items()}
     first = metrics[options.metrics[0]]
     statistics = found.statistics[options.metrics[0]]
+    bins = by_length(found.sources, statistics, found.train_lengths, options.bootstrap)
     return {
         "value": first["value"],
         "ci95": first["ci95"],
         "n": len(found.references),
         "metrics": metrics,
-        "by_length": by_length(found.sources, statistics, found.train_lengths, options.bootstrap),
+        "by_length": bins | {"bins": [], "trained_to": None} if pictures else bins,
         "examples": [],  # chosen when all entries are known: where they differ
     }
 
@@ -105,12 +116,13 @@ def speed_of(translator: Translator, found: Evaluation, progress: Progress) -> d
         translator.translate(found.sources[line])
         taken.append(1000 * (time.perf_counter() - began))
         progress("one at a time", done, len(chosen))
-    slow = quantiles(taken, n=20)[-1] if len(taken) > 1 else taken[0]
+    slow = quantiles(taken, n=20, method="inclusive")[-1] if len(taken) > 1 else taken[0]
     assert found.speed is not None  # it was translated here
     return {
         "sentences_per_s": found.speed.sentences_per_s,
         "target_tokens_per_s": found.speed.target_tokens_per_s,
         "ms_per_sentence": {"median": median(taken), "p95": slow},
+        "threads": torch.get_num_threads(),
     }
 
 
@@ -119,7 +131,7 @@ def memory_of(translator: Translator, test: TestPairs, trained: int | None) -> d
     some = [test.sources[i] for i in spread(len(test), TOGETHER)]
     decoding = peak_of(translator.model, lambda: translator.translate(some))
     on_gpu = next(translator.model.parameters()).is_cuda
-    if on_gpu or translator.config.data.images:
+    if on_gpu or translator.tokenizers.pictures is not None:
         return {"train_peak_bytes": trained if on_gpu else None, "decode_peak_bytes": decoding}
     sides = zip(
         translator.tokenizers.source.encode_many(map(tidy, test.sources)),
@@ -135,7 +147,7 @@ def insights(
 ) -> dict[str, Any]:
     """What lies behind the quality: where the model looks, and what length costs; nothing for pictures."""
     parts: dict[str, Any] = dict.fromkeys(("attention", "influence", "growth"))
-    if translator.config.data.images:
+    if translator.tokenizers.pictures is not None:
         return parts
     written = list(zip(found.sources, found.hypotheses, strict=True))
     if options.focus:

@@ -83,7 +83,8 @@ class Reading:
         self.parameters, self.status = event["params"], "stopped"
         self.way = [point for point in self.way if point.step <= step]
         self.curves = [row for row in self.curves if row[0] <= step]
-        self.at = self.way[-1] if self.way else Point(0, 0.0, 0.0)
+        last = self.way[-1] if self.way else Point(0, 0.0, 0.0)
+        self.at = Point(step, last.elapsed, last.tokens + self.uncounted(last, step))
 
     def train(self, event: dict[str, Any], passed: float) -> None:
         tokens = event["tokens_per_s"] * passed
@@ -92,11 +93,19 @@ class Reading:
         self.go_to(Point(event["step"], event["elapsed_s"], self.at.tokens + tokens))
 
     def valid(self, event: dict[str, Any], passed: float) -> None:
-        more = event["step"] - self.at.step
-        per_step = self.at.tokens / self.at.step if self.at.step else 0.0  # steps that no line has counted
-        self.go_to(Point(event["step"], self.at.elapsed + passed, self.at.tokens + more * per_step))
+        tokens = self.at.tokens + self.uncounted(self.at, event["step"])
+        self.go_to(Point(event["step"], self.at.elapsed + passed, tokens))
         figures = (event.get("loss"), event.get(self.metric))
-        self.curves.append((self.at.step, round(self.at.elapsed, 3), round(self.at.tokens), *figures))
+        self.curves.append((self.at.step, round(self.at.elapsed, 3), self.tokens, *figures))
+
+    def uncounted(self, last: Point, step: int) -> float:
+        """Tokens of the steps since a point that no line has counted, as many as a step had so far."""
+        return (step - last.step) * (last.tokens / last.step) if last.step else 0.0
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens so far; None if the run was so short that no line has counted any."""
+        return round(self.at.tokens) or None
 
     def go_to(self, point: Point) -> None:
         self.at = point
@@ -111,7 +120,7 @@ class Reading:
             "parameters": self.parameters,
             "steps": self.at.step,
             "train_s": round(self.at.elapsed, 3),
-            "tokens": round(self.at.tokens),
+            "tokens": self.tokens,
             "curves": {name: list(column) for name, column in zip(CURVES, columns, strict=True)},
             "train_tokens_per_s": round(self.trained / self.busy_s, 1) if self.busy_s else None,
             "process_peak_bytes": self.memory or None,

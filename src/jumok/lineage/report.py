@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import hypot
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER, Statistics
 from jumok.evaluation.significance import RESAMPLES, paired_test
-from jumok.lineage.entry import LINEAGE, Entry
+from jumok.lineage.entry import LINEAGE, Entry, base_of
 from jumok.lineage.measure import TESTED
 from jumok.lineage.record import training_record
 from jumok.lineage.summary import summarise
@@ -180,10 +181,9 @@ def neighbours(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         own = [row for row in rows if row["seed"] == seed]
         plain = [row for row in own if row["group"] == LINEAGE]
         yield from ((one["name"], other["name"]) for one, other in pairwise(plain))
-        bases = {row["arch"]: row["name"] for row in plain}
         for row in own:
-            if row["group"] != LINEAGE and row["arch"] in bases:
-                yield bases[row["arch"]], row["name"]
+            if row["group"] != LINEAGE and (base := base_of(row, own)):
+                yield base["name"], row["name"]
 
 
 def statistics_of(tested: Tested, row: Mapping[str, Any], metric: str) -> Statistics:
@@ -201,7 +201,11 @@ def statistics_of(tested: Tested, row: Mapping[str, Any], metric: str) -> Statis
 
 
 def slope_of(row: Mapping[str, Any], *, lower: bool) -> dict[str, Any] | None:
-    """The shortest bin against the longest that training has seen; None without two bins to trust."""
+    """The shortest bin against the longest that training has seen; None without two bins to trust.
+
+    `falls` is true where long sources are worse and the intervals do not touch, false where the interval of
+    the change has room for none, and null between the two, where the figures leave it open.
+    """
     bins = [one for one in bins_of(row) if not one["thin"] and not one["beyond"]]
     if len(bins) < 2:
         return None
@@ -210,14 +214,33 @@ def slope_of(row: Mapping[str, Any], *, lower: bool) -> dict[str, Any] | None:
     )
     if short["value"] is None or long["value"] is None:
         return None
-    falls = None if None in (short["ci95"], long["ci95"]) else worse(long["ci95"], short["ci95"], lower=lower)
+    ci95: list[float] | None = None
+    falls: bool | None = None
+    if None not in (short["ci95"], long["ci95"]):
+        ci95 = change_interval(short, long)
+        falls = worse(long["ci95"], short["ci95"], lower=lower) or None
+        if not worse(ci95, (0.0, 0.0), lower=lower):
+            falls = False
     return {
         "entry": row["name"],
         "short": short,
         "long": long,
         "change": long["value"] - short["value"],
+        "ci95": ci95,
         "falls": falls,
     }
+
+
+def change_interval(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[float]:
+    """The 95 % interval of the difference of two values from those of both (Zou and Donner 2008):
+
+    after - before ∓ √(distance to the lower end of one² + distance to the upper end of the other²)
+    """
+    (low, high), (low2, high2) = before["ci95"], after["ci95"]
+    change = after["value"] - before["value"]
+    down = hypot(after["value"] - low2, high - before["value"])
+    up = hypot(high2 - after["value"], before["value"] - low)
+    return [change - down, change + up]
 
 
 def bins_of(row: Mapping[str, Any]) -> list[dict[str, Any]]:

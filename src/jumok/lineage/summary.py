@@ -1,29 +1,30 @@
 """A comparison in plain sentences. Each is written from figures of the report, or not at all.
 
-A sentence's function takes the report (schema compare/1) and returns "" where the figures do not carry the
-claim: intervals that overlap, a difference that chance explains, times that differ by less than a machine's
-moods.
+A sentence's function takes the report (schema compare/1) and returns nothing where the figures do not carry
+the claim: intervals that overlap, a difference that chance explains, times that differ by less than a
+machine's moods. Entries of which the same can be said share a sentence.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jumok.lineage.entry import LINEAGE
+from jumok.lineage.entry import LINEAGE, base_of
 
 Report = Mapping[str, Any]
+Row = Mapping[str, Any]
 CHANCE = 0.05
 MOOD = 1.25  # times that differ by less say nothing
-STEEPER = 0.1  # by which exponents of growth must differ
+STEEPER = 0.1  # by which factors of growth must differ
 NEARER = 1.25  # over an even share
 
 
 def summarise(report: Report) -> list[str]:
-    """All sentences that the figures carry, the most important first."""
+    """All sentences that the figures carry, the most telling first."""
     return [sentence for write in SENTENCES for sentence in write(report) if sentence]
 
 
 def setting(report: Report) -> Iterator[str]:
-    """What was compared, and on equal terms or not."""
+    """What was compared, on equal terms or not, and how often."""
     data, entries = report["data"], report["entries"]
     done = [one for one in entries if one["quality"]]
     if not done:
@@ -33,6 +34,8 @@ def setting(report: Report) -> Iterator[str]:
     trained = f"trained on {data['train']:,} pairs" if data.get("train") else "trained"
     yield f"{count} {trained}, {budget(report)}, and tested on {done[0]['quality']['n']:,} pairs."
     yield sizes(report)
+    if not several_seeds(report):
+        yield "Each was trained once: how far another seed would come is not measured."
 
 
 def budget(report: Report) -> str:
@@ -64,13 +67,6 @@ def sizes(report: Report) -> str:
     )
 
 
-def seeds(report: Report) -> Iterator[str]:
-    """How often each was trained."""
-    most = max((len(group["seeds"]) for group in report["groups"]), default=0)
-    if most == 1:
-        yield "Each was trained once: how far another seed would come is not measured."
-
-
 def generations(report: Report) -> Iterator[str]:
     """Each generation against the one before it."""
     values = {one["name"]: one for one in plain(report)}
@@ -88,10 +84,7 @@ def difference(report: Report, pair: Mapping[str, Any], values: Mapping[str, Any
     label, after, before = measure_of(report), pair["after"], pair["before"]
     scores = f"{number(quality(values[after]))} against {number(quality(values[before]))}"
     if pair["p"] >= CHANCE:
-        return (
-            f"Between {after} and {before} there is no difference that chance could not make: "
-            f"{label} {scores}, p = {pair['p']:.3f}."
-        )
+        return f"{after} and {before} do not differ beyond chance: {label} {scores}, p = {pair['p']:.3f}."
     better = (pair["delta"] > 0) != report["metric"]["lower_is_better"]
     return (
         f"{after} is {'better' if better else 'worse'} than {before}: {label} {scores}, p = {pair['p']:.3f}."
@@ -111,41 +104,45 @@ def over_seeds(report: Report, before: Mapping[str, Any], after: Mapping[str, An
 
 
 def lengths(report: Report) -> Iterator[str]:
-    """Who falls with the length of the source, and who does not."""
-    names = {one["name"] for one in plain(report)}
+    """Who falls with the length of the source, and who does not; with several seeds all have to agree."""
+    slopes: dict[str, list[Row]] = {}
+    archs = {one["name"]: one["arch"] for one in report["entries"] if one["group"] == LINEAGE}
     for slope in report["slopes"]:
-        if slope["entry"] in names and slope["falls"] is not None:
-            yield length(report, slope)
-    yield losses(report, [slope for slope in report["slopes"] if slope["entry"] in names])
+        if slope["entry"] in archs and slope["ci95"]:
+            slopes.setdefault(archs[slope["entry"]], []).append(slope)
+    if not slopes:
+        return
+    said: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    for arch, found in slopes.items():
+        falls = {slope["falls"] for slope in found}
+        said[falls.pop() if len(falls) == 1 else None].append(arch)
+    first = next(iter(slopes.values()))[0]
+    ranges = f"{range_of(first['short'])} to {range_of(first['long'])} {unit_of(report, first['entry'])}"
+    figures = "; ".join(f"{arch} {ends_of(found)}" for arch, found in slopes.items())
+    yield f"{verdicts(said)}. From sources of {ranges}, {measure_of(report)}: {figures}."
 
 
-def losses(report: Report, slopes: Sequence[Mapping[str, Any]]) -> str:
-    """What each loses from the shortest sources to the longest, beside the others."""
-    sign = 1 if report["metric"]["lower_is_better"] else -1
-    if len(slopes) < 2 or not any(slope["falls"] for slope in slopes):
-        return ""
-    lost = (f"{slope['entry']} {round(sign * slope['change'], 1) + 0:.1f}" for slope in slopes)
-    return f"Lost in {measure_of(report)} from the shortest sources to the longest: {', '.join(lost)}."
+def verdicts(said: Mapping[bool | None, Sequence[str]]) -> str:
+    """`rnn falls with length, luong and transformer show no fall`; what neither is shown for is open."""
+    falls, holds, open_ = said[True], said[False], said[None]
+    parts = [f"{joined(falls)} fall{'s' * (len(falls) == 1)} with length"] if falls else []
+    if holds:
+        more = "" if falls else " with length"
+        parts.append(f"{joined(holds)} show{'s' * (len(holds) == 1)} no fall{more}")
+    if open_:
+        parts.append(f"for {joined(open_)} it is open" + ("" if parts else " whether it falls with length"))
+    text = ", ".join(parts)
+    return text.replace("for ", "For ", 1) if text.startswith("for ") else text
 
 
-def length(report: Report, slope: Mapping[str, Any]) -> str:
-    """One entry's shortest against its longest sources."""
-    short, long = slope["short"], slope["long"]
-    unit = unit_of(report, slope["entry"])
-    figures = (
-        f"{measure_of(report)} is {bounds(short)} for sources of {range_of(short)} {unit} and "
-        f"{bounds(long)} for {range_of(long)}"
-    )
-    if slope["falls"]:
-        return f"{slope['entry']} falls with length: {figures}; the intervals do not overlap."
-    better = (slope["change"] > 0) != report["metric"]["lower_is_better"]
-    if better and not overlap(short["ci95"], long["ci95"]):
-        return f"{slope['entry']} does not fall with length, it is better at long sources: {figures}."
-    return f"{slope['entry']} shows no fall with length: {figures}; the intervals overlap."
+def ends_of(slopes: Sequence[Row]) -> str:
+    """`35.4 [30.1, 41.3] to 0.0 [0.0, 1.1]` for each seed."""
+    return ", ".join(f"{bounds(slope['short'])} to {bounds(slope['long'])}" for slope in slopes)
 
 
 def beyond(report: Report) -> Iterator[str]:
     """What happens past the lengths seen in training."""
+    holds, breaks = list[str](), list[str]()
     for one in report["entries"]:
         bins = one["quality"]["by_length"]["bins"] if one["quality"] else []
         seen = [part for part in bins if not part["beyond"] and not part["thin"] and part["ci95"]]
@@ -153,24 +150,67 @@ def beyond(report: Report) -> Iterator[str]:
         if not seen or not unseen:
             continue
         last, first, unit = seen[-1], unseen[0], unit_of(report, one["name"])
-        label = measure_of(report)
-        where = f"{label} {bounds(first)} past the {one['quality']['by_length']['trained_to']} {unit} seen in"
-        words = f"{where} training, {bounds(last)} just below"
+        where = f"over {one['quality']['by_length']['trained_to']} {unit}"
+        words = f"{one['name']} {bounds(first)} {where}, {bounds(last)} just below"
         if overlap(last["ci95"], first["ci95"]):
-            yield f"{one['name']} holds past its training lengths as far as the intervals tell: {words}."
+            holds.append(words)
         elif (first["value"] < last["value"]) != report["metric"]["lower_is_better"]:
-            yield f"{one['name']} breaks past its training lengths: {words}."
+            breaks.append(words)
+    label = measure_of(report)
+    if breaks:
+        yield f"Worse past the lengths of training, in {label}: {'; '.join(breaks)}."
+    if holds:
+        yield (
+            f"No worse past them, as far as the intervals tell: {'; '.join(holds)}."
+            if breaks
+            else (
+                f"No worse past the lengths of training, as far as the intervals tell, in {label}: "
+                f"{'; '.join(holds)}."
+            )
+        )
 
 
 def ablations(report: Report) -> Iterator[str]:
-    """What each change alone does."""
-    values = {one["name"]: one for one in report["entries"]}
-    for pair in report["pairs"]:
-        entry = values[pair["after"]]
-        if entry["group"] != LINEAGE:
-            changed = ", ".join(f"{key}={plain_value(value)}" for key, value in entry["changes"].items())
-            sentence = difference(report, pair, values)
-            yield f"{sentence[:-1]} ({changed})." if changed else sentence
+    """What each change alone does: one sentence for all that got worse, better, or neither."""
+    found: dict[str, list[str]] = {"Worse": [], "Better": [], "No difference beyond chance": []}
+    worse, better, neither = found.values()
+    for before, after, changes in changed_groups(report):
+        means = (
+            f"{after['name']} {number(after['mean'])} against {number(before['mean'])} of {before['name']}"
+        )
+        kind, figures = outcome(report, before, after)
+        item = f"{means} ({', '.join(filter(None, (changes, figures)))})"
+        (neither if kind == 0 else better if kind > 0 else worse).append(item)
+    for words, items in found.items():
+        if items:
+            yield f"{words}, in {measure_of(report)}: {'; '.join(items)}."
+
+
+def changed_groups(report: Report) -> Iterator[tuple[Row, Row, str]]:
+    """Each ablation with what it is compared to, seeds taken together, and the settings that differ."""
+    entries = {one["name"]: one for one in report["entries"]}
+    home = {name: group for group in report["groups"] for name in group["entries"]}
+    for group in report["groups"]:
+        entry = entries[group["entries"][0]]
+        base = base_of(entry, report["entries"]) if entry["group"] != LINEAGE else None
+        if base and group["mean"] is not None and home[base["name"]]["mean"] is not None:
+            own = {key: value for key, value in entry["changes"].items() if key not in base["changes"]}
+            said = ", ".join(f"{key}={plain_value(value)}" for key, value in own.items())
+            yield home[base["name"]], group, said
+
+
+def outcome(report: Report, before: Row, after: Row) -> tuple[int, str]:
+    """1 better, -1 worse, 0 neither, and why: the paired test, or all seeds on one side of the other's."""
+    sign = -1 if report["metric"]["lower_is_better"] else 1
+    if len(after["seeds"]) > 1:
+        above, below = after["min"] > before["max"], after["max"] < before["min"]
+        return sign * (above - below), "every seed" if above or below else "the seeds overlap"
+    names = set(before["entries"]), set(after["entries"])
+    pair = next((p for p in report["pairs"] if p["before"] in names[0] and p["after"] in names[1]), None)
+    if pair is None:
+        return 0, "not tested"
+    kind = 0 if pair["p"] >= CHANCE else sign * (1 if pair["delta"] > 0 else -1)
+    return kind, f"p = {pair['p']:.3f}"
 
 
 def speeds(report: Report) -> Iterator[str]:
@@ -179,66 +219,78 @@ def speeds(report: Report) -> Iterator[str]:
         "trains": ("train_tokens_per_s", "tokens/s"),
         "decodes": ("sentences_per_s", "sentences/s"),
     }
+    said = []
     for verb, (key, unit) in rates.items():
         found = {
-            one["name"]: one["speed"][key] for one in plain(report) if one["speed"] and one["speed"][key]
+            one["arch"]: one["speed"][key] for one in plain(report) if one["speed"] and one["speed"][key]
         }
         if len(found) > 1:
             fast, slow = max(found, key=found.__getitem__), min(found, key=found.__getitem__)
             if found[fast] >= MOOD * found[slow]:
-                yield (
-                    f"{fast} {verb} fastest, {found[fast]:,.0f} {unit}, and {slow} slowest, "
-                    f"{found[slow]:,.0f} {unit}."
-                )
+                rates_of = f"{found[fast]:,.0f} {unit}, and {slow} slowest, {found[slow]:,.0f}"
+                said.append(f"{fast} {verb} fastest, {rates_of}")
+    if said:
+        yield f"{'; '.join(said)}."
 
 
 def growths(report: Report) -> Iterator[str]:
-    """How the cost of a pass grows with length, by formula and as measured."""
+    """How the cost of a pass grows with length, by formula and as measured, at lengths that all have."""
     found = {one["arch"]: one["growth"] for one in plain(report) if one["growth"]}
-    if len(found) < 2:
+    shared = sorted(set.intersection(*(set(one["lengths"]) for one in found.values()))) if found else []
+    if len(found) < 2 or len(shared) < 2:
         return
-    flops = {arch: last_factor(growth["flops"]) for arch, growth in found.items()}
-    steep, flat = max(flops, key=flops.__getitem__), min(flops, key=flops.__getitem__)
-    if flops[steep] - flops[flat] < STEEPER:
+    factors = {
+        arch: [factor(growth, name, shared[-2:]) for name in ("flops", "ms", "bytes")]
+        for arch, growth in found.items()
+    }
+    steep, flat = (pick(factors, key=lambda arch: factors[arch][0]) for pick in (max, min))
+    if factors[steep][0] - factors[flat][0] < STEEPER:
         return
-    lengths = found[steep]["lengths"][-2:]
-    parts = (
-        f"{arch} by {flops[arch]:.1f} in FLOPs, {last_factor(found[arch]['ms']):.1f} in time and "
-        f"{last_factor(found[arch]['bytes']):.1f} in memory"
-        for arch in (steep, flat)
+    (flops, ms, size), (flops2, ms2, size2) = factors[steep], factors[flat]
+    yield (
+        f"From {shared[-2]} to {shared[-1]} pieces a pass of {steep} takes {flops:.1f} times the FLOPs, "
+        f"{ms:.1f} times the time and {size:.1f} times the memory; of {flat} {flops2:.1f}, {ms2:.1f} and "
+        f"{size2:.1f} times."
     )
-    yield f"From {lengths[0]} to {lengths[1]} pieces a pass grows, {'; '.join(parts)}."
 
 
-def last_factor(values: Sequence[float]) -> float:
-    """By how much the last step multiplies."""
-    return values[-1] / values[-2]
+def factor(growth: Row, name: str, lengths: Sequence[int]) -> float:
+    """By how much a cost multiplies between two lengths."""
+    before, after = (growth[name][growth["lengths"].index(n)] for n in lengths)
+    return float(after / before)
 
 
 def attentions(report: Report) -> Iterator[str]:
     """How sharp each model's look at the source is."""
-    for one in plain(report):
-        kinds = one["attention"]["kinds"] if one["attention"] else {}
-        if cross := kinds.get("cross"):
-            yield (
-                f"Over the source {one['name']} spreads a step's attention by {cross['entropy_bits']:.1f} of "
-                f"{cross['max_entropy_bits']:.1f} possible bits; its largest weight is "
-                f"{cross['sharpness']:.2f} on average."
-            )
+    crosses = {
+        one["arch"]: one["attention"]["kinds"]["cross"]
+        for one in plain(report)
+        if one["attention"] and "cross" in one["attention"]["kinds"]
+    }
+    if crosses:
+        parts = (
+            f"{cross['sharpness']:.2f} in {arch} ({cross['entropy_bits']:.1f} of "
+            f"{cross['max_entropy_bits']:.1f} possible bits of entropy)"
+            for arch, cross in crosses.items()
+        )
+        yield f"The largest weight of a step's attention to the source is, on average, {joined(list(parts))}."
 
 
 def influences(report: Report) -> Iterator[str]:
     """How much of a token's influence comes from near places, where that is more than an even share."""
+    parts = []
     for one in plain(report):
         found = one["influence"]
         if found and found.get("even"):
             near = [i for i, distance in enumerate(found["distance"]) if distance < 0.2]
             share, even = (sum(found[key][i] for i in near) for key in ("share", "even"))
             if share >= NEARER * even:
-                yield (
-                    f"In {one['name']} {100 * share:.0f} % of a token's influence comes from near places "
-                    f"(within a fifth of the length); evenly it would be {100 * even:.0f} %."
-                )
+                parts.append(f"{100 * share:.0f} % in {one['arch']} (evenly {100 * even:.0f} %)")
+    if parts:
+        yield (
+            "Of the influence on a token this much comes from near places, within a fifth of the length: "
+            f"{joined(parts)}."
+        )
 
 
 def failures(report: Report) -> Iterator[str]:
@@ -252,17 +304,16 @@ def failures(report: Report) -> Iterator[str]:
 
 
 SENTENCES: tuple[Callable[[Report], Iterator[str]], ...] = (
-    setting,
-    generations,
     lengths,
+    generations,
+    failures,
     beyond,
     ablations,
     speeds,
     growths,
     attentions,
     influences,
-    seeds,
-    failures,
+    setting,
 )
 
 
@@ -312,6 +363,12 @@ def unit_of(report: Report, name: str) -> str:
     """`words` or `characters`."""
     entry = next(one for one in report["entries"] if one["name"] == name)
     return str(entry["quality"]["by_length"]["unit"]).removeprefix("source_")
+
+
+def joined(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def plain_value(value: object) -> str:

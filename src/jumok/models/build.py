@@ -7,7 +7,8 @@ from jumok.models.interface import Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.nn.patches import Patches as Patches  # also for those who may not import nn
+from jumok.nn.patches import PatchEmbedding as PatchEmbedding  # also for those who may not import nn
+from jumok.nn.patches import Patches as Patches
 
 
 def build_model(

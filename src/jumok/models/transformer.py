@@ -241,11 +241,13 @@ class TransformerSeq2Seq(Seq2Seq):
         patches: Patches | None = None,
     ) -> None:
         super().__init__()
-        D, scale = config.width, embedding_scale(config.width)
+        D, scale, located = config.width, embedding_scale(config.width), config.positions != "none"
         self.heads, self.rotary, self.scaled = config.heads, config.positions == "rotary", config.scaled
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = (
-            self.target_embedding if shared else read_source(source_vocab, D, patches, scale=scale)
+            self.target_embedding
+            if shared
+            else read_source(source_vocab, D, patches, scale=scale, located=located)
         )
         # Patches bring the vectors of their places along.
         self.source_positions = make_positions(config) if patches is None else NoPositions()
@@ -338,7 +340,8 @@ class TransformerSeq2Seq(Seq2Seq):
         Rotary positions add nothing: their rows are the sine and cosine of each angle in turn, (P, K).
         """
         if isinstance(self.source_embedding, PatchEmbedding):
-            return self.source_embedding.positions[:count]
+            table = self.source_embedding.positions
+            return None if table is None else table[:count]
         weight, places = self.source_embedding.weight, self.source_positions
         if isinstance(places, LearnedPositions):
             count = min(count, len(places.table))

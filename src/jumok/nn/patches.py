@@ -25,14 +25,17 @@ class PatchEmbedding(nn.Module):
     """z_0 = [x¹E; x²E; …; x^S E] + E_pos   (Dosovitskiy et al. 2021, eq. 1, without the class token)
 
     Each patch, flattened and scaled to -1 … 1, times one matrix, plus a learned vector of its place:
-    X = patch W + b + E_pos.
+    X = patch W + b + E_pos. Without `located` there is no E_pos: a picture is then a bag of patches.
     """
 
-    def __init__(self, numbers: int, places: int, width: int) -> None:
+    positions: nn.Parameter | None
+
+    def __init__(self, numbers: int, places: int, width: int, *, located: bool = True) -> None:
         super().__init__()
         self.project = nn.Linear(numbers, width)
         init_linear(self.project)
-        self.positions = nn.Parameter(torch.randn(places, width) * 0.02)  # E_pos (S, D)
+        table = nn.Parameter(torch.randn(places, width) * 0.02) if located else None
+        self.register_parameter("positions", table)  # E_pos (S, D)
 
     def forward(self, patches: Tensor, positions: Tensor | None = None, *, bare: bool = False) -> Tensor:
         """(B, S, P) uint8 -> (B, S, D).
@@ -40,7 +43,7 @@ class PatchEmbedding(nn.Module):
         `positions`, (S,) or (B, S), are other places than a patch's own; `bare` adds none at all.
         """
         x: Tensor = self.project(patches.to(self.project.weight.dtype) / MIDDLE - 1)  # (B, S, D)
-        if bare:
+        if bare or self.positions is None:
             return x
         if positions is None:
             positions = torch.arange(patches.shape[1], device=patches.device)
@@ -48,9 +51,9 @@ class PatchEmbedding(nn.Module):
 
 
 def read_source(
-    vocab: int, width: int, patches: Patches | None, *, scale: float = 1.0
+    vocab: int, width: int, patches: Patches | None, *, scale: float = 1.0, located: bool = True
 ) -> Embedding | PatchEmbedding:
     """What turns a source into vectors: of words, or of patches."""
     if patches is None:
         return Embedding(vocab, width, scale=scale)
-    return PatchEmbedding(patches.numbers, patches.places, width)
+    return PatchEmbedding(patches.numbers, patches.places, width, located=located)

@@ -91,6 +91,7 @@ def start_event(work: RunWork, machine: Machine, parameters: int, state: LoopSta
             "train": len(prepared.train),
             "valid": len(prepared.valid),
             "left_out": prepared.train.left_out,
+            "cut": prepared.train.cut,
         },
         "versions": {
             "jumok": __version__,

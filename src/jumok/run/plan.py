@@ -128,7 +128,8 @@ def choose_languages(draft: Draft) -> None:
         reason = "by the file names"
     if len(codes) == 2:
         for side, code in codes.items():
-            draft.choose(f"data.{side}_language", code, reason)
+            if code:  # a picture has no language
+                draft.choose(f"data.{side}_language", code, reason)
 
 
 def is_language(ending: str) -> bool:
@@ -174,7 +175,10 @@ def choose_text(draft: Draft, found: Survey) -> None:
     words = found.words
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
-    draft.choose("text.vocabulary", vocabulary, f"{words:,} words: each piece is then seen often enough")
+    reason = f"{words:,} words: each piece is then seen often enough"
+    if kind in ("char", "word") and target != "bpe":
+        reason = "at most; there are as many as the training text has"
+    draft.choose("text.vocabulary", vocabulary, reason)
     longest = int(found.longest / 1.5) + 16  # digits and rare words take a piece for each character
     limit = min(512, max(64, -(-longest // 32) * 32))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")

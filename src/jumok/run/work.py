@@ -26,6 +26,7 @@ from jumok.models.interface import Seq2Seq
 from jumok.run.prepare import Prepared
 from jumok.run.probes import write_probe
 from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of, packs
+from jumok.text.marks import is_question
 from jumok.training.distributed import World
 from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
@@ -187,6 +188,8 @@ class RunWork:
     def translated(self, sources: Sequence[str], *, short: bool) -> list[Translation]:
         """The validation search: greedy, and if memory is short a few sentences at a time."""
         budget: dict[str, Any] = {"batch_tokens": SEARCH_TOKENS} if short else {}
+        if any(map(is_question, sources)):  # which cannot be split: the end of a long context is not read
+            budget["long"] = "cut"
         return self.translator.translate(sources, beam=1, n_best=1, **budget)
 
     @cached_property

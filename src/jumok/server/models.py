@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
+from jumok.explain.manifest import score_kind
 from jumok.explain.reads import reads_context
 from jumok.server.analysis import Flag
 from jumok.server.documents import api_router
@@ -58,7 +59,7 @@ def card(served: Served, services: Services) -> Card:
         fingerprint=served.fingerprint,
         max_length=int(info["max_length"]),
         positions=position_kind(model),
-        score=model.score if model.arch == "luong" else None,
+        score=score_kind(model),
         d_model=model.width,
         kinds=kinds_of(model),
         decoding=decoding_defaults(served, services),

@@ -15,7 +15,7 @@ Log = Callable[[Event], None]
 
 TAGS = {
     "train": ("loss", "nll", "lr", "grad_norm", "tokens_per_s"),
-    "valid": ("loss", "bleu", "chrf", "exact"),
+    "valid": ("loss", "bleu", "chrf", "exact", "per", "rouge1", "rougeL"),
 }
 
 

@@ -50,13 +50,25 @@ def test_quality_by_length_marks_what_is_past_training(report: dict[str, Any]) -
     assert values[-1] == "0.0+"
 
 
+def test_other_bins_have_a_table_of_their_own(tmp_path: Path) -> None:
+    entries = [entry("rnn"), entry("luong")]
+    found = {
+        one.name: measured(tmp_path, one, answers([]), trained_to=22 if one.arch == "rnn" else 12)
+        for one in entries
+    }
+    report = build_report(tmp_path, entries, found, FACTS)
+    heads = [line for line in lineage_text(report).splitlines() if line.startswith("model")][2:]
+    for head, one in zip(heads, report["entries"], strict=True):
+        assert len(head.split()) == 1 + len(one["quality"]["by_length"]["bins"])
+
+
 def test_pairs_and_summary(report: dict[str, Any]) -> None:
     text = lineage_text(report, width=60)
     p = report["pairs"][0]["p"]
     assert f"luong vs rnn  +65.8 exact  p = {p:.3f}" in text
     joined = " ".join(text.split())
-    for sentence in report["summary"][:-1]:
-        assert sentence in joined
+    for sentence in report["summary"]:
+        assert "\x1b" in sentence or sentence in joined
     assert max(map(len, text.split("\n\n")[-1].splitlines())) <= 60
 
 

@@ -55,3 +55,13 @@ def test_without_curves_there_is_no_section() -> None:
     for entry in report["entries"]:
         entry["curves"] = None
     assert learning_section(View(report)) == ""
+
+
+def test_curves_name_the_metric_that_training_looked_at() -> None:
+    report = sample_report()
+    report["metric"] |= {"name": "cer", "label": "CER", "lower_is_better": True}
+    for entry in report["entries"]:
+        entry["settings"]["training.metric"] = "bleu"
+    page = learning_section(View(report))
+    assert "BLEU, validation" in page
+    assert "CER" not in page

@@ -1,7 +1,6 @@
 """The kernels against attention in float64, on a GPU, or without one in Triton's interpreter.
 
-The interpreter must be chosen before anything imports Triton, so it runs this very file in a process of its
-own. There the blocks are small: even short sentences straddle them.
+In the interpreter the blocks are small: even short sentences straddle them.
 """
 
 import logging
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, INTERPRETED, needs_triton, pass_when_interpreted, starts_it
+from tests.nn.kernels.interpreter import DEVICE, INTERPRETED, needs_triton
 from tests.nn.packing import own_ranges, reads_and_readers
 from torch import Tensor
 
@@ -26,11 +25,6 @@ from jumok.nn.spans import (
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 KINDS = ["own", "causal", "cross"]
-
-
-@starts_it
-def test_the_kernels_agree_with_float64_in_tritons_interpreter() -> None:
-    pass_when_interpreted(__file__)
 
 
 @needs_triton

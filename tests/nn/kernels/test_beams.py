@@ -1,23 +1,14 @@
-"""The kernels against their twin under a mask, on a GPU, or without one in Triton's interpreter.
-
-The interpreter must be chosen before anything imports Triton, so it runs this very file in a process of its
-own.
-"""
+"""The kernels against their twin under a mask, on a GPU, or without one in Triton's interpreter."""
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, pass_when_interpreted, runs_kernels, starts_it
+from tests.nn.kernels.interpreter import DEVICE, runs_kernels
 from torch import Tensor
 
 from jumok.nn.beams import twin_past, twin_source
 from jumok.nn.functional import split_heads
 
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
-
-
-@starts_it
-def test_the_kernels_agree_with_their_twin_in_tritons_interpreter() -> None:
-    pass_when_interpreted(__file__)
 
 
 def random(*shape: int, dtype: torch.dtype, seed: int) -> Tensor:

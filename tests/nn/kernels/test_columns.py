@@ -1,4 +1,4 @@
-"""The kernel behind the gradient of a bias against plain torch; test_dropout.py has it interpreted."""
+"""The kernel behind the gradient of a bias against plain torch; test_kernels.py has it interpreted."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The head's kernels against their plain torch twins; test_dropout.py runs this file in the interpreter."""
+"""The head's kernels against their plain torch twins; test_kernels.py runs this file in the interpreter."""
 
 import pytest
 import torch

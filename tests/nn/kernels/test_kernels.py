@@ -1,13 +1,31 @@
-"""A kernel that fails is turned off once, with a notice, and its twin works on."""
+"""All kernels in Triton's interpreter. One that fails is turned off, with a notice; its twin works on."""
 
 import logging
+import os
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 import torch
+from tests.nn.kernels.interpreter import INTERPRETED, needs_triton
 
 from jumok.nn import kernels
 from jumok.nn.kernels import available, guarded
+
+
+@needs_triton
+@pytest.mark.skipif(INTERPRETED, reason="starts the interpreter, once")
+def test_the_kernels_agree_with_their_twins_in_tritons_interpreter() -> None:
+    """It is chosen before anything imports Triton: the files beside this one in a process of their own."""
+    files = sorted(set(Path(__file__).parent.glob("test_*.py")) - {Path(__file__)})
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:xdist", *map(str, files)]
+    environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=280)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count(" passed") == 1
+    assert len(files) == 7
 
 
 @pytest.fixture(autouse=True)

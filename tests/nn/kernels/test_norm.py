@@ -1,4 +1,4 @@
-"""Add & norm's kernels against its plain torch twin; test_dropout.py runs this file in the interpreter."""
+"""Add & norm's kernels against its plain torch twin; test_kernels.py runs this file in the interpreter."""
 
 import pytest
 import torch

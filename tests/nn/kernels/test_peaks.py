@@ -1,13 +1,8 @@
-"""The kernel against torch, on a GPU, or without one in Triton's interpreter, in a process of its own."""
+"""The kernel against torch, on a GPU, or without one in Triton's interpreter."""
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, pass_when_interpreted, runs_kernels, starts_it
-
-
-@starts_it
-def test_the_kernel_agrees_with_torch_in_tritons_interpreter() -> None:
-    pass_when_interpreted(__file__)
+from tests.nn.kernels.interpreter import DEVICE, runs_kernels
 
 
 @runs_kernels

@@ -16,6 +16,7 @@ interface Props {
   scale?: Scale;
   active?: number | null;
   locked?: number | null;
+  /** without it the picture is only looked at */
   onActive?(patch: number | null): void;
   onLock?(patch: number | null): void;
   /** width at most, in pixels */
@@ -24,6 +25,7 @@ interface Props {
 
 export function Patches({ name, image, values, scale = {}, active = null, locked = null, onActive, onLock, size = 360 }: Props) {
   const id = useName("patch");
+  const still = onActive === undefined;
   const { rows, columns } = image;
   const shown = active ?? locked;
   const table = tableFor(scale, dark.value);
@@ -44,15 +46,15 @@ export function Patches({ name, image, values, scale = {}, active = null, locked
   };
   const place = (i: number) => t("figure.patch", { row: Math.floor(i / columns) + 1, column: (i % columns) + 1 });
   return (
-    <div class={values ? "patches heated" : "patches"} role="listbox" tabIndex={0} aria-label={name} aria-activedescendant={shown === null ? undefined : `${id}-${shown}`} style={{ maxWidth: `${size}px`, gridTemplateColumns: `repeat(${columns}, 1fr)` }}
-      onKeyDown={onKeyDown} onPointerLeave={() => onActive?.(null)} onBlur={() => onActive?.(null)}>
+    <div class={`patches${values ? " heated" : ""}${still ? " still" : ""}`} role={still ? "img" : "listbox"} tabIndex={still ? undefined : 0} aria-label={name} aria-activedescendant={still || shown === null ? undefined : `${id}-${shown}`} style={{ maxWidth: `${size}px`, gridTemplateColumns: `repeat(${columns}, 1fr)` }}
+      onKeyDown={still ? undefined : onKeyDown} onPointerLeave={() => onActive?.(null)} onBlur={() => onActive?.(null)}>
       <img src={image.url} alt="" draggable={false} />
       {range(rows * columns).map((i) => {
         const value = values ? values[i] : null;
         const entry = value === null ? 0 : entryOf(value, scale);
         const text = value === null ? place(i) : `${place(i)}: ${fixed(value, 3)}`;
         return (
-          <span key={i} id={`${id}-${i}`} role="option" aria-selected={i === shown} aria-label={text} title={text} data-token={i} class={`patch${i === active ? " on" : ""}${i === locked ? " locked" : ""}`} onPointerEnter={() => onActive?.(i)} onClick={() => onLock?.(locked === i ? null : i)}>
+          <span key={i} id={`${id}-${i}`} role={still ? undefined : "option"} aria-selected={still ? undefined : i === shown} aria-label={still ? undefined : text} title={text} data-token={i} class={`patch${i === active ? " on" : ""}${i === locked ? " locked" : ""}`} onPointerEnter={() => onActive?.(i)} onClick={() => onLock?.(locked === i ? null : i)}>
             {value !== null && <i style={{ background: css(table, entry) }} />}
             {roomy && value !== null && <small style={{ color: inkOn(table, entry) }}>{weight(value)}</small>}
           </span>

@@ -32,25 +32,35 @@ export function PictureInput({ small = false }: { small?: boolean }) {
   };
   const latest = useRef(take);
   latest.current = take;
+  // anywhere on the page: a picture dropped beside the box would otherwise replace the page
   useEffect(() => {
-    const onPaste = (event: ClipboardEvent) => {
+    const stop = new AbortController();
+    const on = <E extends keyof WindowEventMap>(name: E, act: (event: WindowEventMap[E]) => void) => addEventListener(name, act, { signal: stop.signal });
+    on("paste", (event) => {
       const found = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
-      if (!found) return;
+      if (!found || event.defaultPrevented) return;
       event.preventDefault();
       void latest.current(found);
-    };
-    addEventListener("paste", onPaste);
-    return () => removeEventListener("paste", onPaste);
+    });
+    on("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      setOver(true);
+    });
+    on("dragleave", (event) => event.relatedTarget === null && setOver(false));
+    on("drop", (event) => {
+      setOver(false);
+      const found = event.dataTransfer?.files[0];
+      if (!found || event.defaultPrevented) return;
+      event.preventDefault();
+      void latest.current(found);
+    });
+    return () => stop.abort();
   }, []);
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    void take(event.dataTransfer?.files[0]);
-  };
   const now = source.value;
   const examples = exampleUrls();
   return (
-    <div class={`picture-input${small ? " small" : ""}${over ? " over" : ""}`} aria-busy={busy} onDragOver={(event) => { event.preventDefault(); setOver(true); }} onDragLeave={() => setOver(false)} onDrop={onDrop}>
+    <div class={`picture-input${small ? " small" : ""}${over ? " over" : ""}`} aria-busy={busy}>
       {isPicture(now) ? <img class="picture-now" src={now} alt={t("figure.picture_now")} /> : <span class="picture-now" />}
       <div class="stack">
         {!embedded && (

@@ -56,7 +56,7 @@ export function Await<R>({ of, height, empty, children }: { of: Resource<R>; hei
 
 /** What went otherwise than asked, such as a text that was cut. */
 export const Warnings = ({ of }: { of: Manifest }) => (
-  <>{of.warnings.map(({ code, message }) => <p key={code} class="note">{code === "source_truncated" ? t("translate.warning_source_truncated") : message}</p>)}</>
+  <>{of.warnings.map(({ code, message }) => <p key={code} class="note">{code === "source_truncated" ? t("translate.warning_source_truncated") : code === "target_unfinished" ? t("translate.not_finished") : message}</p>)}</>
 );
 
 const toasts = signal<readonly { id: number; text: string }[]>([]);

@@ -12,6 +12,7 @@ function applies(name: OpName, card: Card): boolean {
   if (HEADS.includes(name)) return Object.keys(card.kinds).length > 0;
   if (name === "no_scale") return card.arch === "transformer" && card.score !== "dot";
   if (name === "positions") return card.arch === "transformer" && card.positions !== null && card.positions !== "none";
+  if (name === "replace_source") return card.source !== "image";
   return name !== "bridge" || card.arch !== "transformer";
 }
 

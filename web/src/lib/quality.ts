@@ -1,4 +1,5 @@
 /** What the quality screen does with evaluations: lines by length, differences, examples, grey stretches. */
+import { SCORES } from "./metrics";
 import type { EvalBin, EvalCard, EvalDoc, EvalExample } from "../api-types";
 
 export interface Judged {
@@ -50,8 +51,7 @@ export function difference(a: Value, b: Value): Value {
 export function metricsOf(docs: readonly EvalDoc[]): string[] {
   const found = new Set<string>();
   for (const doc of docs) for (const bin of doc.by_length?.bins ?? []) for (const name of Object.keys(doc.metrics)) if (isNumber(bin[name])) found.add(name);
-  const ORDER = ["bleu", "chrf", "exact"];
-  const names = [...ORDER.filter((name) => found.has(name)), ...[...found].filter((name) => !ORDER.includes(name)).sort()];
+  const names = [...SCORES.filter((name) => found.has(name)), ...[...found].filter((name) => !SCORES.includes(name)).sort()];
   const ratio = docs.some((doc) => doc.by_length?.bins.some((bin) => isNumber(bin.length_ratio)));
   return ratio ? [...names, "length_ratio"] : names;
 }

@@ -1,6 +1,7 @@
 /** What the training screen does with runs, curves and samples. */
 import type { Notice, RunCard, RunDetail, Sample, Series } from "../api-types";
 import { decimated, nearest } from "./chart";
+import { falls, SCORES } from "./metrics";
 
 export interface RunData {
   readonly detail: RunDetail;
@@ -10,7 +11,6 @@ export interface RunData {
 /** One line of metrics.jsonl. */
 export type RunEvent = Readonly<Record<string, unknown>> & { readonly type?: unknown };
 
-const SCORES = ["bleu", "chrf", "exact"];
 export const WANTED = ["train.loss", "valid.loss", ...SCORES.map((name) => `valid.${name}`), "train.lr", "train.tokens_per_s", "train.grad_norm"];
 const LONG = 4000;
 
@@ -31,7 +31,7 @@ export function extend(run: RunData, events: readonly RunEvent[]): RunData {
     if (event.type === "notice") detail = { ...detail, notices: [...detail.notices, { step, level: textOf(event.level), code: textOf(event.code), message: textOf(event.message) }] };
     if (event.type === "checkpoint" && event.best === true && isNumber(event.metric) && step !== null) {
       const metric = detail.best?.metric ?? "score";
-      detail = { ...detail, best: { metric, step, value: metric === "loss" || metric === "per" ? -event.metric : event.metric } };
+      detail = { ...detail, best: { metric, step, value: falls(metric) ? -event.metric : event.metric } };
     }
     if (step === null || "averaged" in event || (event.type !== "train" && event.type !== "valid")) continue;
     for (const name of WANTED) {

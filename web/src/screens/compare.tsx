@@ -162,7 +162,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
           </div>
         )}
       </div>
-      <p class="note">{marks.every((list) => list.length === 0) ? t("compare.agreed") : reference ? t("compare.marked_reference") : answer.results.length > 2 ? t("compare.marked_three") : t("compare.marked")} {t("compare.hover")}</p>
+      <p class="note">{marks.every((list) => list.length === 0) ? t("compare.agreed") : reference ? t("compare.marked_reference") : answer.results.length > 2 ? t("compare.marked_three") : t("compare.marked")} {seesPictures.value ? t("compare.hover_patch") : t("compare.hover")}</p>
       <div class={`compare-columns of-${answer.results.length}`}>
         {answer.results.map((result, i) => (
           <Column key={result.model} result={result} text={sentenceOf(answer, words, part)} marks={marks[i]} chrf={scores[i]} most={most} hover={hover} onHover={setHover} />

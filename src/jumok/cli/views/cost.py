@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.model import patches_of
 from jumok.cli.views.view import View, columns, short, size_of
 from jumok.explain.cost import Cost, Parameters, count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.build import Patches
@@ -15,29 +16,35 @@ MEASURED = 100  # up to this length FLOPs are counted on the real model, not onl
 def cost_view(path: Path, lengths: Sequence[int]) -> View:
     loaded = load_model(path)
     config, tokenizers = loaded.config.model, loaded.tokenizers
-    sizes, reader = (tokenizers.source.size, tokenizers.target.size), tokenizers.pictures
-    patches = None if reader is None else Patches(reader.numbers, reader.places)
+    sizes, patches = (tokenizers.source.size, tokenizers.target.size), patches_of(tokenizers)
     parts = parameters(config, *sizes, shared=tokenizers.shared, patches=patches)
     total, counted = sum(part.count for part in parts), count_parameters(loaded.model)
-    costs = [forward_cost(config, n, n, tokenizers.target.size) for n in lengths]
-    limit = min(MEASURED, getattr(config, "max_positions", MEASURED)) if reader is None else 0
-    measured = [measured_flops(loaded.model, n, n) if n <= limit else None for n in lengths]
+    shapes = [(patches.places if patches else n, n) for n in lengths]  # a picture is always of one length
+    costs = [forward_cost(config, S, T, tokenizers.target.size, patches=patches) for S, T in shapes]
+    limit = min(MEASURED, getattr(config, "max_positions", MEASURED))
+    counts = [measured_flops(loaded.model, S, T, patches=patches) if limit >= T else None for S, T in shapes]
     text = "\n\n".join(
         (
             parameters_text(parts, total, counted),
-            "One forward pass over S source and T target pieces in float32: FLOPs by formula and as counted\n"
+            f"One forward pass over {pieces_text(patches)} in float32: FLOPs by formula and as counted\n"
             f"by torch (up to {limit} pieces); bytes kept by training, and by decoding for one hypothesis.",
-            work_text(costs, measured),
+            work_text(costs, counts),
             columns([(work.part, work.formula) for work in costs[0].work]),
-            growth(costs[0], costs[-1]),
+            *([growth(costs[0], costs[-1])] if patches is None else []),
         )
     )
     plain = {
         "parameters": {"predicted": total, "measured": counted, "parts": [asdict(part) for part in parts]},
         "weight_bytes": 4 * total,
-        "lengths": [c.to_dict() | {"measured_flops": m} for c, m in zip(costs, measured, strict=True)],
+        "lengths": [c.to_dict() | {"measured_flops": m} for c, m in zip(costs, counts, strict=True)],
     }
     return View(plain, text, str(total))
+
+
+def pieces_text(patches: Patches | None) -> str:
+    if patches is None:
+        return "S source and T target pieces"
+    return f"S = {patches.places} patches of P = {patches.numbers} numbers and T target pieces"
 
 
 def parameters_text(parts: Sequence[Parameters], total: int, counted: int) -> str:
@@ -49,13 +56,14 @@ def parameters_text(parts: Sequence[Parameters], total: int, counted: int) -> st
 
 def work_text(costs: Sequence[Cost], measured: Sequence[int | None]) -> str:
     names = [work.part for work in costs[0].work]
-    rows = [("S = T", *names, "FLOPs", "counted", "training", "decoding")]
+    alike = all(cost.source_length == cost.target_length for cost in costs)
+    rows = [("S = T" if alike else "T", *names, "FLOPs", "counted", "training", "decoding")]
     for cost, count in zip(costs, measured, strict=True):
         work = (short(work.flops) for work in cost.work)
         flops = short(cost.flops), "" if count is None else short(count)
         rows.append(
             (
-                f"{cost.source_length:,}",
+                f"{cost.target_length:,}",
                 *work,
                 *flops,
                 size_of(cost.activation_bytes),

@@ -77,22 +77,21 @@ def by_length(report: Mapping[str, Any]) -> str:
     measured = [one for one in report["entries"] if one["quality"] and one["quality"]["by_length"]["bins"]]
     if not measured:
         return ""
-    bins = [one["quality"]["by_length"]["bins"] for one in measured]
-    keys = sorted({(part["lo"], part["hi"]) for row in bins for part in row})
-    rows = [["model", *(f"{lo}" if lo == hi else f"{lo}–{hi}" for lo, hi in keys)]]
-    for one, row in zip(measured, bins, strict=True):
-        found = {(part["lo"], part["hi"]): part for part in row}
-        rows.append([one["name"], *(cell(found.get(key)) for key in keys)])
+    tables: dict[tuple[tuple[int, int], ...], list[list[str]]] = {}
+    for one in measured:  # one that learned from other lengths has other bins
+        bins = one["quality"]["by_length"]["bins"]
+        keys = tuple((part["lo"], part["hi"]) for part in bins)
+        head = ["model", *(f"{lo}" if lo == hi else f"{lo}–{hi}" for lo, hi in keys)]
+        tables.setdefault(keys, [head]).append([one["name"], *map(cell, bins)])
     unit = measured[0]["quality"]["by_length"]["unit"].replace("_", " ")
     marks = {"thin": "* few sentences", "beyond": "+ past the lengths of training"}
-    notes = [text for mark, text in marks.items() if any(part[mark] for row in bins for part in row)]
+    every = [part for one in measured for part in one["quality"]["by_length"]["bins"]]
+    notes = [text for mark, text in marks.items() if any(part[mark] for part in every)]
     title = "   ".join([f"{report['metric']['label']} by {unit}", *notes])
-    return f"{title}\n{columns(rows, right=range(1, len(rows[0])))}"
+    return "\n".join((title, *(columns(rows, right=range(1, len(rows[0]))) for rows in tables.values())))
 
 
-def cell(part: Mapping[str, Any] | None) -> str:
-    if part is None:
-        return f"{NOTHING} "
+def cell(part: Mapping[str, Any]) -> str:
     return number(part["value"]) + ("+" if part["beyond"] else "*" if part["thin"] else " ")
 
 

@@ -61,6 +61,9 @@ def speed_section(view: View) -> str:
         for entry in view.entries
     ]
     lead = "Measured on one machine, one model after the other. In time and memory, shorter bars are better."
+    threads = real(at(next(iter(view.firsts()), None), "speed", "threads"))
+    if threads is not None and word(view.report, "machine", "device") == "cpu":
+        lead += f" Decoding used {shown(threads, whole)} thread{'s' if threads != 1 else ''}."
     lead += " The bars are those of the first seed." if view.seeded else ""
     table = folded("Numbers of all models", table_html(Table(head, rows)))
     return section("speed", "Speed and memory", lead, f'<div class="small">{"".join(figures)}</div>', table)

@@ -6,7 +6,7 @@ from jumok.lineage.axes import Axis
 from jumok.lineage.markup import Cell, Num, Table, folded, line_figure, section, side_by_side, table_html
 from jumok.lineage.numbers import Form, fixed, real, score, seconds, short, text_of, whole
 from jumok.lineage.plot import HALF, Chart, Line, Point
-from jumok.lineage.view import Json, View, at, items, word
+from jumok.lineage.view import LABELS, UP_TO_100, Json, View, at, items, word
 
 MOST_POINTS, MOST_MARKS = 120, 20
 ROWS = 240  # of the table of all curves together
@@ -41,7 +41,8 @@ def curve(view: View, entries: Sequence[Json], id: str, over: str, of: str, labe
     per, x_title = (
         (per, f"training time, {unit}") if over == "elapsed_s" else (1, "tokens of both sides seen")
     )
-    y_title = {"score": f"{view.metric_label}, validation", "loss": "validation loss"}[of]
+    watched = watched_metric(view, entries)
+    y_title = {"score": f"{label_of(watched)}, validation", "loss": "validation loss"}[of]
     lines = curves_of(view, entries, over, of, per)
     if not any(any(line.points) for line in lines):
         return ""
@@ -51,10 +52,20 @@ def curve(view: View, entries: Sequence[Json], id: str, over: str, of: str, labe
         label or f"{'Loss' if of == 'loss' else 'Quality'} against {name}",
         f"{y_title} against {x_title}, one line per model.",
         Axis(x_title, form=short, low=0),
-        Axis(y_title, most=view.most if of == "score" else None),
+        Axis(y_title, most=100.0 if of == "score" and watched in UP_TO_100 else None),
         lines,
     )
     return line_figure(chart, None, size=HALF)
+
+
+def watched_metric(view: View, entries: Sequence[Json]) -> str:
+    """What training looked at, which need not be what the report speaks of."""
+    found = (word(one, "settings", "training.metric") for one in entries)
+    return next(filter(None, found), view.metric)
+
+
+def label_of(metric: str) -> str:
+    return LABELS.get(metric, metric) or "quality"
 
 
 def numbers(entry: Json, name: str) -> list[float]:
@@ -75,7 +86,7 @@ def curves_of(view: View, entries: Sequence[Json], over: str, of: str, per: floa
             if left is None or up is None:
                 points.append(None)
                 continue
-            what = view.metric_label if of == "score" else "loss"
+            what = label_of(watched_metric(view, entries)) if of == "score" else "loss"
             points.append(Point(left / per, up, tip=(word(entry, "name"), f"{what}: {to_y(up)}", to_x(left))))
         lines.append(Line(view.label(entry), view.tone(entry), points, marks=few))
     return lines
@@ -106,4 +117,5 @@ def curve_table(view: View, entries: Sequence[Json]) -> Table:
             cells = (Num(elapsed, seconds), Num(seen, short), Num(lost, loss), Num(scored, score))
             rows.append([f"{word(entry, 'name')} at step {text_of(step, whole)}", *cells])
     caption = "Some looks at the validation pairs are left out here; the JSON has all" if left_out else ""
-    return Table(["look", "time", "tokens", "loss", view.metric_label], rows, caption)
+    watched = label_of(watched_metric(view, entries))
+    return Table(["look", "time", "tokens", "loss", watched], rows, caption)

@@ -114,8 +114,8 @@ def slopes(view: View) -> str:
             word(one, "entry"),
             end_of(fields(one, "short")),
             end_of(fields(one, "long")),
-            Num(at(one, "change"), signed),
-            verdict(at(one, "falls")),
+            with_interval(at(one, "change"), at(one, "ci95"), signed),
+            verdict(one),
         )
         for one in found
     ]
@@ -123,10 +123,12 @@ def slopes(view: View) -> str:
     return table_html(Table(head, rows, "From short to long sources")) if rows else ""
 
 
-def verdict(falls: object) -> str:
-    if falls is True:
+def verdict(slope: Json) -> str:
+    if at(slope, "falls") is True:
         return "falls: the intervals do not overlap"
-    return "does not fall beyond its intervals" if falls is False else "too few sentences to say"
+    if at(slope, "falls") is False:
+        return "shows no fall"
+    return "open: worse, but the intervals overlap" if ends(at(slope, "ci95"))[0] is not None else "not known"
 
 
 def end_of(one: Json) -> Raw:

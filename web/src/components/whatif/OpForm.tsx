@@ -67,7 +67,7 @@ function One({ field, op, card, manifest, onChange }: Props & { field: Field }) 
     case "change":
       return <Segmented label={t("whatif.field_change")} value={String(op.mode)} choices={(["none", "shuffle", "shift"] as const).map((value) => ({ value: value as string, label: t(`whatif.change_${value}`) }))} onChange={set} />;
     case "start":
-      return <Segmented label={t("whatif.field_start")} value={String(op.mode)} choices={(["zero", "swap", "mean"] as const).map((value) => ({ value: value as string, label: t(`whatif.start_${value}`) }))} onChange={set} />;
+      return <Segmented label={t("whatif.field_start")} value={String(op.mode)} choices={(["zero", "swap", "mean"] as const).slice(0, card.source === "image" ? 1 : 3).map((value) => ({ value: value as string, label: t(`whatif.start_${value}`) }))} onChange={set} />;
     case "text":
     case "lines": {
       const given = Array.isArray(op.text) ? op.text.join("\n") : String(op.text ?? "");

@@ -11,7 +11,7 @@ import { percent } from "../../lib/format";
 import { isPicture } from "../../lib/picture";
 import { joinQuestion, splitQuestion } from "../../lib/questions";
 import { model, models, source } from "../../state";
-import { ask, asked, choose, chosen, forget, stop, turns, type Settings, type Turn } from "./turns";
+import { ask, asked, choose, chosen, forget, stop, turns, unasked, type Settings, type Turn } from "./turns";
 
 export function Talk({ settings }: { settings: Settings }) {
   const list = useRef<HTMLDivElement>(null);
@@ -20,6 +20,8 @@ export function Talk({ settings }: { settings: Settings }) {
   useLayoutEffect(() => {
     if (list.current && last?.state === "running") list.current.scrollTop = list.current.scrollHeight;
   }, [said.length, last?.text, last?.state]);
+  const on = chosen.value?.key;
+  useLayoutEffect(() => list.current?.querySelector(".chat-turn.on")?.scrollIntoView({ block: "nearest" }), [on]);
   const json = () => download("chat.json", "application/json", JSON.stringify(said.map(({ request, text, perToken }) => ({ ...request, answer: text, score_per_token: perToken })), null, 2));
   return (
     <Figure className="chat-talk" title={t("chat.talk")} file="chat" table={tableOf} words exports={[{ label: t("chat.export_json"), onSelect: json }]}
@@ -56,7 +58,8 @@ function Exchange({ turn }: { turn: Turn }) {
   const { question, context } = splitQuestion(turn.request.text);
   const on = turn.key === chosen.value?.key;
   const card = models.value?.find((one) => one.name === turn.request.model) ?? null;
-  const again = () => choose(turn.request.text, { ...turn.settings, seed: turn.settings.seed + 1 }, { card });
+  const way = { cut: turn.request.long === "cut", card };
+  const again = () => choose(turn.request.text, unasked(turn.request.text, turn.settings, way), way);
   const { sample, temperature, seed, beam } = turn.settings;
   return (
     <li class={on ? "chat-turn on" : "chat-turn"}>
@@ -74,26 +77,27 @@ function Exchange({ turn }: { turn: Turn }) {
           </div>
         </div>
       ) : (
-        <button type="button" class="chat-answer" aria-pressed={on} aria-busy={turn.state === "running"} lang={card?.target_language} title={t("chat.look_at")} disabled={turn.state === "running"} onClick={() => choose(turn.request.text, turn.settings, { cut: turn.request.long === "cut", card })}>
+        <button type="button" class="chat-answer" aria-pressed={on} aria-busy={turn.state === "running"} lang={card?.target_language} title={t("chat.look_at")} disabled={turn.state === "running"} onClick={() => choose(turn.request.text, turn.settings, way)}>
           <bdi dir="auto">{turn.text || (turn.state === "running" ? "…" : t("chat.no_words"))}</bdi>
         </button>
       )}
+      <div class="chat-tools">
+        {turn.state === "running" ? (
+          <button type="button" class="btn quiet" onClick={() => stop(turn.key)}>{t("chat.stop")}</button>
+        ) : (
+          <>
+            {sample && <IconButton icon="again" size={16} label={t("chat.again")} onClick={again} />}
+            {turn.text && <IconButton icon="copy" size={16} label={t("chat.copy")} onClick={() => void copyText(turn.text).then(() => toast(t("shell.copied")))} />}
+            <IconButton icon="close" size={16} label={t("chat.forget")} onClick={() => forget(turn.key)} />
+          </>
+        )}
+      </div>
       <div class="row small muted chat-about">
         {model.value?.name !== turn.request.model && <span>{turn.request.model}</span>}
         <span>{sample ? t("chat.drawn", { temperature: numbers.value.format(temperature), seed: String(seed) }) : t("chat.found", { beam })}</span>
         {turn.perToken !== null && <span title={t("chat.sure_why")}>{t("chat.sure", { share: percent(Math.exp(turn.perToken)) })}</span>}
         {turn.ms !== null && <span>{t("translate.ms", { n: numbers.value.format(Number(turn.ms.toPrecision(3))) })}</span>}
         {turn.state === "stopped" && <span class="warn">{t("chat.stopped")}</span>}
-        <span class="grow" />
-        {turn.state === "running" ? (
-          <button type="button" class="btn quiet" onClick={() => stop(turn.key)}>{t("chat.stop")}</button>
-        ) : (
-          <span class="chat-tools">
-            {sample && <IconButton icon="again" size={16} label={t("chat.again")} onClick={again} />}
-            {turn.text && <IconButton icon="copy" size={16} label={t("chat.copy")} onClick={() => void copyText(turn.text).then(() => toast(t("shell.copied")))} />}
-            <IconButton icon="close" size={16} label={t("chat.forget")} onClick={() => forget(turn.key)} />
-          </span>
-        )}
       </div>
     </li>
   );
@@ -120,7 +124,8 @@ export function Composer({ settings }: { settings: Settings }) {
   }, [now.context]);
   const send = () => {
     if (draft.trim() === "") return;
-    choose(reads ? joinQuestion(draft, context) : draft.trim(), settings);
+    const text = reads ? joinQuestion(draft, context) : draft.trim();
+    choose(text, unasked(text, settings));
     setDraft("");
     box.current?.focus();
   };

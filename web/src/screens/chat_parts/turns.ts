@@ -86,6 +86,14 @@ export function choose(text: string, settings: Settings, { cut = false, card = m
   setParams({ m: card?.name, s: text, lg: cut ? "cut" : null, ...paramsOf(settings, card), t: null, px: null, i: null, q: null, j: null, w: null }, { push: true });
 }
 
+/** The settings with the first seed that has not answered this yet: who asks again wants another answer. */
+export function unasked(text: string, settings: Settings, { cut = false, card = model.value } = {}): Settings {
+  const keys = new Set(turns.value.map((turn) => turn.key));
+  let next = settings;
+  while (next.sample && keys.has(JSON.stringify(requestOf(card?.name ?? "", text, next, cut)))) next = { ...next, seed: next.seed + 1 };
+  return next;
+}
+
 /** Asks what the address names, unless the conversation has it. */
 export function follow(): void {
   const now = asked.value;

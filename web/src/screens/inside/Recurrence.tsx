@@ -11,7 +11,7 @@ import { norm, shown } from "../../lib/arithmetic";
 import { fixed } from "../../lib/format";
 import { largest, row, transpose, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
-import { addOp, follow, href, params, setParams, whatIfOpen } from "../../state";
+import { addOp, follow, href, params, setParams, whatIfOpen, seesPictures } from "../../state";
 import { LuongFormulas, RecurrenceFormula } from "./formulas";
 import { asMatrix, choiceOf, headOf, labelsOf, needsOf, reach } from "./head";
 
@@ -96,11 +96,11 @@ function BridgeTrials({ card, sentence }: { card: Card; sentence: string }) {
     <div class="card row wide">
       <span class="small muted">{t("inside.bridge_try")}</span>
       <button type="button" class="btn" onClick={() => run({ mode: "zero" })}>{t("inside.bridge_zero")}</button>
-      <span class="row grow">
+      {!seesPictures.value && <span class="row grow">
         <button type="button" class="btn" disabled={other.trim() === ""} onClick={() => run({ mode: "swap", text: other.trim() })}>{t("inside.bridge_swap")}</button>
         <input class="input inside-other" dir="auto" value={other} list="inside-examples" aria-label={t("inside.bridge_other")} placeholder={t("inside.bridge_other")} onInput={(event) => setOther(event.currentTarget.value)} />
         <datalist id="inside-examples">{others.map((text) => <option key={text} value={text} />)}</datalist>
-      </span>
+      </span>}
     </div>
   );
 }

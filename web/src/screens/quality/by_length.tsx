@@ -7,10 +7,11 @@ import { Empty } from "../../components/states";
 import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed, signed } from "../../lib/format";
+import { falls, outOf100 } from "../../lib/metrics";
 import { casesOf, difference, metricsOf, rareLengths, spansOf, valueOf, type Judged, type Span } from "../../lib/quality";
 import { wordDiff } from "../../lib/words";
 import { follow, href, params, setParams } from "../../state";
-import { metricName, outOf100 } from "./names";
+import { metricName } from "./names";
 
 interface Chart {
   readonly lines: readonly Line[];
@@ -58,6 +59,7 @@ export function ByLength({ judged }: { judged: readonly Judged[] }) {
     if (span) setParams({ bin: String(span.lo) === params.value.bin ? null : span.lo }, { push: true });
   };
   const caption = [
+    falls(metric) && t("quality.lower_better"),
     ratio ? !base && t("quality.caption_ratio") : base ? t("quality.caption_minus") : t("quality.caption"),
     spans.some((span) => span.thin) && t("quality.caption_thin"),
     rare.length > 0 && t("quality.caption_rare"),

@@ -4,11 +4,11 @@ import { Table } from "../../components/Table";
 import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed } from "../../lib/format";
+import { falls, outOf100, SCORES } from "../../lib/metrics";
 import type { Judged } from "../../lib/quality";
-import { metricName, outOf100 } from "./names";
+import { metricName } from "./names";
 
-const ORDER = ["bleu", "chrf", "exact"];
-const rank = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
+const rank = (name: string) => (SCORES.includes(name) ? SCORES.indexOf(name) : SCORES.length);
 
 export function Overall({ judged }: { judged: readonly Judged[] }) {
   const metrics = [...new Set(judged.flatMap((one) => Object.keys(one.doc.metrics)))].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
@@ -30,7 +30,7 @@ export function Overall({ judged }: { judged: readonly Judged[] }) {
           <thead>
             <tr>
               <th scope="col">{t("quality.model")}</th>
-              {metrics.map((name) => <th key={name} scope="col">{metricName(name)}</th>)}
+              {metrics.map((name) => <th key={name} scope="col" title={falls(name) ? t("quality.lower_better") : undefined}>{metricName(name)}{falls(name) && <span class="faint"> ↓</span>}</th>)}
               <th scope="col" class="num">{t("quality.metric_length_ratio")}</th>
               <th scope="col" class="num">{t("quality.speed")}</th>
             </tr>

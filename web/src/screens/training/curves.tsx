@@ -6,6 +6,7 @@ import { Segmented, Switch } from "../../components/controls";
 import { t } from "../../i18n";
 import { smooth } from "../../lib/chart";
 import { fixed, number, short } from "../../lib/format";
+import { falls, outOf100 } from "../../lib/metrics";
 import { levelOf, placeOf, points, scoreNames } from "../../lib/training";
 import { params, setParams } from "../../state";
 import { metricName, type Shown } from "./shown";
@@ -62,7 +63,7 @@ export function Curves({ shown }: { shown: readonly Shown[] }) {
       <div class="charts">
         <LineFigure title={t("training.loss")} {...shared} lines={drawn.loss} log={log} flags={flags} height={260} caption={weight > 0 ? t("training.loss_caption_smooth") : t("training.loss_caption")} className="wide" />
         {metric && (
-          <LineFigure title={t("training.score")} {...shared} lines={drawn.score} yRange={[0, 100]} formatY={(v) => fixed(v, 1)} flags={flags} height={170}
+          <LineFigure title={t("training.score")} {...shared} lines={drawn.score} yRange={[0, outOf100(metric) ? 100 : null]} caption={falls(metric) ? t("training.lower_better") : undefined} formatY={(v) => fixed(v, 1)} flags={flags} height={170}
             tools={scores.length > 1 && <Segmented label={t("training.metric")} value={metric} onChange={(value) => setParams({ me: value })} choices={scores.map((value) => ({ value, label: metricName(value) }))} />} />
         )}
         <LineFigure title={t("training.lr")} {...shared} lines={drawn.lr} height={170} yRange={[0, null]} />

@@ -1,5 +1,6 @@
 /** Runs as the views of the training screen get them. */
-import { t, type MessageKey } from "../../i18n";
+import { t } from "../../i18n";
+import { named } from "../../lib/metrics";
 import type { RunData } from "../../lib/training";
 import { params } from "../../state";
 
@@ -15,7 +16,5 @@ export function oneOf(shown: readonly Shown[], has: (run: Shown) => boolean): Sh
   return shown.find((run) => run.data.detail.name === params.value.o) ?? shown.findLast(has) ?? shown[0];
 }
 
-const METRICS: Readonly<Record<string, MessageKey>> = { bleu: "training.metric_bleu", chrf: "training.metric_chrf", exact: "training.metric_exact", loss: "training.metric_loss" };
-
 /** A metric by the name people know it by. */
-export const metricName = (metric: string): string => (metric in METRICS ? t(METRICS[metric]) : metric);
+export const metricName = (metric: string): string => named(metric, { exact: t("training.metric_exact"), loss: t("training.metric_loss") });

@@ -125,7 +125,6 @@ function captionOf(manifest: Manifest, links: Links) {
     <>
       {!manifest.model.kinds.cross && !manifest.source.image && <p>{t("translate.no_attention")}</p>}
       <p>{captionKey(manifest, links)}</p>
-      {manifest.decode.finished === false && <p class="warn">{t("translate.not_finished")}</p>}
       {manifest.target.origin === "given" && <p>{t("translate.forced")}</p>}
       <Warnings of={manifest} />
     </>
