@@ -1,6 +1,7 @@
 """The commands of a chat, as a person types them; the terminal itself is tested in test_chat.py."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -96,6 +97,14 @@ def test_a_model_without_attention_says_why(capsys: Captured) -> None:
     assert "This model has no attention" in capsys.readouterr().out
 
 
+def test_the_greeting_names_the_run(
+    prompt: Prompt, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr("builtins.input", Mock(side_effect=EOFError))
+    prompt.run(name="small-talk")
+    assert capsys.readouterr().err.startswith("small-talk · ")
+
+
 def test_context_settings_and_seed(prompt: Prompt, capsys: Captured) -> None:
     prompt.take("/context")
     prompt.take("/context The lamp is on.")
@@ -111,9 +120,9 @@ def test_context_settings_and_seed(prompt: Prompt, capsys: Captured) -> None:
         "warning: this model was not trained on questions with a context",
         "context: The lamp is on.",
         "no context",
-        "sample=True temperature=0.7 top_k=4 seed=1 long=error",
+        "sample=true temperature=0.7 top_k=4 seed=1 long=error",
         "the next answer is drawn with seed 9",
-        "sample=False temperature=0.7 top_k=4 seed=9 long=error",
+        "sample=false temperature=0.7 top_k=4 seed=9 long=error",
         "answers are not drawn: /set sample=true",
     ]
 

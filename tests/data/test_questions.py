@@ -65,3 +65,12 @@ def test_what_is_missing_is_named_with_its_line(change: dict[str, Any], message:
     with pytest.raises(DataError) as caught:
         read_question(QUESTION | change, "q.jsonl:7")
     assert str(caught.value).startswith(f"{message}\n  q.jsonl:7\n  a line is")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "char", "word"])
+def test_marks_are_pieces_in_the_smallest_vocabulary(kind: Literal["bpe", "char", "word"]) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz" * 3
+    lines = [join_question(letters, " ".join(letters)), letters] * 5
+    tokenizer = train_tokenizer(lines, TextConfig(kind=kind, vocabulary=300))
+    pieces = [piece.strip() for piece in tokenizer.pieces(tokenizer.encode(lines[0]))]
+    assert (pieces.count(ASKED), pieces.count(TOLD)) == (1, 1)

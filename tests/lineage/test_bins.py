@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from jumok.evaluation.lengths import Bars, TrainLengths
 from jumok.evaluation.metrics import exact, wer
-from jumok.lineage.bins import SENTENCES, by_length, equal_groups, longest_seen, scored, unit_for, wilson
+from jumok.lineage.bins import (
+    SENTENCES,
+    by_length,
+    equal_groups,
+    hopeless,
+    longest_seen,
+    scored,
+    unit_for,
+    wilson,
+)
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=400)
 
@@ -99,6 +108,20 @@ def test_the_whole_has_the_interval_of_its_only_bin() -> None:
     assert "bs:" not in whole["signature"]
     assert "|bs:200|" in scored(wer(texts, texts), 200)["signature"]
     assert scored(wrong, 0)["ci95"] is None
+
+
+@pytest.mark.parametrize(
+    ("ci95", "lower", "found"),
+    [
+        ([0.0, 3.0], False, True),
+        ([0.1, 3.0], False, False),
+        ([97.0, 100.0], True, True),
+        ([97.0, 99.9], True, False),
+        ([97.0, 100.0], False, False),
+    ],
+)
+def test_from_nothing_nothing_can_fall(ci95: list[float], lower: bool, found: bool) -> None:  # noqa: FBT001
+    assert hopeless({"ci95": ci95}, lower=lower) is found
 
 
 def test_without_resamples_there_is_no_interval() -> None:

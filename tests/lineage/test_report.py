@@ -84,6 +84,14 @@ def test_between_a_fall_and_none_it_is_open(tmp_path: Path) -> None:
     assert slope["ci95"][0] < slope["change"] < slope["ci95"][1]
 
 
+def test_nothing_to_lose_is_no_proof(tmp_path: Path) -> None:
+    """A model that is wrong everywhere does not fall with length, and shows nothing by that."""
+    report = report_of(tmp_path, {"rnn": answers(range(240))}, [RNN], trained_to=20)
+    (slope,) = report["slopes"]
+    assert (slope["change"], slope["falls"]) == (0, None)
+    assert not any("No worse" in one for one in report["summary"])
+
+
 def test_the_interval_of_a_change() -> None:
     before, after = {"value": 50.0, "ci95": [47.0, 54.0]}, {"value": 40.0, "ci95": [36.0, 43.0]}
     low, high = change_interval(before, after)

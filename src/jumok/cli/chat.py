@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,7 +67,7 @@ def chat(
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         from jumok.cli.prompt import Prompt
 
-        Prompt(conversation).run(quiet=quiet)
+        Prompt(conversation).run(name=Path(model_path).name, quiet=quiet)  # of a run, not its checkpoint
     else:
         if sys.stdin.isatty() and not quiet:
             say("reading standard input; Ctrl-D ends it")

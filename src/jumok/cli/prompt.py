@@ -26,6 +26,11 @@ COMMANDS = sorted({line.split()[0] for line in HELP})
 SHOWN = 200  # characters of a context
 
 
+def written(value: object) -> str:
+    """A setting as /set takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Prompt:
     """Reads lines until the end; a mistake is told and the conversation goes on."""
 
@@ -39,11 +44,12 @@ class Prompt:
             "/help": self.help,
         }
 
-    def run(self, *, quiet: bool = False) -> None:
+    def run(self, *, name: str = "", quiet: bool = False) -> None:
+        """`name`: what the model is called, if not as its folder."""
         edit_lines()
         if not quiet:
             info = self.conversation.model.info
-            say(f"{info['name']} · {info['arch']} · {info['parameters']:,} parameters · /help, /quit")
+            say(f"{name or info['name']} · {info['arch']} · {info['parameters']:,} parameters · /help, /quit")
         while True:
             try:
                 line = input("> ").strip()
@@ -116,7 +122,7 @@ class Prompt:
         for word in words.split():
             self.conversation.change(word)
         options = self.conversation.options
-        say(" ".join(f"{name}={options[name]}" for name in SETTINGS if name in options))
+        say(" ".join(f"{name}={written(options[name])}" for name in SETTINGS if name in options))
 
     def seed(self, number: str) -> None:
         if number:

@@ -1,6 +1,6 @@
 """Test sentences in bins of about equal size by the length of their source, cut where training ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
@@ -80,6 +80,12 @@ def scored(statistics: Statistics, bootstrap: int) -> dict[str, Any]:
     found = metric_of(statistics, bootstrap)
     ci95_or_none = None if found.ci95 is None else list(found.ci95)
     return {"value": found.value, "ci95": ci95_or_none, "signature": found.signature}
+
+
+def hopeless(part: Mapping[str, Any], *, lower: bool) -> bool:
+    """Whether a bin's interval reaches 0 %, or 100 % of errors: from there nothing can fall."""
+    low, high = part["ci95"]
+    return bool(high >= 100 if lower else low <= 0)
 
 
 def wilson(right: float, n: int) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER, Statistics
 from jumok.evaluation.significance import RESAMPLES, paired_test
+from jumok.lineage.bins import hopeless
 from jumok.lineage.entry import LINEAGE, Entry, base_of
 from jumok.lineage.measure import TESTED
 from jumok.lineage.record import training_record
@@ -204,7 +205,8 @@ def slope_of(row: Mapping[str, Any], *, lower: bool) -> dict[str, Any] | None:
     """The shortest bin against the longest that training has seen; None without two bins to trust.
 
     `falls` is true where long sources are worse and the intervals do not touch, false where the interval of
-    the change has room for none, and null between the two, where the figures leave it open.
+    the change has room for none, and null where the figures leave it open: between the two, or where short
+    sources leave nothing to lose.
     """
     bins = [one for one in bins_of(row) if not one["thin"] and not one["beyond"]]
     if len(bins) < 2:
@@ -219,7 +221,7 @@ def slope_of(row: Mapping[str, Any], *, lower: bool) -> dict[str, Any] | None:
     if None not in (short["ci95"], long["ci95"]):
         ci95 = change_interval(short, long)
         falls = worse(long["ci95"], short["ci95"], lower=lower) or None
-        if not worse(ci95, (0.0, 0.0), lower=lower):
+        if not worse(ci95, (0.0, 0.0), lower=lower) and not hopeless(short, lower=lower):
             falls = False
     return {
         "entry": row["name"],

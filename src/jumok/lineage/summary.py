@@ -8,6 +8,7 @@ machine's moods. Entries of which the same can be said share a sentence.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jumok.lineage.bins import hopeless
 from jumok.lineage.entry import LINEAGE, base_of
 
 Report = Mapping[str, Any]
@@ -147,7 +148,7 @@ def beyond(report: Report) -> Iterator[str]:
         bins = one["quality"]["by_length"]["bins"] if one["quality"] else []
         seen = [part for part in bins if not part["beyond"] and not part["thin"] and part["ci95"]]
         unseen = [part for part in bins if part["beyond"] and not part["thin"] and part["ci95"]]
-        if not seen or not unseen:
+        if not seen or not unseen or hopeless(seen[-1], lower=report["metric"]["lower_is_better"]):
             continue
         last, first, unit = seen[-1], unseen[0], unit_of(report, one["name"])
         where = f"over {one['quality']['by_length']['trained_to']} {unit}"
@@ -180,6 +181,7 @@ def ablations(report: Report) -> Iterator[str]:
         )
         kind, figures = outcome(report, before, after)
         item = f"{means} ({', '.join(filter(None, (changes, figures)))})"
+        item = item if kind else f"{after['name']} against {before['name']} ({figures})"
         (neither if kind == 0 else better if kind > 0 else worse).append(item)
     for words, items in found.items():
         if items:

@@ -177,7 +177,7 @@ def choose_text(draft: Draft, found: Survey) -> None:
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
     reason = f"{words:,} words: each piece is then seen often enough"
     if kind in ("char", "word") and target != "bpe":
-        reason = "at most; there are as many as the training text has"
+        reason = "at most: one piece for each symbol of the training text"
     draft.choose("text.vocabulary", vocabulary, reason)
     longest = int(found.longest / 1.5) + 16  # digits and rare words take a piece for each character
     limit = min(512, max(64, -(-longest // 32) * 32))

@@ -23,6 +23,7 @@ from jumok.images.patches import PatchReader
 from jumok.images.patches import parse_patches as parse_patches  # also for those who may not import images
 from jumok.progress import Progress, silent
 from jumok.text.jamo import to_jamo
+from jumok.text.marks import ASKED, TOLD
 from jumok.text.normalize import nfc, tidy
 from jumok.text.source import SourceTokenizer
 
@@ -155,6 +156,10 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     counts: Counter[str] = Counter()
     for line in sample:
         counts.update(line if config.kind != "word" else (f" {word}" for word in line.split()))
+    most = max(counts.values(), default=0)
+    for mark in (ASKED, TOLD) if config.kind != "word" else (f" {ASKED}", f" {TOLD}"):
+        if mark in counts:
+            counts[mark] += most  # a piece of its own, however small the vocabulary
     room = config.vocabulary - FIRST
     if config.kind != "bpe":
         if config.kind == "word":

@@ -128,7 +128,7 @@ def verdict(slope: Json) -> str:
         return "falls: the intervals do not overlap"
     if at(slope, "falls") is False:
         return "shows no fall"
-    return "open: worse, but the intervals overlap" if ends(at(slope, "ci95"))[0] is not None else "not known"
+    return "open: the intervals do not decide" if ends(at(slope, "ci95"))[0] is not None else "not known"
 
 
 def end_of(one: Json) -> Raw:

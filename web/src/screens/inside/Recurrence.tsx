@@ -11,7 +11,7 @@ import { norm, shown } from "../../lib/arithmetic";
 import { fixed } from "../../lib/format";
 import { largest, row, transpose, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
-import { addOp, follow, href, params, setParams, whatIfOpen, seesPictures } from "../../state";
+import { addOp, follow, href, params, seesPictures, setParams, whatIfOpen } from "../../state";
 import { LuongFormulas, RecurrenceFormula } from "./formulas";
 import { asMatrix, choiceOf, headOf, labelsOf, needsOf, reach } from "./head";
 
