@@ -161,7 +161,7 @@ def test_a_conversation_on_a_terminal(terminal: tuple[int, "subprocess.Popen[byt
     os.write(screen, b"/attnetion\n")
     assert "did you mean '/attention'?" in read_until(screen, "'?\r\n> ")
     child.send_signal(signal.SIGINT)
-    while not select.select([screen], [], [], 1)[0]:  # it came after the prompt and before the wait for keys
+    while not select.select([screen], [], [], 15)[0]:  # it came after the prompt and before the wait for keys
         child.send_signal(signal.SIGINT)
     assert "Ctrl-D ends it" in read_until(screen, "it\r\n> ")
     os.write(screen, b"/quit\n")

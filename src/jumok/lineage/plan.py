@@ -55,7 +55,7 @@ DATES_COMMON: Flat = {
 }
 DATES: Mapping[Arch, Flat] = {
     "rnn": {"model.cell": "lstm", "training.lr": 3e-3},
-    "luong": {"model.cell": "lstm", "training.lr": 3e-3},
+    "luong": {"model.cell": "lstm", "training.lr": 4e-3},
     "transformer": {
         "model.encoder_layers": 2,
         "model.decoder_layers": 2,
