@@ -69,7 +69,8 @@ def test_the_events_have_their_fields(trained: TrainedRun) -> None:
         assert event["time"].endswith("Z")
     assert [event["step"] for event in events_of(trained.folder, "train")] == list(range(1, 7))
     assert [event["step"] for event in events_of(trained.folder, "valid")] == [3, 6]
-    assert events[0]["data"] == {"train": 280, "valid": 20, "left_out": {"blank": 0, "too_long": 0}}
+    left_out = {"blank": 0, "too_long": 0}
+    assert events[0]["data"] == {"train": 280, "valid": 20, "left_out": left_out, "cut": 0}
     assert (events[-1]["status"], events[-1]["reason"]) == ("completed", "max_steps")
     for event in events_of(trained.folder, "checkpoint"):
         assert event["path"].startswith("checkpoints/step-0000000")
