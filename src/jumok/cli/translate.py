@@ -63,7 +63,7 @@ Examples:
 @click.option("--format", "form", type=click.Choice(["text", "moses", "json"]), help="[text; n-best: moses]")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: an object per line.")
 @click.option(
-    "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [split]."
+    "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
 )
 @click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in pieces.")
 @click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
