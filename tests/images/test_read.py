@@ -244,3 +244,8 @@ except DataError as error:
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, input=huge(10_000, 10_000), capture_output=True, check=True)
     assert (result.stdout.strip(), result.stderr) == (b"bad_image", b"")
+
+
+def test_models_of_text_begin_without_pillow() -> None:
+    code = "import jumok.decoding.translator, sys; sys.exit('PIL' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -37,7 +37,7 @@ LESSONS = {
     "rnn": Lesson(
         RnnConfig(width=96, dropout=0),
         (2, 4),
-        TrainingConfig(max_steps=300, lr=1e-2, warmup=20, schedule="cosine", label_smoothing=0),
+        TrainingConfig(max_steps=400, lr=1e-2, warmup=20, schedule="cosine", label_smoothing=0),
     ),
     "luong": Lesson(
         LuongConfig(width=64, dropout=0),
@@ -101,4 +101,4 @@ def test_learns_to_copy_and_to_reverse(arch: str, task: str) -> None:
     model = taught(lesson, function, set(held_out))
     found = answers(model, held_out, lesson.lengths[1] + 2)
     exact = np.mean([one == function(source) for one, source in zip(found, held_out, strict=True)])
-    assert exact >= 0.97
+    assert exact >= 0.99

@@ -13,12 +13,15 @@ import zipfile
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
 
 from jumok.errors import DataError, nearest
+
+if TYPE_CHECKING:  # Pillow is imported where it runs: models of text begin without it
+    from PIL.Image import Image as PillowImage
 
 Picture = NDArray[np.uint8]  # (size, size, 3)
 
@@ -87,6 +90,8 @@ def decode_picture(data: bytes, size: int, where: str) -> Picture:
 
     Of an animated picture the first frame. Its size is checked before it is unpacked.
     """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
     try:
         with Image.open(BytesIO(data), formats=FORMATS) as image:
             width, height = image.size
@@ -105,8 +110,10 @@ def decode_picture(data: bytes, size: int, where: str) -> Picture:
         raise bad(f"the picture is damaged or cut short: {reason}", where, "copy it again") from None
 
 
-def _flat(image: Image.Image) -> Image.Image:
+def _flat(image: "PillowImage") -> "PillowImage":
     """Any kind of picture as RGB, with white behind what is transparent."""
+    from PIL import Image
+
     if image.mode.startswith("I"):  # 16 bits a pixel: the upper 8 of them
         numbers = np.asarray(image).astype(np.int64) >> 8
         return Image.fromarray(numbers.clip(0, 255).astype(np.uint8)).convert("RGB")
@@ -116,19 +123,23 @@ def _flat(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(Image.new("RGBA", above.size, WHITE), above).convert("RGB")
 
 
-def _square(image: Image.Image, size: int) -> Image.Image:
+def _square(image: "PillowImage", size: int) -> "PillowImage":
     """The largest square at the centre, scaled; a picture of that size already stays as it is."""
+    from PIL.Image import Resampling
+
     width, height = image.size
     side = min(width, height)
     if (width, height) == (size, size):
         return image
     left, top = (width - side) // 2, (height - side) // 2
     box = (left, top, left + side, top + side)
-    return image.resize((size, size), Image.Resampling.BICUBIC, box=box)
+    return image.resize((size, size), Resampling.BICUBIC, box=box)
 
 
 def to_data_url(picture: Picture) -> str:
     """The picture as a PNG in a data URL; `read_picture` gives back the same numbers."""
+    from PIL import Image
+
     file = BytesIO()
     Image.fromarray(picture).save(file, "PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
