@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint types web chromium unit clean
+.PHONY: demo test setup lint types web chromium unit sanitize clean
 
 demo: setup
 	$(BIN)/jumok demo
 
-test: setup lint types web chromium unit
+test: setup lint types web chromium unit sanitize
 
 setup: $(VENV)/installed
 
@@ -37,6 +37,10 @@ chromium:
 unit:
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --ignore=tests/browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal tests/browser
+
+# The C library's tests once more, with checks of every access to memory.
+sanitize: setup
+	scripts/sanitize.sh
 
 clean:
 	rm -rf $(VENV) web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,6 +27,7 @@ FIGURES = {
     "serving": r"beam 5: [\d.]+ requests/s one at a time, [\d.]+ with 4 clients",
     "page_budgets": r"pointer move to repaint of row, column and card +[\d.]+ ms",
     "gpu_training": r"(?s)\| nn.Transformer, padded \| [\d.]+ \|.*\| ours, packed \| [\d.]+ \|",
+    "cpu_training": r"(?s)\| floor \| [\d,]+ \|.*\| ours \| [\d,]+ \|",
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
 }
 

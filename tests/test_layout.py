@@ -11,10 +11,11 @@ import pytest
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "jumok"
 
-EVERYWHERE = {"errors", "progress"}
+EVERYWHERE = {"errors", "progress", "answers"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "progress": set(),
+    "answers": set(),
     "architectures": set(),
     "config": {"architectures"},
     "images": {"config"},
@@ -22,20 +23,43 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"config"},
     "text": {"config", "images"},
     "data": {"config", "images", "text"},
-    "nn": set(),
+    "nn": {"native"},
     "models": {"config", "nn"},
     "training": {"config", "data", "models", "nn", "text"},
-    "checkpoint": {"config", "text", "models", "settings"},
-    "decoding": {"config", "text", "models", "checkpoint"},
+    "native": {"architectures", "config", "text"},
+    "checkpoint": {"config", "text", "models", "native", "settings"},
+    "decoding": {"config", "text", "models", "native", "checkpoint"},
     "explain": {"config", "text", "models", "decoding"},
     "evaluation": {"config", "data", "decoding", "explain"},
-    "export": {"config", "text", "models", "checkpoint", "decoding"},
+    "export": {
+        "config",
+        "settings",
+        "data",
+        "evaluation",
+        "text",
+        "models",
+        "nn",
+        "checkpoint",
+        "decoding",
+        "native",
+    },
     "server": {"config", "decoding", "explain", "evaluation"},
 }
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
 ALLOWED["lineage"] = set(ALLOWED)  # several runs compared
 ALLOWED["cli"] = set(ALLOWED)
-NO_TORCH = {"errors", "progress", "architectures", "config", "images", "presets", "settings", "text"}
+NO_TORCH = {
+    "errors",
+    "progress",
+    "answers",
+    "architectures",
+    "config",
+    "images",
+    "presets",
+    "settings",
+    "text",
+}
+NO_TORCH |= {"native"}
 
 LINES_OF_A_FILE, LINES_OF_A_FUNCTION = 400, 60
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
@@ -165,9 +189,10 @@ def test_every_file_says_what_it_is_for_and_imports_by_full_name() -> None:
     [
         "jumok.config, jumok.settings, jumok.presets, jumok.errors, jumok.progress",
         "jumok.text.normalize, jumok.text.tokenizer",
+        "jumok.native.model, jumok.native.folder, jumok.decoding.translator, jumok.evaluation.evaluate",
     ],
 )
-def test_settings_and_text_load_without_torch(names: str) -> None:
+def test_settings_text_and_translators_load_without_torch(names: str) -> None:
     code = f"import {names}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

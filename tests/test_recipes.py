@@ -125,7 +125,7 @@ def test_a_recipe_is_planned_as_it_says(recipe: Path) -> None:
     assert isinstance(config, RunConfig)
     planned = flatten(config_to_dict(config))
     assert {key: planned[key] for key in given} == given
-    assert recipe.stem.endswith(("-60s", "-best")) or recipe.stem.endswith(f"-{config.model.arch}")
+    assert recipe.stem.endswith(("-60s", "-best", "-fast")) or recipe.stem.endswith(f"-{config.model.arch}")
     assert config.training.warmup < config.training.max_steps / 4
 
 

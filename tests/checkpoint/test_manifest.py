@@ -219,3 +219,18 @@ def test_a_path_without_a_model_says_what_is_there(tmp_path: Path, folder: Path)
         "  wait until training saves its first one, or run jumok train again"
     )
     assert model_folders(folder) == [folder]
+
+
+def test_a_buffer_holds_the_bytes_of_a_file_and_begins_at_a_page(tmp_path: Path) -> None:
+    import numpy as np
+
+    from jumok.checkpoint.folder import write_folder
+    from jumok.checkpoint.manifest import read_buffer
+
+    write_folder(tmp_path / "a", {"one": b"x" * 5000, "none": b""})
+    buffer = read_buffer(tmp_path / "a", "one")
+    assert bytes(buffer) == b"x" * 5000
+    assert np.frombuffer(buffer, np.uint8).ctypes.data % 4096 == 0
+    (tmp_path / "a" / "one").write_bytes(b"y" * 5000)
+    with pytest.raises(ModelError, match="one was changed: SHA-256"):
+        read_buffer(tmp_path / "a", "one")

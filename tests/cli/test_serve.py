@@ -72,8 +72,9 @@ def test_what_it_says(call: Call, folders: Path, started: dict[str, Any], capsys
     assert out.startswith("explorer   http://127.0.0.1:")
     lines = err.splitlines()
     assert lines[0] == "translate  POST /translate (LibreTranslate form) · POST /v1/translate · docs /docs"
-    assert lines[1].startswith("models     rnn · second     ready in ")
-    assert lines[1].endswith(" s      Ctrl-C to stop")
+    assert lines[1].startswith("engine     ")
+    assert lines[2].startswith("models     rnn · second     ready in ")
+    assert lines[2].endswith(" s      Ctrl-C to stop")
     services = started["app"].state.services
     assert list(services.models) == ["rnn", "second"]
     assert services.settings.runs == folders
@@ -90,6 +91,7 @@ def test_only_the_address_and_json(
     out, err = capsys.readouterr()
     said = json.loads(out)
     assert said["models"] == ["rnn"]
+    assert said["engines"]["rnn"].split()[0] in ("native", "torch")
     assert said["ready_s"] >= 0
     assert err == ""
 

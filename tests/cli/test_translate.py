@@ -23,6 +23,7 @@ from jumok.errors import ConfigError, DataError, LimitError
 from jumok.explain import model as models
 from jumok.explain.trace import open_trace
 from jumok.models.build import build_model
+from jumok.native.library import available
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
 __all__ = ["built"]
@@ -88,7 +89,8 @@ def test_files_and_a_summary(folder: Path, translator: Translator, tmp_path: Pat
     assert lines[1] == "\t0.0000"
     assert result.stdout == ""
     assert result.stderr.startswith("4 lines · ")
-    assert result.stderr.endswith(" pieces/s\n")
+    engine = " ".join(translator.engine.values())
+    assert result.stderr.endswith(f" pieces/s · {engine}\n")
     assert run(folder, "-i", str(tmp_path / "in.gz"), "-o", str(tmp_path / "out"), "-q").stderr == ""
 
 
@@ -278,3 +280,80 @@ def test_a_context_too_long_is_cut_only_when_asked(folder: Path) -> None:
     with pytest.raises(LimitError, match='and this model takes 20\n  long="cut" reads only the beginning'):
         run(folder, *words)
     assert len(run(folder, *words, "--long", "cut").stdout.splitlines()) == 1
+
+
+BLOCKED = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ImportError(f"{name} is not to be imported")
+sys.meta_path.insert(0, Block())
+from jumok.cli.main import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_path: Path) -> None:
+    def jumok(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", BLOCKED, *args]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    done = jumok(
+        "translate", "-m", str(folder), "a man", "the dog", "--n-best", "2", "--json", "--device", "cpu"
+    )
+    assert done.stderr == ""
+    expected = translator.translate(["a man", "the dog"], n_best=2)
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == [one.text for one in expected]
+    for name in ("test.src", "test.tgt"):
+        (tmp_path / name).write_text("a man\nthe dog\n")
+    files = ("-s", str(tmp_path / "test.src"), "-t", str(tmp_path / "test.tgt"))
+    metrics = ("--metric", "chrf,ppl", "--device", "cpu", "--json")
+    done = jumok("evaluate", "-m", str(folder), *files, *metrics)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["speed"]["engine"]["name"] == "native"
+    done = jumok("translate", "-m", str(folder), "a man", "--sample", "--device", "cpu")
+    assert "torch is not to be imported" in done.stderr  # the hook works: drawing at random takes torch
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+@pytest.mark.parametrize(
+    ("options", "lack"),
+    [
+        (["--sample"], "sample"),
+        (["--ban", "a"], "ban"),
+        (["--require", "a"], "require"),
+        (["--no-repeat-ngram", "2"], "no_repeat_ngram"),
+        (["--stream"], "stream"),
+        (["--align"], "attention"),
+    ],
+)
+def test_what_a_chosen_engine_lacks_is_named(folder: Path, options: list[str], lack: str) -> None:
+    with pytest.raises(ConfigError, match=f"the native engine has no {lack}\n  leave out {lack}, or choose"):
+        run(folder, "a man", "--engine", "native", *options)
+    assert run(folder, "a man", *options).stdout  # auto lets torch do it
+    assert run(folder, "a man", "--engine", "torch", *options).stdout
+
+
+def test_both_engines_answer_the_same(folder: Path) -> None:
+    lines = [
+        [
+            json.loads(line)
+            for line in run(folder, *TEXT.split(), "--json", "--engine", engine).stdout.splitlines()
+        ]
+        for engine in ("auto", "torch")
+    ]
+    for one, other in zip(*lines, strict=True):
+        assert one["text"] == other["text"]
+        assert one["score_per_token"] == pytest.approx(other["score_per_token"], abs=1e-5)
+
+
+def test_one_line_says_why_torch_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUMOK_NATIVE_LIBRARY", "/no/such.so")
+    said = run(folder, "a man").stderr
+    assert said == "note: torch is used, not the native engine: JUMOK_NATIVE_LIBRARY=/no/such.so is no file\n"
+    assert run(folder, "a man", "-q").stderr == ""
+    assert run(folder, "a man", "--engine", "torch").stderr == ""
+    with pytest.raises(ConfigError, match="the native engine is not there: JUMOK_NATIVE_LIBRARY=/no/such.so"):
+        run(folder, "a man", "--engine", "native")

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from jumok.answers import Answer
 from jumok.checkpoint.checkpoints import Loaded
 from jumok.config import (
     DataConfig,
@@ -21,7 +22,6 @@ from jumok.config import (
     TextConfig,
     TransformerConfig,
 )
-from jumok.decoding.scores import Answer
 from jumok.decoding.translator import Translator
 from jumok.models.build import build_model
 from jumok.models.interface import Memory, Probe, Seq2Seq

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.answers import Answer, NotFiniteError
 from jumok.decoding.beam import beam_search, is_done
 from jumok.decoding.filters import NEVER, at_least, forbid, no_repeat
 from jumok.decoding.greedy import greedy
-from jumok.decoding.scores import Answer, NotFiniteError, normalised, ranked
+from jumok.decoding.scores import normalised, ranked
 from jumok.text.tokenizer import EOS
 
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)

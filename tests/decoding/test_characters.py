@@ -2,9 +2,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.decoding.batched import USUAL
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
 from jumok.decoding.filters import CHARACTER, Rows
-from jumok.decoding.jobs import USUAL
 from jumok.text.tokenizer import EOS
 
 VOCABULARY = LEARNED + 20

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import untrained
 
+from jumok.answers import NotFiniteError
 from jumok.config import TransformerConfig
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.continuous import Continuous
 from jumok.decoding.filters import NEVER, forbid
 from jumok.decoding.jobs import Job
 from jumok.decoding.request import make_request
-from jumok.decoding.scores import NotFiniteError
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
 from jumok.text.tokenizer import EOS

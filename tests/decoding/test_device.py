@@ -5,14 +5,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.answers import Answer, NotFiniteError
 from jumok.config import DecodingConfig, LuongConfig, TransformerConfig
 from jumok.decoding import device
+from jumok.decoding.batched import USUAL, encode
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.device import DeviceSearch, bucket, compute_type, power_above, power_below, supports
 from jumok.decoding.filters import Phrase, forbid
 from jumok.decoding.found import Options
-from jumok.decoding.jobs import USUAL, Job, encode
-from jumok.decoding.scores import Answer, NotFiniteError
+from jumok.decoding.jobs import Job
 from jumok.decoding.search import run_search
 from jumok.models.build import build_model
 from jumok.models.edited import Edited

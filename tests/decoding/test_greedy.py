@@ -5,9 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.answers import NotFiniteError
 from jumok.decoding.filters import NEVER, forbid
 from jumok.decoding.greedy import greedy
-from jumok.decoding.scores import NotFiniteError
 from jumok.text.tokenizer import BOS, EOS
 
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)

@@ -3,10 +3,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jumok.answers import Answer
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.filters import NEVER, forbid
 from jumok.decoding.greedy import GreedySearch, best
-from jumok.decoding.scores import Answer
 from jumok.decoding.search import find_lead, run_search, search_steps, shared_beginning
 
 IDS = st.lists(st.lists(st.integers(4, 6), max_size=5).map(tuple), min_size=1, max_size=5)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import TINY, untrained
 
-from jumok.decoding.jobs import encode
+from jumok.decoding.batched import encode
 from jumok.decoding.request import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator, check_device, load
@@ -302,15 +302,19 @@ def test_devices() -> None:
 @pytest.fixture
 def transformer(monkeypatch: pytest.MonkeyPatch) -> Translator:
     """A translator that searches as on a GPU."""
-    monkeypatch.setattr("jumok.decoding.translator.preferred", lambda device: True)
+    monkeypatch.setattr("jumok.decoding.torch_engine.preferred", lambda device: True)
     return Translator(untrained(TINY["transformer"]))
+
+
+def searches_on_the_device(translator: Translator) -> bool:
+    return "_device_search" in vars(translator._torch.engine(translator.tokenizers))
 
 
 @pytest.mark.parametrize("options", [{}, {"beam": 1}, {"beam": 4, "n_best": 3}, {"batch_tokens": 200}])
 def test_a_search_on_the_device_gives_the_same_translations(transformer, monkeypatch, options) -> None:
     found = transformer.translate([*TEXTS, TEXTS[0], ""], **options)
-    assert "_device_search" in vars(transformer)
-    monkeypatch.setattr("jumok.decoding.translator.preferred", lambda device: False)
+    assert searches_on_the_device(transformer)
+    monkeypatch.setattr("jumok.decoding.torch_engine.preferred", lambda device: False)
     for one, other in zip(found, transformer.translate([*TEXTS, TEXTS[0], ""], **options), strict=True):
         assert one.text == other.text
         assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
@@ -322,8 +326,8 @@ def test_what_the_device_cannot_search_is_searched_step_by_step(transformer) -> 
         assert transformer.translate("a man", **options).text
     edited = transformer.edited(Edits())
     assert edited.translate("a man") == transformer.edited(Edits()).translate("a man")
-    assert "_device_search" not in vars(transformer)
-    assert "_device_search" not in vars(edited)
+    assert not searches_on_the_device(transformer)
+    assert not searches_on_the_device(edited)
 
 
 def test_numbers_that_are_not_finite_name_the_text_on_the_device_too(transformer) -> None:

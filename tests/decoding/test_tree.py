@@ -90,7 +90,7 @@ def test_the_tree_of_a_translation_has_its_tokens_and_follows_the_schema(transla
 
 
 def run_alone(translator, job, search) -> None:
-    from jumok.decoding.jobs import encode
+    from jumok.decoding.batched import encode
 
     run_search(translator.model, encode(translator.model, [job], [1]), search)
 

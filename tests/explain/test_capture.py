@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.decoding.jobs import score_targets
+from jumok.decoding.batched import score_targets
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, capture
 from jumok.models.build import build_model

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from jumok.answers import NotFiniteError
 from jumok.config import LuongConfig
-from jumok.decoding.scores import NotFiniteError
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError, RunError
 from jumok.explain.forced import explained, log_probs, tokens_at_once

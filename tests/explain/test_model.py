@@ -27,6 +27,7 @@ from jumok.explain.ops import (
 )
 from jumok.explain.traced import Traced
 from jumok.explain.what_if import what_if
+from jumok.native.library import available
 
 TEXT = "a man rides 영화를 봤다."
 TEXTS = [TEXT, " ", "나는", "the dog sees two men! one two three", TEXT]
@@ -197,3 +198,24 @@ def test_what_if(transformer: Model) -> None:
     found = transformer.what_if(TEXT, [MASK], beam=1)
     assert found.to_dict() == what_if(transformer, TEXT, [MASK], beam=1).to_dict()
     assert np.isfinite(found.baseline_logprob_under_edit)
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_what_an_engine_lacks_is_done_by_torch_or_refused() -> None:
+    text, ops = "5. März 2024", [mask_head("cross", 0, 0)]
+    auto, whole, native = (load("demo/luong", "cpu", engine=one) for one in ("auto", "torch", "native"))
+    assert auto.engine["name"] == native.engine["name"] == "native"
+    assert auto.translate(text).text == native.translate(text).text == whole.translate(text).text
+    assert auto.what_if(text, ops).edited == whole.what_if(text, ops).edited
+    assert auto.translate(text, attention=True).score == whole.translate(text).score
+    assert auto.trace(text).manifest["source"] == whole.trace(text).manifest["source"]
+    asked = {
+        "what_if": lambda: native.what_if(text, ops),
+        "attention": lambda: native.translate(text, attention=True),
+        "record_beam": lambda: native.translate(text, record_beam=True),
+        "trace": lambda: native.trace(text),
+        "intervention": lambda: native.edit(*ops),
+    }
+    for what, ask in asked.items():
+        with pytest.raises(ConfigError, match=f"the native engine has no {what}\n"):
+            ask()

@@ -14,7 +14,8 @@ from tests.decoding.conftest import TINY, untrained
 
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial
-from jumok.decoding.translator import Translator
+from jumok.decoding.translator import Translator, load
+from jumok.native.library import available
 from jumok.server.limits import Limits
 from jumok.server.metrics import Metrics
 from jumok.server.orders import Order, make_order
@@ -234,8 +235,9 @@ def test_a_fault_of_ours_is_told_to_all_and_the_next_are_served(
             *(worker.translate(order, soon()) for order in orders), return_exceptions=True
         )
 
-    monkeypatch.setattr(worker._batch, "step", lambda: 1 / 0)
-    assert [getattr(one, "code", "") for one in asyncio.run(ask())][0] == "internal"
+    with monkeypatch.context() as broken:
+        broken.setattr("jumok.server.worker.Quick.step", lambda _: 1 / 0)
+        assert [getattr(one, "code", "") for one in asyncio.run(ask())][0] == "internal"
     assert "ZeroDivisionError" in caplog.text
     assert all(isinstance(one, list) for one in asyncio.run(ask()))
     worker.close()
@@ -383,3 +385,26 @@ def test_a_thread_that_has_ended_is_said_at_once(tiny_models: dict[str, Translat
     worker._thread.join()
     with pytest.raises(Problem, match="the worker of this model has ended"):
         asyncio.run(worker.translate(order_for(translator, "a man"), soon()))
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_plain_orders_go_to_the_native_engine_and_streams_to_torch() -> None:
+    translator = load("demo/rnn", "cpu")
+    assert translator.engine["name"] == "native"
+    worker = worker_for(translator)
+    texts = ["5. März 2024", "den 5 mars 2024", "1. April 1999", ""]
+
+    async def ask() -> tuple[list[Any], list[Any]]:
+        orders = [order_for(translator, text, beam=1 + n % 2) for n, text in enumerate(texts)]
+        late = worker.translate(orders[0], time.monotonic() - 1)
+        waiting = (worker.translate(order, soon()) for order in orders)
+        found = await asyncio.gather(late, *waiting, return_exceptions=True)
+        assert worker._batch is None  # torch had nothing to do
+        return found, [part async for part in worker.stream(orders[0], soon())]
+
+    (late, *found), parts = asyncio.run(ask())
+    assert late.code == "deadline"
+    assert [one[0] for one in found] == [translator.translate(t, beam=1 + n % 2) for n, t in enumerate(texts)]
+    assert parts[-1].text == found[0][0].text
+    assert worker._batch is not None
+    worker.close()

@@ -16,7 +16,7 @@ from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, Tr
 from jumok.data.batch import Padded, Room, pack_pairs, pad_pairs
 from jumok.errors import RunError
 from jumok.models.build import build_model
-from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.interface import Memory, PackedBatch, Seq2Seq
 from jumok.nn import fused
 from jumok.text.tokenizer import BOS
 from jumok.training.optimizer import Optimizers
@@ -296,6 +296,14 @@ def small_memory(model: Seq2Seq, rows: int, error: Exception) -> None:
 
     module = model.encoder[0] if isinstance(model.encoder, torch.nn.ModuleList) else model.encoder
     module.register_forward_pre_hook(check)
+    features = model.features  # of sentences laid end to end, where layers are not called one by one
+
+    def checked(batch: PackedBatch) -> Tensor:
+        if len(batch.source_lengths) > rows:
+            raise error
+        return features(batch)
+
+    model.features = checked  # type: ignore[method-assign]
 
 
 GPU = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")

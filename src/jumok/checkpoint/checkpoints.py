@@ -15,16 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumok.checkpoint.candidates import first_whole, was_best
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.folder import discard, dump_json, replace_file, settle, write_folder
 from jumok.checkpoint.lock import run_lock
 from jumok.checkpoint.manifest import (
-    AVERAGED,
     CHECKPOINTS,
     checkpoint_folders,
     content_fingerprint,
     damaged,
-    model_folders,
     read_file,
     read_json,
     verify_folder,
@@ -207,7 +206,7 @@ class Checkpoints:
     def _prune(self, protect: Collection[int]) -> None:
         folders = checkpoint_folders(self.run)
         good = [step for step in folders if step not in self._damaged]
-        best = next((step for step in good if _was_best(folders[step])), None)
+        best = next((step for step in good if was_best(folders[step])), None)
         keep = {*good[: self.keep], *protect, best}
         for step, folder in folders.items():
             if step not in keep:
@@ -244,47 +243,4 @@ def load_model(path: str | Path, device: str | torch.device = "cpu") -> Loaded:
 
     In a run, a damaged checkpoint is passed over with a warning. A ModelError if no model can be read.
     """
-    path = Path(path)
-    while True:
-        folders = _candidates(path)
-        errors: list[ModelError] = []
-        for folder in folders:
-            try:
-                model = read_model(folder, device)
-            except ModelError as error:
-                errors.append(error)
-                continue
-            for passed_over in errors:
-                log.warning("%s\n  %s is used instead", passed_over, folder)
-            return model
-        if _candidates(path) == folders:  # else a trainer at work saved and pruned meanwhile: look again
-            raise errors[0]
-
-
-def _candidates(path: Path) -> list[Path]:
-    """The folders that may hold the wanted model: the best, then from new to old.
-
-    An average of checkpoints stands first if it scored better than the best of them.
-    """
-    folders = model_folders(path)
-    best = next((folder for folder in folders if _was_best(folder)), None)
-    if folders[-1].name == AVERAGED and _score(folders[-1]) > _score(best):
-        best = folders[-1]
-    return sorted(folders, key=lambda folder: folder != best)
-
-
-def _score(folder: Path | None) -> float:
-    """The validation score that a model folder was saved with."""
-    try:
-        info = read_json(folder, "config.json").get("info") if folder else None
-    except ModelError:
-        info = None
-    score = info.get("score") if isinstance(info, dict) else None
-    return float(score) if isinstance(score, int | float) else float("-inf")
-
-
-def _was_best(folder: Path) -> bool:
-    try:
-        return Checkpoint(folder, step=0).is_best
-    except ModelError:
-        return False
+    return first_whole(path, lambda folder: read_model(folder, device))

@@ -7,15 +7,16 @@ checked against it, and the bytes that were checked are the ones that are used.
 import errno
 import hashlib
 import json
+import mmap
 import os
 import re
 import stat
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from jumok.checkpoint.bundled import bundled_names, named_folder
 from jumok.errors import ModelError, nearest
@@ -26,6 +27,8 @@ CHECKPOINTS = "checkpoints"
 FORMAT_VERSION = 1
 JSON_LIMIT = 16 * 2**20
 COPY_AGAIN = "copy the folder again from where it was whole, or use an older checkpoint"
+
+B = TypeVar("B", bytes, mmap.mmap)
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -84,13 +87,30 @@ def check_version(version: object, where: Path) -> None:
 
 def read_file(path: Path, name: str) -> bytes:
     """The bytes of one file of a folder, after they were checked against the manifest."""
+    return _read_checked(path, name, lambda file, size: file.read(size))
+
+
+def read_buffer(path: Path, name: str) -> mmap.mmap:
+    """`read_file` into memory of its own that begins at a page, for numbers that are used where they lie."""
+    return _read_checked(path, name, _into_pages)
+
+
+def _into_pages(file: BinaryIO, size: int) -> mmap.mmap:
+    pages = mmap.mmap(-1, max(size, 1))
+    with memoryview(pages)[:size] as view:
+        file.readinto(view)  # type: ignore[attr-defined]
+    return pages
+
+
+def _read_checked(path: Path, name: str, read: Callable[[BinaryIO, int], B]) -> B:
+    """What `read` makes of an open file and its size, after that was checked against the manifest."""
     manifest = read_manifest(path)
     if name not in manifest:
         raise damaged(path / name, f"{name} is missing")
     try:
         with _open_plain(path / name) as file:
             size = os.fstat(file.fileno()).st_size
-            data = file.read() if size == manifest[name].size else b""  # another size says it all
+            data = read(file, size if size == manifest[name].size else 0)  # another size says it all
     except OSError as error:
         raise damaged(path / name, f"{name} cannot be read: {error.strerror}") from None
     if fault := _difference(name, manifest[name], size, hashlib.sha256(data).hexdigest()):

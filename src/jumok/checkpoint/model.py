@@ -9,26 +9,17 @@ import torch
 from torch import Tensor
 
 from jumok.checkpoint.card import model_files
+from jumok.checkpoint.contents import WEIGHTS, Contents, read_contents, read_parts
 from jumok.checkpoint.folder import write_folder
-from jumok.checkpoint.manifest import (
-    check_version,
-    content_fingerprint,
-    damaged,
-    read_file,
-    read_json,
-    verify_folder,
-)
+from jumok.checkpoint.manifest import read_file
 from jumok.checkpoint.tensors import pack, unpack
 from jumok.config import ModelConfig, RunConfig, TransformerConfig
-from jumok.errors import ConfigError, ModelError, TokenizerFileError
+from jumok.errors import ModelError
 from jumok.models.build import Patches, build_model
 from jumok.models.interface import Seq2Seq
-from jumok.settings import parse_config
-from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, parse_tokenizer
-
-WEIGHTS = "model.safetensors"
-# Weights are checked as they are read; people edit the card; a translator never reads the optimizer.
-_NOT_CHECKED_FIRST = {WEIGHTS, "README.md", "optimizer.safetensors"}
+from jumok.native.folder import WEIGHTS as PACKED
+from jumok.native.weights import Packed, unpack_weights
+from jumok.text.tokenizer import Tokenizers
 
 
 @dataclass(frozen=True)
@@ -57,81 +48,30 @@ def save_model(
 
 def read_model(folder: Path, device: str | torch.device = "cpu") -> Loaded:
     """The model of one folder, after every file it needs was checked; a ModelError says what is wrong."""
-    fields = read_json(folder, "config.json")
-    config = _read_config(fields, folder / "config.json")
-    tokenizers = _read_tokenizers(fields, folder)
-    for fault in verify_folder(folder, skip=_NOT_CHECKED_FIRST, extras=False):
-        raise damaged(folder, fault)
-    tensors = unpack(read_file(folder, WEIGHTS), folder / WEIGHTS)
-    model = _build(config.model, tokenizers, tensors, folder / WEIGHTS)
-    info = fields.get("info")
-    about = {
-        **(info if isinstance(info, dict) else {}),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "fingerprint": content_fingerprint(folder),
-    }
-    return Loaded(model.to(device).eval(), tokenizers, config, folder, about)
+    contents = read_contents(folder)
+    if contents.quantised:
+        return load_packed(contents, read_parts(contents), device)
+    return load_tensors(contents, unpack(read_file(folder, WEIGHTS), folder / WEIGHTS), device)
 
 
-def _read_config(fields: Mapping[str, Any], where: Path) -> RunConfig:
-    if fields.get("model_type") != "jumok":
-        raise ModelError(
-            f"this is a model of type {str(fields.get('model_type'))[:80]!r}, not of jumok",
-            where=str(where),
-            hint="only models that jumok trained can be loaded",
-            code="foreign_model",
-        )
-    check_version(fields.get("format_version"), where)
-    match fields.get("jumok"):
-        case dict(settings):
-            try:
-                return parse_config(settings, f"in {where}")
-            except ConfigError as error:
-                raise damaged(where, f"config.json cannot be used: {error.message}") from None
-            except (TypeError, ValueError, AttributeError) as error:
-                raise damaged(where, f"config.json cannot be used: {error}") from None
-    raise damaged(where, "config.json is damaged: it holds no settings")
+def load_packed(
+    contents: Contents, parts: Mapping[str, Packed], device: str | torch.device = "cpu"
+) -> Loaded:
+    """The model that packed weights stand for, for what only torch can do."""
+    arrays = unpack_weights(contents.config.model, parts, shared=contents.tokenizers.shared)
+    return load_tensors(contents, {name: torch.from_numpy(one) for name, one in arrays.items()}, device)
 
 
-def _read_tokenizers(fields: Mapping[str, Any], folder: Path) -> Tokenizers:
-    """The folder's tokenizers, if they are the ones that the model was trained with."""
-    if fields.get("shared_vocabulary") is True:
-        both = _read_tokenizer(folder, "tokenizer.json")
-        tokenizers = Tokenizers(both, both)
-    elif fields.get("source") == "image":
-        target = _read_tokenizer(folder, "target_tokenizer.json")
-        tokenizers = Tokenizers(parse_patches(_read(folder, PATCHES), str(folder / PATCHES)), target)
-    else:
-        sides = ("source_tokenizer.json", "target_tokenizer.json")
-        tokenizers = Tokenizers(*(_read_tokenizer(folder, name) for name in sides))
-    if tokenizers.fingerprint != (expected := fields.get("tokenizer_sha256")):
-        hashes = f"SHA-256 {tokenizers.fingerprint}, the model expects {str(expected)[:64]}"
-        raise _other_tokenizer(folder, hashes)
-    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
-        if tokenizer.size != (size := fields.get(f"{side}_vocab_size")):
-            pieces = f"{tokenizer.size:,} {side} pieces, the model expects {str(size)[:20]}"
-            raise _other_tokenizer(folder, pieces)
-    return tokenizers
-
-
-def _read_tokenizer(folder: Path, name: str) -> Tokenizer:
-    return parse_tokenizer(_read(folder, name), str(folder / name))
-
-
-def _read(folder: Path, name: str) -> bytes:
-    try:
-        return read_file(folder, name)
-    except ModelError as error:
-        raise _other_tokenizer(folder / name, error.message) from None
-
-
-def _other_tokenizer(where: Path, reason: str) -> TokenizerFileError:
-    return TokenizerFileError(
-        f"the tokenizer is damaged or that of another model: {reason}",
-        where=str(where),
-        hint="put back the tokenizer that was saved with this model: with another one every word is wrong",
-        code="tokenizer_mismatch",
-    )
+def load_tensors(
+    contents: Contents, tensors: dict[str, Tensor], device: str | torch.device = "cpu"
+) -> Loaded:
+    """The model of a folder with these weights."""
+    where = contents.folder / (PACKED if contents.quantised else WEIGHTS)
+    model = _build(contents.config.model, contents.tokenizers, tensors, where)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    about = {**contents.info, "parameters": parameters}
+    config, folder = contents.config, contents.folder
+    return Loaded(model.to(device).eval(), contents.tokenizers, config, folder, about)
 
 
 def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tensor], where: Path) -> Seq2Seq:

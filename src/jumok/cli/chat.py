@@ -61,7 +61,7 @@ def chat(
     from jumok.explain.model import load
 
     told = read_context(context)
-    conversation = Conversation(load(model_path, device), chosen, told)
+    conversation = Conversation(load(model_path, device, engine="torch"), chosen, told)
     if not quiet:
         (warn_unread if told else warn_untold)(conversation.model)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:

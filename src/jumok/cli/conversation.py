@@ -19,6 +19,7 @@ from jumok.text.normalize import tidy
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
+    from jumok.decoding.translator import Translator
     from jumok.explain.model import Model
     from jumok.explain.traced import Traced
 
@@ -142,7 +143,7 @@ def path_of(given: str) -> Path:
         return Path(given)
 
 
-def warn_unread(model: "Model") -> None:
+def warn_unread(model: "Translator") -> None:
     """Say that a context means nothing to a model that never met one."""
     if not reads_context(model):
         say("warning: this model was not trained on questions with a context")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from jumok.cli.console import progress_display, say
+from jumok.cli.engine import ENGINE, noted
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class TestSet:
 @click.option("--bootstrap", type=click.IntRange(min=0), default=1000, metavar="N", help="Resamples [1000].")
 @click.option("--min-bleu", type=float, metavar="X", help="Exit with code 4 when a BLEU is below X.")
 @click.option("--device", default=None, metavar="NAME", help="cpu, cuda [the best there is].")
+@ENGINE
 @click.option("-o", "--output", default="", metavar="FILE", help="Also write the JSON to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema eval/1) instead of the table.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the first metric's value, a line per system.")
@@ -106,6 +108,7 @@ def evaluate(
     bootstrap: int,
     min_bleu: float | None,
     device: str | None,
+    engine: str,
     output: str,
     as_json: bool,
     quiet: bool,
@@ -134,9 +137,10 @@ def evaluate(
         "data": test.name,
         "language": test.language,
     }
+    ways: dict[str, Any] = {"device": device, "engine": engine, "note": noted(quiet=quiet)}
     with progress_display(quiet=quiet) as progress:
         evaluations = [
-            *evaluate_models(models, test, options | {"progress": progress} | given(**decode), device),
+            *evaluate_models(models, test, options | {"progress": progress} | given(**decode), ways),
             *score_files(hypotheses, test, options | {"progress": progress}),
         ]
         comparisons = compare_evaluations(evaluations)
@@ -235,9 +239,9 @@ def read_references(files: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def evaluate_models(
-    models: tuple[str, ...], test: TestSet, options: dict[str, Any], device: str | None
+    models: tuple[str, ...], test: TestSet, options: dict[str, Any], ways: dict[str, Any]
 ) -> "list[Evaluation]":
-    """Translate the test set with each model in turn; a run folder keeps its result."""
+    """Translate the test set with each model in turn, loaded in these ways; a run folder keeps its result."""
     if not models:
         return []
     from jumok.decoding.translator import load
@@ -246,7 +250,7 @@ def evaluate_models(
     found = []
     for model, name in zip(models, _names(models), strict=True):
         sources = test.sources or []
-        found.append(evaluate_translator(load(model, device), sources, test.references, name=name, **options))
+        found.append(evaluate_translator(load(model, **ways), sources, test.references, name=name, **options))
         if is_run(Path(model)):
             keep(Path(model), found[-1])
     return found

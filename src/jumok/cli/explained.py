@@ -12,6 +12,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
+    from jumok.decoding.translator import Translator
     from jumok.explain.model import Model
     from jumok.explain.traced import Traced
     from jumok.progress import Progress
@@ -91,7 +92,7 @@ def keep_attention(path: str, number: int, result: "Traced", *, quiet: bool) -> 
 
 
 def write_growing(
-    model: "Model", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
+    model: "Translator", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
 ) -> "Iterator[Translation]":
     """Each answer as far as it is sure, on its line: what was written never changes."""
     for line in lines:
@@ -105,7 +106,7 @@ def write_growing(
                 file.flush()
 
 
-def growing(model: "Model", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
+def growing(model: "Translator", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
     """What to write next, again and again, and at the end the whole answer."""
     from jumok.decoding.stream import Final
     from jumok.explain.tokens import text_of
@@ -123,7 +124,7 @@ def growing(model: "Model", line: str, options: dict[str, Any]) -> "Iterator[str
 
 
 def write_events(
-    model: "Model", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
+    model: "Translator", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
 ) -> "Iterator[Translation]":
     """Each step as a JSON object on a line of its own, and at the end the whole answer."""
     from jumok.decoding.stream import Final

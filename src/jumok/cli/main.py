@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "Several architectures on the same data, in one report.",
     "check": "What is wrong with a corpus, with line numbers.",
     "inspect": "A model's card, shapes, cost and attention.",
+    "export": "A model for another program, with proof that it agrees.",
     "serve": "The explorer and the HTTP API for trained models.",
     "verify": "Is a model folder whole and unchanged?",
     "completion": "Print a shell completion script.",

@@ -6,9 +6,10 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jumok.cli.console import say
+from jumok.cli.engine import ENGINE, engine_words, noted
 from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 
@@ -54,6 +56,7 @@ SAMPLES_LINE = 1 << 20  # characters
 @click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address.")
 @click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
 @click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="One line per request on standard error, without its text."
@@ -73,6 +76,7 @@ def serve(
     insecure: bool,
     keep: str | None,
     device: str | None,
+    engine: str,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -101,7 +105,9 @@ def serve(
     if verbose:
         log_requests()
     raise click.exceptions.Exit(
-        serve_folders(folders, settings, device=device, screen=screen, as_json=as_json, quiet=quiet)
+        serve_folders(
+            folders, settings, device=device, engine=engine, screen=screen, as_json=as_json, quiet=quiet
+        )
     )
 
 
@@ -110,6 +116,7 @@ def serve_folders(
     settings: "ServerSettings",
     *,
     device: str | None = None,
+    engine: str = "auto",
     screen: str | None = None,
     another_port: bool = False,
     as_json: bool = False,
@@ -119,6 +126,7 @@ def serve_folders(
 
     With `another_port`, one that is taken makes way for the next.
     """
+    from jumok.decoding.translator import load as load_model
     from jumok.server.app import build_app
     from jumok.server.run import address_of
     from jumok.server.run import serve as run_server
@@ -126,13 +134,15 @@ def serve_folders(
     began = time.monotonic()
     # Before the models are loaded: a port that is taken shows at once.
     with listen_near(settings, PORTS if another_port else 1) as sock:
-        loaded, about = load_models(folders, device, settings.runs)
+        load = partial(load_model, device=device, engine=engine, note=noted(quiet=quiet))
+        loaded, about = load_models(folders, load, settings.runs)
         app = build_app(loaded, settings=replace(settings, about=about))
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         address = address_of(sock, settings)
 
         def started() -> None:
-            greet(address, list(loaded), time.monotonic() - began, as_json=as_json, quiet=quiet)
+            engines = {name: engine_words(one.engine) for name, one in loaded.items()}
+            greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen
                 threading.Thread(target=open_browser, args=(page,), name="browser", daemon=True).start()
@@ -217,17 +227,16 @@ def best_first(folders: dict[str, Path]) -> dict[str, Path]:
 
 
 def load_models(
-    folders: dict[str, Path], device: str | None, runs: Path | None
+    folders: dict[str, Path], load: "Callable[[Path], Translator]", runs: Path | None
 ) -> "tuple[dict[str, Translator], dict[str, About]]":
     """The models, and what else is known about each."""
-    from jumok.decoding.translator import load
     from jumok.server.runs import Runs
     from jumok.server.settings import About
 
     shown, loaded, about = Runs(runs), {}, {}
     for name, folder in folders.items():
         began = time.monotonic()
-        loaded[name] = load(folder, device)
+        loaded[name] = load(folder)
         about[name] = About(
             run=shown.name_of(record_of(folder)),
             examples=examples_for(loaded[name], folder),
@@ -286,15 +295,18 @@ def made_folder(path: str) -> Path:
     return Path(path)
 
 
-def greet(address: str, names: list[str], seconds: float, *, as_json: bool, quiet: bool) -> None:
-    """Where it listens, on stdout; the rest on stderr."""
+def greet(address: str, engines: dict[str, str], seconds: float, *, as_json: bool, quiet: bool) -> None:
+    """Where it listens, on stdout; the rest on stderr. `engines` says what computes each model."""
+    names = list(engines)
     if as_json:
-        click.echo(json.dumps({"address": address, "models": names, "ready_s": round(seconds, 3)}))
+        about = {"address": address, "models": names, "engines": engines, "ready_s": round(seconds, 3)}
+        click.echo(json.dumps(about))
     elif quiet:
         click.echo(address)
     else:
         click.echo(f"explorer   {address}")
         say("translate  POST /translate (LibreTranslate form) · POST /v1/translate · docs /docs")
+        say(f"engine     {' · '.join(dict.fromkeys(engines.values()))}")
         say(f"models     {' · '.join(names)}     ready in {seconds:.1f} s      Ctrl-C to stop")
 
 

@@ -6,17 +6,19 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import click
 
 from jumok.cli import explained
 from jumok.cli.console import progress_display, say
+from jumok.cli.engine import ENGINE, engine_words, noted
 from jumok.cli.output import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Hypothesis, Translation
+    from jumok.decoding.translator import Translator
     from jumok.explain.model import Model
     from jumok.progress import Progress
 
@@ -68,6 +70,7 @@ Examples:
 @click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in pieces.")
 @click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
 @click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@ENGINE
 @click.option("--line-buffered", is_flag=True, help="Answer each line as it comes [on a terminal].")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @click.help_option("-h", "--help")
@@ -86,6 +89,7 @@ def translate(
     stream: bool,
     errors: Literal["strict", "replace"],
     device: str | None,
+    engine: str,
     line_buffered: bool,
     quiet: bool,
     **options: Any,
@@ -108,9 +112,7 @@ def translate(
         lines = about(lines, context)
     if attention and not Path(attention).is_dir():
         lines = explained.only_line(lines, attention)
-    from jumok.explain.model import load
-
-    model = load(model_path, device)
+    model = way.load(model_path, device, engine)
     if context and not quiet:
         from jumok.cli.conversation import warn_unread
 
@@ -124,7 +126,8 @@ def translate(
             pieces += len(result.tokens)
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
-        say(f"{count:,} lines · {seconds:.1f} s · {pieces / max(seconds, 1e-9):,.0f} pieces/s")
+        speed = f"{pieces / max(seconds, 1e-9):,.0f} pieces/s"
+        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {engine_words(model.engine)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +163,19 @@ class Way:
                     hint="leave out --stream: the whole answer has more to tell",
                 )
 
+    def load(self, path: str, device: str | None, engine: str) -> "Translator":
+        """The model: one that can be looked into only if that is asked for, for it takes torch."""
+        note = noted(quiet=self.quiet)
+        if self.align or self.attention:
+            from jumok.explain.model import load as load_whole
+
+            return load_whole(path, device, engine=engine, note=note)
+        from jumok.decoding.translator import load
+
+        return load(path, device, engine=engine, note=note)
+
     def write(
-        self, model: "Model", lines: Iterable[str], file: IO[bytes], block: int, progress: "Progress"
+        self, model: "Translator", lines: Iterable[str], file: IO[bytes], block: int, progress: "Progress"
     ) -> "Iterator[Translation]":
         """Write every answer, and give it back."""
         if self.stream:
@@ -170,7 +184,7 @@ class Way:
             return
         found: Iterable[Translation]
         if self.align or self.attention:
-            found = explained.traced(model, lines, block, self.asked, progress)
+            found = explained.traced(cast("Model", model), lines, block, self.asked, progress)
         else:
             found = model.translate_iter(lines, block=block, progress=progress, **self.asked)
         for number, result in enumerate(found, start=1):
@@ -181,10 +195,11 @@ class Way:
 
     def line(self, number: int, result: "Translation") -> str:
         """One answer as a line, and its attention in its place."""
-        from jumok.explain.traced import Traced
-
         links: dict[str, Any] = {}
-        if isinstance(result, Traced):
+        if self.align or self.attention:
+            from jumok.explain.traced import Traced
+
+            assert isinstance(result, Traced)
             links = explained.align(result) if self.align else {}
             if self.attention:
                 explained.keep_attention(self.attention, number, result, quiet=self.quiet)

@@ -40,6 +40,7 @@ def version(*, as_json: bool, quiet: bool) -> None:
         **facts["packages"],
     }
     lines |= {device["name"]: describe(device) for device in facts["devices"]}
+    lines["native"] = describe_native(facts["native"])
     width = max(map(len, lines))
     for name, text in lines.items():
         click.echo(f"{name:<{width}}  {text}")
@@ -53,7 +54,26 @@ def collect() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "packages": {name: installed(name) for name in PACKAGES},
         "devices": devices(),
+        "native": native(),
     }
+
+
+def native() -> dict[str, Any]:
+    """The native engine: the instructions it uses, of those it has, its threads; or why it is not there."""
+    from jumok.native.library import available, library, thread_count, why_not
+
+    if not available():
+        return {"available": False, "reason": why_not()}
+    found = library()
+    levels = {"level": found.level, "levels": list(found.levels)}
+    return {"available": True, "version": found.version, **levels, "threads": thread_count()}
+
+
+def describe_native(about: dict[str, Any]) -> str:
+    """The native engine in words: `vnni of portable, avx2, avx512, vnni; threads 2`."""
+    if not about["available"]:
+        return f"not there: {about['reason']}"
+    return f"{about['level']} of {', '.join(about['levels'])}; threads {about['threads']}"
 
 
 def installed(name: str) -> str:

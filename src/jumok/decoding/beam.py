@@ -20,8 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
-from jumok.decoding.scores import Answer, check_finite, normalised, ranked, top
+from jumok.decoding.scores import check_finite, normalised, ranked, top
 from jumok.decoding.search import Lead, find_lead, run_search
 from jumok.decoding.tree import BeamTree, Way
 from jumok.models.interface import Memory, Seq2Seq

@@ -13,10 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumok.answers import Answer
+from jumok.decoding.batched import USUAL, device_of, encode
 from jumok.decoding.beam import BeamSearch, all_finite
 from jumok.decoding.filters import WholeCharacters
-from jumok.decoding.jobs import USUAL, Job, device_of, encode
-from jumok.decoding.scores import Answer, log_softmax, top
+from jumok.decoding.jobs import Job
+from jumok.decoding.scores import log_softmax, top
 from jumok.decoding.search import Search
 from jumok.models.interface import Seq2Seq
 

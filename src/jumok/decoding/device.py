@@ -20,13 +20,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from jumok.answers import Answer, NotFiniteError
 from jumok.config import DecodingConfig
+from jumok.decoding.batched import USUAL, device_of, make_filters
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
 from jumok.decoding.filters import Filter
 from jumok.decoding.found import Found, Options, unpacked
 from jumok.decoding.graphs import Graphs
-from jumok.decoding.jobs import USUAL, Job, device_of, make_filters
-from jumok.decoding.scores import Answer, NotFiniteError
+from jumok.decoding.jobs import Job
 from jumok.decoding.slots import Growth, Slots, grow, penalties
 from jumok.models.interface import Seq2Seq
 from jumok.models.static import Cache, Shape, StaticTransformer, best, wide_bias

@@ -11,15 +11,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from jumok.decoding.scores import Answer
+from jumok.answers import Answer
+from jumok.decoding.jobs import CHARACTER as CHARACTER  # those who know filters know these, too
+from jumok.decoding.jobs import FIRST_BYTE as FIRST_BYTE
+from jumok.decoding.jobs import Phrase as Phrase
 from jumok.text.tokenizer import BOS, EOS, PAD, UNK
 
 NEVER = (BOS, PAD, UNK)
 """No answer contains these."""
-FIRST_BYTE = 4
-"""The id of byte 0; the other 255 follow."""
-CHARACTER = 4
-"""Most bytes of one character in UTF-8."""
 SECOND_BYTES = {
     0xE0: range(0xA0, 0xC0),
     0xED: range(0x80, 0xA0),
@@ -222,14 +221,6 @@ def ban(texts: Sequence[str], pieces: Sequence[bytes]) -> Filter:
         return kept
 
     return keep
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """A text that an answer must contain, and the pieces that write it."""
-
-    text: str
-    ids: tuple[int, ...]
 
 
 def require(phrases: Sequence[Sequence[Phrase]], pieces: Sequence[bytes]) -> Filter:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.decoding.scores import Answer
+from jumok.answers import Answer
 
 
 @dataclass(frozen=True)

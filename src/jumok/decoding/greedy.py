@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, allow
-from jumok.decoding.scores import Answer, check_finite, ranked
+from jumok.decoding.scores import check_finite, ranked
 from jumok.decoding.search import Lead, find_lead, run_search
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS

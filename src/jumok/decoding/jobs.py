@@ -1,52 +1,33 @@
-"""Source ids to answers in batches: the work between a text and its translation."""
+"""Texts to jobs: what one sentence asks of a search, whichever engine runs it. No torch."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-import torch
-from torch import Tensor
-
 from jumok.config import DecodingConfig
-from jumok.decoding.beam import BeamSearch
-from jumok.decoding.filters import (
-    CHARACTER,
-    FIRST_BYTE,
-    NEVER,
-    Filter,
-    Phrase,
-    at_least,
-    force_prefix,
-    no_repeat,
-    require,
-    whole_characters,
-)
-from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.parts import split_text
 from jumok.decoding.request import Long, Request
-from jumok.decoding.sample import sampler, uniforms
-from jumok.decoding.scores import Answer, check_finite, log_softmax
-from jumok.decoding.search import Search, run_search
-from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError, LimitError
-from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.beginning import beginning
 from jumok.text.marks import is_question
-from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizer, Tokenizers
+from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Source = Sequence[int] | Sequence[bytes]
 """Ids of pieces, or the patches of a picture."""
 
-CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
-"""No answer contains a line break, a tab or another control character: one line in, one line out."""
-USUAL = whole_characters(never=NEVER + CONTROL)
-"""The filter of every search."""
+FIRST_BYTE = 4
+"""The id of byte 0; the other 255 follow."""
+CHARACTER = 4
+"""Most bytes of one character in UTF-8."""
 
 
-CUDA_TOKENS = 65_536
-"""`batch_tokens` on a GPU, which has little to do with the default."""
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text that an answer must contain, and the pieces that write it."""
+
+    text: str
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,135 +122,15 @@ def chosen_budget(config: DecodingConfig) -> int | None:
     return None if config.batch_tokens == DecodingConfig().batch_tokens else config.batch_tokens
 
 
-def token_budget(config: DecodingConfig, device: torch.device) -> int:
-    """`batch_tokens`; on a GPU more of them, unless someone has chosen a number."""
-    usual = CUDA_TOKENS if device.type == "cuda" else config.batch_tokens
-    return chosen_budget(config) or usual
-
-
 def cost(job: Job, config: DecodingConfig) -> int:
     """The most places that a search can take up in a running batch: rows times source and new tokens."""
     width = config.n_best if config.sample else config.beam
     return width * (len(job.source) + 1 + job.limit(config))
 
 
-def search(
-    model: Seq2Seq,
-    jobs: Sequence[Job],
-    config: DecodingConfig,
-    pieces: Sequence[bytes],
-    banned: Sequence[Filter] = (),
-) -> list[list[Answer]]:
-    """The answers to each job, best first: up to `beam` of them, or `n_best` draws.
-
-    pieces[id] is what a target id writes; `banned` are the filters for banned text.
-    """
-    one = make_search(jobs, config, pieces, banned, device=device_of(model))
-    copies = [len(one.token) // len(jobs)] * len(jobs)
-    return run_search(model, encode(model, jobs, copies), one)
-
-
-def make_search(
-    jobs: Sequence[Job],
-    config: DecodingConfig,
-    pieces: Sequence[bytes],
-    banned: Sequence[Filter] = (),
-    *,
-    device: torch.device | None = None,
-    record: BeamTree | None = None,
-) -> Search:
-    """The search for the answers to these jobs; it writes the tree of a single one into `record`."""
-    if config.sample and record is not None:
-        raise ConfigError("an answer that is drawn at random has no beam tree", hint="set sample to false")
-    draws = config.n_best if config.sample else 1
-    rows = [job for job in jobs for _ in range(draws)]
-    limits = [job.limit(config) for job in rows]
-    filters = make_filters(rows, config, pieces, banned)
-    if config.sample:
-        numbers = [
-            uniforms(job.source, limit, seed=config.seed, draw=row % draws)
-            for row, (job, limit) in enumerate(zip(rows, limits, strict=True))
-        ]
-        pick = sampler(numbers, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p)
-        alpha = config.length_penalty
-        return GreedySearch(limits, filters, pick, draws=draws, length_penalty=alpha, device=device)
-    if config.beam == 1 and len(jobs) > 1:  # the same as a beam of one, and quicker for many rows
-        return GreedySearch(limits, filters, device=device)
-    return BeamSearch(
-        limits,
-        filters,
-        beam=config.beam,
-        n_best=config.n_best,
-        length_penalty=config.length_penalty,
-        device=device,
-        record=record,
-    )
-
-
-@torch.inference_mode()
-def encode(model: Seq2Seq, jobs: Sequence[Job], copies: Sequence[int]) -> Memory:
-    """What the model reads of each job, in as many rows as `copies` says."""
-    memory = model.encode(*pad_sources([job.source for job in jobs], device_of(model)))
-    if all(count == 1 for count in copies):
-        return memory
-    rows = [row for row, count in enumerate(copies) for _ in range(count)]
-    return memory.select(torch.tensor(rows, device=memory.mask.device))
-
-
-def device_of(model: Seq2Seq) -> torch.device:
-    """Where the model computes."""
-    return next(model.parameters()).device
-
-
-@torch.inference_mode()
-def score_targets(
-    model: Seq2Seq, sources: Sequence[Source], targets: Sequence[Sequence[int]]
-) -> list[list[float]]:
-    """The log-probability of each target piece and of the end, given the source, all in one pass."""
-    device = device_of(model)
-    memory = model.encode(*pad_sources(sources, device))
-    target_out, mask = pad_sources(targets, device)  # (B, T), each with its end
-    log_probs = log_softmax(model.decode(shift_right(target_out), memory))  # (B, T, V)
-    chosen = log_probs.gather(2, target_out[:, :, None]).squeeze(2)  # (B, T)
-    check_finite(chosen.masked_fill(~mask, 0).sum(dim=1), torch.arange(len(chosen), device=device))
-    return [row[real].tolist() for row, real in zip(chosen, mask, strict=True)]
-
-
-def make_filters(
-    jobs: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes], banned: Sequence[Filter]
-) -> list[Filter]:
-    """The filters of one batch; where two cannot both be kept the earlier one is."""
-    filters: list[Filter] = [USUAL]
-    if any(job.prefix for job in jobs):
-        filters.append(force_prefix([job.prefix for job in jobs]))
-    if any(job.phrases for job in jobs):
-        filters.append(require([job.phrases for job in jobs], pieces))
-    filters += banned
-    if config.no_repeat_ngram:
-        filters.append(no_repeat(config.no_repeat_ngram))
-    if config.min_len:
-        filters.append(at_least(config.min_len))
-    return filters
-
-
-def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Each source with its end, padded: ids (B, S) and mask (B, S), True at real tokens.
-
-    Pictures have no end and are all of one length: patches (B, S, P).
-    """
-    if sources[0] and isinstance(sources[0][0], bytes):
-        rows = [[np.frombuffer(patch, dtype=np.uint8) for patch in source] for source in sources]  # type: ignore[arg-type]
-        patches = torch.from_numpy(np.array(rows)).to(device)  # (B, S, P)
-        return patches, torch.ones(patches.shape[:2], dtype=torch.bool, device=device)
-    S = max(map(len, sources)) + 1
-    ids = [[*source, EOS, *[PAD] * (S - 1 - len(source))] for source in sources]
-    lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
-    return torch.tensor(ids, device=device), torch.arange(S, device=device) < lengths[:, None]
-
-
-def shift_right(target_out: Tensor) -> Tensor:
-    """What is read before each token is written, (B, T): the start, then all tokens but the last."""
-    return torch.nn.functional.pad(target_out[:, :-1], (1, 0), value=BOS)
+def pair_size(job: Job) -> int:
+    """Padded pieces of the longer side of a pair, its end included."""
+    return max(len(job.source), len(job.prefix)) + 1
 
 
 def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:

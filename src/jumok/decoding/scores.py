@@ -1,36 +1,12 @@
-"""What search compares: log-probabilities, the length penalty, and answers ranked by both."""
-
-from collections.abc import Iterable
-from dataclasses import dataclass
-from math import fsum
+"""What search compares: log-probabilities of pieces, and the best of them."""
 
 import torch
 from torch import Tensor
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer of a search: pieces and the model's own log-probability of each."""
-
-    ids: tuple[int, ...]
-    """Pieces, without the end."""
-    log_probs: tuple[float, ...]
-    """One for each piece, then one for the end of a finished answer."""
-    finished: bool
-    """The model ended it; False where the limit did."""
-
-    @property
-    def score(self) -> float:
-        """log P(answer | source), the end included."""
-        return fsum(self.log_probs)
-
-
-class NotFiniteError(ArithmeticError):
-    """The model gave a number that is not finite; `sentence` is its index in the batch."""
-
-    def __init__(self, sentence: int) -> None:
-        super().__init__(f"the model's numbers for sentence {sentence} of the batch are not finite")
-        self.sentence = sentence
+from jumok.answers import NotFiniteError
+from jumok.answers import length_penalty as length_penalty  # scores of answers need no torch
+from jumok.answers import normalised as normalised
+from jumok.answers import ranked as ranked
 
 
 def log_softmax(logits: Tensor) -> Tensor:
@@ -43,25 +19,6 @@ def check_finite(log_probs: Tensor, sentence: Tensor) -> None:
     bad = ~log_probs.isfinite()
     if bad.any():
         raise NotFiniteError(int(sentence[bad][0]))
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6) ** alpha   (Wu et al. 2016, eq. 14)."""
-    return float(((5 + length) / 6) ** alpha)
-
-
-def normalised(score: float, length: int, alpha: float) -> float:
-    """s(Y) = log P(Y | X) / lp(Y)   (Wu et al. 2016, eq. 14)."""
-    return score / length_penalty(length, alpha)
-
-
-def ranked(answers: Iterable[Answer], alpha: float) -> list[Answer]:
-    """Best first: finished answers before unfinished ones, then by normalised score."""
-    return sorted(
-        answers,
-        key=lambda a: (a.finished, normalised(a.score, len(a.log_probs), alpha)),
-        reverse=True,
-    )
 
 
 def top(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

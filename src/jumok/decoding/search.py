@@ -11,7 +11,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from jumok.decoding.scores import Answer, log_softmax, normalised, ranked
+from jumok.answers import Answer
+from jumok.decoding.scores import log_softmax, normalised, ranked
 from jumok.models.interface import Memory, Seq2Seq
 
 

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
+from jumok.answers import NotFiniteError
+from jumok.decoding.batched import encode
 from jumok.decoding.filters import CHARACTER, FIRST_BYTE, next_bytes
-from jumok.decoding.jobs import Job, encode
+from jumok.decoding.jobs import Job
 from jumok.decoding.results import Translation, shorten
-from jumok.decoding.scores import NotFiniteError
 from jumok.decoding.search import Lead, Search, search_steps
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import Tokenizer

@@ -1,91 +1,119 @@
-"""Translator: text in, Translation out. The friendly face of a model."""
+"""Translator: text in, Translation out. The friendly face of a model. Torch is imported when it is needed."""
 
-import asyncio
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
-import torch
-
-from jumok.checkpoint.checkpoints import Loaded, load_model
-from jumok.config import DecodingConfig
-from jumok.decoding.device import DeviceSearch, preferred, supports
-from jumok.decoding.filters import Filter, ban
-from jumok.decoding.found import Options
-from jumok.decoding.jobs import (
-    Job,
-    batches,
-    chosen_budget,
-    device_of,
-    make_jobs,
-    make_search,
-    piece_bytes,
-    score_targets,
-    search,
-    token_budget,
-)
+from jumok.answers import Answer, NotFiniteError
+from jumok.checkpoint.contents import Contents
+from jumok.decoding.engines import Engine, cannot
+from jumok.decoding.jobs import Job, make_jobs
+from jumok.decoding.opening import Note, Opened, log, open_model
+from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
-from jumok.decoding.scores import Answer, NotFiniteError
-from jumok.decoding.search import Search
-from jumok.decoding.stream import Final, Partial, stream_jobs
-from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError, DataError, LimitError, RunError
-from jumok.models.edited import Edited
-from jumok.models.interface import Edits
-from jumok.models.transformer import TransformerSeq2Seq
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
-__all__ = ["Hypothesis", "Loaded", "Score", "Token", "Translation", "Translator", "load"]
+if TYPE_CHECKING:
+    from jumok.checkpoint.model import Loaded
+    from jumok.decoding.search import Search
+    from jumok.decoding.stream import Final, Partial
+    from jumok.decoding.torch_engine import TorchEngine
+    from jumok.decoding.tree import BeamTree
+    from jumok.models.interface import Edits, Seq2Seq
+
+__all__ = ["Hypothesis", "Score", "Token", "Translation", "Translator", "check_device", "load"]
 
 BLOCK = 1024  # lines that are sorted by length together when the input is a stream
 
 
-def load(path: str | Path, device: str | None = None) -> "Translator":
+def load(
+    path: str | Path, device: str | None = None, *, engine: str = "auto", note: Note = log.info
+) -> "Translator":
     """The translator in a run folder (its best checkpoint), a checkpoint or a model folder.
 
-    Without a device the best there is: cuda, else cpu.
+    Without a device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2;
+    `note` gets a line where auto cannot have the fastest.
     """
-    return Translator(load_for_use(path, device))
+    return Translator(open_model(path, device, engine, note))
 
 
-def load_for_use(path: str | Path, device: str | None = None) -> Loaded:
-    """The model of a folder on a device that this machine has, ready to translate."""
-    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and every step has another.
-    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
-    return load_model(path, check_device(device))
+class InTorch:
+    """The model in torch: made when it is first asked for, and shared by copies of a translator."""
 
+    def __init__(self, engine: "Engine | None", model: "Seq2Seq | None") -> None:
+        self._engine, self._model = engine, model
+        self._searching: TorchEngine | None = None
+        self._lock = Lock()
 
-def check_device(name: str | None) -> str:
-    """The named device, if this machine has it."""
-    cuda = torch.cuda.is_available()
-    if name is None:
-        return "cuda" if cuda else "cpu"
-    kind = name.split(":")[0]
-    if kind == "cpu" or (kind == "cuda" and cuda):
-        return name
-    raise ConfigError(
-        f"device {name!r} is not available", hint="choose cpu or cuda" if cuda else "this machine has: cpu"
-    )
+    def model(self) -> "Seq2Seq":
+        with self._lock:
+            if self._model is None:
+                assert self._engine is not None
+                self._model = self._engine.to_torch()
+            return self._model
+
+    def engine(self, tokenizers: Any) -> "TorchEngine":
+        from jumok.decoding.torch_engine import TorchEngine
+
+        model = self.model()
+        if self._searching is None:
+            self._searching = TorchEngine(model, tokenizers)
+        return self._searching
 
 
 class Translator:
     """A loaded model. It has no state that changes, so threads may share it."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self.model, self.tokenizers, self.config = loaded.model, loaded.tokenizers, loaded.config
-        self._about = {"name": loaded.folder.name, **loaded.info}
+    def __init__(self, loaded: "Loaded | Opened") -> None:
+        opened = loaded if isinstance(loaded, Opened) else Opened(loaded)
+        contents = opened.loaded
+        self.tokenizers, self.config = contents.tokenizers, contents.config
+        self._quick, self._strict = opened.quick, opened.strict
+        self._torch = InTorch(opened.quick, None if isinstance(contents, Contents) else contents.model)
+        self._about = {"name": contents.folder.name, **contents.info}
         self.interventions: Sequence[Mapping[str, Any]] = ()
         """What `edited` put into the model, in words that people and traces read."""
+
+    @property
+    def model(self) -> "Seq2Seq":
+        """The model in torch, whichever engine translates."""
+        return self._torch.model()
+
+    @model.setter
+    def model(self, model: "Seq2Seq") -> None:
+        """Another model takes its place, and torch computes."""
+        self._torch, self._quick, self._strict = InTorch(None, model), None, False
+
+    @property
+    def engine(self) -> dict[str, str]:
+        """What translates: the engine's name, the type of its numbers, its instructions or its device."""
+        return (self._quick or self._torch.engine(self.tokenizers)).about
+
+    def on_torch(self, what: str) -> Self:
+        """The same translator on torch, which has `what`; an error if another engine was chosen by name."""
+        if self._quick is None:
+            return self
+        if self._strict:
+            raise cannot(self._quick.name, what)
+        other = copy.copy(self)
+        other._quick = None
+        return other
+
+    def quick_for(self, request: Request) -> Engine | None:
+        """The engine besides torch, if there is one and it has all that is asked for."""
+        lack = "" if self._quick is None else self._quick.lacks(request)
+        return self.on_torch(lack)._quick if lack else self._quick
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.info['name']!r}, {self.config.model.arch})"
@@ -111,6 +139,7 @@ class Translator:
             "target_vocabulary": self.tokenizers.target.size,
             "shared_vocabulary": self.tokenizers.shared,
             "max_length": data.max_length,
+            "engine": self.engine,
             **self._source,
             **self._about,
         }
@@ -153,11 +182,13 @@ class Translator:
         self, texts: str | Sequence[str], *, progress: Progress = silent, **options: Any
     ) -> Translation | list[Translation]:
         """`translate` in a thread of its own, so that an event loop goes on meanwhile."""
+        import asyncio  # takes a while, and `jumok translate` has no use for it
+
         lines = check_texts(texts)
         found = await asyncio.to_thread(lambda: self.translate(lines, progress=progress, **options))
         return found[0] if isinstance(texts, str) else found
 
-    def stream(self, text: str, **options: Any) -> Iterator[Partial | Final]:
+    def stream(self, text: str, **options: Any) -> "Iterator[Partial | Final]":
         """A translation as it grows: a `Partial` after each step, then `Final` with what `translate` gives.
 
         The first `stable` tokens of a partial never change. A long text comes part after part.
@@ -165,14 +196,13 @@ class Translator:
         request = make_request(self.config.decoding, options)
         [line] = check_texts(text)
         [jobs] = self.jobs([line], request)
-        return self._grow(line, jobs, request)
+        return self.on_torch("stream")._grow(line, jobs, request)
 
-    def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> Iterator[Partial | Final]:
-        searches = [self.search_for(job, request) for job in jobs]
-        partials = stream_jobs(self.model, self.tokenizers.target, jobs, searches)
-        with self.explained(jobs):
-            yield from partials
-        yield Final(self.finish(text, [one.answers()[0] for one in searches], request))
+    def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> "Iterator[Partial | Final]":
+        from jumok.decoding.stream import Final
+
+        for one in self._torch.engine(self.tokenizers).grow(jobs, request, self.explained):
+            yield Final(self.finish(text, one, request)) if isinstance(one, list) else one
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -223,11 +253,9 @@ class Translator:
         # A target is a prefix that goes on to the end.
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
-        for batch in batches(todo, self.config.decoding.batch_tokens, pair_size):
-            with self.explained(batch):
-                found = score_targets(
-                    self.model, [job.source for job in batch], [job.prefix for job in batch]
-                )
+        engine = self._quick or self._torch.engine(self.tokenizers)
+        budget = self.config.decoding.batch_tokens
+        for batch, found in engine.scores(list(todo), budget, self.explained):
             scores.update(zip(batch, found, strict=True))
             progress("scoring", len(scores), len(todo))
         results = []
@@ -247,10 +275,9 @@ class Translator:
             request = replace(request, long="cut")
         return make_jobs(lines, request, self.tokenizers, most, before)
 
-    def search_for(self, job: Job, request: Request, *, record: BeamTree | None = None) -> Search:
-        """The search for the answers to one job, ready for its first step."""
-        device, banned = device_of(self.model), self._banned(request.ban)
-        return make_search([job], request.decoding, self._pieces, banned, device=device, record=record)
+    def search_for(self, job: Job, request: Request, *, record: "BeamTree | None" = None) -> "Search":
+        """The search for the answers to one job in torch, ready for its first step."""
+        return self._torch.engine(self.tokenizers).search_for(job, request, record)
 
     def finish(self, text: str, answers: Sequence[Sequence[Answer]], request: Request) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
@@ -261,52 +288,22 @@ class Translator:
         """The options that a call with these options runs with."""
         return dict(options)
 
-    def edited(self, edits: Edits, interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
+    def edited(self, edits: "Edits", interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
         """The same translator around a model with these edits inside; nothing is copied."""
-        other = copy.copy(self)
+        from jumok.models.edited import Edited
+
+        other = copy.copy(self.on_torch("intervention"))
         other.model, other.interventions = Edited(self.model, edits), interventions
         return other
-
-    def _answers(
-        self, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter]
-    ) -> Iterator[tuple[list[Job], list[list[Answer]]]]:
-        """The jobs, a batch at a time, and the answers to each, best first."""
-        where = device_of(self.model)
-        if preferred(where) and supports(self.model, jobs, config, banned):
-            yield from self._answers_on_device(jobs, config)
-            return
-        width = config.n_best if config.sample else config.beam
-        for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
-            with self.explained(batch):
-                answers = search(self.model, batch, config, self._pieces, banned)
-            yield batch, answers
-
-    def _answers_on_device(
-        self, jobs: Sequence[Job], config: DecodingConfig
-    ) -> Iterator[tuple[list[Job], list[list[Answer]]]]:
-        keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
-        options = Options(config.beam, config.n_best, config.length_penalty, keep)
-        sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
-        budget = chosen_budget(config)
-        with self.explained(jobs):
-            for places, answers in self._device_search.search(sources, limits, options, budget=budget):
-                yield [jobs[place] for place in places], answers
-
-    @cached_property
-    def _device_search(self) -> DeviceSearch:
-        """A copy of the weights and the memory of the search, used by one call at a time."""
-        if not isinstance(self.model, TransformerSeq2Seq):
-            raise TypeError(f"{type(self.model).__name__} is searched step by step")
-        return DeviceSearch(self.model)
 
     def _translate(
         self, texts: Sequence[str], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
-        config = request.decoding
         jobs = self.jobs(texts, request, before)
+        engine = self.quick_for(request) or self._torch.engine(self.tokenizers)
         todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
-        for batch, answers in self._answers(list(todo), config, self._banned(request.ban)):
+        for batch, answers in engine.answers(list(todo), request, self.explained):
             found.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(found) // len(todo), len(texts))
         return [
@@ -327,16 +324,6 @@ class Translator:
 
     def _tokens(self, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Token, ...]:
         return tuple(map(Token, self.tokenizers.target.pieces(ids), ids, log_probs))
-
-    @cached_property
-    def _pieces(self) -> list[bytes]:
-        return piece_bytes(self.tokenizers.target)
-
-    @cached_property
-    def _banned(self) -> Callable[[tuple[str, ...]], list[Filter]]:
-        """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
-        pieces, spell = self._pieces, self.tokenizers.target.spell
-        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), pieces)] if texts else [])
 
     @contextmanager
     def explained(self, batch: Sequence[Job]) -> Iterator[None]:
@@ -368,8 +355,3 @@ def check_texts(texts: str | Iterable[str]) -> list[str]:
         if not isinstance(line, str):
             raise TypeError(f"text {number} is of type {type(line).__name__}, not str")
     return lines
-
-
-def pair_size(job: Job) -> int:
-    """Padded pieces of the longer side of a pair, its end included."""
-    return max(len(job.source), len(job.prefix)) + 1

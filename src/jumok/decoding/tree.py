@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from jumok.decoding.scores import Answer, normalised
+from jumok.answers import Answer
+from jumok.decoding.scores import normalised
 from jumok.text.tokenizer import BOS, EOS, Tokenizer
 
 Way = tuple[float, int, int, float]

@@ -252,7 +252,8 @@ def _translate(
     found = translator.translate(list(sources), progress=progress, **decode)
     wall = time.perf_counter() - began
     tokens = sum(len(one.tokens) for one in found)
-    return [one.text for one in found], Speed(len(found) / wall, tokens / wall, wall)
+    speed = Speed(len(found) / wall, tokens / wall, wall, translator.info.get("engine"))
+    return [one.text for one in found], speed
 
 
 def _perplexity(

@@ -40,6 +40,8 @@ class Speed:
     sentences_per_s: float
     target_tokens_per_s: float
     wall_s: float
+    engine: Mapping[str, str] | None = None
+    """What translated: its name, the type of its numbers, its instructions or its device."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from jumok.decoding.jobs import encode
+from jumok.decoding.batched import encode
 from jumok.decoding.request import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator

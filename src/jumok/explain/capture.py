@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.decoding.jobs import Source, device_of, pad_sources, shift_right
+from jumok.decoding.batched import device_of, pad_sources, shift_right
+from jumok.decoding.jobs import Source
 from jumok.decoding.scores import log_softmax, top
 from jumok.explain.pictures import ended as with_end
 from jumok.models.interface import Kind, Probe, Seq2Seq

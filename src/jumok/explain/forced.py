@@ -9,8 +9,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from jumok.decoding.jobs import Source, device_of, pad_sources, shift_right
-from jumok.decoding.scores import NotFiniteError, check_finite, log_softmax
+from jumok.answers import NotFiniteError
+from jumok.decoding.batched import device_of, pad_sources, shift_right
+from jumok.decoding.jobs import Source
+from jumok.decoding.scores import check_finite, log_softmax
 from jumok.decoding.translator import Translator
 from jumok.errors import Error, LimitError, RunError
 from jumok.explain.ops import bad_parameter

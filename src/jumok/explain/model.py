@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 from jumok.decoding.jobs import Job
+from jumok.decoding.opening import Note, Opened, log, open_model
 from jumok.decoding.request import make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Final, Partial
-from jumok.decoding.translator import BLOCK, Loaded, Translator, check_texts, load_for_use
+from jumok.decoding.torch_engine import Loaded
+from jumok.decoding.translator import BLOCK, Translator, check_texts
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
@@ -23,19 +25,22 @@ from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
 
-def load(path: str | Path, device: str | None = None) -> "Model":
+def load(
+    path: str | Path, device: str | None = None, *, engine: str = "auto", note: Note = log.info
+) -> "Model":
     """The model in a run folder (its best checkpoint), a checkpoint or a model folder.
 
     `demo/rnn`, `demo/luong` and `demo/transformer` are the small models that come with the package. Without a
-    device the best there is: cuda, else cpu.
+    device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2; what the chosen
+    one lacks, such as attention, auto leaves to torch.
     """
-    return Model(load_for_use(path, device))
+    return Model(open_model(path, device, engine, note))
 
 
 class Model(Translator):
     """A loaded model: translates, shows how, and answers what if. Nothing in it changes; threads share it."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded | Opened) -> None:
         super().__init__(loaded)
         self.ops: tuple[Op, ...] = ()
         """The interventions in force; see `edit`."""
@@ -88,9 +93,13 @@ class Model(Translator):
             raise ConfigError(
                 "an answer that is drawn at random has no beam tree", hint="set sample to false"
             )
-        found: Sequence[Translation] = super().translate(lines, progress=progress, **asked)
+        found: Sequence[Translation]
         if attention or record_beam:
-            found = self._traced(found, options, recorded=record_beam)
+            plain = self.on_torch("attention" if attention else "record_beam")
+            found = super(Model, plain).translate(lines, progress=progress, **asked)
+            found = plain._traced(found, options, recorded=record_beam)
+        else:
+            found = super().translate(lines, progress=progress, **asked)
         return found[0] if isinstance(texts, str) else found
 
     def _traced(
@@ -123,7 +132,9 @@ class Model(Translator):
 
     def trace(self, text: str, target: str | None = None, **options: Any) -> Trace:
         """Everything the model computes while it translates a text, or while it writes the target given."""
-        return make_trace(self._plain or self, text, target=target, options=options, ops=self.ops)
+        return make_trace(
+            (self._plain or self).on_torch("trace"), text, target=target, options=options, ops=self.ops
+        )
 
     def what_if(self, text: str, ops: Sequence[Op], **options: Any) -> WhatIf:
         """The translation of a text as it is and with interventions, and where the two part."""

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumok.decoding.jobs import pad_sources
+from jumok.decoding.batched import pad_sources
 from jumok.models.build import PatchEmbedding
 from jumok.models.interface import Kind, Probe, Record, Seq2Seq
 from jumok.models.luong import LuongSeq2Seq

@@ -68,6 +68,7 @@ def what_if(translator: Translator, text: str, ops: Sequence[Op], **options: Any
 
     A text that is too long for the model is cut in both.
     """
+    translator = translator.on_torch("what_if")  # both sides on one engine: no rounding between them
     asked = compile_ops((), translator, text, options)
     compiled = compile_ops(ops, translator, text, options)
     changed = translator.edited(compiled.edits)

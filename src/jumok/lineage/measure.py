@@ -45,7 +45,7 @@ def measure_entry(
     """
     record = training_record(folder)
     train_rate, process_peak = record.pop("train_tokens_per_s"), record.pop("process_peak_bytes")
-    translator = load(folder, options.device)
+    translator = load(folder, options.device, engine="torch")
     found = evaluate(
         Whole(translator),
         test.sources,

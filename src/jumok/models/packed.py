@@ -20,6 +20,7 @@ from jumok.nn.attention import AttentionOutput, MergedProjection, SplitProjectio
 from jumok.nn.branch import branch
 from jumok.nn.fused import add_norm, drop, embed
 from jumok.nn.layers import Embedding, FeedForward
+from jumok.nn.native import draw_seeds
 from jumok.nn.positions import LearnedPositions, SinusoidalPositions, rotate, sinusoidal
 from jumok.nn.spans import Spans, causal_spans, cross_attention, cross_spans, own_spans, self_attention
 
@@ -96,8 +97,7 @@ class Stream:
         x = drop(x, model.dropout.share, training=self.training)
         self.sum = x
         self.normed = normed_by(residuals[0].norm, x) if self.pre else x
-        # All at once: on a GPU each draw is a launch.
-        self.seeds = iter(torch.randint(2**31 - 1, (len(residuals), 1), device=x.device).unbind())
+        self.seeds = iter(draw_seeds(len(residuals), x.device).unbind())
         self.after = norms_after(residuals, last, pre=self.pre)
 
     def read(self, weight: Tensor, bias: Tensor, *, relu: bool = False) -> Tensor:
@@ -192,7 +192,9 @@ def embedded(ids: Tensor, positions: Tensor, table: Embedding, places: nn.Module
     x = embed(ids, table.weight, table.scale)
     match places:
         case SinusoidalPositions():
-            rows = position_table(places, Table(len(ids), x.shape[1], x.device, x.dtype))
+            # On a CPU every batch has another length: a few tables serve them all.
+            count = len(ids) if x.is_cuda else 1 << max(len(ids) - 1, 0).bit_length()
+            rows = position_table(places, Table(count, x.shape[1], x.device, x.dtype))
             return x + F.embedding(positions, rows)
         case LearnedPositions():
             return x + embed(positions, places.table, 1.0)

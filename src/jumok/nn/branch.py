@@ -16,12 +16,13 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
+from jumok.nn import native
 from jumok.nn.kernels import available, guarded
 
 
 def branch(x: Tensor, weight: Tensor, bias: Tensor, *, relu: bool = False) -> tuple[Tensor, Tensor]:
     """x (L, D), weight (F, D), bias (F,) -> y (L, F), and x (L, D) to go on with."""
-    if not available(x):
+    if not available(x) and not native.usable(x, weight, bias):
         y = F.linear(x, weight, bias)
         return (y.relu() if relu else y), x
     y, x = Branch.apply(x, weight, bias, relu)  # type: ignore[no-untyped-call]
@@ -64,6 +65,8 @@ class Branch(Function):
 
 def masked(dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """dy where y is above 0, and its sum over rows (F,)."""
+    if native.usable(dy, y):
+        return dy, native.mask_and_sum(dy, y)  # in place: the product that made dy made it for this alone
 
     def fast() -> tuple[Tensor, Tensor]:
         from jumok.nn.kernels.columns import mask_and_sum
@@ -79,6 +82,8 @@ def masked(dy: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 def summed(dy: Tensor) -> Tensor:
     """The sum of dy over rows (F,)."""
+    if native.usable(dy):
+        return native.mask_and_sum(dy, None)
 
     def fast() -> Tensor:
         from jumok.nn.kernels.columns import column_sums

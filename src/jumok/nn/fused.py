@@ -1,7 +1,8 @@
 """What lies between the matrix products of a Transformer, each piece in one pass over memory.
 
-On a GPU with Triton the kernels of `jumok.nn.kernels` do it; everywhere else, and as their tests, the plain
-torch here. No piece waits for the device or looks at a value, so all of them can be captured in a graph.
+On a GPU with Triton the kernels of `jumok.nn.kernels` do it, on a CPU our C library (`native.py`) if there is
+one; everywhere else, and as their tests, the plain torch here. No piece waits for the device or looks at a
+value, so all of them can be captured in a graph.
 
 Axis letters: L tokens, M target tokens, D width, F inner width, V vocabulary, R rows of a chunk.
 """
@@ -14,6 +15,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
+from jumok.nn import native
 from jumok.nn.kernels import available, guarded
 from jumok.nn.layers import dropout
 
@@ -21,6 +23,7 @@ EPS = 1e-5
 WIDEST = 4096  # add & norm keeps a row in registers
 UNLEARNED = 0  # a target that is BOS, so nothing is to be predicted: the place weighs nothing
 CHUNK = 2**30  # bytes of logits at a time
+CPU_CHUNK = 2**24  # the same on a CPU, whose cache should still have them when they are read again
 ALIGNED = 64  # rows of logits start at a multiple of this, whatever the vocabulary: fast products need it
 
 
@@ -47,9 +50,12 @@ def add_norm(
         y = (s - mean(s)) / sqrt(var(s) + eps) * weight + shift
 
     x, f (L, D); bias, weight, shift (D,) -> s, y (L, D). Post-norm goes on with y alone, pre-norm with both.
-    On a GPU dropout is a function of the seed, one number on the device; without one it is drawn.
+    In the kernels dropout is a function of the seed, one number on the device; without one it is drawn.
     """
     share = float(share) if training else 0.0
+    if x.dim() == 2 and native.usable(x, f, bias, weight, shift):
+        s, y = native.AddNorm.apply(x, f, bias, weight, shift, share, seed)  # type: ignore[no-untyped-call]
+        return s, y
 
     def fast() -> tuple[Tensor, Tensor]:
         from jumok.nn.kernels import norm  # Triton takes a while to load, and a CPU never needs it
@@ -67,7 +73,10 @@ def add_norm(
 
 
 def drop(x: Tensor, share: float, *, training: bool) -> Tensor:
-    """Dropout; on a GPU the mask is made again in backward from a seed, and never stored."""
+    """Dropout; the kernels make the mask again in backward from a seed, and never store it."""
+    if training and share and x.dim() == 2 and native.usable(x):
+        kept: Tensor = native.Drop.apply(x, float(share))  # type: ignore[no-untyped-call]
+        return kept
 
     def fast() -> Tensor:
         from jumok.nn.kernels import dropout as kernel
@@ -82,7 +91,7 @@ def drop(x: Tensor, share: float, *, training: bool) -> Tensor:
 
 def embed(ids: Tensor, weight: Tensor, scale: float) -> Tensor:
     """Rows of weight (V, D) by ids (L,), times a scale -> (L, D)."""
-    if weight.is_cuda:
+    if weight.is_cuda or native.usable(weight):
         rows: Tensor = Embed.apply(ids, weight, scale)  # type: ignore[no-untyped-call]
         return rows
     rows = F.embedding(ids, weight)
@@ -126,6 +135,8 @@ def head_loss(features: Tensor, head: Tensor, target: Tensor, smoothing: float) 
         def slow() -> tuple[Tensor, Tensor]:
             return smoothed_rows(logits, target, smoothing, grad=grad)
 
+        if native.usable(logits):
+            return native.smoothed_rows(logits, target, smoothing, grad=grad)
         return guarded("head_loss", fast, slow) if available(logits) else slow()
 
     return chunked(features, head, target, rows)
@@ -236,7 +247,8 @@ class Chunked(Function):
         M, (V, D) = target.shape[0], head.shape
         passes = features.view(-1, M, D)  # (C, M, D), C passes over the same targets
         table = head.to(features.dtype)
-        step = chunk_rows(M, len(passes), V, features.element_size())
+        most = CHUNK if features.is_cuda else min(CHUNK, CPU_CHUNK)
+        step = chunk_rows(M, len(passes), V, features.element_size(), most)
         stride = ceil(V / ALIGNED) * ALIGNED
         room = features.new_empty(len(passes) * step, stride)
         d_passes = torch.empty_like(passes) if grad else None
@@ -263,9 +275,9 @@ class Chunked(Function):
         return d_features, d_head * grads[0], None, None, None
 
 
-def chunk_rows(tokens: int, passes: int, vocabulary: int, size: int) -> int:
-    """How many places make a chunk: all, or about equal parts whose logits stay below CHUNK bytes."""
-    parts = ceil(tokens * passes * vocabulary * size / CHUNK)
+def chunk_rows(tokens: int, passes: int, vocabulary: int, size: int, most: int | None = None) -> int:
+    """How many places make a chunk: all, or about equal parts with logits below `most` (or CHUNK) bytes."""
+    parts = ceil(tokens * passes * vocabulary * size / (most or CHUNK))
     return tokens if parts <= 1 else ceil(ceil(tokens / parts) / 128) * 128
 
 
@@ -281,6 +293,8 @@ def add_product(total: Tensor | None, a: Tensor, b: Tensor, *, last: bool) -> Te
     """total + a b, summed in fp32 from chunk to chunk; a first that is also the `last` stays in its type."""
     if total is None and last:
         return a @ b
+    if total is not None and a.dtype == total.dtype:
+        return total.addmm_(a, b)
     if not a.is_cuda or a.dtype == wide(a.dtype):
         product = (a @ b).to(wide(a.dtype))
         return product if total is None else total.add_(product)

@@ -7,6 +7,8 @@ Axis letters: B batch, L a length, P positions, D width, H heads, K width of one
 import torch
 from torch import Tensor, nn
 
+from jumok.answers import no_learned_row
+
 BASE = 10_000.0
 BLOCK = 8  # positions that `exchanged` exchanges among each other
 
@@ -81,11 +83,7 @@ class LearnedPositions(nn.Module):
             return x
         end = int(positions.max()) + 1 if end is None else end
         if end > len(self.table):
-            raise LookupError(
-                f"position {end - 1} has no learned row: the table ends at {len(self.table)}, so a sequence "
-                f"may have {len(self.table)} tokens. Shorten it, or train with more model.max_positions or "
-                "with sinusoidal positions."
-            )
+            raise no_learned_row(end - 1, len(self.table))
         return x + nn.functional.embedding(positions, self.table)
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from jumok.nn import native
 from jumok.nn.functional import fused_attention, merge_heads, split_heads
 from jumok.nn.kernels import available, guarded
 
@@ -85,6 +86,11 @@ def span_attention(
     inputs: tuple[Tensor, ...], heads: int, spans: Spans, biases: tuple[Tensor, ...] = (), *, scale: bool
 ) -> Tensor:
     """By the kernels where they run, else by `masked_attention`; inputs (qkv,) or (q, kv)."""
+    width = query_key_value(inputs)[0].shape[1] // heads
+    if native.usable(*inputs, *biases) and width <= native.WIDEST_HEAD:
+        ends, count = (spans.key_begin, spans.key_end), len(inputs)
+        out: Tensor = native.Attend.apply(*ends, heads, scale, count, *inputs, *biases)  # type: ignore[no-untyped-call]
+        return out
 
     def fast() -> Tensor:
         from jumok.nn.kernels.attention import attend  # loads Triton, which not every machine has
@@ -102,7 +108,6 @@ def span_attention(
         zeros = (bias - bias.detach() for bias in biases)  # that pass a gradient on
         return tuple(x + zero for x, zero in zip(inputs, zeros, strict=True)) if biases else inputs
 
-    width = query_key_value(inputs)[0].shape[1] // heads
     name = "attention" if width <= HEAD_WIDTHS[-1] else f"attention over heads of {width}"
     return guarded(name, fast, slow) if kernels_fit(inputs) else slow()
 

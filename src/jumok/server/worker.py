@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
+from jumok.answers import Answer
 from jumok.decoding.continuous import Continuous
 from jumok.decoding.jobs import Job
 from jumok.decoding.results import Translation
-from jumok.decoding.scores import Answer
 from jumok.decoding.search import Lead, Search
 from jumok.decoding.stream import Partial, make_partial
 from jumok.decoding.translator import Translator
@@ -26,6 +26,7 @@ from jumok.server.limits import Limits
 from jumok.server.metrics import Metrics
 from jumok.server.orders import Order
 from jumok.server.problems import Problem, busy, from_error, internal, too_late
+from jumok.server.quick import Quick
 
 log = logging.getLogger("jumok.server")
 
@@ -43,7 +44,8 @@ class Ticket:
     entered: float = field(default_factory=time.monotonic)
     gone: bool = False
     waiting: deque[Job] = field(default_factory=deque)
-    running: dict[Job, Search] = field(default_factory=dict)
+    running: dict[Job, Search | None] = field(default_factory=dict)
+    """Whole sentences have no search that could be asked how far it is."""
     found: dict[Job, list[Answer]] = field(default_factory=dict)
     leads: list[Lead] = field(default_factory=list)
     """Of the jobs that are done."""
@@ -81,7 +83,8 @@ class Worker:
         self._load = 0  # beam-tokens in the batch
         self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
         self._numbers = count()
-        self._batch = Continuous(translator.model)
+        self._batch: Continuous | None = None  # in torch, made for the first search that needs it
+        self._quick = Quick()
 
     async def translate(self, order: Order, deadline: float) -> list[Translation]:
         """The translations of an order. Cancelling this takes it out of the batch within a step."""
@@ -161,8 +164,9 @@ class Worker:
         if not self._load:
             return
         running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
-        self.metrics.batch_sentences.observe(len(self._batch), model=self.name)
-        for key, result in self._batch.step():
+        stepping = 0 if self._batch is None else len(self._batch)
+        self.metrics.batch_sentences.observe(stepping + len(self._quick), model=self.name)
+        for key, result in [*self._quick.step(), *(self._batch.step() if self._batch else ())]:
             if key not in self._keys:  # another text of its request has just failed
                 continue
             ticket, job = self._keys[key]
@@ -170,7 +174,8 @@ class Worker:
                 self._fail(ticket, self._explain(result, job))
                 continue
             ticket.found[job] = result
-            ticket.leads.append(ticket.running[job].lead())
+            if search := ticket.running[job]:
+                ticket.leads.append(search.lead())
             self._leave(key)
         for ticket in running:
             if ticket in self._tickets:
@@ -181,7 +186,7 @@ class Worker:
         ticket.steps += 1
         try:
             if ticket.partials is not None:
-                leads = [*ticket.leads, *(search.lead() for search in ticket.running.values())]
+                leads = [*ticket.leads, *(search.lead() for search in ticket.running.values() if search)]
                 part = make_partial(self.translator.tokenizers.target, ticket.steps, leads)
                 ticket.call(partial(ticket.partials.put_nowait, part))
             done = len(ticket.found) == len(ticket.order.costs)
@@ -238,19 +243,31 @@ class Worker:
     def _join(self, ticket: Ticket, job: Job) -> None:
         if not ticket.found and not ticket.running:
             self.metrics.queue_seconds.observe(time.monotonic() - ticket.entered, model=self.name)
+        key = next(self._numbers)  # never used again
         try:
-            search = self.translator.search_for(job, ticket.order.request)
+            search = self._begin(key, ticket, job)
         except Exception as error:
             self._fail(ticket, self._explain(error, job))
             return
-        key = next(self._numbers)  # never used again
-        self._batch.add(key, job, search)
         self._keys[key] = (ticket, job)
         ticket.running[job] = search
         self._load += ticket.order.costs[job]
         if ticket.waiting and ticket.partials is None:
             with self._changed:
                 self._queue.append(ticket)
+
+    def _begin(self, key: Hashable, ticket: Ticket, job: Job) -> Search | None:
+        """Hand a job to the engine that answers whole sentences if there is one, else to the batch."""
+        request = ticket.order.request
+        if ticket.partials is None and (engine := self.translator.quick_for(request)):
+            self._quick.add(key, job, request, engine)
+            return None
+        stepped = self.translator.on_torch("stream")
+        search = stepped.search_for(job, request)
+        if self._batch is None:
+            self._batch = Continuous(stepped.model)
+        self._batch.add(key, job, search)
+        return search
 
     def _leave(self, key: Hashable) -> None:
         ticket, job = self._keys.pop(key)
@@ -268,7 +285,9 @@ class Worker:
 
     def _fail(self, ticket: Ticket, problem: Problem) -> None:
         for key in [key for key, (owner, _) in self._keys.items() if owner is ticket]:
-            self._batch.cancel(key)
+            self._quick.cancel(key)
+            if self._batch is not None:
+                self._batch.cancel(key)
             self._leave(key)
         self._forget(ticket)
         ticket.settle(problem)
@@ -285,4 +304,4 @@ class Worker:
             tickets = list(self._tickets)
         for ticket in tickets:
             self._fail(ticket, problem)
-        self._batch = Continuous(self.translator.model)
+        self._batch, self._quick = None, Quick()

@@ -20,6 +20,7 @@ from jumok.training.loss import rdrop_token_loss, token_loss
 from jumok.training.optimizer import Optimizers
 from jumok.training.passes import with_inputs
 from jumok.training.shard import gathered
+from jumok.training.threads import runs_in_threads, threaded_gradients
 
 Piece = Padded | Packed
 Reduce = Callable[[Sequence[Tensor]], None]
@@ -86,7 +87,13 @@ def train_step(  # noqa: PLR0913  half of them have defaults
     weights = list(model.parameters())
     sums = torch.zeros(2, device=weights[0].device)  # loss and nll, per target token
     for number, piece in enumerate(pieces, start=share.first):
-        torch.manual_seed(step_seed(seed, step, number))
+        own_seed = step_seed(seed, step, number)
+        if isinstance(piece, Padded) and runs_in_threads(model, piece, config, autocast):
+            part = 1 / share.targets
+            found = threaded_gradients(model, piece, config.label_smoothing, share=part, seed=own_seed)
+            sums += found * part
+            continue
+        torch.manual_seed(own_seed)
         with torch.autocast(sums.device.type, autocast or torch.bfloat16, enabled=autocast is not None):
             loss, nll = piece_loss(model, piece.to(sums.device), config)
         (loss / share.targets).backward()  # type: ignore[no-untyped-call]

@@ -22,6 +22,7 @@ def card_view(path: Path) -> View:
     rows = {
         "architecture": " · ".join(describe(loaded.config.model)),
         "parameters": f"{info['parameters']:,}",
+        "weights": info.get("weights", ""),
         "vocabulary": f"{pieces} pieces ({kinds_of(loaded.config.text)})",
         "languages": " → ".join(filter(None, (data.source_language, data.target_language))),
         "data": data.name or " → ".join(filter(None, (data.source, data.target))),

@@ -46,7 +46,7 @@ def look(asked: Asked) -> Looked:
     if asked.file is not None:
         return Looked(open_trace(asked.file))
     assert asked.model is not None
-    translator = load(asked.model)
+    translator = load(asked.model, engine="torch")
     if not asked.ops:
         return Looked(make_trace(translator, asked.text, target=asked.target, options=asked.options))
     found = edited(translator, asked.text, asked.ops, asked.options)

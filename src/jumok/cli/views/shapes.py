@@ -16,7 +16,7 @@ LONGEST = 1024  # pieces of a text to look into
 
 
 def shapes_view(path: Path, text: str, target: str | None) -> View:
-    translator = load(path)
+    translator = load(path, engine="torch")
     pair = read_pair(translator, text, target)
     trace = trace_shapes(translator.model, pair.source_ids, pair.target_ids)
     plain = {"source": pair.source, "target": pair.target, **trace.to_dict()}

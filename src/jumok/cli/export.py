@@ -1,0 +1,103 @@
+"""jumok export: a model for another program, with a certificate of how well it agrees with ours."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jumok.cli.console import progress_display, say
+
+FORMATS = ["native", "ctranslate2", "huggingface", "onnx", "argos"]
+TYPES = ["float32", "int8"]
+
+EXAMPLES = """\b
+Examples:
+  jumok export native -m runs/en-de -o en-de-int8 --type int8 -s test.en -t test.de
+  jumok export ctranslate2 -m runs/en-de -o en-de-ct2
+  jumok export argos -m runs/en-de -o en_de.argosmodel --from en=English --to de=German
+  jumok export onnx -m demo/luong -o luong-onnx --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
+@click.option("-m", "--model", required=True, metavar="MODEL", help="Run folder, checkpoint or model folder.")
+@click.option("-o", "--output", required=True, metavar="OUT", help="New folder; of argos, a new file.")
+@click.option("-s", "--source", default="", metavar="FILE", help="Sentences to compare with [validation].")
+@click.option("-t", "--target", default="", metavar="FILE", help="Their references, for BLEU and chrF.")
+@click.option("--sentences", type=click.IntRange(min=1), default=1000, metavar="N", help="At most [1000].")
+@click.option("--type", "kind", type=click.Choice(TYPES), help="Of the weights [float32; of native int8].")
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="equal, score, agreement or bleu: what must agree; none asks nothing.",
+)
+@click.option(
+    "--from", "read", default="", metavar="CODE=NAME", help="Source language, for argos [the model's]."
+)
+@click.option("--to", "written", default="", metavar="CODE=NAME", help="Target language, for argos.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier export.")
+@click.option("--json", "as_json", is_flag=True, help="Print the certificate as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, and no line at the end.")
+def export(
+    format: str,  # noqa: A002
+    model: str,
+    output: str,
+    source: str,
+    target: str,
+    sentences: int,
+    kind: str | None,
+    thresholds: tuple[str, ...],
+    read: str,
+    written: str,
+    *,
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """A model for another program, with proof that it gives the same answers.
+
+    FORMAT is native (jumok's own engine for CPUs, in int8), ctranslate2, huggingface (transformers), onnx or
+    argos (Argos Translate, LibreTranslate). What was written is opened by the program that it is for; both
+    answer the same sentences, and certificate.json says how well they agree. Exit code 4: not well enough.
+    """
+    from jumok.checkpoint.checkpoints import load_model
+    from jumok.export.format import find_format
+    from jumok.export.make import Order, check_order, export_model
+    from jumok.export.parity import read_thresholds
+    from jumok.export.sample import find_sample
+
+    kind = kind or find_format(format).TYPES[0]
+    order = Order(format, Path(output), kind, read_thresholds(kind, thresholds), overwrite, (read, written))
+    with progress_display(quiet=quiet) as progress:
+        loaded = load_model(model)
+        check_order(order, loaded.config)
+        sample = find_sample(loaded.config.data, source, target, sentences)
+        if not quiet:
+            say(f"comparing on {len(sample.sources):,} sentences of {sample.name}")
+        result = export_model(loaded, order, sample, progress)
+    if as_json:
+        click.echo(json.dumps(result, ensure_ascii=False))
+    elif not quiet:
+        for line in summary(result, output):
+            click.echo(line)
+
+
+def summary(result: dict[str, Any], output: str) -> list[str]:
+    """What a person wants to know of a certificate."""
+    greedy, beam, count = result["greedy"], result["beam"], result["sentences"]
+    lines = [
+        f"{output}  {result['format']} {result['type']}",
+        f"equal text     greedy {greedy['equal']:,}, beam {beam['width']} {beam['equal']:,}, of {count:,}",
+        f"equal tokens   greedy {greedy['token_agreement']:.2%}, beam {beam['token_agreement']:.2%}",
+        f"scores         differ by up to {result['largest_score_difference']:.1e} per token",
+    ]
+    for name, title in (("bleu", "BLEU"), ("chrf", "chrF++")):
+        if name in result:
+            one = result[name]
+            change = f"{one['reference']:.2f} -> {one['exported']:.2f} ({one['difference']:+.2f})"
+            lines.append(f"{title:<14} {change}")
+    return lines

@@ -1,0 +1,83 @@
+"""Engines: what computes the answers. Torch does everything, the others the plain search only, and faster.
+
+Nothing here imports torch. `docs/engines.md` says which engine is chosen when.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol, get_args
+
+from jumok.answers import Answer
+from jumok.decoding.jobs import Job
+from jumok.decoding.request import Request
+from jumok.errors import ConfigError, nearest
+
+EngineName = Literal["auto", "native", "torch", "ctranslate2"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+
+Explained = Callable[[Sequence[Job]], AbstractContextManager[None]]
+"""Around the work for some jobs: turns a model's troubles with them into errors that say what to do."""
+Answers = Iterator[tuple[list[Job], list[list[Answer]]]]
+"""Some jobs at a time, and the answers to each, best first."""
+Scores = Iterator[tuple[list[Job], list[list[float]]]]
+"""Some jobs at a time, and the log-probability of each target piece and of the end."""
+
+
+class Engine(Protocol):
+    """One way to compute the answers of a model."""
+
+    @property
+    def name(self) -> str:
+        """As `--engine` names it."""
+        ...
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What people should know of it: its name, the type of its numbers, its instructions."""
+        ...
+
+    def lacks(self, request: Request) -> str:
+        """An option that is asked for and that this engine does not have; "" if there is none."""
+        ...
+
+    def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
+        """The answers to all jobs, in an order that suits the engine."""
+        ...
+
+    def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
+        """How probable each job's prefix is as a whole target; `budget` as in `batch_tokens`."""
+        ...
+
+    def to_torch(self) -> Any:
+        """The same model in torch, for what this engine lacks."""
+        ...
+
+
+def check_engine(name: str) -> EngineName:
+    """The name, if it is one."""
+    for known in ENGINES:
+        if name == known:
+            return known
+    raise ConfigError(f"there is no engine {name!r}", hint=nearest(name, ENGINES))
+
+
+def first_lack(request: Request) -> str:
+    """The first option that only torch has."""
+    config = request.decoding
+    asked = {
+        "sample": config.sample,
+        "ban": bool(request.ban),
+        "require": bool(request.require),
+        "no_repeat_ngram": bool(config.no_repeat_ngram),
+    }
+    return next((name for name, given in asked.items() if given), "")
+
+
+def cannot(engine: str, what: str) -> ConfigError:
+    """The error for an engine that someone has chosen and that does not have what they ask for."""
+    other = "use the model it was made from" if engine == "ctranslate2" else "choose --engine auto or torch"
+    return ConfigError(
+        f"the {engine} engine has no {what}",
+        hint=f"leave out {what}, or {other}",
+        code="engine_lacks",
+    )

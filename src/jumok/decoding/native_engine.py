@@ -1,0 +1,67 @@
+"""The native engine: jobs to answers by the C library, without torch."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jumok.checkpoint.contents import Contents
+from jumok.decoding.engines import Answers, Explained, Scores, first_lack
+from jumok.decoding.jobs import Job
+from jumok.decoding.request import Request
+from jumok.native.library import thread_count
+from jumok.native.model import NativeModel, SearchOptions
+
+SENTENCES = 256
+"""Of one call of the library: enough to sort by length, few enough that an interrupt is soon heard."""
+EACH = 32
+"""And so many for each thread."""
+
+
+class NativeEngine:
+    """A model in the C library. Threads may share it."""
+
+    name = "native"
+
+    def __init__(self, model: NativeModel, contents: Contents) -> None:
+        self.model, self._contents = model, contents
+
+    @property
+    def about(self) -> dict[str, str]:
+        return {"name": self.name, "type": self.model.type, "level": self.model.level}
+
+    def lacks(self, request: Request) -> str:
+        return first_lack(request)
+
+    def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
+        config = request.decoding
+        options = SearchOptions(
+            beam=config.beam,
+            n_best=config.n_best,
+            length_penalty=config.length_penalty,
+            min_len=config.min_len,
+            keep=1 if config.n_best == 1 else config.beam,  # more than n_best: some may have the same text
+        )
+        for batch in chunks(jobs):
+            limits = [job.limit(config) for job in batch]
+            prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
+            with explained(batch):
+                found = self.model.search([job.source for job in batch], limits, options, prefixes=prefixes)
+            yield batch, found
+
+    def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
+        for batch in chunks(jobs):
+            with explained(batch):
+                found = self.model.score([job.source for job in batch], [job.prefix for job in batch])
+            yield batch, found
+
+    def to_torch(self) -> Any:
+        from jumok.checkpoint.model import load_packed
+
+        return load_packed(self._contents, self.model.parts).model
+
+
+def chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Jobs of similar length, longest first, a call's worth at a time."""
+    order = sorted(jobs, key=lambda job: len(job.source) + len(job.prefix), reverse=True)
+    size = max(SENTENCES, EACH * thread_count())
+    for begin in range(0, len(order), size):
+        yield order[begin : begin + size]

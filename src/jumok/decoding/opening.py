@@ -1,0 +1,173 @@
+"""A folder to a model and the engine that runs it. Torch is imported only if it is to compute."""
+
+import ctypes
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.checkpoint.candidates import first_whole
+from jumok.checkpoint.contents import WEIGHTS, Contents, read_arrays, read_contents, read_parts
+from jumok.decoding.engines import Engine, cannot, check_engine
+from jumok.decoding.native_engine import NativeEngine
+from jumok.errors import ConfigError, ModelError
+from jumok.native.library import available, level_forced, library, why_not
+from jumok.native.model import NativeModel
+from jumok.native.weights import Packed, pack_weights, parameter_count
+
+if TYPE_CHECKING:
+    from jumok.checkpoint.model import Loaded
+
+log = logging.getLogger("jumok")
+
+Note = Callable[[str], None]
+"""Takes one line that a user should see."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model, and what computes its answers; `quick` is None where torch does."""
+
+    loaded: "Loaded | Contents"
+    quick: Engine | None = None
+    strict: bool = False
+    """The quick engine was chosen by name: what it lacks is an error, not work for torch."""
+
+
+def open_model(
+    path: str | Path, device: str | None = None, engine: str = "auto", note: Note = log.info
+) -> Opened:
+    """The model of a run, a checkpoint or a model folder with the engine of this name.
+
+    auto: native on a CPU if the library is there and has the architecture, else torch; `note` hears why.
+    """
+    match check_engine(engine):
+        case "torch":
+            return open_with_torch(path, device)
+        case "ctranslate2":
+            return open_with_ctranslate2(path, device)
+        case "native":
+            if device is not None and device.split(":")[0] != "cpu":
+                raise ConfigError(
+                    f"the native engine computes on a CPU, not on {device!r}", hint="choose --engine torch"
+                )
+            library()  # says what is missing
+            return replace(open_native(path, note), strict=True)
+        case "auto":
+            return open_best(path, device, note)
+
+
+def open_best(path: str | Path, device: str | None, note: Note) -> Opened:
+    """The fastest engine that has the model."""
+    from jumok.decoding.ct2_engine import is_exported
+
+    if is_exported(path):
+        return open_with_ctranslate2(path, device)
+    kind = "cpu" if device is None and not gpu_seen() else check_device(device).split(":")[0]
+    if kind != "cpu":
+        return open_with_torch(path, device)
+    if not available():
+        note(f"torch is used, not the native engine: {why_not()}")
+        return open_with_torch(path, "cpu")
+    try:
+        return open_native(path, note)
+    except NotNative as reason:
+        if not reason.silent:
+            note(f"torch is used: {reason.message}")
+        return open_with_torch(path, "cpu")
+
+
+def open_with_torch(path: str | Path, device: str | None) -> Opened:
+    """The model on a device that this machine has."""
+    import torch
+
+    from jumok.checkpoint.checkpoints import load_model
+
+    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and every step has another.
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
+    return Opened(load_model(path, check_device(device)))
+
+
+def open_with_ctranslate2(path: str | Path, device: str | None) -> Opened:
+    """A folder that `jumok export ctranslate2` made."""
+    from jumok.decoding.ct2_engine import open_exported
+
+    if device is not None and device != "cpu":
+        raise ConfigError(
+            f"the ctranslate2 engine computes on a CPU here, not on {device!r}", hint="leave out --device"
+        )
+    contents, engine = open_exported(Path(path))
+    return Opened(contents, engine, strict=True)
+
+
+class NotNative(ConfigError):  # noqa: N818  under auto it is no error
+    """The native engine does not have this model; `silent` where that is known from the start."""
+
+    silent = False
+
+
+def open_native(path: str | Path, note: Note) -> Opened:
+    """The model in the C library; NotNative if it does not have its architecture."""
+    contents, parts = first_whole(path, read_packed)
+    if contents.tokenizers.pictures is not None:
+        reason = cannot("native", "model that reads pictures")
+        error = NotNative(reason.message, hint="choose --engine auto or torch", code=reason.code)
+        error.silent = True
+        raise error
+    config, sizes = contents.config.model, (contents.tokenizers.source.size, contents.tokenizers.target.size)
+    try:
+        model = NativeModel.from_packed(config, parts, str(contents.folder))
+    except ModelError as error:
+        raise NotNative(
+            error.message, where=error.where, hint="choose --engine torch", code="engine_lacks"
+        ) from None
+    if model.level == "portable" and not level_forced():
+        note("this CPU has no AVX2: the native engine runs its portable code, which is slower")
+    count = parameter_count(config, *sizes, shared=contents.tokenizers.shared)
+    contents = replace(contents, info={**contents.info, "parameters": count})
+    return Opened(contents, NativeEngine(model, contents))
+
+
+def read_packed(folder: Path) -> tuple[Contents, Mapping[str, Packed]]:
+    """A folder with its weights packed: those of an int8 folder as they are, others in float32."""
+    contents = read_contents(folder)
+    if contents.tokenizers.pictures is not None:
+        return contents, {}
+    if contents.quantised:
+        return contents, read_parts(contents)
+    shared, where = contents.tokenizers.shared, str(folder / WEIGHTS)
+    sizes = (contents.tokenizers.source.size, contents.tokenizers.target.size)
+    arrays = read_arrays(contents)
+    return contents, pack_weights(contents.config.model, arrays, shared=shared, sizes=sizes, where=where)
+
+
+def check_device(name: str | None) -> str:
+    """The named device, if this machine has it."""
+    if name is not None and name.split(":")[0] == "cpu":
+        return name
+    import torch
+
+    cuda = torch.cuda.is_available()
+    if name is None:
+        return "cuda" if cuda else "cpu"
+    if name.split(":")[0] == "cuda" and cuda:
+        return name
+    raise ConfigError(
+        f"device {name!r} is not available", hint="choose cpu or cuda" if cuda else "this machine has: cpu"
+    )
+
+
+@lru_cache(maxsize=1)
+def gpu_seen() -> bool:
+    """Whether there may be a GPU that torch can use, found out without torch: its driver counts them."""
+    if Path("/dev/kfd").exists():
+        return True
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count = ctypes.c_int(0)
+        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    except (OSError, AttributeError):
+        return False

@@ -1,0 +1,107 @@
+"""The torch engine: every option, every model, every device."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+
+from jumok.answers import Answer
+from jumok.checkpoint.model import Loaded as Loaded  # also for those who may not import checkpoint
+from jumok.config import DecodingConfig
+from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
+from jumok.decoding.device import DeviceSearch, preferred, supports
+from jumok.decoding.engines import Answers, Explained, Scores
+from jumok.decoding.filters import Filter, ban
+from jumok.decoding.found import Options
+from jumok.decoding.jobs import Job, batches, chosen_budget, pair_size, piece_bytes
+from jumok.decoding.request import Request
+from jumok.decoding.search import Search
+from jumok.decoding.stream import Partial, stream_jobs
+from jumok.decoding.tree import BeamTree
+from jumok.models.interface import Seq2Seq
+from jumok.models.transformer import TransformerSeq2Seq
+from jumok.text.tokenizer import Tokenizers
+
+
+class TorchEngine:
+    """A model in torch, searched step by step or, on a GPU, as a whole."""
+
+    name = "torch"
+
+    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers) -> None:
+        self.model, self._tokenizers = model, tokenizers
+
+    @property
+    def about(self) -> dict[str, str]:
+        first = next(self.model.parameters())
+        return {
+            "name": self.name,
+            "type": str(first.dtype).removeprefix("torch."),
+            "level": str(first.device),
+        }
+
+    def lacks(self, request: Request) -> str:
+        return ""
+
+    def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
+        config, banned, where = request.decoding, self._banned(request.ban), device_of(self.model)
+        if preferred(where) and supports(self.model, jobs, config, banned):
+            yield from self._answers_on_device(jobs, config, explained)
+            return
+        width = config.n_best if config.sample else config.beam
+        for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
+            with explained(batch):
+                answers = search(self.model, batch, config, self._pieces, banned)
+            yield batch, answers
+
+    def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
+        for batch in batches(jobs, budget, pair_size):
+            with explained(batch):
+                found = score_targets(
+                    self.model, [job.source for job in batch], [job.prefix for job in batch]
+                )
+            yield batch, found
+
+    def to_torch(self) -> Seq2Seq:
+        return self.model
+
+    def search_for(self, job: Job, request: Request, record: BeamTree | None = None) -> Search:
+        """The search for the answers to one job, ready for its first step."""
+        device, banned = device_of(self.model), self._banned(request.ban)
+        return make_search([job], request.decoding, self._pieces, banned, device=device, record=record)
+
+    def grow(
+        self, jobs: Sequence[Job], request: Request, explained: Explained
+    ) -> Iterator[Partial | list[list[Answer]]]:
+        """A partial answer after each step of the jobs, and at the end the answers to each."""
+        searches = [self.search_for(job, request) for job in jobs]
+        partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches)
+        with explained(jobs):
+            yield from partials
+        yield [one.answers()[0] for one in searches]
+
+    def _answers_on_device(
+        self, jobs: Sequence[Job], config: DecodingConfig, explained: Explained
+    ) -> Answers:
+        keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
+        options = Options(config.beam, config.n_best, config.length_penalty, keep)
+        sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
+        budget = chosen_budget(config)
+        with explained(jobs):
+            for places, answers in self._device_search.search(sources, limits, options, budget=budget):
+                yield [jobs[place] for place in places], answers
+
+    @cached_property
+    def _device_search(self) -> DeviceSearch:
+        """A copy of the weights and the memory of the search, used by one call at a time."""
+        if not isinstance(self.model, TransformerSeq2Seq):
+            raise TypeError(f"{type(self.model).__name__} is searched step by step")
+        return DeviceSearch(self.model)
+
+    @cached_property
+    def _pieces(self) -> list[bytes]:
+        return piece_bytes(self._tokenizers.target)
+
+    @cached_property
+    def _banned(self) -> Callable[[tuple[str, ...]], list[Filter]]:
+        """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
+        pieces, spell = self._pieces, self._tokenizers.target.spell
+        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), pieces)] if texts else [])

@@ -1,0 +1,193 @@
+"""Argos Translate and LibreTranslate: an `.argosmodel` package, a zip of one folder.
+
+    metadata.json         languages and versions
+    model/                the model for CTranslate2
+    sentencepiece.model   our tokenizer as theirs (`sentencepiece.py`)
+    README.md, certificate.json
+
+There is no model for sentence boundaries in it: Argos Translate then takes its own for the language. It also
+searches in its own way (a beam of 4, another length penalty), and writes every underscore as a space.
+"""
+
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jumok import __version__
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.folder import dump_json
+from jumok.config import RunConfig
+from jumok.decoding.ct2_engine import CTranslate2Engine
+from jumok.errors import ConfigError
+from jumok.export import ctranslate2, sentencepiece
+from jumok.export.format import Options
+from jumok.export.parity import SHOWN, Sample
+
+TYPES = ctranslate2.TYPES
+NEEDS = ("ctranslate2", "sentencepiece")
+EXTRA = "argos"
+FILE = True
+
+MODEL, PIECES, METADATA = "model", "sentencepiece.model", "metadata.json"
+OLDEST = "1.11.0"  # the first Argos Translate that splits sentences without a model in the package
+_CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?")
+
+NAMES = {
+    "ar": "Arabic",
+    "bg": "Bulgarian",
+    "bn": "Bengali",
+    "ca": "Catalan",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "eo": "Esperanto",
+    "es": "Spanish",
+    "et": "Estonian",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "ga": "Irish",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "lt": "Lithuanian",
+    "lv": "Latvian",
+    "ms": "Malay",
+    "nb": "Norwegian",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak",
+    "sl": "Slovenian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "ur": "Urdu",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
+"""Languages by their codes, as Argos Translate calls them."""
+
+
+def check(config: RunConfig) -> list[str]:
+    """Why Argos Translate cannot run such a model."""
+    reasons, text = ctranslate2.check(config), config.text
+    if text.kind == "word" or text.target_kind == "word":
+        reasons.append("SentencePiece has no pieces for whole words with bytes for the rest (text.kind=word)")
+    if text.jamo:
+        reasons.append("SentencePiece does not take Korean syllables apart (text.jamo=true)")
+    if not text.shared or text.target_kind not in ("", text.kind):
+        reasons.append("a package has one vocabulary for both languages (text.shared=false)")
+    return reasons
+
+
+def write(loaded: Loaded, folder: Path, options: Options) -> None:
+    """The folder that `to_file` makes the package of."""
+    about = metadata(loaded, options.languages)
+    if not loaded.tokenizers.shared:
+        raise ConfigError(
+            "this model cannot be exported to argos: its two languages have vocabularies of their own",
+            code="unsupported",
+        )
+    (folder / MODEL).mkdir()
+    ctranslate2.write_model(loaded, folder / MODEL, options, sentencepiece.spell)
+    (folder / PIECES).write_bytes(sentencepiece.model_bytes(loaded.tokenizers.target))
+    (folder / METADATA).write_bytes(dump_json(about))
+    (folder / "README.md").write_text(readme(about), encoding="utf-8")
+
+
+def metadata(loaded: Loaded, languages: tuple[str, str]) -> dict[str, Any]:
+    """What Argos Translate wants to know about a package."""
+    data = loaded.config.data
+    given = [
+        word or code
+        for word, code in zip(languages, (data.source_language, data.target_language), strict=True)
+    ]
+    (source, source_name), (target, target_name) = map(language, given, ("--from", "--to"))
+    return {
+        "package_version": "1.0",
+        "argos_version": OLDEST,
+        "from_code": source,
+        "from_name": source_name,
+        "to_code": target,
+        "to_name": target_name,
+        "type": "translate",
+    }
+
+
+def language(word: str, option: str) -> tuple[str, str]:
+    """Code and name of a language that is written `CODE` or `CODE=Name`."""
+    code, _, name = word.partition("=")
+    if not _CODE.fullmatch(code):
+        raise ConfigError(
+            f"a package needs the code of its language, not {code!r}"
+            if code
+            else "a package needs languages",
+            hint=f"give {option} CODE or CODE=NAME, such as de=German",
+            code="no_language",
+        )
+    return code, name or NAMES.get(code, code)
+
+
+def readme(about: dict[str, Any]) -> str:
+    return f"""# {about["from_name"]} - {about["to_name"]}
+
+A model of jumok {__version__} for Argos Translate {about["argos_version"]} and later, and for LibreTranslate.
+
+`certificate.json` says how well it agrees with the original. There is no model for sentence boundaries in
+here: Argos Translate uses its own for `{about["from_code"]}`, and fetches it when it is first needed.
+"""
+
+
+def open(folder: Path) -> ctranslate2.CTranslate2Answerer:  # noqa: A001
+    """The model in the folder, with text cut by SentencePiece."""
+    return ctranslate2.CTranslate2Answerer(ArgosEngine(folder))
+
+
+class ArgosEngine(CTranslate2Engine):
+    """CTranslate2 behind SentencePiece: sources become text again, and are cut as Argos Translate does."""
+
+    def __init__(self, folder: Path) -> None:
+        import sentencepiece as library
+
+        super().__init__(folder / MODEL, *ctranslate2.vocabularies(folder / MODEL))
+        self._pieces = library.SentencePieceProcessor(model_file=str(folder / PIECES))
+
+    def cut(self, source: Sequence[int]) -> list[str]:
+        pieces: list[str] = self._pieces.encode(self._pieces.decode(list(source)), out_type=str)
+        return pieces
+
+
+def more(loaded: Loaded, folder: Path, sample: Sample) -> dict[str, Any]:
+    """How many of the sentences SentencePiece cuts as we do."""
+    texts = [loaded.tokenizers.tidy_source(text) for text in sample.sources if text.strip()]
+    model, tokenizer = (folder / PIECES).read_bytes(), loaded.tokenizers.target
+    found = sentencepiece.differences(model, tokenizer, texts)
+    shown = [
+        {"source": text, "ours": tokenizer.pieces(ours), "theirs": tokenizer.pieces(theirs)}
+        for text, ours, theirs in found[:SHOWN]
+    ]
+    return {"tokens": {"sentences": len(texts), "equal": len(texts) - len(found), "differences": shown}}
+
+
+def to_file(folder: Path, file: Path) -> None:
+    """The folder as a zip; its one folder has the name that Argos Translate would give it."""
+    about = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+    version = about["package_version"].replace(".", "_")
+    name = f"translate-{about['from_code']}_{about['to_code']}-{version}"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                package.write(path, f"{name}/{path.relative_to(folder).as_posix()}")

@@ -1,0 +1,88 @@
+"""What a format of another program has to offer: is it possible, write it, and answer through it.
+
+A format is a module of this folder with the names of `Format`. `make.py` does everything else: the temporary
+folder, the comparison and the certificate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.config import RunConfig
+from jumok.errors import ConfigError, nearest
+from jumok.progress import Progress, silent
+
+FORMATS = ("native", "ctranslate2", "huggingface", "onnx", "argos")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a model is written."""
+
+    type: str = "float32"
+    """Of the weights: float32 or int8."""
+    languages: tuple[str, str] = ("", "")
+    """Source and target as `CODE` or `CODE=Name`, for formats that need them; "" takes the model's."""
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Given:
+    """The best answer of the other program to one source."""
+
+    ids: tuple[int, ...]
+    """Pieces, without the end."""
+    log_prob: float
+    """log P(answer | source) as the other program has it, natural logarithm, the end included if it ended."""
+    finished: bool
+    """The model ended it; False where the limit did."""
+
+
+class Answerer(Protocol):
+    """A model that was written, opened by the program that it was written for."""
+
+    def answer(
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
+    ) -> list[Given]:
+        """The best answer to each source, in order. Called with a few dozen sources at a time.
+
+        Sources are ids without their end; the answerer adds it. An answer to source i has at most `limits[i]`
+        tokens, its end included. A beam of 1 is greedy search. Never answer with what `USUAL` of
+        decoding/jobs.py leaves out (ids 0, 1, 3 and control bytes), as far as the program can be told.
+        """
+        ...
+
+
+class Format(Protocol):
+    """The names that a format's module has."""
+
+    TYPES: tuple[str, ...]
+    """Types of weights that it can hold, of float32 and int8; the usual one first."""
+    NEEDS: tuple[str, ...]
+    """Packages that it imports when it writes or answers; nothing of them is imported before."""
+    EXTRA: str
+    """What to install to have them: pip install 'jumok[EXTRA]'."""
+    FILE: bool
+    """It is one file, made from the folder by `to_file(folder, file)`; else a folder."""
+
+    def check(self, config: RunConfig) -> list[str]:
+        """Why a model with these settings cannot be written; one short sentence for each reason."""
+        ...
+
+    def write(self, loaded: Loaded, folder: Path, options: Options) -> None:
+        """Write all files but the certificate into an empty folder. The model is on the CPU, in float32."""
+        ...
+
+    def open(self, folder: Path) -> Answerer:
+        """The model in a folder that `write` has filled."""
+        ...
+
+
+def find_format(name: str) -> Format:
+    """The module of a format; nothing that it needs is imported yet."""
+    if name not in FORMATS:
+        raise ConfigError(f"there is no format {name!r}", hint=nearest(name, FORMATS))
+    return cast(Format, import_module(f"jumok.export.{name}"))

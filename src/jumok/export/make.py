@@ -1,0 +1,203 @@
+"""One export from beginning to end: refuse what cannot be, write, compare, certify, put it in its place.
+
+Everything is written beside its place. What misses a threshold stays as `OUT.failed`, with its certificate.
+"""
+
+import hashlib
+import os
+import secrets
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jumok import __version__
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.folder import dump_json
+from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST
+from jumok.config import RunConfig
+from jumok.data.builtin import reads_pictures
+from jumok.errors import ConfigError, RunError, ThresholdError
+from jumok.export.format import Format, Options, find_format
+from jumok.export.parity import Sample, Thresholds, certificate, compare, shown
+from jumok.progress import Progress, silent
+
+CERTIFICATE = "certificate.json"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is wanted."""
+
+    format: str
+    out: Path
+    type: str = "float32"
+    thresholds: Thresholds = Thresholds()  # noqa: RUF009
+    overwrite: bool = False
+    languages: tuple[str, str] = ("", "")
+    """As in `Options`."""
+
+
+def check_order(order: Order, config: RunConfig) -> Format:
+    """The format, if it can hold such a model, its packages are there, and so is room for the result."""
+    found = find_format(order.format)
+    if order.type not in found.TYPES:
+        raise ConfigError(
+            f"{order.format} cannot be written as {order.type}",
+            hint=f"choose --type {' or '.join(found.TYPES)}",
+        )
+    pictures = ["it reads pictures, and other programs get models that read text"]
+    if reasons := [*(pictures if reads_pictures(config.data) else ()), *found.check(config)]:
+        raise ConfigError(
+            f"this model cannot be exported to {order.format}: {'; '.join(reasons)}",
+            hint="jumok's own engines run it; docs/export.md lists what each format can hold",
+            code="unsupported",
+        )
+    if missing := [name for name in found.NEEDS if find_spec(name) is None]:
+        raise ConfigError(
+            f"exporting to {order.format} needs {' and '.join(missing)}",
+            hint=f"pip install 'jumok[{found.EXTRA}]'",
+            code="not_installed",
+        )
+    check_place(order)
+    return found
+
+
+def check_place(order: Order) -> None:
+    """Refuse to put the result where something else is."""
+    out = order.out
+    if not out.parent.is_dir():
+        raise ConfigError(f"there is no folder {out.parent}", hint="make it first, or choose another place")
+    if not os.path.lexists(out) or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not is_export(out):
+        hint = "choose another place: nothing that export did not write is overwritten"
+        raise ConfigError(f"{out} exists and is not an export", hint=hint, code="exists")
+    if not order.overwrite:
+        raise ConfigError(f"{out} exists", hint="add --overwrite to replace it", code="exists")
+
+
+def is_export(path: Path) -> bool:
+    """Whether there is a certificate in this folder or package."""
+    if path.is_dir():
+        return (path / CERTIFICATE).is_file()
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as package:
+        return any(name.split("/")[-1] == CERTIFICATE for name in package.namelist())
+
+
+def export_model(loaded: Loaded, order: Order, sample: Sample, progress: Progress = silent) -> dict[str, Any]:
+    """Write the model, compare it with ours, and put it in its place; the certificate.
+
+    A ThresholdError if it does not agree well enough.
+    """
+    chosen = check_order(order, loaded.config)
+    loaded.model.float().eval()
+    work = order.out.with_name(f"{order.out.name}.tmp-{secrets.token_hex(4)}")
+    try:
+        work.mkdir()
+        chosen.write(loaded, work, Options(order.type, order.languages, progress))
+        result = certify(loaded, chosen, work, order, sample, progress)
+        (work / CERTIFICATE).write_bytes(dump_json(result))
+        if chosen.FILE:
+            done = pack(chosen, work)
+        else:
+            done = work
+            (work / MANIFEST).write_bytes(manifest(work))
+        if not result["passed"]:
+            raise failed(result, keep(done, order.out))
+        put(done, order.out)
+        return result
+    except OSError as error:
+        raise RunError(
+            f"cannot write {order.out}: {error.strerror or error}", hint="make room, or choose another place"
+        ) from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        packed(work).unlink(missing_ok=True)
+
+
+def certify(
+    loaded: Loaded, chosen: Format, folder: Path, order: Order, sample: Sample, progress: Progress
+) -> dict[str, Any]:
+    """The certificate of what lies in the folder."""
+    comparison = compare(loaded, chosen.open(folder), sample, progress)
+    packages = ("torch", "numpy", *chosen.NEEDS)
+    about = {
+        "format": order.format,
+        "type": order.type,
+        "made_with": {"jumok": __version__, **{name: version(name) for name in packages}},
+    }
+    result = certificate(loaded, comparison, sample, order.thresholds, about)
+    more: Callable[..., dict[str, Any]] | None = getattr(chosen, "more", None)
+    return result if more is None else {**result, **more(loaded, folder, sample)}
+
+
+def manifest(folder: Path) -> bytes:
+    """Size and SHA-256 of every file of a folder, so that `jumok verify` knows it."""
+    entries = {}
+    for path in sorted(folder.iterdir()):
+        if path.name != MANIFEST:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            entries[path.name] = {"size": path.stat().st_size, "sha256": digest}
+    return dump_json({"format_version": FORMAT_VERSION, "files": entries})
+
+
+def packed(work: Path) -> Path:
+    """Where the one file of a format lies until it is put in its place."""
+    return work.with_name(f"{work.name}.file")
+
+
+def pack(chosen: Format, work: Path) -> Path:
+    """The folder as the one file that the format wants."""
+    to_file: Callable[[Path, Path], None] = chosen.to_file  # type: ignore[attr-defined]
+    to_file(work, packed(work))
+    return packed(work)
+
+
+def put(done: Path, out: Path) -> None:
+    """Rename into place; what was there steps aside first and returns if that fails."""
+    old = out.with_name(f"{out.name}.old-{secrets.token_hex(4)}")
+    replaces = os.path.lexists(out)
+    if replaces:
+        os.rename(out, old)
+    try:
+        os.rename(done, out)
+    except OSError:
+        if replaces:
+            os.rename(old, out)
+        raise
+    if replaces:
+        remove(old)
+
+
+def keep(done: Path, out: Path) -> Path:
+    """Keep what failed beside its place; an earlier failure goes."""
+    place = out.with_name(f"{out.name}.failed")
+    if os.path.lexists(place):
+        remove(place)
+    os.rename(done, place)
+    return place
+
+
+def remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def failed(result: dict[str, Any], place: Path) -> ThresholdError:
+    """The error for a model that does not agree well enough."""
+    examples = [shown(one) for one in result["differences"][:3]]
+    return ThresholdError(
+        f"the exported model does not agree with the original: {'; '.join(result['failures'])}",
+        where="\n  ".join([f"kept as {place}, with its certificate", *examples]),
+        hint="other limits: --threshold NAME=VALUE",
+    )

@@ -1,0 +1,241 @@
+"""ONNX: `encoder.onnx` reads the source once, `step.onnx` gives the log-probabilities of the next token.
+
+A step takes the last token and everything that the encoder handed out; what it hands out as `next_…` takes
+the place of `…` in the next step. The batch is the first axis of every value, so rows can be left out,
+doubled and reordered. The graphs are written with ONNX's own operators; nothing is traced.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.folder import dump_json
+from jumok.config import RunConfig, TransformerConfig
+from jumok.decoding.batched import USUAL, pad_sources
+from jumok.decoding.beam import BeamSearch
+from jumok.decoding.greedy import GreedySearch
+from jumok.decoding.search import Search, run_search
+from jumok.errors import LimitError
+from jumok.export import onnx_recurrent, onnx_transformer
+from jumok.export.format import Answerer, Given, Options
+from jumok.export.graph import Graph
+from jumok.export.spelling import suppressed, tokenizer_file
+from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.transformer import TransformerSeq2Seq
+from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizers
+
+TYPES = ("float32",)
+NEEDS = ("onnx", "onnxruntime")
+EXTRA = "onnx"
+FILE = False
+
+MOST = 2_000_000_000
+"""Bytes of one file: its format ends at 2 GiB."""
+
+
+def check(config: RunConfig) -> list[str]:
+    """Why a model with these settings cannot be written; every architecture can, if it reads text."""
+    reason = "it reads pictures, and only models that read text are written as ONNX"
+    return [reason] if config.data.images else []
+
+
+def write(loaded: Loaded, folder: Path, options: Options) -> None:
+    """Both graphs, the tokenizers, what a program must know besides, and a README with such a program."""
+    size = 4 * sum(parameter.numel() for parameter in loaded.model.parameters())
+    if size > MOST:
+        raise LimitError(
+            f"the weights have {size:,} bytes, and a file of ONNX holds at most {MOST:,}",
+            hint="export to another format",
+        )
+    for graph in graphs(loaded):
+        options.progress(f"writing {graph.name}.onnx", 0, None)
+        (folder / f"{graph.name}.onnx").write_bytes(graph.model().SerializeToString())
+    for name, tokenizer in tokenizer_files(loaded.tokenizers).items():
+        (folder / name).write_bytes(dump_json(tokenizer))
+    (folder / "config.json").write_bytes(dump_json(_config(loaded)))
+    (folder / "README.md").write_text(_readme(loaded), encoding="utf-8")
+
+
+def graphs(loaded: Loaded) -> tuple[Graph, Graph]:
+    """The encoder and the step of a model."""
+    model, config = loaded.model, loaded.config.model
+    if isinstance(config, TransformerConfig):
+        assert isinstance(model, TransformerSeq2Seq)
+        return onnx_transformer.encoder_graph(model, config), onnx_transformer.step_graph(model, config)
+    return onnx_recurrent.encoder_graph(model, config), onnx_recurrent.step_graph(model, config)
+
+
+def tokenizer_files(tokenizers: Tokenizers) -> dict[str, dict[str, Any]]:
+    """One file, or one for each side."""
+    if tokenizers.shared:
+        return {"tokenizer.json": tokenizer_file(tokenizers.target)}
+    return {
+        "source_tokenizer.json": tokenizer_file(tokenizers.text_source),
+        "target_tokenizer.json": tokenizer_file(tokenizers.target),
+    }
+
+
+def _config(loaded: Loaded) -> dict[str, Any]:
+    return {
+        "format": "jumok-onnx/1",
+        "arch": loaded.config.model.arch,
+        "bos_token_id": BOS,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "suppress_tokens": suppressed(),
+        "max_source": loaded.config.data.max_length,
+        "max_new_tokens": min(loaded.config.decoding.max_len, _rows(loaded.config)),
+        "source_language": loaded.config.data.source_language,
+        "target_language": loaded.config.data.target_language,
+    }
+
+
+def _rows(config: RunConfig) -> int:
+    """Positions that the decoder has."""
+    match config.model:
+        case TransformerConfig(positions="learned", max_positions=rows):
+            return rows
+        case _:
+            return config.decoding.max_len
+
+
+def _readme(loaded: Loaded) -> str:
+    return f"""# A translation model in ONNX
+
+Made by jumok. `encoder.onnx` reads the source: `source` (batch, length) and `lengths` (batch), both int64;
+every source ends with `</s>`, shorter ones are padded with any id. `step.onnx` takes `token` (batch), first
+`<s>`, and all that the encoder gave; it gives `log_probs` (batch, vocabulary) and values `next_…` that take
+the place of `…` in the next step. `certificate.json` says how well the answers agree with jumok's.
+
+This program needs `pip install onnxruntime tokenizers` and translates greedily:
+
+```python
+{example(loaded.tokenizers)}```
+"""
+
+
+def example(tokenizers: Tokenizers) -> str:
+    """A whole program that translates, one argument after the other."""
+    source, target = [*tokenizer_files(tokenizers)] * 2 if tokenizers.shared else tokenizer_files(tokenizers)
+    letters = tokenizers.target.jamo  # both sides have them, or none
+    return EXAMPLE.format(
+        source=source,
+        target=target,
+        imports="import re\n" if letters else "",
+        more="from unicodedata import normalize\n" if letters else "",
+        read=SPELL if letters else "text",
+        write='normalize("NFC", target.decode(answer))' if letters else "target.decode(answer)",
+    )
+
+
+SPELL = 're.sub("[가-힣]+", lambda run: normalize("NFD", run[0]), normalize("NFC", text))'
+"""Korean syllables as letters."""
+
+EXAMPLE = """import json
+{imports}import sys
+from pathlib import Path
+{more}
+import onnxruntime
+from tokenizers import Tokenizer
+
+folder = Path("path/to/this/folder")
+config = json.loads((folder / "config.json").read_text())
+source, target = (Tokenizer.from_file(str(folder / name)) for name in ("{source}", "{target}"))
+source.encode_special_tokens = True  # "</s>" in a text is text
+encoder, step = (onnxruntime.InferenceSession(folder / f"{{name}}.onnx") for name in ("encoder", "step"))
+names = [value.name for value in step.get_inputs() if value.name != "token"]
+
+
+def run(session, values):
+    return dict(zip([output.name for output in session.get_outputs()], session.run(None, values)))
+
+
+def translate(text):
+    ids = source.encode({read}).ids  # with the end
+    values = run(encoder, {{"source": [ids], "lengths": [len(ids)]}})
+    token, answer = config["bos_token_id"], []
+    while len(answer) < min(config["max_new_tokens"], 3 * len(ids) + 27):
+        values |= run(step, {{"token": [token]}} | {{name: values[name] for name in names}})
+        values["log_probs"][0, config["suppress_tokens"]] = -float("inf")
+        token = int(values["log_probs"].argmax())
+        if token == config["eos_token_id"]:
+            break
+        answer.append(token)
+        values |= {{name: values[f"next_{{name}}"] for name in names if f"next_{{name}}" in values}}
+    return {write}
+
+
+for text in sys.argv[1:]:
+    print(translate(text))
+"""
+
+
+def open(folder: Path) -> Answerer:  # noqa: A001
+    """The model in onnxruntime, under our own search."""
+    return Onnx(folder)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a step takes besides the token."""
+
+    arrays: dict[str, Any]
+
+    def select(self, rows: Tensor) -> "Values":
+        return Values({name: array[rows.numpy()] for name, array in self.arrays.items()})
+
+
+class Onnx(Seq2Seq):
+    """A model whose numbers come from onnxruntime."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        runtime: Any = import_module("onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # others work here, too
+        self.sessions = {
+            name: runtime.InferenceSession(
+                str(folder / f"{name}.onnx"), options, providers=["CPUExecutionProvider"]
+            )
+            for name in ("encoder", "step")
+        }
+        self.names = [value.name for value in self.sessions["step"].get_inputs() if value.name != "token"]
+
+    def run(self, name: str, values: dict[str, Any]) -> dict[str, Any]:
+        """The outputs of one graph by their names."""
+        session = self.sessions[name]
+        found = session.run(None, values)
+        return dict(zip([output.name for output in session.get_outputs()], found, strict=True))
+
+    def encode(self, source: Tensor, source_mask: Tensor, probe: object = None) -> Memory:
+        """The memory keeps the ids: `start` reads them."""
+        return Memory(source[:, :, None], source_mask)
+
+    def start(self, memory: Memory, probe: object = None) -> Values:
+        source, lengths = memory.states[:, :, 0].numpy(), memory.mask.sum(dim=1).numpy()
+        return Values(self.run("encoder", {"source": source, "lengths": lengths}))
+
+    def step(self, token: Tensor, state: Values) -> tuple[Tensor, Values]:
+        """Log-probabilities (B, V) are logits, too: a softmax changes nothing about them."""
+        found = self.run("step", {"token": token.numpy()} | {name: state.arrays[name] for name in self.names})
+        after = {name: found.get(f"next_{name}", array) for name, array in state.arrays.items()}
+        return torch.from_numpy(found["log_probs"]), Values(after)
+
+    def answer(
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
+    ) -> list[Given]:
+        """The best answer to each source, by the same search that ours come from."""
+        memory = self.encode(*pad_sources(sources, torch.device("cpu")))
+        search: Search
+        if beam == 1:
+            search = GreedySearch(limits, [USUAL])
+        else:
+            search = BeamSearch(limits, [USUAL], beam=beam, length_penalty=length_penalty)
+        return [Given(best.ids, best.score, best.finished) for best, *_ in run_search(self, memory, search)]

@@ -1,0 +1,267 @@
+"""The parity certificate: how well a model that was written for another program agrees with our own.
+
+Both answer the same sentences, greedily and with the model's own beam; our side is PyTorch in float32. Of the
+other's answers we also compute the log-probability ourselves, so that scores are compared answer by answer
+even where the texts differ.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import fsum, isfinite
+from typing import Any
+
+from jumok.answers import Answer, NotFiniteError
+from jumok.checkpoint.checkpoints import Loaded
+from jumok.config import DecodingConfig
+from jumok.decoding.batched import score_targets, search
+from jumok.decoding.jobs import Job, batches, make_jobs, piece_bytes
+from jumok.decoding.request import make_request
+from jumok.decoding.results import shorten
+from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
+from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf
+from jumok.export.format import Answerer, Given
+from jumok.progress import Progress, silent
+
+SCHEMA = "jumok-certificate/1"
+SHOWN = 20  # differences that the certificate lists
+ROWS = 512  # source pieces, padding included, that are answered together: often enough to show progress
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What a model has to reach; None asks nothing."""
+
+    equal: float | None = None
+    """Smallest share of sentences with the same greedy text."""
+    score: float | None = None
+    """Largest difference of an answer's log-probability, divided by its tokens."""
+    agreement: float | None = None
+    """Smallest share of tokens that both greedy texts have in the same order."""
+    bleu: float | None = None
+    """Largest difference of BLEU, where there are references."""
+
+
+USUAL: Mapping[str, Thresholds] = {
+    "float32": Thresholds(equal=0.999, score=1e-3),
+    "int8": Thresholds(agreement=0.95, bleu=0.2),
+}
+"""Of each type of weights."""
+
+
+def read_thresholds(kind: str, given: Sequence[str]) -> Thresholds:
+    """The usual thresholds of a type, changed by words such as `equal=0.99`; `none` takes one away."""
+    changed: dict[str, float | None] = {}
+    for word in given:
+        name, _, text = word.partition("=")
+        if name not in asdict(Thresholds()):
+            raise ConfigError(f"there is no threshold {name!r}", hint=nearest(name, asdict(Thresholds())))
+        try:
+            changed[name] = None if text == "none" else float(text)
+        except ValueError:
+            raise ConfigError(
+                f"the threshold {word!r} has no number", hint=f"write {name}=0.5, or {name}=none"
+            ) from None
+    return replace(USUAL[kind], **changed)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sentences of a comparison."""
+
+    name: str
+    sha256: str
+    sources: Sequence[str]
+    references: Sequence[Sequence[str]] = ()
+    """One or more for each source, or none at all."""
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The answers of both to one sentence."""
+
+    source: str
+    ours: tuple[int, ...]
+    theirs: Given
+    score: float
+    """Our own log-probability of their answer."""
+
+    @property
+    def difference(self) -> float:
+        """By how much the two programs differ over the same answer, for each of its tokens."""
+        return abs(self.theirs.log_prob - self.score) / max(len(self.theirs.ids) + self.theirs.finished, 1)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All answers, and what follows from them."""
+
+    greedy: Sequence[Pair]
+    beam: Sequence[Pair]
+    width: int
+    metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def largest_difference(self) -> float:
+        return max(pair.difference for pair in (*self.greedy, *self.beam))
+
+
+def compare(loaded: Loaded, answerer: Answerer, sample: Sample, progress: Progress = silent) -> Comparison:
+    """Both engines on the same sentences; blank ones are left out, and what is too long is cut."""
+    numbers = [n for n, text in enumerate(sample.sources) if text.strip()]
+    if not numbers:
+        raise DataError(f"{sample.name} has no sentences to compare with", hint="give a file with -s")
+    texts = [loaded.tokenizers.tidy_source(sample.sources[n]) for n in numbers]
+    request = make_request(loaded.config.decoding, {"long": "cut"})
+    found = make_jobs(texts, request, loaded.tokenizers, loaded.config.data.max_length)
+    jobs = [several[0] for several in found]
+    usual = DecodingConfig(max_len=loaded.config.decoding.max_len)
+    greedy = replace(usual, beam=1)
+    width, alpha = loaded.config.decoding.beam, loaded.config.decoding.length_penalty
+    beam = replace(usual, beam=width, length_penalty=alpha)
+    pairs = answer_both(loaded, answerer, jobs, greedy, progress)
+    one = [pairs[job] for job in jobs]
+    wide = one if width == 1 else _in_order(answer_both(loaded, answerer, jobs, beam, progress), jobs)
+    references = [tuple(sample.references[n]) for n in numbers] if sample.references else []
+    return Comparison(one, wide, width, _metrics(loaded, wide, references, sample.language))
+
+
+def _in_order(pairs: Mapping[Job, Pair], jobs: Sequence[Job]) -> list[Pair]:
+    return [pairs[job] for job in jobs]
+
+
+def answer_both(
+    loaded: Loaded, answerer: Answerer, jobs: Sequence[Job], config: DecodingConfig, progress: Progress
+) -> dict[Job, Pair]:
+    """The answers to each job, in batches of similar lengths."""
+    pieces, todo = piece_bytes(loaded.tokenizers.target), dict.fromkeys(jobs)
+    what = "comparing, greedy" if config.beam == 1 else f"comparing, beam {config.beam}"
+    pairs: dict[Job, Pair] = {}
+    progress(what, 0, len(todo))
+    for batch in batches(todo, ROWS, lambda job: len(job.source) + 1):
+        ours = _our_answers(loaded, batch, config, pieces)
+        sources, limits = [job.source for job in batch], [job.limit(config) for job in batch]
+        theirs = answerer.answer(sources, limits, beam=config.beam, length_penalty=config.length_penalty)
+        for given in theirs:
+            if not isfinite(given.log_prob):
+                raise RunError("the exported model gave numbers that are not finite", code="non_finite")
+        scores = score_targets(loaded.model, sources, [given.ids for given in theirs])
+        for job, mine, given, own in zip(batch, ours, theirs, scores, strict=True):
+            known = fsum(own if given.finished else own[:-1])
+            pairs[job] = Pair(loaded.tokenizers.source.decode(job.source), mine[0].ids, given, known)
+        progress(what, len(pairs), len(todo))
+    return pairs
+
+
+def _our_answers(
+    loaded: Loaded, batch: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes]
+) -> list[list[Answer]]:
+    """What PyTorch answers; a model that cannot is nothing to export."""
+    try:
+        return search(loaded.model, batch, config, pieces)
+    except NotFiniteError:
+        raise RunError(
+            "the model itself gives numbers that are not finite",
+            where=str(loaded.folder),
+            hint="its weights may be damaged or diverged: jumok verify checks the folder",
+            code="model_numeric_error",
+        ) from None
+    except LookupError as error:
+        raise LimitError(str(error), code="too_long") from None
+
+
+def _metrics(
+    loaded: Loaded, pairs: Sequence[Pair], references: Sequence[tuple[str, ...]], language: str
+) -> dict[str, dict[str, float]]:
+    """BLEU and chrF++ of both, if there is something to measure with."""
+    if not references:
+        return {}
+    decode = loaded.tokenizers.target.decode_many
+    sides = [decode([pair.ours for pair in pairs]), decode([pair.theirs.ids for pair in pairs])]
+    words, _ = bleu_tokenizer(language or loaded.config.data.target_language)
+    of = {
+        "bleu": [bleu(side, references, tokenize=words).value for side in sides],
+        "chrf": [chrf(side, references).value for side in sides],
+    }
+    return {
+        name: {"reference": ours, "exported": theirs, "difference": theirs - ours}
+        for name, (ours, theirs) in of.items()
+    }
+
+
+def agreement(pairs: Sequence[Pair]) -> float:
+    """Tokens that both have in the same order, of all: twice the common ones over the sum of both."""
+    common = sum(common_tokens(pair.ours, pair.theirs.ids) for pair in pairs)
+    tokens = sum(len(pair.ours) + len(pair.theirs.ids) for pair in pairs)
+    return 2 * common / tokens if tokens else 1.0
+
+
+def common_tokens(one: Sequence[int], other: Sequence[int]) -> int:
+    """The length of the longest common subsequence."""
+    if one == other:
+        return len(one)
+    row = [0] * (len(other) + 1)
+    for mine in one:
+        before = 0  # the row above, one place to the left
+        for place, theirs in enumerate(other, start=1):
+            above = row[place]
+            row[place] = before + 1 if mine == theirs else max(above, row[place - 1])
+            before = above
+    return row[-1]
+
+
+def certificate(
+    loaded: Loaded, comparison: Comparison, sample: Sample, thresholds: Thresholds, about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The certificate as plain values; `about` says the format, the type and the versions."""
+    decode = loaded.tokenizers.target.decode
+    differing = [pair for pair in comparison.greedy if pair.ours != pair.theirs.ids]
+    result = {
+        "schema": SCHEMA,
+        **about,
+        "model_fingerprint": loaded.info.get("fingerprint", ""),
+        "sentences": len(comparison.greedy),
+        "data": {"name": sample.name, "sha256": sample.sha256},
+        "greedy": _summary(comparison.greedy),
+        "beam": {"width": comparison.width, **_summary(comparison.beam)},
+        **comparison.metrics,
+        "largest_score_difference": comparison.largest_difference,
+        "thresholds": {name: value for name, value in asdict(thresholds).items() if value is not None},
+    }
+    faults = failures(result, thresholds)
+    differences = [
+        {"source": pair.source, "ours": decode(pair.ours), "theirs": decode(pair.theirs.ids)}
+        for pair in differing[:SHOWN]
+    ]
+    return {**result, "passed": not faults, "failures": faults, "differences": differences}
+
+
+def _summary(pairs: Sequence[Pair]) -> dict[str, Any]:
+    equal = sum(pair.ours == pair.theirs.ids for pair in pairs)
+    return {"equal": equal, "share": equal / len(pairs), "token_agreement": agreement(pairs)}
+
+
+def failures(result: Mapping[str, Any], thresholds: Thresholds) -> list[str]:
+    """Which thresholds were not met, in words."""
+    greedy, faults = result["greedy"], list[str]()
+    if thresholds.equal is not None and greedy["share"] < thresholds.equal:
+        texts = f"{greedy['equal']:,} of {result['sentences']:,} greedy texts are equal"
+        faults.append(f"{texts}, {thresholds.equal:.1%} must be")
+    difference = result["largest_score_difference"]
+    if thresholds.score is not None and difference > thresholds.score:
+        faults.append(f"scores differ by up to {difference:.2g} per token, {thresholds.score:g} may be")
+    if thresholds.agreement is not None and greedy["token_agreement"] < thresholds.agreement:
+        tokens = f"{greedy['token_agreement']:.2%} of the tokens agree"
+        faults.append(f"{tokens}, {thresholds.agreement:.1%} must")
+    if (
+        thresholds.bleu is not None
+        and "bleu" in result
+        and abs(result["bleu"]["difference"]) > thresholds.bleu
+    ):
+        faults.append(f"BLEU differs by {result['bleu']['difference']:+.2f}, {thresholds.bleu:g} may be")
+    return faults
+
+
+def shown(difference: Mapping[str, str]) -> str:
+    """One difference on a line of its own."""
+    return " | ".join(f"{name} {shorten(difference[name])}" for name in ("source", "ours", "theirs"))

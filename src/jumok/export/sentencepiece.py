@@ -1,0 +1,166 @@
+"""Our tokenizer as a SentencePiece model, for programs that know no other.
+
+Both join neighbouring pieces, the most important join first. Ours has a rank for each pair that it joins;
+SentencePiece has a score for each piece, whatever its two parts were. A piece gets minus the rank of its
+first join as score. Three things stay different, and `differences` counts them on real sentences:
+
+- a piece that can be made of two other parts is made of them, too;
+- our pieces never go from signs to letters. No piece in the vocabulary does, so that this is a matter of
+  accents that follow a sign only;
+- U+2581 in a text is a space, for that is how SentencePiece writes spaces.
+
+The normaliser is NFC as a table of replacements, and every kind of white space becomes a space; several
+accents in an unusual order stay as they are.
+"""
+
+import struct
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, PAD, SPECIALS, UNK, Tokenizer
+
+SPACE = "\u2581"
+NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # SentencePiece.Type
+BPE = 2  # TrainerSpec.ModelType
+NFC = "nfc"
+
+
+def spell(piece: str) -> str:
+    """The name of a piece of ours: a space is U+2581. Its own U+2581 can never be met in a text."""
+    return f"<unused {piece.replace(SPACE, 'U+2581')}>" if SPACE in piece else piece.replace(" ", SPACE)
+
+
+def model_bytes(tokenizer: Tokenizer) -> bytes:
+    """The file sentencepiece.model (a ModelProto) with the same ids as ours."""
+    pieces = [field(1, _piece(*one)) for one in _pieces(tokenizer)]
+    trainer = [
+        number(3, BPE),
+        number(4, tokenizer.size),
+        number(35, 1),  # byte_fallback
+        *(number(40 + place, i) for place, i in enumerate((UNK, BOS, EOS, PAD))),
+        *(field(45 + place, SPECIALS[i].encode()) for place, i in enumerate((UNK, BOS, EOS, PAD))),
+    ]
+    normaliser = [
+        field(1, NFC.encode()),
+        field(2, charsmap()),
+        number(3, int(tokenizer.kind != "char")),  # add_dummy_prefix
+        number(4, 1),  # remove_extra_whitespaces
+        number(5, 1),  # escape_whitespaces
+    ]
+    return b"".join([*pieces, field(2, b"".join(trainer)), field(3, b"".join(normaliser))])
+
+
+def _pieces(tokenizer: Tokenizer) -> Iterator[tuple[str, float, int]]:
+    """Name, score and type of each piece, in the order of our ids."""
+    for i, name in enumerate(SPECIALS):
+        yield name, 0.0, UNKNOWN if i == UNK else CONTROL
+    for name in BYTES:
+        yield name, 0.0, BYTE
+    ranks: dict[str, int] = {}
+    for rank, (left, right) in enumerate(tokenizer.merges):
+        ranks.setdefault(left + right, rank)
+    for piece in tokenizer.pieces(range(FIRST, tokenizer.size)):
+        kind = UNUSED if SPACE in piece else NORMAL
+        yield spell(piece), -float(ranks.get(piece, len(tokenizer.merges))), kind
+
+
+def _piece(name: str, score: float, kind: int) -> bytes:
+    return field(1, name.encode()) + b"\x15" + struct.pack("<f", score) + number(3, kind)
+
+
+@cache
+def charsmap() -> bytes:
+    """The table of replacements in the form that SentencePiece compiles it to."""
+    import sentencepiece
+
+    sentencepiece.set_min_log_level(1)  # else it tells people what it does
+    normaliser = sentencepiece.SentencePieceNormalizer(norm_map=list(replacements().items()))
+    [spec] = fields(normaliser.serialized_model_proto(), 3)
+    [table] = fields(spec, 2)
+    return bytes(table)
+
+
+@cache
+def replacements() -> dict[str, str]:
+    """What NFC and our tidying put in the place of what."""
+    found: dict[str, str] = {}
+    for code in range(0x110000):
+        character = chr(code)
+        if character.isspace():
+            found[character] = " "
+        elif not 0xD800 <= code < 0xE000 and not (0xAC00 <= code < 0xD7A4):
+            composed = unicodedata.normalize("NFC", character)
+            apart = unicodedata.normalize("NFD", character)
+            step = unicodedata.decomposition(character)
+            for other in (character, apart, _characters(step) if step and "<" not in step else character):
+                if unicodedata.normalize("NFC", other) == composed != other:
+                    found[other] = composed
+    for code in range(0xAC00, 0xD7A4):  # Korean syllables: two or three letters, or a syllable and the third
+        apart = unicodedata.normalize("NFD", chr(code))
+        found[apart] = chr(code)
+        if len(apart) == 3:
+            found[unicodedata.normalize("NFC", apart[:2]) + apart[2]] = chr(code)
+    del found[" "]
+    return found
+
+
+def _characters(codes: str) -> str:
+    return "".join(chr(int(code, 16)) for code in codes.split())
+
+
+def differences(
+    model: bytes, tokenizer: Tokenizer, texts: Sequence[str]
+) -> list[tuple[str, list[int], list[int]]]:
+    """The texts that SentencePiece cuts into other pieces: the text, our ids, its ids."""
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    theirs: list[list[int]] = processor.encode(list(texts))
+    ours = tokenizer.encode_many(texts)
+    return [(text, one, other) for text, one, other in zip(texts, ours, theirs, strict=True) if one != other]
+
+
+def varint(value: int) -> bytes:
+    """A number in seven bits a byte, as protocol buffers write it."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def number(tag: int, value: int) -> bytes:
+    """A field that is a number."""
+    return varint(tag << 3) + varint(value)
+
+
+def field(tag: int, value: bytes) -> bytes:
+    """A field that is text, bytes or a message."""
+    return varint(tag << 3 | 2) + varint(len(value)) + value
+
+
+def fields(message: bytes, wanted: int) -> list[Any]:
+    """The values of one field of a message."""
+    found, place = list[Any](), 0
+
+    def read() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = message[place]
+            place, value, shift = place + 1, value | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                return value
+
+    while place < len(message):
+        tag, wire = divmod(read(), 8)
+        if wire == 0:
+            value: Any = read()
+        else:
+            size = {1: 8, 5: 4}.get(wire) or read()
+            value, place = message[place : place + size], place + size
+        if tag == wanted:
+            found.append(value)
+    return found

@@ -1,0 +1,1 @@
+"""The native engine: models in plain C, called through ctypes. No torch."""

@@ -1,0 +1,108 @@
+"""Compiles the C files of this folder into one shared library: `python -m jumok.native.build`.
+
+Every file c/*.c becomes an object and all of them one library beside this module. The kernels of one
+instruction set are one file (kernels_avx2.c ...) and get that set's flags; which of them runs is chosen on
+the machine that loads the library. The installer runs this file by its path: it imports nothing of ours.
+"""
+
+import argparse
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SOURCES = HERE / "c"
+LIBRARY = HERE / ("libjumok.dylib" if sys.platform == "darwin" else "libjumok.so")
+
+# -ffp-contract=off: the compiler may not fuse here and not there; code that wants a fused product says so.
+ALWAYS = ["-std=c11", "-O3", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-math-errno"]
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+# Not optimised: gcc needs minutes for the kernels otherwise.
+SANITIZE = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+WIDE = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq"]
+X86 = {"avx2": ["-mavx2", "-mfma"], "avx512": WIDE, "vnni": [*WIDE, "-mavx512vnni"]}
+ARM = {"neon": ["-march=armv8.2-a+dotprod"]}
+FLAGS = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+
+
+class BuildError(Exception):
+    """Why there is no library, in one line."""
+
+
+def compiler() -> list[str]:
+    """The C compiler as a command: $CC, else the first of cc, gcc, clang on the path."""
+    chosen = shlex.split(os.environ.get("CC", ""))
+    if chosen:
+        if shutil.which(chosen[0]) is None:
+            raise BuildError(f"the C compiler of $CC is not there: {chosen[0]}")
+        return chosen
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise BuildError("there is no C compiler (cc, gcc or clang)")
+
+
+def flags_of(source: Path, machine: str) -> list[str]:
+    """The flags of the instruction set in a file's name (kernels_avx2.c); none for others and elsewhere."""
+    return FLAGS.get(machine.lower(), {}).get(source.stem.rpartition("_")[2], [])
+
+
+def run(command: Sequence[str]) -> None:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"}
+    )
+    if done.returncode:
+        lines = done.stderr.splitlines()
+        telling = [line for line in lines if " error: " in line or "undefined reference" in line]
+        raise BuildError((telling or lines or [f"{command[0]} ended with {done.returncode}"])[0])
+
+
+def build(output: Path = LIBRARY, *, strict: bool = False, sanitize: bool = False) -> Path:
+    """The library at `output`, put there whole or not at all. BuildError says why it cannot be."""
+    if sys.platform == "win32":
+        raise BuildError("the native engine is not built on Windows")
+    command = compiler()
+    flags = ALWAYS + (STRICT if strict else []) + (SANITIZE if sanitize else [])
+    sources = sorted(SOURCES.glob("*.c"))
+    machine = platform.machine()
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as folder:
+        objects = [str(Path(folder) / f"{source.stem}.o") for source in sources]
+        commands = [
+            [*command, *flags, *flags_of(source, machine), "-c", str(source), "-o", to]
+            for source, to in zip(sources, objects, strict=True)
+        ]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(run, commands))
+        whole = Path(folder) / output.name
+        shared = "-dynamiclib" if sys.platform == "darwin" else "-shared"
+        run([*command, *flags, shared, *objects, "-o", str(whole), "-lm"])
+        whole.replace(output)
+    return output
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m jumok.native.build", description="Builds the native engine."
+    )
+    parser.add_argument("-o", "--output", type=Path, default=LIBRARY, help="where the library goes")
+    parser.add_argument("--strict", action="store_true", help="a warning is an error")
+    parser.add_argument("--sanitize", action="store_true", help="with address and undefined-behaviour checks")
+    chosen = parser.parse_args(arguments)
+    try:
+        built = build(chosen.output, strict=chosen.strict, sanitize=chosen.sanitize)
+    except BuildError as error:
+        sys.stderr.write(f"The native engine was not built: {error}\n")
+        return 1
+    sys.stdout.write(f"{built}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+/* From features to the best pieces of each row, without ever having all logits of all rows.
+ *
+ * The vocabulary comes in stripes of fixed width. Of each stripe and row are kept its largest logit, the sum of
+ * exp(logit - largest), and the best pieces so far; the sums are put together in the order of the stripes. So
+ * nothing depends on how many rows there are or who computed which stripe.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "search.h"
+
+enum { LIST_ROWS = 32, GROUPS = 16 }; /* rows of a shortlist's logits; most tasks of a vocabulary */
+
+static int32_t stripes_of(int32_t n) { return (n + JM_STRIPE - 1) / JM_STRIPE; }
+
+int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int shared) {
+    const int32_t N = p->matrix.rows, stripes = stripes_of(N);
+    const size_t R = (size_t)rows, codes = R * (size_t)jm_codes_stride(p->matrix.columns);
+    p->most = rows;
+    p->k = k;
+    p->groups = !shared || list ? 1 : stripes < GROUPS ? stripes : GROUPS;
+    const size_t lists = (size_t)p->groups * R;
+    const size_t numbers = 2 * (size_t)stripes * R + 3 * R + lists + 2 * lists * (size_t)k +
+                           (list ? LIST_ROWS * (size_t)N : 0);
+    p->memory = jm_allocate(numbers * sizeof(float) + codes);
+    if (!p->memory) return -1;
+    p->logits = p->memory;
+    p->max = p->logits + (list ? LIST_ROWS * (size_t)N : 0);
+    p->sum = p->max + (size_t)stripes * R;
+    p->forced = p->sum + (size_t)stripes * R;
+    p->scale = p->forced + R;
+    p->values = p->scale + R;
+    p->ids = (int32_t *)(p->values + lists * (size_t)k);
+    p->found = p->ids + lists * (size_t)k;
+    p->sums = p->found + lists;
+    p->codes = (int8_t *)(p->sums + R);
+    return 0;
+}
+
+void jm_projection_free(jm_projection *p) {
+    jm_release(p->memory);
+    p->memory = NULL;
+}
+
+/* log P of the pieces of a row, whose logits are in pick->values; -1: not finite. */
+static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t stride, int32_t stripes) {
+    float largest = -INFINITY;
+    double total = 0;
+    for (int32_t i = 0; i < stripes; i++)
+        if (max[i * stride] > largest) largest = max[i * stride];
+    for (int32_t i = 0; i < stripes; i++)
+        total += (double)sum[i * stride] * exp((double)max[i * stride] - (double)largest);
+    if (!(total > 0) || !isfinite(total) || !isfinite(largest) || pick->found < 1) return -1;
+    const float log_sum = (float)log(total);
+    for (int32_t j = 0; j < pick->found; j++) pick->values[j] = (pick->values[j] - largest) - log_sum;
+    return isfinite(pick->values[0]) ? 0 : -1;
+}
+
+/* ---- the whole vocabulary ---- */
+
+typedef struct {
+    jm_projection *p;
+    const float *features;
+    const jm_pick *picks;
+    int32_t R;
+    atomic_int failed;
+} whole;
+
+static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, int32_t n, const float *logits) {
+    jm_projection *p = w->p;
+    const jm_pick *pick = &w->picks[r];
+    const int32_t first = stripe * JM_STRIPE, forced = pick->forced - first;
+    const int64_t at = (int64_t)stripe * w->R + r, list = (int64_t)group * w->R + r;
+    jm_sum_exp(logits, n, &p->max[at], &p->sum[at]);
+    if (pick->forced >= 0) {
+        if (forced >= 0 && forced < n) p->forced[r] = logits[forced];
+        return;
+    }
+    const jm_filter *f = p->filter;
+    const uint8_t *mask = NULL;
+    if (stripe == 0)
+        mask = f->mask[pick->state][pick->room][pick->no_end];
+    else if (!f->learned[pick->state][pick->room][pick->no_end])
+        return;
+    p->found[list] = jm_top(logits, n, first, mask, p->k, p->values + list * p->k, p->ids + list * p->k,
+                            p->found[list]);
+}
+
+/* The rows first..first + n of a packed matrix; first is a multiple of JM_BLOCK. */
+static jm_matrix part_of(const jm_matrix *w, int32_t first, int32_t n) {
+    const int64_t width = w->type == JM_I8 ? jm_codes_stride(w->columns) : 4 * (int64_t)w->columns;
+    const char *data = (const char *)w->data + first * width;
+    return (jm_matrix){n,
+                       w->columns,
+                       w->type,
+                       data,
+                       w->scale ? w->scale + first : NULL,
+                       w->bias ? w->bias + first : NULL};
+}
+
+/* The stripes of one group, in order. */
+static void do_group(void *argument, int32_t group, jm_scratch *scratch) {
+    whole *w = argument;
+    jm_projection *p = w->p;
+    const int32_t N = p->matrix.rows, R = w->R, stripes = stripes_of(N);
+    const int32_t first = (int32_t)((int64_t)stripes * group / p->groups);
+    const int32_t last = (int32_t)((int64_t)stripes * (group + 1) / p->groups);
+    float *logits = jm_scratch_get(scratch, (size_t)R * JM_STRIPE * sizeof(float));
+    if (!logits) {
+        w->failed = 1;
+        return;
+    }
+    memset(p->found + (int64_t)group * R, 0, (size_t)R * sizeof *p->found);
+    for (int32_t i = first; i < last; i++) {
+        const int32_t n = i + 1 < stripes ? JM_STRIPE : N - i * JM_STRIPE;
+        const jm_matrix part = part_of(&p->matrix, i * JM_STRIPE, n);
+        if (part.type == JM_I8)
+            jm_linear_quantised(&part, p->codes, p->scale, p->sums, R, logits, JM_STRIPE, 0, 0,
+                                jm_blocks(n));
+        else
+            jm_linear_blocks(&part, w->features, part.columns, R, logits, JM_STRIPE, 0, 0, jm_blocks(n));
+        for (int32_t r = 0; r < R; r++) look_at(w, group, r, i, n, logits + (int64_t)r * JM_STRIPE);
+    }
+}
+
+/* The best k of all groups; the lists are in order of ids, so of equals the earlier one stays first. */
+static void merge(jm_projection *p, int32_t R, int32_t r, jm_pick *pick) {
+    pick->found = 0;
+    for (int32_t g = 0; g < p->groups; g++) {
+        const int64_t list = (int64_t)g * R + r;
+        const float *values = p->values + list * p->k;
+        for (int32_t j = 0; j < p->found[list]; j++) {
+            int32_t at = pick->found < p->k ? pick->found : p->k - 1;
+            if (pick->found == p->k && !(values[j] > pick->values[at])) break;
+            for (; at > 0 && values[j] > pick->values[at - 1]; at--) {
+                pick->values[at] = pick->values[at - 1];
+                pick->ids[at] = pick->ids[at - 1];
+            }
+            pick->values[at] = values[j];
+            pick->ids[at] = p->ids[list * p->k + j];
+            if (pick->found < p->k) pick->found++;
+        }
+    }
+}
+
+static int32_t project_whole(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                             jm_worker *worker) {
+    whole w = {p, features, picks, R, 0};
+    if (p->matrix.type == JM_I8)
+        jm_quantise(features, p->matrix.columns, R, p->matrix.columns, p->codes, p->scale, p->sums);
+    jm_share(worker, p->groups, do_group, &w);
+    if (w.failed) {
+        worker->failed = 1;
+        return -1;
+    }
+    for (int32_t r = 0; r < R; r++) {
+        if (picks[r].forced >= 0) {
+            picks[r].found = 1;
+            picks[r].values[0] = p->forced[r];
+            picks[r].ids[0] = picks[r].forced;
+        } else {
+            merge(p, R, r, &picks[r]);
+        }
+        if (normalise(&picks[r], p->max + r, p->sum + r, R, stripes_of(p->matrix.rows))) return r;
+    }
+    return -1;
+}
+
+/* ---- a shortlist ---- */
+
+/* The same over the ids of the row's own list, in stripes of that list. */
+static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pick) {
+    const jm_list *list = pick->list;
+    uint8_t mask[JM_STRIPE];
+    const int learned =
+        jm_filter_list(p->filter, pick->state, pick->room, pick->no_end, list->ids, list->bytes,
+                       list->count > list->bytes, mask);
+    memset(mask + list->bytes, learned, (size_t)(JM_STRIPE - list->bytes));
+    pick->found = 0;
+    for (int32_t first = 0, i = 0; first < list->count; first += JM_STRIPE, i++) {
+        const int32_t n = list->count - first < JM_STRIPE ? list->count - first : JM_STRIPE;
+        for (int32_t j = 0; j < n; j++) {
+            own[j] = all[list->places[first + j]];
+            if (list->ids[first + j] == pick->forced) {
+                pick->found = 1;
+                pick->values[0] = own[j];
+                pick->ids[0] = first + j;
+            }
+        }
+        jm_sum_exp(own, n, &p->max[i], &p->sum[i]);
+        if (pick->forced < 0 && (first == 0 || learned))
+            pick->found = jm_top(own, n, first, first == 0 ? mask : NULL, p->k, pick->values, pick->ids,
+                                 pick->found);
+    }
+    for (int32_t j = 0; j < pick->found; j++) pick->ids[j] = list->ids[pick->ids[j]];
+    return normalise(pick, p->max, p->sum, 1, stripes_of(list->count));
+}
+
+static int32_t project_lists(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                             jm_worker *worker) {
+    const int32_t N = p->matrix.rows, D = p->matrix.columns;
+    float own[JM_STRIPE];
+    for (int32_t first = 0; first < R; first += LIST_ROWS) {
+        const int32_t rows = R - first < LIST_ROWS ? R - first : LIST_ROWS;
+        jm_apply(worker, &p->matrix, features + (int64_t)first * D, D, rows, p->logits, N, 0);
+        if (worker->failed) return -1;
+        for (int32_t r = 0; r < rows; r++)
+            if (from_list(p, p->logits + (int64_t)r * N, own, &picks[first + r])) return first + r;
+    }
+    return -1;
+}
+
+int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks, jm_worker *worker) {
+    return R > 0 && picks[0].list ? project_lists(p, features, R, picks, worker)
+                                  : project_whole(p, features, R, picks, worker);
+}

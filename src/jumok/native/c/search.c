@@ -1,0 +1,437 @@
+/* Beam search (decoding/beam.py) of the sentences of one sub-batch; a beam of one is greedy search.
+ *
+ * What is as wide as the vocabulary is in project.c. Here a few numbers of each row are left to be compared: the
+ * 2W best of each sentence by their totals, of equals the earlier row first, then the better rank.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search.h"
+
+/* One token of a hypothesis, and the slot of the step before that it grows from. */
+typedef struct {
+    int32_t parent, token;
+    float log_prob;
+} branch;
+
+/* The last token of an answer is that of step `time`. */
+typedef struct {
+    int32_t time, finished;
+    branch last;
+    double score; /* normalised */
+} answer;
+
+typedef struct {
+    int32_t number, limit, count; /* number: in the batch; count: answers found */
+    const int32_t *prefix;        /* or the target that is scored */
+    int32_t prefix_length;
+    branch *history; /* (limit, W) */
+    answer *found;   /* up to 3W */
+    jm_list list;
+} beam;
+
+/* The live rows; two of these take turns. */
+typedef struct {
+    int32_t count;
+    int32_t *token, *sentence, *slot, *parent, *ancestor, *state;
+    double *total;
+} live;
+
+enum { PIECES = 40 };
+
+typedef struct {
+    const jm_plan *plan;
+    int32_t B, W, time, most; /* most: the largest limit */
+    int64_t stride;           /* of ancestors; 0: there is one slot only */
+    beam *beams;
+    live now, next;
+    float *features;
+    jm_pick *picks;
+    int32_t *taken; /* (W) how many pieces of each row have been taken */
+    jm_projection projection;
+    jm_sources sources;
+    void *memory[PIECES];
+    int32_t pieces, failed;
+} search;
+
+/* Memory that goes with the search, zeros at first. */
+static void *take(search *s, size_t count, size_t size) {
+    void *memory = count > SIZE_MAX / 2 / size ? NULL : calloc(count + 1, size);
+    if (!memory || s->pieces == PIECES) {
+        s->failed = 1;
+        free(memory);
+        return NULL;
+    }
+    return s->memory[s->pieces++] = memory;
+}
+
+static void release(search *s) {
+    jm_projection_free(&s->projection);
+    for (int32_t i = 0; i < s->pieces; i++) free(s->memory[i]);
+}
+
+static void take_rows(search *s, live *rows, size_t R) {
+    rows->token = take(s, R, sizeof(int32_t));
+    rows->sentence = take(s, R, sizeof(int32_t));
+    rows->slot = take(s, R, sizeof(int32_t));
+    rows->parent = take(s, R, sizeof(int32_t));
+    rows->state = take(s, R, sizeof(int32_t));
+    rows->total = take(s, R, sizeof(double));
+    rows->ancestor = take(s, s->stride ? R * (size_t)s->stride : (size_t)s->most, sizeof(int32_t));
+}
+
+/* The sources end to end, and one row for each sentence. */
+static void take_sources(search *s, const int32_t *order) {
+    const jm_batch *batch = s->plan->batch;
+    int64_t total = 0;
+    for (int32_t i = 0; i < s->B; i++) total += batch->offsets[order[i] + 1] - batch->offsets[order[i]];
+    int32_t *ids = take(s, (size_t)total, sizeof *ids), *limits = take(s, (size_t)s->B, sizeof *limits);
+    int64_t *offsets = take(s, (size_t)s->B + 1, sizeof *offsets);
+    if (s->failed) return;
+    for (int32_t i = 0; i < s->B; i++) {
+        const int64_t from = batch->offsets[order[i]], n = batch->offsets[order[i] + 1] - from;
+        memcpy(ids + offsets[i], batch->ids + from, (size_t)n * sizeof *ids);
+        offsets[i + 1] = offsets[i] + n;
+        limits[i] = s->beams[i].limit;
+        s->now.sentence[i] = s->now.parent[i] = i;
+        s->now.token[i] = JM_BOS;
+    }
+    s->now.count = s->B;
+    s->sources = (jm_sources){s->B, ids, offsets, limits};
+}
+
+/* The rows of the output matrix that any of these sentences may use. */
+static void take_lists(search *s) {
+    const jm_batch *batch = s->plan->batch;
+    const jm_matrix *output = &s->plan->model->output;
+    int32_t *place = take(s, (size_t)output->rows, sizeof *place);
+    int64_t total = 0;
+    int32_t count = 0;
+    if (s->failed) return;
+    for (int32_t i = 0; i < s->B; i++) {
+        const int64_t *at = batch->shortlist_offsets + s->beams[i].number;
+        for (int64_t j = at[0]; j < at[1]; j++) place[batch->shortlist[j]] = 1;
+        total += at[1] - at[0];
+    }
+    for (int32_t id = 0; id < output->rows; id++) count += place[id];
+    const int is_i8 = output->type == JM_I8;
+    int32_t *ids = take(s, (size_t)count, sizeof *ids), *places = take(s, (size_t)total, sizeof *places);
+    const size_t size =
+        is_i8 ? jm_packed_i8(count, output->columns) : jm_packed_f32(count, output->columns);
+    void *data = take(s, size + 64, 1);
+    float *scale = take(s, (size_t)count + JM_BLOCK, sizeof *scale);
+    float *bias = take(s, (size_t)count + JM_BLOCK, sizeof *bias);
+    if (s->failed) return;
+    for (int32_t id = 0, n = 0; id < output->rows; id++) {
+        if (!place[id]) continue;
+        place[id] = n;
+        ids[n++] = id;
+    }
+    for (int32_t i = 0; i < s->B; i++) {
+        const int64_t *at = batch->shortlist_offsets + s->beams[i].number;
+        jm_list *list = &s->beams[i].list;
+        *list = (jm_list){batch->shortlist + at[0], places, (int32_t)(at[1] - at[0]), 0};
+        for (int32_t j = 0; j < list->count; j++) {
+            places[j] = place[list->ids[j]];
+            list->bytes += list->ids[j] < JM_LEARNED_ID;
+        }
+        places += list->count;
+    }
+    data = (void *)(((uintptr_t)data + 63) / 64 * 64);
+    jm_select_rows(output, ids, count, data, scale, bias, &s->projection.matrix);
+}
+
+static void take_beams(search *s, const int32_t *order, int scores) {
+    const jm_plan *plan = s->plan;
+    const jm_batch *batch = plan->batch;
+    const size_t W = (size_t)s->W;
+    size_t links = 0;
+    s->beams = take(s, (size_t)s->B, sizeof *s->beams);
+    for (int32_t i = 0; i < s->B && !s->failed; i++) {
+        beam *b = &s->beams[i];
+        const int32_t *tokens = scores ? plan->targets : batch->prefix;
+        const int64_t *offsets = scores ? plan->target_offsets : batch->prefix_offsets;
+        b->number = order[i];
+        if (tokens) {
+            const int64_t n = offsets[order[i] + 1] - offsets[order[i]];
+            b->prefix = tokens + offsets[order[i]];
+            b->prefix_length = (int32_t)(n < INT32_MAX ? n : INT32_MAX);
+        }
+        b->limit = scores ? b->prefix_length : batch->limits[order[i]];
+        if (b->limit > s->most) s->most = b->limit;
+        links += (size_t)b->limit * W;
+    }
+    branch *history = scores ? NULL : take(s, links, sizeof *history);
+    answer *found = scores ? NULL : take(s, 3 * W * (size_t)s->B, sizeof *found);
+    for (int32_t i = 0; i < s->B && !scores && !s->failed; i++) {
+        s->beams[i].history = history;
+        s->beams[i].found = found + 3 * W * (size_t)i;
+        history += (size_t)s->beams[i].limit * W;
+    }
+}
+
+/* All that the steps need; 0, or -1: no memory. */
+static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t count, int scores,
+                   const jm_worker *worker) {
+    const int32_t V = plan->model->config.target_vocab, D = plan->model->config.width;
+    s->plan = plan;
+    s->B = count;
+    s->W = scores ? 1 : plan->options->beam;
+    const size_t R = (size_t)s->B * (size_t)s->W;
+    const int32_t k = s->W == 1 ? 1 : s->W < V / 2 ? 2 * s->W : V;
+    const int lists = !scores && plan->batch->shortlist != NULL;
+    if (R > INT32_MAX) return -1;
+    take_beams(s, order, scores);
+    s->stride = s->W > 1 ? s->most : 0;
+    take_rows(s, &s->now, R);
+    take_rows(s, &s->next, R);
+    s->features = take(s, R * (size_t)D, sizeof(float));
+    s->picks = take(s, R, sizeof *s->picks);
+    s->taken = take(s, (size_t)s->W, sizeof *s->taken);
+    float *values = take(s, R * (size_t)k, sizeof *values);
+    int32_t *ids = take(s, R * (size_t)k, sizeof *ids);
+    if (s->failed) return -1;
+    for (size_t r = 0; r < R; r++) {
+        s->picks[r].values = values + r * (size_t)k;
+        s->picks[r].ids = ids + r * (size_t)k;
+    }
+    take_sources(s, order);
+    s->projection.filter = plan->filter;
+    s->projection.matrix = plan->model->output;
+    if (lists && !s->failed) take_lists(s);
+    if (s->failed) return -1;
+    return jm_projection_make(&s->projection, (int32_t)R, k, lists, worker->team != NULL);
+}
+
+/* ---- answers ---- */
+
+static double length_penalty(int32_t length, double alpha) {
+    return pow((5 + (double)length) / 6, alpha);
+}
+
+/* Tokens and log-probabilities of an answer; NULL: not wanted. The sum of the latter, as exact as math.fsum in
+ * all but the rarest cases. */
+static double trace(const beam *b, int32_t W, const answer *a, int32_t *tokens, float *log_probs) {
+    double sum = 0, lost = 0;
+    branch at = a->last;
+    for (int32_t t = a->time;; t--) {
+        const double value = at.log_prob, next = sum + value;
+        lost += fabs(sum) >= fabs(value) ? (sum - next) + value : (value - next) + sum;
+        sum = next;
+        if (tokens) {
+            tokens[t] = at.token;
+            log_probs[t] = at.log_prob;
+        }
+        if (t == 0) return sum + lost;
+        at = b->history[(int64_t)(t - 1) * W + at.parent];
+    }
+}
+
+static void find_answer(search *s, beam *b, branch last) {
+    answer *a = &b->found[b->count++];
+    *a = (answer){s->time, last.token == JM_EOS, last, 0};
+    if (s->W > 1)
+        a->score = trace(b, s->W, a, NULL, NULL) /
+                   length_penalty(s->time + 1, s->plan->options->length_penalty);
+}
+
+/* Best first: finished ones, then by score; equals in the order they were found. */
+static void write_answers(search *s, beam *b) {
+    const int32_t keep = s->plan->options->keep;
+    const jm_answers *out = s->plan->answers;
+    for (int32_t i = 1; i < b->count; i++) {
+        const answer one = b->found[i];
+        int32_t at = i;
+        for (; at > 0; at--) {
+            const answer *before = &b->found[at - 1];
+            if (before->finished > one.finished ||
+                (before->finished == one.finished && !(one.score > before->score)))
+                break;
+            b->found[at] = *before;
+        }
+        b->found[at] = one;
+    }
+    for (int32_t n = 0; n < keep; n++) {
+        const int64_t at = (int64_t)b->number * keep + n;
+        const int64_t place = s->plan->places[b->number] + (int64_t)n * b->limit;
+        out->lengths[at] = n < b->count ? b->found[n].time + 1 : -1;
+        out->finished[at] = n < b->count && b->found[n].finished;
+        if (n < b->count) trace(b, s->W, &b->found[n], out->tokens + place, out->log_probs + place);
+    }
+}
+
+/* Whether the live hypotheses, the best of which has log-probability `leader`, can be given up. */
+static int is_done(const search *s, const beam *b, double leader) {
+    const jm_options *o = s->plan->options;
+    if (b->count >= s->W) return 1;
+    if (b->count < o->n_best) return 0;
+    const double bound = leader / length_penalty(b->limit, o->length_penalty);
+    int32_t above = 0;
+    for (int32_t i = 0; i < b->count; i++) above += b->found[i].score >= bound;
+    return above >= o->n_best;
+}
+
+/* ---- one step ---- */
+
+/* A row that grows from row `from` by a token, in this slot. */
+static void grow_row(search *s, int32_t from, int32_t slot, int32_t token, double total) {
+    const live *now = &s->now;
+    live *next = &s->next;
+    const int32_t r = next->count++;
+    next->token[r] = token;
+    next->sentence[r] = now->sentence[from];
+    next->slot[r] = slot;
+    next->parent[r] = from;
+    next->state[r] = jm_filter_after(s->plan->filter, now->state[from], token);
+    next->total[r] = total;
+    if (s->stride && s->time + 1 < s->most) {
+        int32_t *ancestor = next->ancestor + r * s->stride;
+        memcpy(ancestor, now->ancestor + from * s->stride, ((size_t)s->time + 1) * sizeof *ancestor);
+        ancestor[s->time + 1] = slot;
+    }
+}
+
+/* The sentence whose rows are first..last takes its step: its ends are answers, the others go on. */
+static void grow_beam(search *s, int32_t first, int32_t last) {
+    beam *b = &s->beams[s->now.sentence[first]];
+    const int32_t begins = s->next.count, at_limit = s->time + 1 == b->limit;
+    int32_t grown = 0;
+    double leader = -INFINITY;
+    memset(s->taken, 0, (size_t)(last - first) * sizeof *s->taken);
+    for (int32_t n = 0; n < 2 * s->W && grown < s->W; n++) {
+        int32_t best = -1;
+        double total = -INFINITY;
+        for (int32_t r = first; r < last; r++) {
+            const jm_pick *pick = &s->picks[r];
+            const int32_t j = s->taken[r - first];
+            if (j < pick->found && s->now.total[r] + (double)pick->values[j] > total) {
+                total = s->now.total[r] + (double)pick->values[j];
+                best = r;
+            }
+        }
+        if (best < 0) break;
+        const int32_t j = s->taken[best - first]++;
+        const branch one = {best - first, s->picks[best].ids[j], s->picks[best].values[j]};
+        if (one.token == JM_EOS) {
+            if (n < s->W) find_answer(s, b, one);
+            continue;
+        }
+        if (grown == 0) leader = total;
+        b->history[(int64_t)s->time * s->W + grown] = one;
+        grow_row(s, best, grown++, one.token, total);
+    }
+    for (int32_t w = 0; w < grown && at_limit; w++)
+        find_answer(s, b, b->history[(int64_t)s->time * s->W + w]);
+    if (at_limit || grown == 0 || is_done(s, b, leader)) {
+        s->next.count = begins;
+        write_answers(s, b);
+    }
+}
+
+/* The id that a row must go on with, or -1. */
+static int32_t forced(const search *s, const beam *b, int32_t state, int32_t room) {
+    if (s->time >= b->prefix_length) return -1;
+    const int32_t id = b->prefix[s->time];
+    const jm_filter *f = s->plan->filter;
+    if (b->list.ids) {
+        uint8_t mask[JM_STRIPE];
+        const int learned = jm_filter_list(f, state, room, 0, b->list.ids, b->list.bytes,
+                                           b->list.count > b->list.bytes, mask);
+        for (int32_t j = 0; j < b->list.count; j++)
+            if (b->list.ids[j] == id) return (j < b->list.bytes ? mask[j] : learned) ? id : -1;
+        return -1;
+    }
+    return (id < JM_LEARNED_ID ? f->mask[state][room][0][id] : f->learned[state][room][0]) ? id : -1;
+}
+
+static void ask(search *s, int scores) {
+    for (int32_t r = 0; r < s->now.count; r++) {
+        const beam *b = &s->beams[s->now.sentence[r]];
+        jm_pick *pick = &s->picks[r];
+        pick->state = s->now.state[r];
+        pick->room = jm_filter_room(b->limit - s->time);
+        pick->no_end = !scores && s->time < s->plan->options->min_len;
+        pick->list = b->list.ids ? &b->list : NULL;
+        pick->forced = scores ? b->prefix[s->time] : forced(s, b, pick->state, pick->room);
+    }
+}
+
+/* Features, then the best pieces of each row. */
+static int look(search *s, void *state, int scores, jm_worker *worker, int32_t *bad) {
+    const live *now = &s->now;
+    const jm_rows rows = {now->count, s->time,     now->token,    now->sentence,
+                          now->slot,  now->parent, now->ancestor, s->stride};
+    jm_step_begins(worker);
+    const int code = s->plan->model->arch->step(state, &rows, s->features, worker);
+    *bad = s->beams[now->sentence[0]].number;
+    if (code) return code;
+    ask(s, scores);
+    const int32_t row = jm_project(&s->projection, s->features, now->count, s->picks, worker);
+    jm_step_ends(worker);
+    if (worker->failed) return JM_NO_MEMORY;
+    if (row < 0) return JM_OK;
+    *bad = s->beams[now->sentence[row]].number;
+    return JM_NOT_FINITE;
+}
+
+static void advance(search *s) {
+    s->next.count = 0;
+    for (int32_t first = 0, last; first < s->now.count; first = last) {
+        for (last = first + 1;
+             last < s->now.count && s->now.sentence[last] == s->now.sentence[first];)
+            last++;
+        grow_beam(s, first, last);
+    }
+    const live done = s->now;
+    s->now = s->next;
+    s->next = done;
+}
+
+/* Every row goes on with its target's token. */
+static void follow(search *s) {
+    s->next.count = 0;
+    for (int32_t r = 0; r < s->now.count; r++) {
+        const beam *b = &s->beams[s->now.sentence[r]];
+        const int64_t at = s->plan->target_offsets[b->number] + s->time;
+        s->plan->log_probs[at] = s->picks[r].values[0];
+        if (s->time + 1 < b->limit) grow_row(s, r, 0, b->prefix[s->time], 0);
+    }
+    const live done = s->now;
+    s->now = s->next;
+    s->next = done;
+}
+
+static int run(const jm_plan *plan, const int32_t *order, int32_t count, int scores, jm_worker *worker,
+               int32_t *bad) {
+    search s = {0};
+    void *state = NULL;
+    const jm_arch *arch = plan->model->arch;
+    int code = prepare(&s, plan, order, count, scores, worker) ? JM_NO_MEMORY : JM_OK;
+    *bad = -1;
+    if (code == JM_OK) {
+        code = arch->begin(plan->model, &s.sources, s.W, worker, &state, bad);
+        if (code && *bad >= 0) *bad = order[*bad];
+    }
+    for (; code == JM_OK && s.now.count > 0; s.time++) {
+        code = look(&s, state, scores, worker, bad);
+        if (code) break;
+        if (scores)
+            follow(&s);
+        else
+            advance(&s);
+    }
+    if (state) arch->end(state);
+    release(&s);
+    return code;
+}
+
+int jm_search_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker,
+                   int32_t *bad) {
+    return run(plan, order, count, 0, worker, bad);
+}
+
+int jm_score_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker,
+                  int32_t *bad) {
+    return run(plan, order, count, 1, worker, bad);
+}

@@ -1,0 +1,92 @@
+/* search.h: the parts of a search. Not public. Letters as in engine.h. */
+#ifndef JM_SEARCH_H
+#define JM_SEARCH_H
+
+#include "engine.h"
+
+/* ---- filter.c: which pieces may come next ---- */
+
+enum { JM_STATES = 8, JM_ROOMS = 5, JM_STRIPE = 512 };
+
+/* What may come next depends on a small state: how many bytes of a character are still to come, and which may
+ * come first. State 0 is between two characters. */
+typedef struct {
+    uint8_t next[JM_STATES][JM_LEARNED_ID];
+    uint8_t usual[JM_STATES][JM_ROOMS][JM_LEARNED_ID]; /* 1: this id may come, with so much room left */
+    uint8_t mask[JM_STATES][JM_ROOMS][2][JM_STRIPE];   /* of a whole vocabulary; [1]: and it may not end */
+    uint8_t learned[JM_STATES][JM_ROOMS][2];           /* whether ids that are no bytes may come */
+} jm_filter;
+
+void jm_filter_make(jm_filter *f, int32_t vocab);
+int32_t jm_filter_room(int32_t room);
+int32_t jm_filter_after(const jm_filter *f, int32_t state, int32_t token);
+
+/* mask[j] for the first n ids of a list, all below JM_LEARNED_ID; more: the list has learned ids too. Returns
+ * whether those may come. A filter that would leave nothing leaves all. */
+int jm_filter_list(const jm_filter *f, int32_t state, int32_t room, int no_end, const int32_t *ids,
+                   int32_t n, int more, uint8_t *mask);
+
+/* ---- project.c: from features to the best pieces ---- */
+
+/* The ids that a sentence may use, and where they stand among those of the whole sub-batch. */
+typedef struct {
+    const int32_t *ids, *places;
+    int32_t count, bytes; /* bytes: how many of them are below JM_LEARNED_ID */
+} jm_list;
+
+/* What is asked for one row, and what was found: the `found` best allowed pieces, best first. */
+typedef struct {
+    int32_t state, room, no_end;
+    int32_t forced; /* only this id is asked for; -1: none */
+    const jm_list *list; /* NULL: the whole vocabulary */
+    int32_t found;
+    float *values; /* log P */
+    int32_t *ids;
+} jm_pick;
+
+typedef struct {
+    const jm_filter *filter;
+    jm_matrix matrix; /* V x D, or the rows of a shortlist */
+    int32_t k;        /* pieces that are asked for of each row */
+    int32_t groups;   /* tasks that the stripes of the vocabulary are shared out in */
+    int32_t most;     /* rows there is room for */
+    float *max, *sum; /* (stripes, R) of each stripe */
+    float *forced;    /* (R) logits */
+    int32_t *found;   /* (groups, R) */
+    float *values;    /* (groups, R, k) */
+    int32_t *ids;
+    int8_t *codes;
+    float *scale;
+    int32_t *sums;
+    float *logits; /* of a shortlist (JM_ROWS, count) */
+    void *memory;
+} jm_projection;
+
+/* Room for so many rows; 0, or -1: no memory. `matrix` and `filter` have been set; list: it is a shortlist. */
+int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int shared);
+void jm_projection_free(jm_projection *p);
+
+/* Fill picks (R) from features (R, D). The row whose numbers are not finite, or -1. */
+int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks, jm_worker *worker);
+
+/* ---- search.c: the beams of one sub-batch ---- */
+
+/* A search of many sentences; the answers of sentence i stand at places[i]. */
+typedef struct {
+    const jm_model *model;
+    const jm_batch *batch;
+    const jm_options *options;
+    jm_answers *answers;
+    const int64_t *places;
+    const jm_filter *filter;
+    const int32_t *targets; /* to be scored instead */
+    const int64_t *target_offsets;
+    float *log_probs;
+} jm_plan;
+
+/* Sentences order[0..count) of the batch; JM_OK or what went wrong, and with which sentence. */
+int jm_search_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker,
+                   int32_t *bad);
+int jm_score_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker, int32_t *bad);
+
+#endif

@@ -1,0 +1,297 @@
+"""NativeModel: ids in, answers or log-probabilities out, computed by the C library.
+
+    model = NativeModel(config, {name: tensor.numpy() for name, tensor in state_dict.items()}, shared=True)
+    [[best]] = model.search([[260, 261]], [32], SearchOptions(beam=5))
+
+Sources and targets are ids without their end, which is added here. Numbers are float32; with type="int8" the
+matrices are int8 codes. No answer depends on the other sentences of a call, nor on the number of threads.
+"""
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.answers import Answer, NotFiniteError, no_learned_row
+from jumok.architectures import ARCHS, LuongConfig, ModelConfig, TransformerConfig
+from jumok.errors import ModelError, RunError
+from jumok.native.library import (
+    BAD_ARGUMENT,
+    F32,
+    I8,
+    NO_MEMORY,
+    NOT_FINITE,
+    OK,
+    PAST_TABLE,
+    CAnswers,
+    CBatch,
+    CConfig,
+    COptions,
+    CTensor,
+    library,
+    thread_count,
+)
+from jumok.native.weights import Packed, Type, layout, pack_weights
+from jumok.text.tokenizer import EOS
+
+Ids = Sequence[int]
+NORMS = ("post", "pre", "none")
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+CELLS = ("rnn", "gru", "lstm")
+SCORES = ("dot", "general", "concat")
+LINE = 512
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How a search goes; as in `DecodingConfig`."""
+
+    beam: int = 5
+    n_best: int = 1
+    length_penalty: float = 1.0
+    min_len: int = 0
+    keep: int = 0
+    """Most answers to each sentence; 0 for as many as the beam is wide."""
+    rows: int = 0
+    """Most hypotheses that are computed together; 0 lets the library choose."""
+
+    @property
+    def kept(self) -> int:
+        return min(self.keep or self.beam, self.beam)
+
+
+class NativeModel:
+    """A model in the C library. Nothing in it changes; threads may share it."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        tensors: Mapping[str, NDArray[Any]],
+        *,
+        shared: bool = False,
+        type: Type = "float32",  # noqa: A002  the word of every tool
+        where: str = "",
+    ) -> None:
+        """A model from the tensors of its state dict; `shared`: both sides have one embedding.
+
+        ModelError for tensors that do not fit or are not finite, with `where` as their file.
+        """
+        self._open(config, pack_weights(config, tensors, shared=shared, type=type, where=where), where)
+
+    @classmethod
+    def from_packed(cls, config: ModelConfig, parts: Mapping[str, Packed], where: str = "") -> Self:
+        """A model from parts that are packed already, such as those of an int8 folder."""
+        model = cls.__new__(cls)
+        model._open(config, parts, where)
+        return model
+
+    def _open(self, config: ModelConfig, parts: Mapping[str, Packed], where: str) -> None:
+        self._handle: int | None = None
+        self.config, self.parts = config, dict(parts)
+        self.library = library()
+        sizes = (parts["source_embedding"].rows, parts["target_embedding"].rows)
+        names = [part.name for part in layout(config, *sizes)]
+        shape, tensors = c_config(config, *sizes), c_tensors({name: parts[name] for name in names})
+        error = ctypes.create_string_buffer(LINE)
+        handle = self.library.c.jm_model_new(
+            ctypes.byref(shape), tensors, len(tensors), ctypes.cast(error, ctypes.c_char_p), LINE
+        )
+        if not handle:
+            reason = error.value.decode(errors="replace")
+            raise ModelError(f"the native engine cannot run this model: {reason}", where=where)
+        self._handle = handle
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.library.c.jm_model_free(self._handle)
+            self._handle = None
+
+    @property
+    def type(self) -> Type:
+        """What the matrices are stored in."""
+        return self.parts["output"].type
+
+    @property
+    def level(self) -> str:
+        """Which instructions of the CPU are used."""
+        return self.library.level
+
+    def search(
+        self,
+        sources: Sequence[Ids],
+        limits: Sequence[int],
+        options: SearchOptions,
+        *,
+        prefixes: Sequence[Ids] | None = None,
+        shortlists: Sequence[Ids] | None = None,
+        threads: int | None = None,
+    ) -> list[list[Answer]]:
+        """The answers to each sentence, best first.
+
+        `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the pieces that it
+        begins with; `shortlists[i]` the only target ids it may use, ascending. Raises
+        NotFiniteError, LookupError past a learned table, and ValueError for ids that the model does not have.
+        """
+        if not sources:
+            return []
+        ids, offsets = joined([(*source, EOS) for source in sources])
+        bound = np.array(limits, dtype=np.int32)
+        if len(bound) != len(sources) or (bound < 1).any():
+            raise ValueError("every sentence needs a limit of 1 token or more")
+        batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets), limits=address(bound))
+        held = []
+        for name, given in (("prefix", prefixes), ("shortlist", shortlists)):
+            if given is not None:
+                held.append(joined(given))
+                setattr(batch, name, address(held[-1][0]))
+                setattr(batch, f"{name}_offsets", address(held[-1][1]))
+        keep = options.kept
+        room = int(bound.sum()) * keep
+        tokens, log_probs = np.zeros(room, np.int32), np.zeros(room, np.float32)
+        lengths, finished = (
+            np.full(len(sources) * keep, -1, np.int32),
+            np.zeros(len(sources) * keep, np.int32),
+        )
+        answers = CAnswers(*map(address, (tokens, log_probs, lengths, finished)))
+        asked = c_options(options, threads or thread_count())
+        bad = ctypes.c_int32(-1)
+        code = self.library.c.jm_search(
+            self._handle, ctypes.byref(batch), ctypes.byref(asked), ctypes.byref(answers), ctypes.byref(bad)
+        )
+        self._check(code, bad.value, sources)
+        return unpacked(bound, keep, tokens, log_probs, lengths, finished)
+
+    def score(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], *, threads: int | None = None
+    ) -> list[list[float]]:
+        """log P of each target piece and of the end, given the source. Raises as `search` does."""
+        if len(sources) != len(targets):
+            raise ValueError(f"there are {len(sources)} sources and {len(targets)} targets")
+        if not sources:
+            return []
+        ids, offsets = joined([(*source, EOS) for source in sources])
+        right, places = joined([(*target, EOS) for target in targets])
+        batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets))
+        found, bad = np.zeros(len(right), np.float32), ctypes.c_int32(-1)
+        code = self.library.c.jm_score(
+            self._handle,
+            ctypes.byref(batch),
+            address(right),
+            address(places),
+            threads or thread_count(),
+            address(found),
+            ctypes.byref(bad),
+        )
+        self._check(code, bad.value, sources)
+        return [found[begin:end].tolist() for begin, end in zip(places[:-1], places[1:], strict=True)]
+
+    def _check(self, code: int, bad: int, sources: Sequence[Ids]) -> None:
+        """What went wrong, as an exception."""
+        if code == OK:
+            return
+        if code == NOT_FINITE:
+            raise NotFiniteError(bad)
+        if code == PAST_TABLE and isinstance(self.config, TransformerConfig):
+            rows = self.config.max_positions
+            raise no_learned_row(max(len(sources[bad]), rows), rows)
+        if code == NO_MEMORY:
+            raise RunError(
+                "there is not enough memory for these sentences",
+                hint="translate shorter texts or fewer at a time, or choose a smaller beam",
+                code="no_memory",
+            )
+        if code == BAD_ARGUMENT:
+            raise ValueError(f"the native engine cannot search sentence {bad}: an id or a length is wrong")
+        raise RuntimeError(f"the native engine gave code {code}, which has no meaning")
+
+
+def c_config(config: ModelConfig, source_vocab: int, target_vocab: int) -> CConfig:
+    """The settings of a model as numbers."""
+    shape = CConfig(
+        arch=ARCHS.index(config.arch),
+        width=config.width,
+        source_vocab=source_vocab,
+        target_vocab=target_vocab,
+        embedding_scale=1.0,
+    )
+    if isinstance(config, TransformerConfig):
+        shape.encoder_layers, shape.decoder_layers = config.encoder_layers, config.decoder_layers
+        shape.heads, shape.feedforward = config.heads, config.feedforward
+        shape.norm, shape.positions = NORMS.index(config.norm), POSITIONS.index(config.positions)
+        shape.residual, shape.scaled = config.residual, config.scaled
+        shape.max_positions = config.max_positions if config.positions == "learned" else 0
+        shape.embedding_scale = config.width**0.5
+    else:
+        shape.encoder_layers = shape.decoder_layers = config.layers
+        shape.cell, shape.bidirectional = CELLS.index(config.cell), config.bidirectional
+        if isinstance(config, LuongConfig):
+            shape.score, shape.input_feeding = SCORES.index(config.score), config.input_feeding
+    return shape
+
+
+def c_tensors(parts: Mapping[str, Packed]) -> "ctypes.Array[CTensor]":
+    """The parts as an array for the library; it holds addresses, so the parts must live on."""
+    return (CTensor * len(parts))(
+        *(
+            CTensor(
+                name=name.encode(),
+                type=F32 if one.scale is None else I8,
+                rows=one.rows,
+                columns=one.columns,
+                data=address(one.data),
+                scale=None if one.scale is None else address(one.scale),
+                bias=None if one.bias is None else address(one.bias),
+            )
+            for name, one in parts.items()
+        )
+    )
+
+
+def c_options(options: SearchOptions, threads: int) -> COptions:
+    return COptions(
+        beam=options.beam,
+        n_best=options.n_best,
+        keep=options.kept,
+        min_len=options.min_len,
+        threads=threads,
+        rows=options.rows,
+        length_penalty=options.length_penalty,
+    )
+
+
+def joined(lists: Sequence[Ids]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Lists of ids end to end, and where each begins; the last offset is the end of all."""
+    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum([len(one) for one in lists], out=offsets[1:])
+    every: Iterable[int] = (i for one in lists for i in one)
+    return np.fromiter(every, dtype=np.int32, count=int(offsets[-1])), offsets
+
+
+def address(array: NDArray[Any]) -> int:
+    return int(array.ctypes.data)
+
+
+def unpacked(
+    limits: NDArray[np.int32],
+    keep: int,
+    tokens: NDArray[np.int32],
+    log_probs: NDArray[np.float32],
+    lengths: NDArray[np.int32],
+    finished: NDArray[np.int32],
+) -> list[list[Answer]]:
+    """The answers of each sentence from the arrays of jumok.h."""
+    found: list[list[Answer]] = []
+    place = 0
+    for i, limit in enumerate(limits.tolist()):
+        mine: list[Answer] = []
+        for a in range(keep):
+            length, ended = int(lengths[i * keep + a]), bool(finished[i * keep + a])
+            if length >= 0:
+                ids = tokens[place : place + length - ended].tolist()
+                mine.append(Answer(tuple(ids), tuple(log_probs[place : place + length].tolist()), ended))
+            place += limit
+        found.append(mine)
+    return found

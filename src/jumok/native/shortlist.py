@@ -1,0 +1,166 @@
+"""Shortlists: of a large vocabulary only the target pieces that a sentence may need are computed.
+
+The list of a sentence holds the end, the most frequent target pieces, the likely ones of each of its source
+pieces (see lexicon.py), and those that copy a source piece. Bytes come all or none: where one may be needed
+the rest of its character is needed, too; a source with bytes of its own gets them.
+
+The file is `shortlist.safetensors`: the list of source piece i is likely[begin[i] : begin[i + 1]], and
+`always` belongs to every sentence. Its metadata says the format and which vocabularies it is for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.errors import ModelError
+from jumok.native.lexicon import Pairs, learn_lexicon
+from jumok.native.tensors import dump_tensors, parse_tensors
+from jumok.progress import Progress, silent
+from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
+
+Ids = NDArray[np.int32]
+
+FILE, FORMAT = "shortlist.safetensors", "jumok-shortlist/1"
+AGAIN = "make it again with jumok export native --shortlist"
+
+EACH, FREQUENT = 200, 200
+"""Likely target pieces of each source piece, and frequent ones of all sentences."""
+
+FIRST_BYTE = len(SPECIALS)
+BEFORE = slice(FIRST_BYTE, FIRST)
+"""The byte pieces."""
+NO_TEXT = (*range(0x20), 0x7F, 0xC0, 0xC1, *range(0xF5, 0x100))
+"""Bytes that no answer has: control characters, and what is in no UTF-8."""
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """What a sentence may be translated with. Nothing in it changes; threads may share it."""
+
+    begin: Ids
+    """(source pieces + 1,): where the list of each begins."""
+    likely: Ids
+    """Those lists, end to end."""
+    always: Ids
+    """Target pieces of every sentence, ascending."""
+    size: int
+    """Target pieces of the vocabulary."""
+
+    def __post_init__(self) -> None:
+        every = np.zeros(self.size, dtype=np.bool_)
+        every[self.always] = True
+        text = np.ones(len(BYTES), dtype=np.bool_)
+        text[list(NO_TEXT)] = False
+        object.__setattr__(self, "_every", every)
+        object.__setattr__(self, "_bytes", text)
+
+    def ids(self, source: Sequence[int], prefix: Sequence[int] = ()) -> Ids:
+        """The target ids for a source, ascending; those of a prefix are among them."""
+        given = np.array(source, dtype=np.intp)
+        first = self.begin[given].astype(np.intp)
+        lengths = self.begin[given + 1] - first
+        ends = lengths.cumsum()
+        places = np.repeat(first - ends + lengths, lengths)
+        places += np.arange(len(places))
+        taken: NDArray[np.bool_] = self._every.copy()  # type: ignore[attr-defined]
+        taken[self.likely[places]] = True
+        if len(prefix):
+            taken[np.array(prefix, dtype=np.intp)] = True
+        if taken[BEFORE].any():
+            taken[BEFORE] |= self._bytes  # type: ignore[attr-defined]
+        return np.flatnonzero(taken).astype(np.int32)
+
+
+def build_shortlist(
+    pairs: Pairs,
+    tokenizers: Tokenizers,
+    progress: Progress = silent,
+    *,
+    each: int = EACH,
+    frequent: int = FREQUENT,
+) -> Shortlist:
+    """The shortlist from pairs of ids, such as those that the model learned from."""
+    source, target = tokenizers.text_source, tokenizers.target
+    lexicon = learn_lexicon(pairs, (source.size, target.size), each, progress)
+    never = np.zeros(target.size, dtype=np.bool_)
+    never[[BOS, PAD, UNK, *(FIRST_BYTE + byte for byte in NO_TEXT)]] = True
+    rows = np.repeat(np.arange(source.size), lexicon.likely.lengths())
+    left, right = copies(source, target)
+    keys = np.concatenate((rows * target.size + lexicon.likely.values, left * target.size + right))
+    keys = np.unique(keys)
+    keys = keys[~never[keys % target.size]]
+    begin = np.zeros(source.size + 1, dtype=np.int32)
+    np.cumsum(np.bincount(keys // target.size, minlength=source.size), out=begin[1:])
+    common = lexicon.frequent(frequent)
+    always = np.union1d(common[~never[common]], [EOS])
+    return Shortlist(begin, (keys % target.size).astype(np.int32), always.astype(np.int32), target.size)
+
+
+def copies(source: Tokenizer, target: Tokenizer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The source pieces that the target has, too, and which they are there."""
+    known = {piece: i for i, piece in enumerate(target.pieces(range(target.size)))}
+    names = source.pieces(range(FIRST_BYTE, source.size))
+    both = [(i, known[name]) for i, name in enumerate(names, FIRST_BYTE) if name in known]
+    left, right = zip(*both, strict=True)
+    return np.array(left), np.array(right)
+
+
+def dump_shortlist(shortlist: Shortlist, tokenizers: Tokenizers) -> bytes:
+    """The bytes of `shortlist.safetensors`."""
+    arrays = {"begin": shortlist.begin, "likely": shortlist.likely, "always": shortlist.always}
+    return dump_tensors(arrays, {"format": FORMAT, **_fingerprints(tokenizers)})
+
+
+def parse_shortlist(buffer: Any, tokenizers: Tokenizers, where: str) -> Shortlist:
+    """The shortlist in the bytes of `shortlist.safetensors`. Whatever is wrong is a ModelError."""
+    arrays, metadata = parse_tensors(buffer, where)
+    if (said := metadata.get("format")) != FORMAT:
+        raise ModelError(
+            f"the shortlist has the format {str(said)[:80]!r}; this jumok reads {FORMAT}",
+            where=where,
+            hint="upgrade jumok" if str(said).startswith("jumok-shortlist/") else AGAIN,
+            code="newer_format",
+        )
+    for name, value in _fingerprints(tokenizers).items():
+        if metadata.get(name) != value:
+            raise ModelError(
+                f"the shortlist is for another {name}: {str(metadata.get(name))[:12]}…, not {value[:12]}…",
+                where=where,
+                hint=AGAIN,
+                code="vocabulary_mismatch",
+            )
+    size = tokenizers.target.size
+    if reason := _fault(arrays, tokenizers.source.size, size):
+        raise ModelError(f"the shortlist is damaged: {reason}", where=where, hint=AGAIN, code="damaged")
+    return Shortlist(arrays["begin"], arrays["likely"], arrays["always"], size)
+
+
+def _fingerprints(tokenizers: Tokenizers) -> dict[str, str]:
+    return {
+        "source vocabulary": tokenizers.source.fingerprint,
+        "target vocabulary": tokenizers.target.fingerprint,
+    }
+
+
+def _fault(arrays: Mapping[str, NDArray[Any]], source: int, target: int) -> str:
+    """What is wrong with the arrays of a file; "" if nothing is."""
+    for name in ("begin", "likely", "always"):
+        array = arrays.get(name)
+        if array is None:
+            return f"{name} is missing"
+        if array.dtype != np.int32 or array.ndim != 1:
+            return f"{name} is {array.dtype.name} {array.shape}, not a list of int32"
+    begin, likely, always = arrays["begin"], arrays["likely"], arrays["always"]
+    if len(begin) != source + 1:
+        return f"it has {len(begin) - 1:,} lists, and there are {source:,} source pieces"
+    if begin[0] != 0 or begin[-1] != len(likely) or (begin[1:] < begin[:-1]).any():
+        return "its lists do not follow one another"
+    for name, ids in (("likely", likely), ("always", always)):
+        if len(ids) and not 0 <= ids.min() <= ids.max() < target:
+            return f"{name} has an id outside the {target:,} target pieces"
+    if (always[1:] <= always[:-1]).any() or EOS not in always:
+        return "always does not ascend, or has no end of the sentence"
+    return ""

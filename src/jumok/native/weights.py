@@ -1,0 +1,349 @@
+"""A model's weights as the C library names and packs them, and back again.
+
+`layout` is one table for both ways: which tensors of a state dict make which part of jumok.h. Letters: N rows
+and K columns of a matrix, y = x Wᵀ + b; D width, F inner width, V vocabulary, G gates of a cell.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jumok.architectures import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.errors import ModelError
+from jumok.native.library import library
+
+Array = NDArray[Any]
+Type = Literal["float32", "int8"]
+Form = Literal["matrix", "transposed", "heads", "vector", "table"]
+
+BLOCK, QUAD = 16, 4
+"""Rows are packed by 16, columns of int8 codes by 4; what is missing is zero."""
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of jumok.h and the tensors that it is made of.
+
+    matrix: W (N, K). transposed: stored as (K, N). heads: one matrix per head, (parts, H, K, N / parts / H).
+    vector: (K,), N = 1. table: (N, K), rows that are looked up and never multiplied.
+    """
+
+    name: str
+    rows: int
+    columns: int
+    weight: str
+    bias: str = ""
+    form: Form = "matrix"
+    heads: int = 1
+
+    @property
+    def packed(self) -> bool:
+        return self.form in ("matrix", "transposed", "heads")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the weight in a state dict."""
+        match self.form:
+            case "transposed":
+                return self.columns, self.rows
+            case "heads":
+                width = self.columns
+                return self.rows // width, self.heads, width, width // self.heads
+            case "vector":
+                return (self.columns,)
+            case _:
+                return self.rows, self.columns
+
+    def matrix(self, weight: Array) -> NDArray[np.float32]:
+        """The weight of a state dict as W (N, K)."""
+        turned = weight.transpose(0, 1, 3, 2) if self.form == "heads" else weight
+        turned = turned.T if self.form == "transposed" else turned
+        return np.ascontiguousarray(turned, dtype=np.float32).reshape(self.rows, self.columns)
+
+    def stored(self, matrix: Array) -> Array:
+        """W (N, K) as it stands in a state dict."""
+        if self.form == "heads":
+            parts, heads, width, head = self.shape
+            return np.ascontiguousarray(matrix.reshape(parts, heads, head, width).transpose(0, 1, 3, 2))
+        turned = matrix.T if self.form == "transposed" else matrix.reshape(self.shape)
+        return np.ascontiguousarray(turned)
+
+    @property
+    def bias_shape(self) -> tuple[int, ...]:
+        """Of the bias in a state dict."""
+        if self.form != "heads":
+            return (self.rows,)
+        parts, heads, _, head = self.shape
+        return parts, heads, 1, head
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A part in memory as the kernels read it. A vector or a table is plain float32, and has no bias."""
+
+    rows: int
+    columns: int
+    data: Array
+    scale: NDArray[np.float32] | None = None  # (N16,), of int8 codes
+    bias: NDArray[np.float32] | None = None  # (N16,)
+
+    @property
+    def type(self) -> Type:
+        return "float32" if self.scale is None else "int8"
+
+    def unpacked(self) -> NDArray[np.float32]:
+        """W (N, K), or the numbers of a vector or a table."""
+        if self.scale is not None:  # without the library: torch has to have them even where it was not built
+            quads = self.data.reshape(padded(self.rows) // BLOCK, -1, BLOCK, QUAD).transpose(0, 2, 1, 3)
+            codes = quads.reshape(padded(self.rows), -1)[: self.rows, : self.columns]
+            return (codes.astype(np.float32) - 128) * self.scale[: self.rows, None]
+        blocks = self.data.reshape(-1, self.columns, BLOCK).transpose(0, 2, 1)
+        return np.ascontiguousarray(blocks.reshape(-1, self.columns)[: self.rows], dtype=np.float32)
+
+
+def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[Part]:
+    """Every part of a model under its name in jumok.h; the output of a tied model is its embedding again."""
+    D, tied = config.width, config.tied
+    parts = [
+        Part("target_embedding", target_vocab, D, "target_embedding.weight"),
+        Part("source_embedding", source_vocab, D, "source_embedding.weight"),
+        Part("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight"),
+    ]
+    match config:
+        case TransformerConfig():
+            return [*parts, *_transformer(config)]
+        case _:
+            return [*parts, *_recurrent(config)]
+
+
+def _transformer(config: TransformerConfig) -> list[Part]:
+    D, parts = config.width, list[Part]()
+    if config.positions == "learned":
+        for side in ("source", "target"):
+            table = f"{side}_positions.table"
+            parts.append(Part(f"{side}_positions", config.max_positions, D, table, form="table"))
+    for n in range(config.encoder_layers):
+        parts += _attention(config, f"encoder.{n}", "qkv", 3, "attention.project")
+        parts += _linear(f"encoder.{n}", "out", D, D, "attention.output.linear")
+        parts += _feedforward(config, f"encoder.{n}")
+        parts += _norms(config, f"encoder.{n}", ("attention", "feedforward"))
+    for n in range(config.decoder_layers):
+        parts += _attention(config, f"decoder.{n}", "qkv", 3, "attention.project")
+        parts += _linear(f"decoder.{n}", "out", D, D, "attention.output.linear")
+        parts += _attention(config, f"decoder.{n}", "cross_q", 1, "cross.project_query")
+        parts += _attention(config, f"decoder.{n}", "cross_kv", 2, "cross.project_memory")
+        parts += _linear(f"decoder.{n}", "cross_out", D, D, "cross.output.linear")
+        parts += _feedforward(config, f"decoder.{n}")
+        parts += _norms(config, f"decoder.{n}", ("attention", "cross", "feedforward"))
+    if config.norm == "pre":
+        for side in ("encoder", "decoder"):
+            parts += _norm(f"{side}.norm", f"{side}_norm", D)
+    return parts
+
+
+def _attention(config: TransformerConfig, layer: str, name: str, count: int, stored: str) -> list[Part]:
+    D, path = config.width, f"{layer}.{stored}"
+    if config.projection == "split":
+        weight, bias = f"{path}.weight", f"{path}.bias"
+        return [Part(f"{layer}.{name}", count * D, D, weight, bias, "heads", config.heads)]
+    return _linear(layer, name, count * D, D, f"{stored}.linear")
+
+
+def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> list[Part]:
+    path = f"{layer}.{stored}"
+    return [Part(f"{layer}.{name}", rows, columns, f"{path}.weight", f"{path}.bias")]
+
+
+def _feedforward(config: TransformerConfig, layer: str) -> list[Part]:
+    D, F = config.width, config.feedforward
+    inner = _linear(layer, "inner", F, D, "feedforward.inner")
+    return [*inner, *_linear(layer, "outer", D, F, "feedforward.outer")]
+
+
+def _norms(config: TransformerConfig, layer: str, branches: tuple[str, ...]) -> list[Part]:
+    if config.norm == "none":
+        return []
+    named = enumerate(branches, start=1)
+    return [
+        part
+        for n, one in named
+        for part in _norm(f"{layer}.norm{n}", f"{layer}.add_{one}.norm", config.width)
+    ]
+
+
+def _norm(name: str, stored: str, width: int) -> list[Part]:
+    return [Part(f"{name}.{one}", 1, width, f"{stored}.{one}", form="vector") for one in ("weight", "bias")]
+
+
+def _recurrent(config: RnnConfig | LuongConfig) -> list[Part]:
+    D, G, parts = config.width, GATES[config.cell], list[Part]()
+    both = 2 if config.bidirectional else 1
+    for n in range(config.layers):
+        for d, ending in list(enumerate(("", "_reverse")))[:both]:
+            parts += _cell(f"encoder.{n}.{d}", "encoder.cell", f"l{n}{ending}", G * (D // both), D, D // both)
+    feeding = isinstance(config, LuongConfig) and config.input_feeding
+    for n in range(config.layers):
+        width_in = 2 * D if feeding and n == 0 else D
+        parts += _cell(f"decoder.{n}", "decoder", f"l{n}", G * D, width_in, D)
+    if isinstance(config, LuongConfig):
+        names = {"dot": (), "general": ("w_a",), "concat": ("w_query", "w_memory")}[config.score]
+        for name in names:
+            parts.append(Part(f"attention.{name}", D, D, f"attention.{name}", form="transposed"))
+        if config.score == "concat":
+            parts.append(Part("attention.v_a", 1, D, "attention.v_a", form="vector"))
+        parts.append(Part("attention.w_c", D, 2 * D, "attention.w_c.weight"))
+    return parts
+
+
+def _cell(name: str, stored: str, layer: str, rows: int, width_in: int, width: int) -> list[Part]:
+    return [
+        Part(f"{name}.input", rows, width_in, f"{stored}.weight_ih_{layer}", f"{stored}.bias_ih_{layer}"),
+        Part(f"{name}.hidden", rows, width, f"{stored}.weight_hh_{layer}", f"{stored}.bias_hh_{layer}"),
+    ]
+
+
+def pack_weights(
+    config: ModelConfig,
+    tensors: Mapping[str, Array],
+    *,
+    shared: bool = False,
+    type: Type = "float32",  # noqa: A002  the word of every tool
+    sizes: tuple[int, int] | None = None,
+    where: str = "",
+) -> dict[str, Packed]:
+    """The parts of a model by their names in jumok.h, from the tensors of its state dict.
+
+    `shared` says that both sides have one embedding; `sizes` of the vocabularies are those of the embeddings
+    unless given. What is tied or shared is packed once. A tensor that is
+    missing, of another shape or not finite is a ModelError with its name; `where` names the file.
+    """
+    tensors = _under_every_name(tensors, where, shared=shared)
+    check_layers(config, len(tensors), where)
+    if sizes is None:
+        sizes = (len(tensors["source_embedding.weight"]), len(tensors["target_embedding.weight"]))
+    parts = layout(config, *sizes)
+    if faults := differences(parts, tensors):
+        raise wrong_weights(faults, where)
+    once, found = dict[tuple[int, bool], Packed](), dict[str, Packed]()
+    for part in parts:
+        weight = tensors[part.weight]
+        key = (weight.ctypes.data, part.packed)
+        if key not in once:
+            once[key] = _pack(part, weight, tensors[part.bias] if part.bias else None, type, where)
+        found[part.name] = once[key]
+    return found
+
+
+def unpack_weights(config: ModelConfig, parts: Mapping[str, Packed], *, shared: bool) -> dict[str, Array]:
+    """The state dict of a packed model, in float32: what int8 codes stand for."""
+    tensors: dict[str, Array] = {}
+    sizes = (parts[f"{side}_embedding"].rows for side in ("source", "target"))
+    for part in layout(config, *sizes):
+        if part.weight in tensors:
+            continue
+        if part.name == "source_embedding" and shared:
+            tensors[part.weight] = tensors["target_embedding.weight"]
+            continue
+        packed = parts[part.name]
+        plain = packed.unpacked() if part.packed else packed.data
+        tensors[part.weight] = part.stored(plain)
+        if part.bias and packed.bias is not None:
+            tensors[part.bias] = packed.bias[: part.rows].reshape(part.bias_shape).copy()
+    return tensors
+
+
+def differences(parts: list[Part], tensors: Mapping[str, Array]) -> list[str]:
+    """What is missing in a state dict, too much, or of another shape or kind."""
+    expected = {part.weight: part.shape for part in parts}
+    expected |= {part.bias: part.bias_shape for part in parts if part.bias}
+    faults = [f"{name} is missing" for name in expected if name not in tensors]
+    faults += [f"{name[:80]} is unexpected" for name in tensors if name not in expected]
+    for name, array in tensors.items():
+        if name in expected and (array.shape != expected[name] or array.dtype.kind != "f"):
+            faults.append(f"{name} is {array.dtype} {array.shape}, not float32 {expected[name]}")
+    return faults
+
+
+def parameter_count(config: ModelConfig, source_vocab: int, target_vocab: int, *, shared: bool) -> int:
+    """How many numbers a model has; what is tied or shared counts once."""
+    sizes: dict[str, int] = {}
+    for part in layout(config, source_vocab, target_vocab):
+        sizes |= {part.weight: prod(part.shape), **({part.bias: part.rows} if part.bias else {})}
+    return sum(size for name, size in sizes.items() if not (shared and name == "source_embedding.weight"))
+
+
+def check_layers(config: ModelConfig, tensors: int, where: str) -> None:
+    """Refuse settings with more layers than a file has tensors: a forged number must not take all memory."""
+    if isinstance(config, TransformerConfig):
+        layers = config.encoder_layers + config.decoder_layers
+    else:
+        layers = 2 * config.layers
+    if layers > tensors:
+        raise wrong_weights([f"config.json has {layers:,} layers, and the file {tensors:,} tensors"], where)
+
+
+def wrong_weights(faults: list[str], where: str) -> ModelError:
+    """The error for weights of another model than the settings."""
+    more = f", and {len(faults) - 5} more" if len(faults) > 5 else ""
+    return ModelError(
+        f"the weights do not fit the model's settings: {'; '.join(faults[:5])}{more}",
+        where=where,
+        hint="config.json and the weights come from different models: copy the folder again",
+        code="wrong_weights",
+    )
+
+
+def padded(count: int, unit: int = BLOCK) -> int:
+    """The next multiple of a unit."""
+    return -(-count // unit) * unit
+
+
+def _under_every_name(tensors: Mapping[str, Array], where: str, *, shared: bool) -> dict[str, Array]:
+    """One embedding may be stored once; here both sides have it, and it is one array."""
+    names = ("target_embedding.weight", "source_embedding.weight")
+    known = [tensors[name] for name in names if name in tensors]
+    if not known:
+        raise wrong_weights([f"{names[0]} is missing"], where)
+    both = shared or len(known) == 1
+    return {**tensors, **(dict.fromkeys(names, known[0]) if both else {})}
+
+
+def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str) -> Packed:
+    for name, array in ((part.weight, weight), (part.bias, bias)):
+        if array is not None and not np.isfinite(array).all():
+            bad = int(array.size - np.isfinite(array).sum())
+            raise ModelError(
+                f"{name}: {bad:,} of {array.size:,} numbers are not finite",
+                where=where,
+                hint="the weights are damaged or diverged: use an older checkpoint",
+                code="non_finite",
+            )
+    N, K, c = part.rows, part.columns, library().c
+    matrix = part.matrix(weight)
+    if not part.packed:
+        return Packed(N, K, matrix.reshape(part.shape).copy())
+    row = None
+    if bias is not None:
+        row = _aligned(4 * padded(N)).view(np.float32)
+        row[:] = 0
+        row[:N] = bias.reshape(-1)
+    if type_ == "int8":
+        codes, scale = _aligned(c.jm_packed_i8(N, K)), _aligned(4 * padded(N)).view(np.float32)
+        scale[:] = 0
+        c.jm_pack_i8(matrix.ctypes.data, N, K, codes.ctypes.data, scale.ctypes.data)
+        return Packed(N, K, codes, scale, row)
+    data = _aligned(c.jm_packed_f32(N, K)).view(np.float32)
+    c.jm_pack_f32(matrix.ctypes.data, N, K, data.ctypes.data)
+    return Packed(N, K, data, None, row)
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """So many bytes that begin at a multiple of 64."""
+    memory = np.empty(size + 64, dtype=np.uint8)
+    first = -memory.ctypes.data % 64
+    return memory[first : first + size]

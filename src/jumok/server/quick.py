@@ -1,0 +1,80 @@
+"""Jobs that wait for an engine that answers whole sentences, a few at a time.
+
+Between two calls others step, leave and join: a call has few sentences, so that nobody waits long.
+"""
+
+from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from jumok.answers import Answer
+from jumok.decoding.engines import Engine
+from jumok.decoding.jobs import Job, cost
+from jumok.decoding.request import Request
+
+Outcome = tuple[Hashable, list[Answer] | Exception]
+"""The key of a job, and its answers, best first, or what went wrong with it."""
+
+WORK = 8192
+"""Beam-tokens of one call."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One job as it was asked for."""
+
+    job: Job
+    request: Request
+    engine: Engine
+
+
+class Quick:
+    """Jobs in the order in which they came. There are no threads in here: one caller steps."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, Item] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, key: Hashable, job: Job, request: Request, engine: Engine) -> None:
+        """Let a job take part from the next step on."""
+        self._waiting[key] = Item(job, request, engine)
+
+    def cancel(self, key: Hashable) -> None:
+        """Forget a job. A key that is not here is no error."""
+        self._waiting.pop(key, None)
+
+    def step(self) -> list[Outcome]:
+        """The answers to the first job and to others that are asked for in the same way, within one call."""
+        keys, work = list[Hashable](), 0
+        for key, item in self._waiting.items():
+            first = self._waiting[keys[0]] if keys else item
+            if (item.request.decoding, item.engine) != (first.request.decoding, first.engine):
+                continue
+            work += cost(item.job, item.request.decoding)
+            if keys and work > WORK:
+                break
+            keys.append(key)
+        return answered({key: self._waiting.pop(key) for key in keys})
+
+
+def answered(items: dict[Hashable, Item]) -> list[Outcome]:
+    """The answers to jobs of one kind; where they fail together, to each by itself."""
+    if not items:
+        return []
+    try:
+        return list(zip(items, together(list(items.values())), strict=True))
+    except Exception as error:  # whatever it is, it belongs to one of them
+        if len(items) == 1:
+            return [(next(iter(items)), error)]
+        return [outcome for key, item in items.items() for outcome in answered({key: item})]
+
+
+def together(items: Sequence[Item]) -> list[list[Answer]]:
+    """The answers to each job, in one call; equal jobs are searched once."""
+    found: dict[Job, list[Answer]] = {}
+    todo, first = list(dict.fromkeys(item.job for item in items)), items[0]
+    for batch, answers in first.engine.answers(todo, first.request, lambda _: nullcontext()):
+        found.update(zip(batch, answers, strict=True))
+    return [found[item.job] for item in items]

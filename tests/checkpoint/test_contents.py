@@ -1,0 +1,172 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from jumok.checkpoint.card import model_files
+from jumok.checkpoint.contents import WEIGHTS, read_arrays, read_contents, read_parts
+from jumok.checkpoint.folder import dump_json, write_folder
+from jumok.checkpoint.manifest import verify_folder
+from jumok.checkpoint.model import load_packed, read_model, save_model
+from jumok.config import DataConfig, RunConfig, TextConfig, TransformerConfig
+from jumok.errors import ModelError
+from jumok.models.build import build_model
+from jumok.native.folder import CERTIFICATE, dump_parts
+from jumok.native.folder import WEIGHTS as PACKED
+from jumok.native.library import PATH, available
+from jumok.native.weights import pack_weights
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+needs_library = pytest.mark.skipif(not available(), reason="the C library was not built")
+
+MODEL = TransformerConfig(width=8, heads=2, feedforward=12, encoder_layers=1, decoder_layers=1)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with random weights; not to be changed."""
+    text = TextConfig(vocabulary=300)
+    tokenizer = train_tokenizer(["a man rides a horse.", "the dog sees a man"] * 3, text)
+    torch.manual_seed(1)
+    model = build_model(MODEL, tokenizer.size, tokenizer.size, shared=True)
+    config = RunConfig(model=MODEL, text=text, data=DataConfig(max_length=20))
+    place = tmp_path_factory.mktemp("plain") / "tiny"
+    return save_model(place, model.state_dict(), config, Tokenizers(tokenizer, tokenizer), {"step": 1})
+
+
+def test_everything_but_the_weights(plain: Path) -> None:
+    contents = read_contents(plain)
+    loaded = read_model(plain)
+    assert contents.config == loaded.config
+    assert contents.tokenizers.fingerprint == loaded.tokenizers.fingerprint
+    assert {**contents.info, "parameters": loaded.info["parameters"]} == loaded.info
+    assert not contents.quantised
+
+
+def test_arrays_are_the_weights(plain: Path) -> None:
+    arrays, state = read_arrays(read_contents(plain)), read_model(plain).model.state_dict()
+    assert arrays.keys() == state.keys()
+    for name, tensor in state.items():
+        np.testing.assert_array_equal(arrays[name], tensor.numpy())
+
+
+def test_weights_that_were_changed_are_refused(plain: Path, tmp_path: Path) -> None:
+    other = copied(plain, tmp_path)
+    data = bytearray((other / WEIGHTS).read_bytes())
+    data[-1] ^= 1
+    (other / WEIGHTS).write_bytes(data)
+    with pytest.raises(ModelError, match="model.safetensors was changed"):
+        read_arrays(read_contents(other))
+    (other / WEIGHTS).write_bytes(data[:-8])
+    with pytest.raises(ModelError, match="model.safetensors was cut short"):
+        read_arrays(read_contents(other))
+
+
+def copied(folder: Path, place: Path) -> Path:
+    """The files of a folder in another."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "MANIFEST.json"}
+    write_folder(place / "copy", files)
+    return place / "copy"
+
+
+def quantised(plain: Path, place: Path, certificate: dict[str, Any] | None, **files: bytes) -> Path:
+    """The int8 folder of a model with this certificate, or with none."""
+    contents = read_contents(plain)
+    parts = pack_weights(MODEL, read_arrays(contents), shared=True, type="int8")
+    content = {
+        **model_files(contents.config, contents.tokenizers, {"step": 1}),
+        PACKED: dump_parts(parts, contents.info["fingerprint"]),
+        **({} if certificate is None else {CERTIFICATE: dump_json(certificate)}),
+        **{name.replace("__", "."): data for name, data in files.items()},
+    }
+    write_folder(place / "int8", content)
+    return place / "int8"
+
+
+def proof(plain: Path, **changes: Any) -> dict[str, Any]:
+    fingerprint = read_contents(plain).info["fingerprint"]
+    about = {"schema": "jumok-certificate/1", "format": "native", "type": "int8", "passed": True}
+    return {**about, "model_fingerprint": fingerprint, **changes}
+
+
+@needs_library
+def test_an_int8_folder_is_read_as_codes_and_as_a_model(
+    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = quantised(plain, tmp_path, proof(plain))
+    contents = read_contents(folder)
+    assert contents.quantised
+    assert verify_folder(folder) == []
+    parts = read_parts(contents)
+    assert parts["output"].type == "int8"
+    monkeypatch.setenv(PATH, "/no/such.so")  # torch has to have them without the library, too
+    loaded = read_model(folder)
+    wanted = read_model(plain).model.state_dict()
+    for name, tensor in loaded.model.state_dict().items():
+        assert (tensor - wanted[name]).abs().max() <= wanted[name].abs().max() / 127
+    assert loaded.info["parameters"] == read_model(plain).info["parameters"]
+    again = load_packed(contents, parts).model.state_dict()
+    assert all(torch.equal(tensor, again[name]) for name, tensor in loaded.model.state_dict().items())
+
+
+@needs_library
+def test_an_int8_folder_without_a_certificate(plain: Path, tmp_path: Path) -> None:
+    folder = quantised(plain, tmp_path, None)
+    with pytest.raises(ModelError, match="the int8 model has no certificate: nothing says how well"):
+        read_model(folder)
+
+
+@needs_library
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"model_fingerprint": "0" * 64},
+            "the certificate is not this model's: it was made for the model 000000",
+        ),
+        ({"type": "int4"}, "the certificate is not this model's: it is for native in int4"),
+        ({"passed": False}, "the certificate is not this model's: the model did not pass its comparison"),
+    ],
+)
+def test_a_certificate_of_another_model(
+    plain: Path, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        read_model(quantised(plain, tmp_path, proof(plain, **change)))
+
+
+@needs_library
+def test_a_packed_file_that_was_changed(plain: Path, tmp_path: Path) -> None:
+    folder = quantised(plain, tmp_path, proof(plain))
+    data = bytearray((folder / PACKED).read_bytes())
+    data[-5] ^= 8
+    (folder / PACKED).write_bytes(data)
+    with pytest.raises(ModelError, match="native.safetensors was changed: SHA-256"):
+        read_model(folder)
+    assert verify_folder(folder)[0].startswith("native.safetensors was changed")
+    (folder / PACKED).write_bytes(data[:-64])
+    with pytest.raises(ModelError, match="native.safetensors was cut short"):
+        read_model(folder)
+
+
+@needs_library
+def test_a_vocabulary_of_another_size(plain: Path, tmp_path: Path) -> None:
+    contents = read_contents(plain)
+    wider = np.zeros((350, 8), np.float32)
+    arrays = {**read_arrays(contents), "target_embedding.weight": wider, "source_embedding.weight": wider}
+    parts = pack_weights(MODEL, arrays, shared=True, type="int8")
+    packed = dump_parts(parts, contents.info["fingerprint"])
+    folder = quantised(plain, tmp_path, proof(plain), native__safetensors=packed)
+    with pytest.raises(ModelError, match="the weights have 350 source pieces, and the tokenizer has"):
+        read_model(folder)
+
+
+def test_settings_may_have_another_name(plain: Path, tmp_path: Path) -> None:
+    files = {path.name: path.read_bytes() for path in plain.iterdir() if path.name != "MANIFEST.json"}
+    files["jumok.json"] = files.pop("config.json")
+    write_folder(tmp_path / "exported", files)
+    assert read_contents(tmp_path / "exported", "jumok.json").config == read_contents(plain).config
+    assert json.loads(files["jumok.json"])["model_type"] == "jumok"

@@ -1,0 +1,165 @@
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.decoding.conftest import TINY, untrained
+
+from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.contents import Contents
+from jumok.checkpoint.model import Loaded
+from jumok.decoding.native_engine import NativeEngine
+from jumok.decoding.opening import gpu_seen, open_model
+from jumok.decoding.translator import Translator, load
+from jumok.errors import ConfigError, ModelError
+from jumok.native.library import LEVEL, PATH, available, library
+
+needs_library = pytest.mark.skipif(not available(), reason="the C library was not built")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model in a folder; not to be changed."""
+    loaded = untrained(TINY["transformer"])
+    place = tmp_path_factory.mktemp("opening") / "tiny"
+    return save_model(place, loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3})
+
+
+@needs_library
+def test_auto_on_a_cpu_is_native(folder: Path) -> None:
+    notes: list[str] = []
+    opened = open_model(folder, "cpu", note=notes.append)
+    assert isinstance(opened.quick, NativeEngine)
+    assert isinstance(opened.loaded, Contents)
+    assert not opened.strict
+    assert notes == []
+    assert load(folder, "cpu").engine == {"name": "native", "type": "float32", "level": library().level}
+    whole = load(folder, "cpu", engine="torch").info
+    assert {**load(folder, "cpu").info, "engine": None} == {**whole, "engine": None}
+
+
+def test_torch_if_it_is_asked_for(folder: Path) -> None:
+    opened = open_model(folder, "cpu", "torch")
+    assert opened.quick is None
+    assert isinstance(opened.loaded, Loaded)
+    assert load(folder, "cpu", engine="torch").engine == {"name": "torch", "type": "float32", "level": "cpu"}
+
+
+def test_without_a_library_torch_is_used_and_a_line_says_why(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PATH, "/no/such.so")
+    notes: list[str] = []
+    assert open_model(folder, "cpu", note=notes.append).quick is None
+    assert notes == [f"torch is used, not the native engine: {PATH}=/no/such.so is no file"]
+    with pytest.raises(ConfigError, match="the native engine is not there: JUMOK_NATIVE_LIBRARY"):
+        open_model(folder, "cpu", "native")
+
+
+@needs_library
+def test_a_cpu_without_avx2_gets_a_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, usual = library(), library().level
+    notes: list[str] = []
+    try:
+        found.use("portable")
+        opened = open_model(folder, "cpu", note=notes.append)
+    finally:
+        found.use(usual)
+    assert isinstance(opened.quick, NativeEngine)
+    assert notes == ["this CPU has no AVX2: the native engine runs its portable code, which is slower"]
+    monkeypatch.setenv(LEVEL, "portable")
+    open_model(folder, "cpu", note=notes.append)
+    assert len(notes) == 1  # who forces a level knows it
+
+
+@needs_library
+def test_an_architecture_that_the_engine_does_not_have(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ModelError("the native engine cannot run this model: no such layer")
+
+    monkeypatch.setattr("jumok.decoding.opening.NativeModel.from_packed", refuse)
+    notes: list[str] = []
+    assert open_model(folder, "cpu", note=notes.append).quick is None
+    assert notes == ["torch is used: the native engine cannot run this model: no such layer"]
+    with pytest.raises(ConfigError, match="cannot run this model: no such layer\n  choose --engine torch"):
+        open_model(folder, "cpu", "native")
+
+
+@needs_library
+def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
+    loaded = untrained(TINY["rnn"])
+    place = save_model(
+        tmp_path / "bad", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
+    )
+    spoil(place, "decoder.weight_hh_l0")
+    for engine in ("auto", "native"):
+        with pytest.raises(ModelError, match="decoder.weight_hh_l0: 1 of 768 numbers are not finite"):
+            open_model(place, "cpu", engine)
+
+
+def spoil(folder: Path, name: str) -> None:
+    """Make one number of a tensor NaN, behind the back of `save_model`, which would refuse it."""
+    from safetensors.numpy import load_file, save
+
+    from jumok.checkpoint.folder import write_folder
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors[name].flat[0] = np.nan
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "MANIFEST.json"}
+    write_folder(folder, {**files, "model.safetensors": save(tensors)})
+
+
+def test_devices_and_engines_that_do_not_go_together(folder: Path) -> None:
+    if available():
+        with pytest.raises(ConfigError, match="the native engine computes on a CPU, not on 'cuda'"):
+            open_model(folder, "cuda", "native")
+    with pytest.raises(ConfigError, match="the ctranslate2 engine computes on a CPU here, not on 'cuda:0'"):
+        open_model(folder, "cuda:0", "ctranslate2")
+    with pytest.raises(ConfigError, match="there is no engine 'tpu'"):
+        open_model(folder, engine="tpu")
+    with pytest.raises(ConfigError, match="device 'abacus' is not available"):
+        open_model(folder, "abacus")
+
+
+def test_a_gpu_is_seen_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Driver:
+        def __init__(self, _: str) -> None:
+            self.cuInit = lambda flags: 0
+            self.cuDeviceGetCount = lambda count: setattr(count._obj, "value", 2) or 0
+
+    gpu_seen.cache_clear()
+    assert gpu_seen() or not torch.cuda.is_available()
+    gpu_seen.cache_clear()
+    with monkeypatch.context() as changed:
+        changed.setattr(ctypes, "CDLL", Driver)
+        assert gpu_seen()
+    gpu_seen.cache_clear()
+
+
+@needs_library
+def test_torch_is_made_from_what_native_holds(folder: Path) -> None:
+    quick, whole = load(folder, "cpu"), load(folder, "cpu", engine="torch")
+    for name, tensor in whole.model.state_dict().items():
+        assert torch.equal(quick.model.state_dict()[name], tensor)
+    assert quick.engine["name"] == "native"  # and it still translates
+
+
+@needs_library
+@pytest.mark.parametrize("engine", ["auto", "native"])
+def test_all_that_the_engine_lacks(folder: Path, engine: str) -> None:
+    translator = load(folder, "cpu", engine=engine)
+    asked: list[tuple[str, object]] = [
+        ("sample", lambda: translator.translate("a man", sample=True)),
+        ("ban", lambda: translator.translate("a man", ban="x")),
+        ("stream", lambda: list(translator.stream("a man"))),
+        ("intervention", lambda: translator.edited(None)),
+    ]
+    for what, ask in asked:
+        assert callable(ask)
+        if engine == "auto":
+            assert ask()
+        else:
+            with pytest.raises(ConfigError, match=f"the native engine has no {what}\n"):
+                ask()
+    assert isinstance(translator, Translator)

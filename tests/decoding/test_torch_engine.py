@@ -1,0 +1,53 @@
+from contextlib import nullcontext
+
+import pytest
+from tests.decoding.conftest import TINY, untrained
+
+from jumok.answers import Answer
+from jumok.config import DecodingConfig
+from jumok.decoding.jobs import Job
+from jumok.decoding.request import make_request
+from jumok.decoding.stream import Partial
+from jumok.decoding.torch_engine import TorchEngine
+
+
+@pytest.fixture(scope="module")
+def engine() -> TorchEngine:
+    loaded = untrained(TINY["luong"])
+    return TorchEngine(loaded.model, loaded.tokenizers)
+
+
+def test_it_lacks_nothing_and_says_what_it_is(engine: TorchEngine) -> None:
+    assert engine.lacks(make_request(DecodingConfig(), {"sample": True, "ban": "a"})) == ""
+    assert engine.about == {"name": "torch", "type": "float32", "level": "cpu"}
+    assert engine.to_torch() is engine.model
+
+
+def test_every_job_gets_its_answers(engine: TorchEngine) -> None:
+    jobs = [Job((260 + n,) * (n + 1)) for n in range(5)]
+    request = make_request(DecodingConfig(max_len=6), {"beam": 2, "batch_tokens": 10})
+    found: dict[Job, list[Answer]] = {}
+    for batch, answers in engine.answers(jobs, request, lambda _: nullcontext()):
+        found.update(zip(batch, answers, strict=True))
+    assert found.keys() == set(jobs)
+    assert all(len(one.log_probs) <= 6 for answers in found.values() for one in answers)
+
+
+def test_a_stream_ends_with_the_answers(engine: TorchEngine) -> None:
+    request = make_request(DecodingConfig(max_len=6), {"beam": 2})
+    *partials, last = engine.grow([Job((260, 261))], request, lambda _: nullcontext())
+    assert partials
+    assert all(isinstance(one, Partial) for one in partials)
+    [(_, [answers])] = list(engine.answers([Job((260, 261))], request, lambda _: nullcontext()))
+    assert isinstance(last, list)
+    assert last[0][0] == answers[0]
+
+
+def test_scores_have_one_number_for_each_piece_and_the_end(engine: TorchEngine) -> None:
+    jobs = [Job((260,), (261, 262)), Job((263,), ())]
+    found = dict(
+        pair
+        for batch, scores in engine.scores(jobs, 100, lambda _: nullcontext())
+        for pair in zip(batch, scores, strict=True)
+    )
+    assert [len(found[job]) for job in jobs] == [3, 1]

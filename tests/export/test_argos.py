@@ -1,0 +1,122 @@
+"""Packages as Argos Translate reads them: field by field, and through the calls that it makes itself."""
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ctranslate2 as theirs
+import pytest
+import sentencepiece
+from tests.decoding.conftest import TINY, untrained
+
+from jumok.checkpoint.bundled import bundled
+from jumok.checkpoint.checkpoints import load_model
+from jumok.config import RunConfig, TextConfig
+from jumok.errors import ConfigError
+from jumok.export import argos
+from jumok.export.format import Options
+from jumok.export.make import Order, export_model
+from jumok.export.parity import USUAL
+from jumok.export.sample import find_sample
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A package of the bundled model, and its certificate."""
+    loaded = load_model(bundled()["transformer"])
+    out = tmp_path_factory.mktemp("argos") / "dates.argosmodel"
+    order = Order("argos", out, thresholds=USUAL["float32"], languages=("mul=Many", "iso=ISO 8601"))
+    return out, export_model(loaded, order, find_sample(loaded.config.data, most=30))
+
+
+@pytest.fixture(scope="module")
+def installed(made: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `install_from_path` leaves in the folder of packages."""
+    place = tmp_path_factory.mktemp("packages")
+    with zipfile.ZipFile(made[0]) as package:
+        package.extractall(place)
+    [folder] = place.iterdir()  # each folder there is taken for one package
+    return folder
+
+
+def test_the_package_has_what_the_loader_looks_for(installed: Path) -> None:
+    assert installed.name == "translate-mul_iso-1_0"
+    about = json.loads((installed / "metadata.json").read_text(encoding="utf-8"))
+    assert (about["from_code"], about["from_name"]) == ("mul", "Many")
+    assert (about["to_code"], about["to_name"]) == ("iso", "ISO 8601")
+    assert about["type"] == "translate"
+    assert about["package_version"] == "1.0"
+    assert "target_prefix" not in about  # it would be given to the decoder as a first token
+    assert {path.name for path in installed.iterdir()} == {
+        "metadata.json",
+        "model",
+        "sentencepiece.model",
+        "README.md",
+        "certificate.json",
+    }
+    assert "Many - ISO 8601" in (installed / "README.md").read_text(encoding="utf-8")
+
+
+def test_its_own_calls_translate(installed: Path) -> None:
+    """As in `apply_packaged_translation` and `SentencePieceTokenizer` of argostranslate 1.11."""
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(installed / "sentencepiece.model"))
+    translator = theirs.Translator(str(installed / "model"), intra_threads=1)
+    texts = ["5. März 2024", "1998년 3월 24일 화요일", "May 3, 2021"]
+    results = translator.translate_batch(
+        [pieces.encode(text, out_type=str) for text in texts],
+        target_prefix=None,
+        replace_unknowns=True,
+        max_batch_size=32,
+        batch_type="tokens",
+        beam_size=4,
+        num_hypotheses=4,
+        length_penalty=0.2,
+        return_scores=True,
+    )
+    found = [pieces.decode_pieces(result.hypotheses[0]).replace("▁", " ") for result in results]
+    assert found == ["2024-03-05", "1998-03-24", "2021-05-03"]
+
+
+def test_the_certificate_counts_sentences_that_are_cut_alike(made: tuple[Path, dict[str, Any]]) -> None:
+    _, result = made
+    assert result["passed"]
+    assert result["greedy"]["equal"] == result["sentences"] == 30
+    assert result["tokens"] == {"sentences": 30, "equal": 30, "differences": []}
+
+
+def test_other_cuts_are_listed(installed: Path) -> None:
+    loaded = load_model(bundled()["transformer"])
+    sample = replace(find_sample(loaded.config.data, most=1), sources=["5. März▁2024", "May"])
+    [one] = argos.more(loaded, installed, sample)["tokens"]["differences"]
+    assert one["source"] == "5. März▁2024"
+    assert one["ours"] != one["theirs"]
+
+
+def test_a_package_needs_languages(tmp_path: Path) -> None:
+    loaded = untrained(TINY["transformer"])
+    assert argos.metadata(loaded, ("", ""))["from_name"] == "English"
+    assert argos.metadata(loaded, ("", "tlh=Klingon"))["to_name"] == "Klingon"
+    with pytest.raises(ConfigError, match="the code of its language, not 'two words'\n  give --to CODE"):
+        argos.metadata(loaded, ("", "two words"))
+    nameless = replace(
+        loaded, config=replace(loaded.config, data=replace(loaded.config.data, source_language=""))
+    )
+    with pytest.raises(ConfigError, match="a package needs languages\n  give --from CODE"):
+        argos.write(nameless, tmp_path, Options())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_sentencepiece_cannot_do_is_refused() -> None:
+    def reasons(**text: Any) -> list[str]:
+        return argos.check(RunConfig(model=TINY["transformer"], text=TextConfig(**text)))
+
+    assert reasons() == reasons(kind="char") == []
+    [word] = reasons(kind="word")
+    assert "text.kind=word" in word
+    [jamo] = reasons(jamo=True)
+    assert "text.jamo=true" in jamo
+    [shared] = reasons(shared=False)
+    assert "one vocabulary for both languages" in shared
+    assert len(argos.check(RunConfig(model=TINY["rnn"], text=TextConfig(jamo=True)))) == 2

@@ -1,0 +1,189 @@
+"""Folders for `transformers`: its own classes load them, and its numbers and texts are ours."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.decoding.conftest import TINY, untrained
+from tests.export.forced import SOURCES, TARGET, our_numbers, varied
+
+import jumok
+from jumok.checkpoint.checkpoints import Loaded, load_model
+from jumok.config import DataConfig, LuongConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
+from jumok.decoding.batched import pad_sources, search, shift_right
+from jumok.decoding.jobs import Job, piece_bytes
+from jumok.errors import ConfigError
+from jumok.export import huggingface
+from jumok.export.format import Options
+from jumok.models.build import build_model
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
+
+TRAINED = Path(jumok.__file__).parent / "trained" / "transformer"
+TEXTS = ["3 May 2021", "2021년 3월 4일", "  5. Mai\t1999", "</s> 12", "the first of april 1999"]
+
+
+@pytest.fixture(scope="module")
+def dates() -> Loaded:
+    return load_model(TRAINED)
+
+
+@pytest.fixture(scope="module")
+def folder(dates: Loaded, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of dates, written; read only."""
+    place = tmp_path_factory.mktemp("dates")
+    huggingface.write(dates, place, Options())
+    return place
+
+
+@pytest.fixture(scope="module")
+def tokenizer(folder: Path) -> Any:
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def greedy(loaded: Loaded, texts: list[str]) -> list[str]:
+    config, target = replace(loaded.config.decoding, beam=1), loaded.tokenizers.target
+    jobs = [Job(tuple(loaded.tokenizers.source.encode(tidy(text)))) for text in texts]
+    return [target.decode(best.ids) for best, *_ in search(loaded.model, jobs, config, piece_bytes(target))]
+
+
+def test_raw_text_in_and_text_out_as_ours(dates: Loaded, folder: Path, tokenizer: Any) -> None:
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    assert type(model).__name__ == "MarianMTModel"
+    batch = tokenizer(TEXTS, return_tensors="pt", padding=True)
+    found = model.generate(**batch, num_beams=1)
+    assert tokenizer.batch_decode(found, skip_special_tokens=True) == greedy(dates, TEXTS)
+
+
+def test_answers_and_their_scores_are_ours(dates: Loaded, folder: Path) -> None:
+    answerer = huggingface.open(folder)
+    jobs = [Job(tuple(ids)) for ids in dates.tokenizers.source.encode_many(TEXTS)]
+    config = replace(dates.config.decoding, beam=1)
+    sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
+    ours = [best for best, *_ in search(dates.model, jobs, config, piece_bytes(dates.tokenizers.target))]
+    theirs = answerer.answer(sources, limits, beam=1, length_penalty=1.0)
+    assert [(one.ids, one.finished) for one in theirs] == [(one.ids, one.finished) for one in ours]
+    assert [one.log_prob for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-4)
+    [wide] = answerer.answer(sources[:1], limits[:1], beam=4, length_penalty=1.0)
+    assert wide.ids == ours[0].ids
+    [cut] = answerer.answer(sources[:1], [3], beam=1, length_penalty=1.0)
+    assert (cut.ids, cut.finished) == (ours[0].ids[:3], False)
+
+
+def test_the_card_is_a_program_that_works(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    code = code.replace("path/to/this/folder", str(folder)).replace('"..."', '"3 May 2021"')
+    exec(code, {})  # noqa: S102
+    assert "['2021-05-03']" in capsys.readouterr().out
+
+
+@given(text=st.text(st.characters(exclude_categories=("Cs", "Cn"))) | st.text("3May </s>\t\n\x1c\u3000é년"))
+def test_text_becomes_our_ids(dates: Loaded, tokenizer: Any, text: str) -> None:
+    found = tokenizer(text)
+    assert found["input_ids"] == [*dates.tokenizers.source.encode(tidy(text)), EOS]
+    assert set(found) == {"input_ids", "attention_mask"}
+
+
+SMALL = TransformerConfig(width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2)
+
+
+@pytest.mark.parametrize(
+    ("layout", "settings"),
+    [
+        ("marian", {"projection": "split", "tied": False}),
+        ("pegasus", {"norm": "pre", "scaled": False}),
+        ("pegasus", {"norm": "pre", "tied": False}),
+        ("blenderbot", {"norm": "pre", "positions": "learned", "max_positions": 20}),
+    ],
+    ids=["marian-untied", "pegasus-unscaled", "pegasus-untied", "blenderbot"],
+)
+def test_every_layout_has_our_numbers_also_when_saved_again(
+    layout: str, settings: dict, tmp_path: Path
+) -> None:
+    loaded = varied(replace(SMALL, **settings))
+    assert huggingface.check(loaded.config) == []
+    huggingface.write(loaded, tmp_path, Options())
+    source, mask = pad_sources(SOURCES, torch.device("cpu"))
+    given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": shift_right(TARGET)}
+    model, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path, output_loading_info=True)
+    assert model.config.model_type == layout
+    assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    model.save_pretrained(tmp_path / "again")
+    again = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "again")
+    for one in (model, again):
+        with torch.inference_mode():
+            theirs = one(**given).logits.log_softmax(dim=-1)
+        torch.testing.assert_close(theirs, our_numbers(loaded), atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (RunConfig(model=RnnConfig()), "model.arch=rnn: transformers has no recurrent encoder-decoder"),
+        (RunConfig(model=LuongConfig()), "model.arch=luong: transformers has no recurrent encoder-decoder"),
+        (
+            RunConfig(data=DataConfig(images="pictures.zip")),
+            "it reads pictures, and the layouts for translation read text",
+        ),
+        (
+            RunConfig(text=TextConfig(jamo=True)),
+            "text.jamo=true: a tokenizer file of transformers cannot spell syllables as letters",
+        ),
+        (
+            RunConfig(text=TextConfig(shared=False)),
+            "each side has a vocabulary of its own, and AutoTokenizer reads one for both",
+        ),
+        (
+            RunConfig(model=TransformerConfig(residual=False)),
+            "model.residual=false: every layout adds a sub-layer's result to its input",
+        ),
+        (
+            RunConfig(model=TransformerConfig(norm="none")),
+            "model.norm=none: every layout has layer norms",
+        ),
+        (
+            RunConfig(model=TransformerConfig(positions="learned")),
+            "model.positions=learned with model.norm=post: BART norms the embeddings once more, "
+            "and Marian computes its positions",
+        ),
+        (
+            RunConfig(model=TransformerConfig(positions="rotary")),
+            "model.positions=rotary: no layout for translation turns queries and keys",
+        ),
+        (
+            RunConfig(model=TransformerConfig(positions="none")),
+            "model.positions=none: every layout adds positions",
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, RunConfig) else value.partition(":")[0].partition(",")[0],
+)
+def test_what_has_no_layout_is_refused_with_the_reason(config: RunConfig, reason: str) -> None:
+    assert huggingface.check(config) == [reason]
+
+
+def test_all_reasons_are_told_at_once() -> None:
+    config = RunConfig(
+        model=TransformerConfig(positions="none", residual=False), text=TextConfig(jamo=True, shared=False)
+    )
+    assert len(huggingface.check(config)) == 4
+
+
+def test_two_vocabularies_are_refused_even_if_the_settings_do_not_say_so(tmp_path: Path) -> None:
+    base, other = untrained(TINY["transformer"]), train_tokenizer(["other text"], TextConfig(vocabulary=300))
+    both = Tokenizers(other, base.tokenizers.target)
+    model = build_model(base.config.model, other.size, both.target.size, shared=False)
+    with pytest.raises(ConfigError, match="a vocabulary of its own, and AutoTokenizer reads one for both"):
+        huggingface.write(replace(base, model=model, tokenizers=both), tmp_path, Options())
+
+
+def test_tables_of_waves_are_long_enough(dates: Loaded) -> None:
+    assert huggingface.positions(dates.config) == 512
+    long = replace(dates.config, data=replace(dates.config.data, max_length=900))
+    assert huggingface.positions(long) == 901

@@ -1,0 +1,41 @@
+"""Folders for our own engine: their certificate, and that everything else takes them for models."""
+
+from pathlib import Path
+
+import pytest
+
+from jumok.checkpoint.bundled import bundled
+from jumok.checkpoint.checkpoints import load_model
+from jumok.config import RunConfig
+from jumok.errors import ConfigError
+from jumok.export import native
+from jumok.export.make import Order, check_order, export_model
+from jumok.export.parity import USUAL, Thresholds
+from jumok.export.sample import find_sample
+from jumok.native.library import why_not
+
+needs_library = pytest.mark.skipif(bool(why_not()), reason=why_not())
+
+
+@needs_library
+@pytest.mark.parametrize("kind", native.TYPES)
+@pytest.mark.parametrize("arch", ["rnn", "luong", "transformer"])
+def test_the_bundled_models_pass(arch: str, kind: str, tmp_path: Path) -> None:
+    loaded = load_model(bundled()[arch])
+    limits = USUAL[kind] if kind == "float32" else Thresholds(agreement=0.9)  # the RNN errs a lot on its own
+    order = Order("native", tmp_path / "out", kind, limits)
+    result = export_model(loaded, order, find_sample(loaded.config.data, most=30))
+    assert result["passed"]
+    assert result["model_fingerprint"] == loaded.info["fingerprint"]
+    assert result["largest_score_difference"] < (1e-5 if kind == "float32" else 0.05)
+    assert load_model(tmp_path / "out").config == loaded.config
+    [weights] = (tmp_path / "out").glob("*.safetensors")
+    assert weights.name == ("model.safetensors" if kind == "float32" else "native.safetensors")
+    share = weights.stat().st_size / (4 * sum(one.numel() for one in loaded.model.parameters()))
+    assert share == pytest.approx(1 if kind == "float32" else 0.3, abs=0.1)
+
+
+def test_without_the_library_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "why_not", lambda: "no compiler")
+    with pytest.raises(ConfigError, match="cannot be exported to native: no compiler"):
+        check_order(Order("native", tmp_path / "out", "int8"), RunConfig())

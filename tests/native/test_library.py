@@ -1,0 +1,83 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from jumok.errors import ConfigError
+from jumok.native.library import (
+    LEVEL,
+    LEVELS,
+    PATH,
+    available,
+    level_forced,
+    library,
+    library_path,
+    thread_count,
+    why_not,
+)
+
+built = pytest.mark.skipif(not library_path().is_file(), reason="the C library was not built")
+
+
+@built
+def test_the_library_says_what_it_has() -> None:
+    assert available()
+    assert why_not() == ""
+    found = library()
+    assert found.level in found.levels
+    assert "portable" in found.levels
+    assert found.version
+
+
+@built
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_environment_forces_a_level(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, levels = library().level, library().levels
+    monkeypatch.setenv(LEVEL, level)
+    assert level_forced()
+    if level in levels:
+        assert library().level == level
+    else:
+        with pytest.raises(ConfigError, match=f"{LEVEL}={level}: this CPU or this build does not have it"):
+            library()
+    monkeypatch.delenv(LEVEL)
+    assert library().level == usual
+    assert not level_forced()
+
+
+@built
+def test_an_unknown_level_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LEVEL, "sse9")
+    for ask in (library, available):
+        with pytest.raises(
+            ConfigError, match="JUMOK_NATIVE_LEVEL=sse9 is unknown\n  choose one of portable,"
+        ):
+            ask()
+
+
+def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(PATH, str(tmp_path / "no.so"))
+    assert not available()
+    assert why_not() == f"{PATH}={tmp_path / 'no.so'} is no file"
+    with pytest.raises(ConfigError, match="the native engine is not there: .* is no file\n  choose --engine"):
+        library()
+
+
+def test_one_that_was_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(PATH, raising=False)
+    monkeypatch.setattr("jumok.native.library.__file__", str(tmp_path / "library.py"))
+    assert why_not() == "its C library was not built; install a C compiler and run pip install again"
+
+
+def test_a_file_that_is_no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bad.so").write_text("no library")
+    monkeypatch.setenv(PATH, str(tmp_path / "bad.so"))
+    assert why_not().startswith("bad.so cannot be loaded: ")
+
+
+def test_threads_are_the_cores_or_as_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
+    assert thread_count() == 3
+    for nothing in ("", "0", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", nothing)
+        assert thread_count() == len(os.sched_getaffinity(0))

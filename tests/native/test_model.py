@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from tests.native.making import CONFIGS, VOCABULARY, make
+
+from jumok.answers import NotFiniteError
+from jumok.architectures import TransformerConfig
+from jumok.config import DecodingConfig
+from jumok.decoding.batched import score_targets, search
+from jumok.decoding.jobs import Job
+from jumok.errors import ModelError
+from jumok.native.library import available
+from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.weights import Packed, pack_weights
+
+pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
+
+PIECES = [b""] * 4 + [bytes([byte]) for byte in range(256)] + [b"x"] * (VOCABULARY - 260)
+SOURCES = [(260, 261, 262), (264,), tuple(range(260, 272)), (263, 263)]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_answers_are_those_of_torch(name: str, beam: int) -> None:
+    model, arrays = make(CONFIGS[name])
+    native = NativeModel(CONFIGS[name], arrays, shared=True)
+    config = DecodingConfig(beam=beam, n_best=min(beam, 2), max_len=14, min_len=2)
+    jobs = [Job(source, (265, 266) if n == 2 else ()) for n, source in enumerate(SOURCES)]
+    options = SearchOptions(beam=beam, n_best=config.n_best, min_len=2)
+    limits, prefixes = [job.limit(config) for job in jobs], [job.prefix for job in jobs]
+    found = native.search(SOURCES, limits, options, prefixes=prefixes, threads=1)
+    for ours, theirs in zip(found, search(model, jobs, config, PIECES), strict=True):
+        assert [one.ids for one in ours] == [one.ids for one in theirs]
+        assert [one.finished for one in ours] == [one.finished for one in theirs]
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one.log_probs, other.log_probs, atol=1e-5)
+    targets = [(260, 270), (), (261,) * 9, (4, 5, 6)]
+    wanted = score_targets(model, SOURCES, targets)
+    for mine, its in zip(native.score(SOURCES, targets, threads=1), wanted, strict=True):
+        np.testing.assert_allclose(mine, its, atol=1e-5)
+
+
+def test_a_sentence_does_not_depend_on_others_nor_on_threads() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    for kind in ("float32", "int8"):
+        native = NativeModel(CONFIGS["transformer"], arrays, shared=True, type=kind)
+        assert native.type == kind
+        options, limits = SearchOptions(beam=3), [9, 5, 12, 1]
+        together = native.search(SOURCES, limits, options, threads=2)
+        for source, limit, answers in zip(SOURCES, limits, together, strict=True):
+            assert native.search([source], [limit], options, threads=1) == [answers]
+            assert all(len(one.log_probs) <= limit for one in answers)
+
+
+def test_int8_is_near_float32() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    wide, narrow = (
+        NativeModel(CONFIGS["transformer"], arrays, shared=True, type=kind) for kind in ("float32", "int8")
+    )
+    a, b = (np.concatenate(one.score(SOURCES, SOURCES)) for one in (wide, narrow))
+    assert 0 < np.abs(a - b).max() < 0.5
+
+
+def test_keep_says_how_many_answers() -> None:
+    _, arrays = make(CONFIGS["rnn"])
+    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    many = native.search(SOURCES[:1], [8], SearchOptions(beam=4, n_best=4))[0]
+    [best] = native.search(SOURCES[:1], [8], SearchOptions(beam=4, n_best=4, keep=1))[0]
+    assert len(many) == 4
+    assert best == many[0]
+
+
+def test_no_sentences_have_no_answers() -> None:
+    _, arrays = make(CONFIGS["rnn"])
+    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    assert native.search([], [], SearchOptions()) == []
+    assert native.score([], []) == []
+
+
+def test_what_cannot_be_searched_is_refused() -> None:
+    _, arrays = make(CONFIGS["rnn"])
+    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    with pytest.raises(ValueError, match="cannot search sentence 1: an id or a length is wrong"):
+        native.search([(4,), (VOCABULARY,)], [5, 5], SearchOptions())
+    with pytest.raises(ValueError, match="every sentence needs a limit of 1 token or more"):
+        native.search([(4,)], [0], SearchOptions())
+    with pytest.raises(ValueError, match="there are 1 sources and 2 targets"):
+        native.score([(4,)], [(4,), (5,)])
+
+
+@pytest.mark.parametrize("beam", [VOCABULARY, VOCABULARY + 1, 400])
+def test_a_beam_larger_than_the_vocabulary(beam: int) -> None:
+    model, arrays = make(CONFIGS["rnn"])
+    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    [found] = native.search([(260,)], [3], SearchOptions(beam=beam))
+    config = DecodingConfig(beam=beam, max_len=3)
+    [wanted] = search(model, [Job((260,))], config, PIECES)
+    assert [one.ids for one in found[:20]] == [one.ids for one in wanted[:20]]
+
+
+def test_a_position_past_the_learned_table() -> None:
+    _, arrays = make(CONFIGS["pre"])
+    native = NativeModel(CONFIGS["pre"], arrays, shared=True)
+    assert native.search([(260,) * 29], [3], SearchOptions())  # 30 rows, with the end
+    with pytest.raises(LookupError, match="position 30 has no learned row: the table ends at 30"):
+        native.search([(260,), (260,) * 30], [3, 3], SearchOptions())
+
+
+def test_weights_that_overflow_name_the_sentence() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    arrays["decoder.0.feedforward.outer.weight"][:] = 3e38
+    native = NativeModel(CONFIGS["transformer"], arrays, shared=True)
+    with pytest.raises(NotFiniteError) as caught:
+        native.search(SOURCES, [5] * 4, SearchOptions(beam=1))
+    assert caught.value.sentence in range(4)
+
+
+def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
+    config = CONFIGS["rnn"]
+    _, arrays = make(config)
+    parts = pack_weights(config, arrays, shared=True)
+    wrong = Packed(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
+    with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
+        NativeModel.from_packed(config, {**parts, "decoder.0.input": wrong})
+
+
+def test_a_config_as_the_library_gets_it() -> None:
+    config = TransformerConfig(width=16, heads=4, feedforward=8, norm="pre", positions="rotary", scaled=False)
+    from jumok.native.model import c_config
+
+    shape = c_config(config, 5, 6)
+    assert (shape.arch, shape.width, shape.heads, shape.norm, shape.positions) == (2, 16, 4, 1, 2)
+    assert (shape.source_vocab, shape.target_vocab, shape.scaled, shape.residual) == (5, 6, 0, 1)
+    assert shape.embedding_scale == 4.0

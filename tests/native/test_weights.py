@@ -1,0 +1,152 @@
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.native.making import CONFIGS, VOCABULARY, make
+
+from jumok.architectures import TransformerConfig
+from jumok.errors import ModelError
+from jumok.native.library import available
+from jumok.native.weights import (
+    Packed,
+    layout,
+    pack_weights,
+    padded,
+    parameter_count,
+    unpack_weights,
+)
+
+pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_is_packed_comes_back_bit_for_bit(name: str, *, shared: bool) -> None:
+    config = CONFIGS[name]
+    _, arrays = make(config, shared=shared)
+    found = unpack_weights(config, pack_weights(config, arrays, shared=shared), shared=shared)
+    assert found.keys() == arrays.keys()
+    for key, array in arrays.items():
+        np.testing.assert_array_equal(found[key], array, err_msg=key)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_parameters_are_counted_once(name: str) -> None:
+    config = CONFIGS[name]
+    for shared, left in ((True, VOCABULARY), (False, 265)):
+        model, _ = make(config, shared=shared)
+        count = parameter_count(config, left, VOCABULARY, shared=shared)
+        assert count == sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_codes_are_within_half_a_step(name: str) -> None:
+    config = CONFIGS[name]
+    _, arrays = make(config)
+    parts = pack_weights(config, arrays, shared=True, type="int8")
+    found = unpack_weights(config, parts, shared=True)
+    for part in layout(config, VOCABULARY, VOCABULARY):
+        assert parts[part.name].type == ("int8" if part.packed else "float32")
+        wanted, got = part.matrix(arrays[part.weight]), part.matrix(found[part.weight])
+        step = np.abs(wanted).max(axis=1, keepdims=True) / 127 if part.packed else 0
+        assert (np.abs(wanted - got) <= step * 0.5001).all(), part.name
+        if part.bias:
+            np.testing.assert_array_equal(found[part.bias], arrays[part.bias])
+
+
+def test_what_is_tied_or_shared_is_packed_once() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    parts = pack_weights(CONFIGS["transformer"], arrays, shared=True)
+    assert parts["output"] is parts["target_embedding"] is parts["source_embedding"]
+    _, arrays = make(CONFIGS["pre"], shared=False)
+    parts = pack_weights(CONFIGS["pre"], arrays)
+    assert len({id(parts[name]) for name in ("output", "target_embedding", "source_embedding")}) == 3
+
+
+def test_one_embedding_may_be_stored_once() -> None:
+    _, arrays = make(CONFIGS["rnn"])
+    del arrays["source_embedding.weight"]
+    parts = pack_weights(CONFIGS["rnn"], arrays)
+    assert parts["source_embedding"] is parts["target_embedding"]
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 9))
+def test_packed_memory_is_laid_out_as_the_header_says(rows: int, columns: int, seed: int) -> None:
+    matrix = np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
+    config = TransformerConfig(width=2, heads=1, feedforward=2, encoder_layers=1, decoder_layers=1)
+    _, arrays = make(config)
+    embedding = np.resize(matrix, (max(rows, 1), 2))
+    arrays["target_embedding.weight"] = arrays["source_embedding.weight"] = embedding
+    for kind in ("float32", "int8"):
+        one = pack_weights(config, arrays, shared=True, type=kind)["output"]
+        assert one.data.ctypes.data % 64 == 0
+        assert (one.rows, one.columns) == embedding.shape
+        blocks = ceil(len(embedding) / 16)
+        size = blocks * 2 * 16 * 4 if kind == "float32" else blocks * 16 * 4
+        assert one.data.nbytes == size
+        if kind == "float32":
+            np.testing.assert_array_equal(one.data.reshape(blocks, 2, 16)[0, 1, 0], embedding[0, 1])
+    assert padded(rows) % 16 == 0
+    assert 0 <= padded(rows) - rows < 16
+
+
+@pytest.mark.parametrize("name", ["target_embedding.weight", "encoder.0.feedforward.inner.bias"])
+def test_numbers_that_are_not_finite_are_named(name: str) -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    arrays[name].flat[3] = np.nan
+    with pytest.raises(
+        ModelError, match=f"{name}: 1 of .* numbers are not finite\n  here\n  the weights are"
+    ):
+        pack_weights(CONFIGS["transformer"], arrays, shared=True, where="here")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"decoder.0.cross.output.linear.bias": None}, "decoder.0.cross.output.linear.bias is missing"),
+        ({"more": np.zeros(2, np.float32)}, "more is unexpected"),
+        ({"encoder_norm.weight": np.zeros(3, np.float32)}, "encoder_norm.weight is unexpected"),
+        (
+            {"encoder.0.feedforward.inner.bias": np.zeros(3, np.float32)},
+            r"encoder.0.feedforward.inner.bias is float32 \(3,\), not float32 \(20,\)",
+        ),
+        (
+            {"encoder.0.feedforward.inner.bias": np.zeros(20, np.int64)},
+            r"encoder.0.feedforward.inner.bias is int64 \(20,\), not float32 \(20,\)",
+        ),
+        (
+            {"target_embedding.weight": None, "source_embedding.weight": None},
+            "target_embedding.weight is miss",
+        ),
+    ],
+)
+def test_weights_of_another_model_are_named(change: dict[str, np.ndarray | None], message: str) -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    changed = {name: array for name, array in (arrays | change).items() if array is not None}
+    with pytest.raises(ModelError, match=f"the weights do not fit the model's settings: {message}"):
+        pack_weights(CONFIGS["transformer"], changed, shared=True)
+
+
+def test_a_vocabulary_of_another_size() -> None:
+    _, arrays = make(CONFIGS["rnn"])
+    with pytest.raises(
+        ModelError, match=r"target_embedding.weight is float32 \(277, 8\), not float32 \(300, 8\)"
+    ):
+        pack_weights(CONFIGS["rnn"], arrays, shared=True, sizes=(300, 300))
+
+
+def test_a_forged_number_of_layers_takes_no_time() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    forged = TransformerConfig(width=12, heads=2, encoder_layers=10**9)
+    with pytest.raises(ModelError, match="config.json has 1,000,000,006 layers, and the file "):
+        pack_weights(forged, arrays, shared=True)
+
+
+def test_half_precision_is_widened() -> None:
+    _, arrays = make(CONFIGS["rnn"])
+    half = {name: array.astype(np.float16) for name, array in arrays.items()}
+    found = pack_weights(CONFIGS["rnn"], half, shared=True)["output"]
+    assert isinstance(found, Packed)
+    np.testing.assert_array_equal(found.unpacked(), half["target_embedding.weight"].astype(np.float32))

@@ -1,0 +1,229 @@
+"""The C library and its plain twins compute the same; its dropout is random in every way it should be."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from jumok.nn import fused, native, spans
+from jumok.nn.branch import branch
+from jumok.nn.fused import add_norm, drop, embed, head_loss
+from jumok.nn.spans import Spans, causal_spans, cross_spans, masked_attention, own_spans
+
+pytestmark = pytest.mark.skipif(not native.usable(), reason="the C library is not built here")
+EASY = settings(max_examples=12, deadline=None)
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+
+
+def gradients(call: Callable[..., Tensor], *inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """A result, and the gradients of a fixed mix of its numbers."""
+    leaves = [x.clone().requires_grad_() for x in inputs]
+    out = call(*leaves)
+    mix = torch.linspace(-1, 1, out.numel()).view_as(out)
+    return out.detach(), torch.autograd.grad((out * mix).sum(), leaves)
+
+
+def same(fast: Callable[..., Tensor], slow: Callable[..., Tensor], *inputs: Tensor) -> None:
+    (y, dy), (z, dz) = gradients(fast, *inputs), gradients(slow, *inputs)
+    torch.testing.assert_close(y, z, **CLOSE)
+    for one, two in zip(dy, dz, strict=True):
+        torch.testing.assert_close(one, two, **CLOSE)
+
+
+@EASY
+@given(rows=st.integers(0, 40), width=st.integers(1, 70), bias=st.booleans(), both=st.booleans())
+def test_add_norm_is_its_twin(rows: int, width: int, *, bias: bool, both: bool) -> None:
+    torch.manual_seed(rows * 100 + width)
+    x, f = torch.randn(rows, width), torch.randn(rows, width)
+    vectors = [torch.randn(width) for _ in range(3)]
+
+    def fast(x: Tensor, f: Tensor, b: Tensor, w: Tensor, c: Tensor) -> Tensor:
+        s, y = add_norm(x, f, b if bias else None, w, c, 0.5, training=False)
+        return y + 0 * b.sum() if not both else y + s + 0 * b.sum()
+
+    def slow(x: Tensor, f: Tensor, b: Tensor, w: Tensor, c: Tensor) -> Tensor:
+        s = x + (f + b if bias else f)
+        y = F.layer_norm(s, (width,), w, c, fused.EPS)
+        return y + 0 * b.sum() if not both else y + s + 0 * b.sum()
+
+    if width > 2:  # with one or two numbers the variance decides everything, and rounding decides it
+        same(fast, slow, x, f, *vectors)
+
+
+@EASY
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=5),
+    heads=st.integers(1, 3),
+    width=st.sampled_from((1, 5, 16, 32, 33, 64, 100)),
+    scale=st.booleans(),
+)
+def test_attention_is_its_twin(
+    lengths: list[tuple[int, int]], heads: int, width: int, *, scale: bool
+) -> None:
+    torch.manual_seed(len(lengths) + width)
+    s, t = (torch.tensor(side) for side in zip(*lengths, strict=True))
+    s_end, t_end = s.cumsum(0), t.cumsum(0)
+    source, target = (torch.stack((end - n, end)).int() for n, end in ((s, s_end), (t, t_end)))
+    of = {
+        (a, b): x.repeat_interleave(n, dim=1)
+        for a, x in (("s", source), ("t", target))
+        for b, n in (("s", s), ("t", t))
+    }
+    D = heads * width
+    for seen in (own_spans(of["s", "s"]), causal_spans(of["s", "s"])):
+        attend_alike((torch.randn(int(s.sum()), 3 * D),), heads, seen, scale=scale)
+    across = cross_spans(of["s", "t"], of["t", "s"])
+    attend_alike((torch.randn(int(t.sum()), D), torch.randn(int(s.sum()), 2 * D)), heads, across, scale=scale)
+
+
+def attend_alike(inputs: tuple[Tensor, ...], heads: int, seen: Spans, *, scale: bool) -> None:
+    biases = tuple(torch.randn(x.shape[1]) for x in inputs)
+    n = len(inputs)
+
+    def fast(*both: Tensor) -> Tensor:
+        given = tuple(x + b.detach() for x, b in zip(both[:n], both[n:], strict=True))
+        return spans.span_attention(given, heads, seen, both[n:], scale=scale)
+
+    def slow(*both: Tensor) -> Tensor:
+        given = tuple(x + b for x, b in zip(both[:n], both[n:], strict=True))
+        return masked_attention(given, heads, seen, scale=scale)
+
+    same(fast, slow, *inputs, *biases)
+
+
+@EASY
+@given(rows=st.integers(1, 30), vocabulary=st.integers(2, 70), smoothing=st.sampled_from((0.0, 0.1)))
+def test_the_loss_of_the_head_is_its_twin(rows: int, vocabulary: int, smoothing: float) -> None:
+    torch.manual_seed(rows)
+    target = torch.randint(vocabulary, (rows,))  # some are 0: nothing to predict there
+    same(
+        lambda x, w: head_loss(x, w, target, smoothing)[0],
+        lambda x, w: fused.chunked(
+            x, w, target, lambda *a, grad: fused.smoothed_rows(*a, smoothing, grad=grad)
+        )[0],
+        torch.randn(rows, 8),
+        torch.randn(vocabulary, 8),
+    )
+
+
+def test_a_loss_that_is_no_number_stays_none() -> None:
+    x = torch.zeros(3, 20)
+    x[0, 4], x[1, 5] = torch.nan, torch.inf
+    loss, _ = native.smoothed_rows(x.clone(), torch.tensor([1, 1, 1]), 0.1, grad=False)
+    assert loss.isfinite().tolist() == [False, False, True]
+
+
+def test_a_target_outside_the_vocabulary_is_refused() -> None:
+    with pytest.raises(ValueError, match="jm_train_smoothed: shapes, ranges or ids that do not fit"):
+        native.smoothed_rows(torch.zeros(1, 20), torch.tensor([20]), 0.1, grad=False)
+
+
+def test_a_span_outside_the_keys_is_refused() -> None:
+    seen = own_spans(torch.tensor([[0, 0], [3, 3]], dtype=torch.int32))
+    with pytest.raises(ValueError, match="jm_train_attend"):
+        spans.self_attention(torch.zeros(2, 12), 2, seen)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_the_first_product_of_a_sub_layer_is_its_twin(*, relu: bool) -> None:
+    torch.manual_seed(0)
+
+    def fast(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        y, stream = branch(x * 1, w, b, relu=relu)
+        return torch.cat((y, stream), dim=1)
+
+    def slow(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        y = F.linear(x, w, b)
+        return torch.cat((y.relu() if relu else y, x), dim=1)
+
+    same(fast, slow, torch.randn(11, 6), torch.randn(70, 6), torch.randn(70))
+
+
+def test_rows_of_an_embedding_and_their_gradients() -> None:
+    ids = torch.tensor([3, 0, 3, 1])
+    same(lambda w: embed(ids, w, 2.0), lambda w: F.embedding(ids, w) * 2.0, torch.randn(5, 8))
+
+
+def mask(seed: int, rows: int = 400, width: int = 256, share: float = 0.1) -> Tensor:
+    """Where numbers stay (rows, width), by dropout of ones."""
+    kept = native.dropped(torch.ones(rows, width), native.c_dropout(share, torch.tensor(seed)))
+    assert kept.unique().tolist() == pytest.approx([0, 1 / (1 - share)])  # the scale is exact
+    return kept > 0
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_the_share_is_right_everywhere(share: float) -> None:
+    dropped = (~mask(7, share=share)).double()
+    n = dropped.numel()
+    deviation = (share * (1 - share)) ** 0.5
+    assert abs(dropped.mean() - share) < 4 * deviation / n**0.5
+    for axis in (0, 1):  # no row and no column is special
+        means = dropped.mean(axis)
+        spread = deviation / dropped.shape[axis] ** 0.5
+        assert (means - share).abs().max() < 5 * spread
+        assert means.std() == pytest.approx(spread, rel=0.25)
+
+
+def test_places_rows_and_seeds_are_independent() -> None:
+    one = mask(1).double() - 0.9
+    limit = 4 * 0.09 / one.numel() ** 0.5  # four deviations of a mean of products
+    others = [mask(seed).double() - 0.9 for seed in (2, 3, 2**40, 2**62)]
+    neighbours = [(one[:, :-n], one[:, n:]) for n in (1, 2, 15, 16, 17, 64)]
+    neighbours += [(one[:-n], one[n:]) for n in (1, 2, 16)]
+    neighbours += [(one[:-1, 1:], one[1:, :-1]), *((one, other) for other in others)]
+    for a, b in neighbours:
+        assert abs((a * b).mean()) < 1.1 * limit
+
+
+def test_dropout_keeps_the_mean_and_goes_back_the_way_it_came() -> None:
+    torch.manual_seed(3)
+    x = torch.randn(500, 64, requires_grad=True)
+    y = drop(x, 0.25, training=True)
+    y.sum().backward()  # type: ignore[no-untyped-call]
+    assert x.grad is not None
+    assert torch.equal(x.grad == 0, y == 0)
+    assert x.grad.mean() == pytest.approx(1.0, abs=0.02)
+    torch.manual_seed(3)
+    torch.randn(500, 64)
+    assert torch.equal(drop(x.detach(), 0.25, training=True), y)
+
+
+def test_add_norm_drops_the_same_numbers_forward_and_backward() -> None:
+    x, f = torch.zeros(30, 40, requires_grad=True), torch.ones(30, 40, requires_grad=True)
+    bias = torch.zeros(40, requires_grad=True)
+    s, y = add_norm(x, f, bias, torch.ones(40), torch.zeros(40), 0.4, training=True, seed=torch.tensor([5]))
+    (s.sum() + 0 * y.sum()).backward()  # type: ignore[no-untyped-call]
+    assert f.grad is not None
+    assert bias.grad is not None
+    torch.testing.assert_close(f.grad, s.detach())
+    torch.testing.assert_close(bias.grad, s.detach().sum(0))
+    assert 0.3 < (s == 0).double().mean() < 0.5
+
+
+def test_a_thread_with_seeds_of_its_own_leaves_those_of_others() -> None:
+    torch.manual_seed(1)
+    with native.own_seeds(9):
+        first = native.draw_seeds(2, torch.device("cpu"))
+    with native.own_seeds(9):
+        assert torch.equal(native.draw_seeds(2, torch.device("cpu")), first)
+    after = native.draw_seeds(2, torch.device("cpu"))
+    torch.manual_seed(1)
+    assert torch.equal(native.draw_seeds(2, torch.device("cpu")), after)
+    assert not torch.equal(after, first)
+
+
+def test_without_the_library_plain_torch_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = torch.randn(4, 8), torch.randn(20, 8)
+    target = torch.tensor([1, 2, 3, 0])
+    with_it = head_loss(x, w, target, 0.1)[0]
+    monkeypatch.setattr(native, "_functions", lambda: None)
+    assert not native.usable(x)
+    torch.testing.assert_close(head_loss(x, w, target, 0.1)[0], with_it)
+
+
+def test_other_types_are_left_to_torch() -> None:
+    assert not native.usable(torch.zeros(1, dtype=torch.float64))
