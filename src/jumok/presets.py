@@ -10,7 +10,14 @@ TRANSFORMERS: dict[str, dict[str, Any]] = {
     "small": {"encoder_layers": 3, "decoder_layers": 3, "width": 256, "heads": 4, "feedforward": 1024},
     "base": {"encoder_layers": 6, "decoder_layers": 6, "width": 512, "heads": 8, "feedforward": 2048},
     "big": {"encoder_layers": 6, "decoder_layers": 6, "width": 1024, "heads": 16, "feedforward": 4096},
-    "fast": {"encoder_layers": 12, "decoder_layers": 1, "width": 512, "heads": 8, "feedforward": 2048},
+    "fast": {
+        "encoder_layers": 12,
+        "decoder_layers": 1,
+        "width": 512,
+        "heads": 8,
+        "feedforward": 2048,
+        "norm": "pre",  # a deep stack with the norm after each sum may not learn
+    },
 }
 
 RECURRENT: dict[str, dict[str, Any]] = {

@@ -1,6 +1,7 @@
 """The C library gives all of its memory back, whether a call succeeds or is refused."""
 
 import ctypes
+import gc
 import os
 from dataclasses import replace
 
@@ -21,7 +22,8 @@ class MallInfo(ctypes.Structure):
 
 
 def allocated() -> int:
-    """Bytes that the process has from malloc."""
+    """Bytes that the process has from malloc, what Python is done with left out."""
+    gc.collect()
     function = ctypes.CDLL(None).mallinfo2
     function.restype = MallInfo
     info = function()
@@ -33,10 +35,9 @@ def allocated() -> int:
     reason="needs glibc's own malloc",
 )
 @pytest.mark.parametrize("which", range(len(CONFIGS)))
-@pytest.mark.parametrize(
-    ("threads", "more"), [(1, 0), (2, 1 << 15)]
-)  # a thread of the pool keeps some memory
-def test_memory_is_given_back(which: int, threads: int, more: int) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_is_given_back(which: int, threads: int) -> None:
+    """What is lost is lost in every round; Python and the threads of the pool take some now and then."""
     tensors = c_tensors(parts_of(which, 277, "int8"))
     config = c_config(CONFIGS[which], SOURCES, 277)
     wrong = c_config(CONFIGS[which], SOURCES, 277)
@@ -52,9 +53,14 @@ def test_memory_is_given_back(which: int, threads: int, more: int) -> None:
         with opened(wrong, tensors) as handle:
             assert handle is None
 
-    for _ in range(30):
-        work()
-    before, rounds = allocated(), 100
-    for _ in range(rounds):
-        work()
-    assert allocated() - before < 24 * rounds + more  # less than one block of memory a round
+    def growth(rounds: int) -> int:
+        before = allocated()
+        for _ in range(rounds):
+            work()
+        return allocated() - before
+
+    gc.freeze()  # what is there already need not be looked at again
+    try:
+        assert min(growth(50) for _ in range(4)) < 40 * 50
+    finally:
+        gc.unfreeze()

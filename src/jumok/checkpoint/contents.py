@@ -19,6 +19,8 @@ from jumok.config import RunConfig
 from jumok.errors import ConfigError, ModelError, TokenizerFileError
 from jumok.native.folder import CERTIFICATE, check_certificate, no_certificate, parse_parts
 from jumok.native.folder import WEIGHTS as PACKED
+from jumok.native.shortlist import FILE as SHORTLIST
+from jumok.native.shortlist import Shortlist, check_listed, parse_shortlist
 from jumok.native.tensors import Array, parse_tensors
 from jumok.native.weights import Packed
 from jumok.settings import parse_config
@@ -26,7 +28,7 @@ from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, 
 
 WEIGHTS = "model.safetensors"
 # Weights are checked as they are read; people edit the card; a translator never reads the optimizer.
-_NOT_CHECKED_FIRST = {WEIGHTS, PACKED, "model.bin", "README.md", "optimizer.safetensors"}
+_NOT_CHECKED_FIRST = {WEIGHTS, PACKED, SHORTLIST, "model.bin", "README.md", "optimizer.safetensors"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,21 @@ def read_parts(contents: Contents) -> dict[str, Packed]:
     )
     check_certificate(fields, fingerprint, str(proof))
     return parts
+
+
+def read_shortlist(contents: Contents) -> Shortlist:
+    """The shortlist of a folder, if its certificate says that it is good enough."""
+    folder = contents.folder
+    files = read_manifest(folder)
+    if SHORTLIST not in files:
+        raise ConfigError(
+            f"{folder.name} has no shortlist",
+            hint=f"make one: jumok export native -m {folder} -o FOLDER --shortlist",
+            code="no_shortlist",
+        )
+    fields = read_json(folder, CERTIFICATE) if CERTIFICATE in files else {}
+    check_listed(fields.get("shortlist"), str(folder / CERTIFICATE))
+    return parse_shortlist(read_buffer(folder, SHORTLIST), contents.tokenizers, str(folder / SHORTLIST))
 
 
 def _read_config(fields: Mapping[str, Any], where: Path) -> RunConfig:

@@ -17,6 +17,14 @@ ENGINE = click.option(
 )
 
 
+SHORTLIST = click.option(
+    "--shortlist",
+    is_flag=True,
+    default=None,
+    help="Compute only likely words: faster. Of jumok export native --shortlist.",
+)
+
+
 def noted(*, quiet: bool) -> Callable[[str], None]:
     """Says each line once, or nothing at all."""
     said: set[str] = set()

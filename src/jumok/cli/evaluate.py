@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from jumok.cli.console import progress_display, say
-from jumok.cli.engine import ENGINE, noted
+from jumok.cli.engine import ENGINE, SHORTLIST, noted
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class TestSet:
 @click.option("--min-bleu", type=float, metavar="X", help="Exit with code 4 when a BLEU is below X.")
 @click.option("--device", default=None, metavar="NAME", help="cpu, cuda [the best there is].")
 @ENGINE
+@SHORTLIST
 @click.option("-o", "--output", default="", metavar="FILE", help="Also write the JSON to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema eval/1) instead of the table.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the first metric's value, a line per system.")

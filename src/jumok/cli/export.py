@@ -1,6 +1,7 @@
 """jumok export: a model for another program, with a certificate of how well it agrees with ours."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ TYPES = ["float32", "int8"]
 EXAMPLES = """\b
 Examples:
   jumok export native -m runs/en-de -o en-de-int8 --type int8 -s test.en -t test.de
+  jumok export native -m runs/en-de -o en-de-int8 --shortlist
   jumok export ctranslate2 -m runs/en-de -o en-de-ct2
   jumok export argos -m runs/en-de -o en_de.argosmodel --from en=English --to de=German
   jumok export onnx -m demo/luong -o luong-onnx --json
@@ -28,6 +30,14 @@ Examples:
 @click.option("-t", "--target", default="", metavar="FILE", help="Their references, for BLEU and chrF.")
 @click.option("--sentences", type=click.IntRange(min=1), default=1000, metavar="N", help="At most [1000].")
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Of the weights [float32; of native int8].")
+@click.option("--shortlist", is_flag=True, help="Of native: learn one from the model's training data.")
+@click.option(
+    "--shortlist-from",
+    "learned",
+    multiple=True,
+    metavar="FILE",
+    help="Learn it from this TSV or JSONL; repeat for source and target.",
+)
 @click.option(
     "--threshold",
     "thresholds",
@@ -51,9 +61,11 @@ def export(
     sentences: int,
     kind: str | None,
     thresholds: tuple[str, ...],
+    learned: tuple[str, ...],
     read: str,
     written: str,
     *,
+    shortlist: bool,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -69,11 +81,22 @@ def export(
     from jumok.export.make import Order, check_order, export_model
     from jumok.export.parity import read_thresholds
     from jumok.export.sample import find_sample
+    from jumok.export.shortlist import training_data
 
     kind = kind or find_format(format).TYPES[0]
-    order = Order(format, Path(output), kind, read_thresholds(kind, thresholds), overwrite, (read, written))
+    order = Order(
+        format,
+        Path(output),
+        kind,
+        read_thresholds(kind, thresholds),
+        overwrite,
+        (read, written),
+        listed=read_thresholds("int8", thresholds),
+    )
     with progress_display(quiet=quiet) as progress:
         loaded = load_model(model)
+        if shortlist or learned:
+            order = replace(order, shortlist=training_data(loaded.config.data, learned))
         check_order(order, loaded.config)
         sample = find_sample(loaded.config.data, source, target, sentences)
         if not quiet:
@@ -100,4 +123,9 @@ def summary(result: dict[str, Any], output: str) -> list[str]:
             one = result[name]
             change = f"{one['reference']:.2f} -> {one['exported']:.2f} ({one['difference']:+.2f})"
             lines.append(f"{title:<14} {change}")
+    if part := result.get("shortlist"):
+        lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} pieces"
+        lines.append(f"shortlist      {lengths}, equal tokens greedy {part['greedy']['token_agreement']:.2%}")
+        if "bleu" in part:
+            lines.append(f"  BLEU         {part['bleu']['exported']:.2f} ({part['bleu']['difference']:+.2f})")
     return lines

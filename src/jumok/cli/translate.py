@@ -12,7 +12,7 @@ import click
 
 from jumok.cli import explained
 from jumok.cli.console import progress_display, say
-from jumok.cli.engine import ENGINE, engine_words, noted
+from jumok.cli.engine import ENGINE, SHORTLIST, engine_words, noted
 from jumok.cli.output import open_output
 from jumok.errors import ConfigError
 
@@ -71,6 +71,7 @@ Examples:
 @click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
 @click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
 @ENGINE
+@SHORTLIST
 @click.option("--line-buffered", is_flag=True, help="Answer each line as it comes [on a terminal].")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
 @click.help_option("-h", "--help")

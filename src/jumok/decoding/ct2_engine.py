@@ -80,7 +80,7 @@ class CTranslate2Engine:
         return {"name": self.name, "type": str(self._translator.compute_type), "level": "its own"}
 
     def lacks(self, request: Request) -> str:
-        return first_lack(request)
+        return "shortlist" if request.shortlist else first_lack(request)
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         config = request.decoding

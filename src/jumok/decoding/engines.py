@@ -73,6 +73,15 @@ def first_lack(request: Request) -> str:
     return next((name for name, given in asked.items() if given), "")
 
 
+def no_shortlist() -> ConfigError:
+    """The error for a shortlist where torch computes."""
+    return ConfigError(
+        "a shortlist is for the plain search of the native engine, and torch computes here",
+        hint="leave out --shortlist, or what needs torch; docs/engines.md lists it",
+        code="engine_lacks",
+    )
+
+
 def cannot(engine: str, what: str) -> ConfigError:
     """The error for an engine that someone has chosen and that does not have what they ask for."""
     other = "use the model it was made from" if engine == "ctranslate2" else "choose --engine auto or torch"

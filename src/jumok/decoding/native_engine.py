@@ -1,14 +1,16 @@
 """The native engine: jobs to answers by the C library, without torch."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
-from jumok.checkpoint.contents import Contents
+from jumok.checkpoint.contents import Contents, read_shortlist
 from jumok.decoding.engines import Answers, Explained, Scores, first_lack
 from jumok.decoding.jobs import Job
 from jumok.decoding.request import Request
 from jumok.native.library import thread_count
 from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.shortlist import Shortlist
 
 SENTENCES = 256
 """Of one call of the library: enough to sort by length, few enough that an interrupt is soon heard."""
@@ -28,11 +30,16 @@ class NativeEngine:
     def about(self) -> dict[str, str]:
         return {"name": self.name, "type": self.model.type, "level": self.model.level}
 
+    @cached_property
+    def shortlist(self) -> Shortlist:
+        """That of the folder, read when it is first asked for."""
+        return read_shortlist(self._contents)
+
     def lacks(self, request: Request) -> str:
         return first_lack(request)
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
-        config = request.decoding
+        config, shortlist = request.decoding, self.shortlist if request.shortlist else None
         options = SearchOptions(
             beam=config.beam,
             n_best=config.n_best,
@@ -43,8 +50,11 @@ class NativeEngine:
         for batch in chunks(jobs):
             limits = [job.limit(config) for job in batch]
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
+            lists = [shortlist.ids(job.source, job.prefix) for job in batch] if shortlist else None
             with explained(batch):
-                found = self.model.search([job.source for job in batch], limits, options, prefixes=prefixes)
+                found = self.model.search(
+                    [job.source for job in batch], limits, options, prefixes=prefixes, shortlists=lists
+                )
             yield batch, found
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:

@@ -8,7 +8,7 @@ from jumok.checkpoint.model import Loaded as Loaded  # also for those who may no
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
 from jumok.decoding.device import DeviceSearch, preferred, supports
-from jumok.decoding.engines import Answers, Explained, Scores
+from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.found import Options
 from jumok.decoding.jobs import Job, batches, chosen_budget, pair_size, piece_bytes
@@ -42,6 +42,8 @@ class TorchEngine:
         return ""
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
+        if request.shortlist:
+            raise no_shortlist()
         config, banned, where = request.decoding, self._banned(request.ban), device_of(self.model)
         if preferred(where) and supports(self.model, jobs, config, banned):
             yield from self._answers_on_device(jobs, config, explained)
@@ -65,6 +67,8 @@ class TorchEngine:
 
     def search_for(self, job: Job, request: Request, record: BeamTree | None = None) -> Search:
         """The search for the answers to one job, ready for its first step."""
+        if request.shortlist:
+            raise no_shortlist()
         device, banned = device_of(self.model), self._banned(request.ban)
         return make_search([job], request.decoding, self._pieces, banned, device=device, record=record)
 

@@ -21,9 +21,11 @@ from jumok.checkpoint.folder import dump_json
 from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST
 from jumok.config import RunConfig
 from jumok.data.builtin import reads_pictures
+from jumok.data.corpus import Corpus
 from jumok.errors import ConfigError, RunError, ThresholdError
 from jumok.export.format import Format, Options, find_format
-from jumok.export.parity import Sample, Thresholds, certificate, compare, shown
+from jumok.export.parity import USUAL, Sample, Thresholds, certificate, compare, shown
+from jumok.export.shortlist import certify_shortlist, write_shortlist
 from jumok.progress import Progress, silent
 
 CERTIFICATE = "certificate.json"
@@ -40,6 +42,10 @@ class Order:
     overwrite: bool = False
     languages: tuple[str, str] = ("", "")
     """As in `Options`."""
+    shortlist: Corpus | None = None
+    """Of native: what a shortlist is learned from."""
+    listed: Thresholds = USUAL["int8"]
+    """What the model has to reach with the shortlist."""
 
 
 def check_order(order: Order, config: RunConfig) -> Format:
@@ -49,6 +55,10 @@ def check_order(order: Order, config: RunConfig) -> Format:
         raise ConfigError(
             f"{order.format} cannot be written as {order.type}",
             hint=f"choose --type {' or '.join(found.TYPES)}",
+        )
+    if order.shortlist is not None and order.format != "native":
+        raise ConfigError(
+            f"{order.format} has no shortlist", hint="leave out --shortlist, or export to native"
         )
     pictures = ["it reads pictures, and other programs get models that read text"]
     if reasons := [*(pictures if reads_pictures(config.data) else ()), *found.check(config)]:
@@ -102,6 +112,8 @@ def export_model(loaded: Loaded, order: Order, sample: Sample, progress: Progres
     try:
         work.mkdir()
         chosen.write(loaded, work, Options(order.type, order.languages, progress))
+        if order.shortlist is not None:
+            write_shortlist(loaded, work, order.shortlist, progress)
         result = certify(loaded, chosen, work, order, sample, progress)
         (work / CERTIFICATE).write_bytes(dump_json(result))
         if chosen.FILE:
@@ -134,6 +146,10 @@ def certify(
         "made_with": {"jumok": __version__, **{name: version(name) for name in packages}},
     }
     result = certificate(loaded, comparison, sample, order.thresholds, about)
+    if order.shortlist is not None:
+        part = certify_shortlist(loaded, folder, sample, order.listed, comparison, progress)
+        faults = [*result["failures"], *(f"with its shortlist {fault}" for fault in part["failures"])]
+        result = {**result, "passed": not faults, "failures": faults, "shortlist": part}
     more: Callable[..., dict[str, Any]] | None = getattr(chosen, "more", None)
     return result if more is None else {**result, **more(loaded, folder, sample)}
 
@@ -195,7 +211,8 @@ def remove(path: Path) -> None:
 
 def failed(result: dict[str, Any], place: Path) -> ThresholdError:
     """The error for a model that does not agree well enough."""
-    examples = [shown(one) for one in result["differences"][:3]]
+    listed = result.get("shortlist", {}).get("differences", ())
+    examples = [shown(one) for one in (*result["differences"], *listed)[:3]]
     return ThresholdError(
         f"the exported model does not agree with the original: {'; '.join(result['failures'])}",
         where="\n  ".join([f"kept as {place}, with its certificate", *examples]),

@@ -18,6 +18,7 @@ from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.folder import dump_parts, parse_parts
 from jumok.native.library import why_not
 from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.shortlist import Shortlist
 from jumok.native.tensors import parse_tensors
 from jumok.native.weights import pack_weights
 from jumok.settings import parse_config
@@ -54,28 +55,33 @@ def write(loaded: Loaded, folder: Path, options: Options) -> None:
     progress("writing for the native engine", 1, 1)
 
 
-def open(folder: Path) -> "NativeAnswerer":  # noqa: A001
-    """The model in a folder that has no certificate yet."""
+def open(folder: Path, shortlist: Shortlist | None = None) -> "NativeAnswerer":  # noqa: A001
+    """The model in a folder that has no certificate yet; it answers with the pieces of a shortlist."""
     tokenizers = load_tokenizers(folder)
     config = parse_config(json.loads((folder / "config.json").read_text(encoding="utf-8"))["jumok"]).model
     if (where := folder / PACKED).exists():
         sizes = tokenizers.source.size, tokenizers.target.size
         parts, _ = parse_parts(where.read_bytes(), config, sizes, str(where), shared=tokenizers.shared)
-        return NativeAnswerer(NativeModel.from_packed(config, parts, str(where)))
+        return NativeAnswerer(NativeModel.from_packed(config, parts, str(where)), shortlist)
     where = folder / WEIGHTS
     arrays, _ = parse_tensors(where.read_bytes(), str(where))
-    return NativeAnswerer(NativeModel(config, arrays, shared=tokenizers.shared, where=str(where)))
+    model = NativeModel(config, arrays, shared=tokenizers.shared, where=str(where))
+    return NativeAnswerer(model, shortlist)
 
 
 class NativeAnswerer:
     """Answers through the C library."""
 
-    def __init__(self, model: NativeModel) -> None:
-        self.model = model
+    def __init__(self, model: NativeModel, shortlist: Shortlist | None = None) -> None:
+        self.model, self.shortlist = model, shortlist
+        self.lengths: list[int] = []
+        """Pieces of each list so far."""
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Given]:
         options = SearchOptions(beam=beam, length_penalty=length_penalty, keep=1)
-        found = self.model.search(sources, limits, options)
+        lists = None if self.shortlist is None else [self.shortlist.ids(one) for one in sources]
+        self.lengths += map(len, lists or ())
+        found = self.model.search(sources, limits, options, shortlists=lists)
         return [Given(best.ids, best.score, best.finished) for best, *_ in found]

@@ -106,8 +106,18 @@ class Comparison:
         return max(pair.difference for pair in (*self.greedy, *self.beam))
 
 
-def compare(loaded: Loaded, answerer: Answerer, sample: Sample, progress: Progress = silent) -> Comparison:
-    """Both engines on the same sentences; blank ones are left out, and what is too long is cut."""
+def compare(
+    loaded: Loaded,
+    answerer: Answerer,
+    sample: Sample,
+    progress: Progress = silent,
+    *,
+    before: Comparison | None = None,
+) -> Comparison:
+    """Both engines on the same sentences; blank ones are left out, and what is too long is cut.
+
+    Our own answers are taken from an earlier comparison `before` on the same sentences, if there is one.
+    """
     numbers = [n for n, text in enumerate(sample.sources) if text.strip()]
     if not numbers:
         raise DataError(f"{sample.name} has no sentences to compare with", hint="give a file with -s")
@@ -119,11 +129,17 @@ def compare(loaded: Loaded, answerer: Answerer, sample: Sample, progress: Progre
     greedy = replace(usual, beam=1)
     width, alpha = loaded.config.decoding.beam, loaded.config.decoding.length_penalty
     beam = replace(usual, beam=width, length_penalty=alpha)
-    pairs = answer_both(loaded, answerer, jobs, greedy, progress)
-    one = [pairs[job] for job in jobs]
-    wide = one if width == 1 else _in_order(answer_both(loaded, answerer, jobs, beam, progress), jobs)
+    earlier = [{}, {}] if before is None else [_ours(jobs, side) for side in (before.greedy, before.beam)]
+    one = _in_order(answer_both(loaded, answerer, jobs, greedy, progress, earlier[0]), jobs)
+    wide = one
+    if width > 1:
+        wide = _in_order(answer_both(loaded, answerer, jobs, beam, progress, earlier[1]), jobs)
     references = [tuple(sample.references[n]) for n in numbers] if sample.references else []
     return Comparison(one, wide, width, _metrics(loaded, wide, references, sample.language))
+
+
+def _ours(jobs: Sequence[Job], pairs: Sequence[Pair]) -> dict[Job, tuple[int, ...]]:
+    return {job: pair.ours for job, pair in zip(jobs, pairs, strict=True)}
 
 
 def _in_order(pairs: Mapping[Job, Pair], jobs: Sequence[Job]) -> list[Pair]:
@@ -131,15 +147,23 @@ def _in_order(pairs: Mapping[Job, Pair], jobs: Sequence[Job]) -> list[Pair]:
 
 
 def answer_both(
-    loaded: Loaded, answerer: Answerer, jobs: Sequence[Job], config: DecodingConfig, progress: Progress
+    loaded: Loaded,
+    answerer: Answerer,
+    jobs: Sequence[Job],
+    config: DecodingConfig,
+    progress: Progress,
+    earlier: Mapping[Job, tuple[int, ...]],
 ) -> dict[Job, Pair]:
-    """The answers to each job, in batches of similar lengths."""
+    """The answers to each job, in batches of similar lengths; ours are those of `earlier` if it has some."""
     pieces, todo = piece_bytes(loaded.tokenizers.target), dict.fromkeys(jobs)
     what = "comparing, greedy" if config.beam == 1 else f"comparing, beam {config.beam}"
     pairs: dict[Job, Pair] = {}
     progress(what, 0, len(todo))
     for batch in batches(todo, ROWS, lambda job: len(job.source) + 1):
-        ours = _our_answers(loaded, batch, config, pieces)
+        if earlier:
+            ours = [earlier[job] for job in batch]
+        else:
+            ours = [several[0].ids for several in _our_answers(loaded, batch, config, pieces)]
         sources, limits = [job.source for job in batch], [job.limit(config) for job in batch]
         theirs = answerer.answer(sources, limits, beam=config.beam, length_penalty=config.length_penalty)
         for given in theirs:
@@ -148,7 +172,7 @@ def answer_both(
         scores = score_targets(loaded.model, sources, [given.ids for given in theirs])
         for job, mine, given, own in zip(batch, ours, theirs, scores, strict=True):
             known = fsum(own if given.finished else own[:-1])
-            pairs[job] = Pair(loaded.tokenizers.source.decode(job.source), mine[0].ids, given, known)
+            pairs[job] = Pair(loaded.tokenizers.source.decode(job.source), mine, given, known)
         progress(what, len(pairs), len(todo))
     return pairs
 

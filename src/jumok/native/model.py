@@ -38,6 +38,7 @@ from jumok.native.weights import Packed, Type, layout, pack_weights
 from jumok.text.tokenizer import EOS
 
 Ids = Sequence[int]
+Lists = Sequence[Ids] | Sequence[NDArray[np.int32]]
 NORMS = ("post", "pre", "none")
 POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 CELLS = ("rnn", "gru", "lstm")
@@ -126,7 +127,7 @@ class NativeModel:
         options: SearchOptions,
         *,
         prefixes: Sequence[Ids] | None = None,
-        shortlists: Sequence[Ids] | None = None,
+        shortlists: Lists | None = None,
         threads: int | None = None,
     ) -> list[list[Answer]]:
         """The answers to each sentence, best first.
@@ -262,10 +263,12 @@ def c_options(options: SearchOptions, threads: int) -> COptions:
     )
 
 
-def joined(lists: Sequence[Ids]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def joined(lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Lists of ids end to end, and where each begins; the last offset is the end of all."""
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
     np.cumsum([len(one) for one in lists], out=offsets[1:])
+    if lists and isinstance(lists[0], np.ndarray):
+        return np.concatenate(lists, dtype=np.int32), offsets
     every: Iterable[int] = (i for one in lists for i in one)
     return np.fromiter(every, dtype=np.int32, count=int(offsets[-1])), offsets
 

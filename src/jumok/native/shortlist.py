@@ -9,7 +9,6 @@ The file is `shortlist.safetensors`: the list of source piece i is likely[begin[
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,32 +29,22 @@ EACH, FREQUENT = 200, 200
 """Likely target pieces of each source piece, and frequent ones of all sentences."""
 
 FIRST_BYTE = len(SPECIALS)
-BEFORE = slice(FIRST_BYTE, FIRST)
+OF_BYTES = slice(FIRST_BYTE, FIRST)
 """The byte pieces."""
 NO_TEXT = (*range(0x20), 0x7F, 0xC0, 0xC1, *range(0xF5, 0x100))
 """Bytes that no answer has: control characters, and what is in no UTF-8."""
 
 
-@dataclass(frozen=True)
 class Shortlist:
     """What a sentence may be translated with. Nothing in it changes; threads may share it."""
 
-    begin: Ids
-    """(source pieces + 1,): where the list of each begins."""
-    likely: Ids
-    """Those lists, end to end."""
-    always: Ids
-    """Target pieces of every sentence, ascending."""
-    size: int
-    """Target pieces of the vocabulary."""
-
-    def __post_init__(self) -> None:
-        every = np.zeros(self.size, dtype=np.bool_)
-        every[self.always] = True
-        text = np.ones(len(BYTES), dtype=np.bool_)
-        text[list(NO_TEXT)] = False
-        object.__setattr__(self, "_every", every)
-        object.__setattr__(self, "_bytes", text)
+    def __init__(self, begin: Ids, likely: Ids, always: Ids, size: int) -> None:
+        """`begin`, `likely` and `always` as in the file, for a vocabulary of `size` target pieces."""
+        self.begin, self.likely, self.always, self.size = begin, likely, always, size
+        self._taken = np.zeros(size, dtype=np.bool_)
+        self._taken[always] = True
+        self._text = np.ones(len(BYTES), dtype=np.bool_)
+        self._text[list(NO_TEXT)] = False
 
     def ids(self, source: Sequence[int], prefix: Sequence[int] = ()) -> Ids:
         """The target ids for a source, ascending; those of a prefix are among them."""
@@ -65,12 +54,12 @@ class Shortlist:
         ends = lengths.cumsum()
         places = np.repeat(first - ends + lengths, lengths)
         places += np.arange(len(places))
-        taken: NDArray[np.bool_] = self._every.copy()  # type: ignore[attr-defined]
+        taken = self._taken.copy()
         taken[self.likely[places]] = True
         if len(prefix):
             taken[np.array(prefix, dtype=np.intp)] = True
-        if taken[BEFORE].any():
-            taken[BEFORE] |= self._bytes  # type: ignore[attr-defined]
+        if taken[OF_BYTES].any():
+            taken[OF_BYTES] |= self._text
         return np.flatnonzero(taken).astype(np.int32)
 
 
@@ -136,6 +125,17 @@ def parse_shortlist(buffer: Any, tokenizers: Tokenizers, where: str) -> Shortlis
     if reason := _fault(arrays, tokenizers.source.size, size):
         raise ModelError(f"the shortlist is damaged: {reason}", where=where, hint=AGAIN, code="damaged")
     return Shortlist(arrays["begin"], arrays["likely"], arrays["always"], size)
+
+
+def check_listed(fields: Any, where: str) -> None:
+    """Refuse a shortlist without a part of the certificate that says that it is good enough."""
+    if not isinstance(fields, dict) or fields.get("passed") is not True:
+        raise ModelError(
+            "no certificate says how well the model agrees with itself when it uses the shortlist",
+            where=where,
+            hint=AGAIN,
+            code="no_certificate",
+        )
 
 
 def _fingerprints(tokenizers: Tokenizers) -> dict[str, str]:

@@ -1,4 +1,5 @@
-/* jm_search and jm_score: check what was given, cut it into sub-batches, share these out between threads. */
+/* jm_search and jm_score: check what was given, cut it into sub-batches, share these out between
+ * threads. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -6,18 +7,18 @@
 #include "search.h"
 
 enum {
-    GREEDY_ROWS = 64,  /* hypotheses of one sub-batch: enough to read each matrix seldom */
+    GREEDY_ROWS = 64, /* hypotheses of one sub-batch: enough to read each matrix seldom */
     BEAM_ROWS = 128,
     MOST_PLACES = 1 << 15, /* rows times tokens: what the caches of a sub-batch may grow to */
-    INTER_ROWS = 8,    /* with so many rows for each thread sentences are shared out, not matrices */
+    INTER_ROWS = 8, /* with so many rows for each thread sentences are shared out, not matrices */
     MOST_BEAM = 1 << 16,
 };
 
 /* ---- arguments ---- */
 
 /* Whether `count` sequences are well formed: each with at least `least` ids, all in 0..vocab. */
-static int are_ids(const int32_t *ids, const int64_t *offsets, int32_t count, int64_t least, int32_t vocab,
-                   int32_t *bad) {
+static int are_ids(const int32_t *ids, const int64_t *offsets, int32_t count, int64_t least,
+                   int32_t vocab, int32_t *bad) {
     if (!offsets || (!ids && offsets[count] > offsets[0]) || offsets[0] < 0) return 0;
     for (int32_t i = 0; i < count; i++) { /* first where they stand, then what stands there */
         *bad = i;
@@ -88,7 +89,8 @@ typedef struct {
 /* What a sentence costs; a short one has its price too. */
 static int64_t cost_of(const size_of *one) { return one->source + 8; }
 
-/* Sentences by length, and cuts between them: at most `most` together, all parts of about the same cost. */
+/* Sentences by length, and cuts between them: at most `most` together, all parts of about the same
+ * cost. */
 static int divide(division *d, size_of *sizes, int32_t count, int32_t most, int32_t width,
                   int32_t threads) {
     d->order = malloc(((size_t)count + 1) * sizeof *d->order);
@@ -137,9 +139,10 @@ static void do_part(void *argument, int32_t number, jm_scratch *scratch) {
 }
 
 /* All parts, on so many threads; `rows`: hypotheses of all sentences. */
-static int run(division *d, size_of *sizes, int32_t count, int32_t width, int32_t rows, int32_t threads,
-               int32_t *bad) {
-    const int inter = threads > 1 && count >= threads && (int64_t)count * width >= (int64_t)INTER_ROWS * threads;
+static int run(division *d, size_of *sizes, int32_t count, int32_t width, int32_t rows,
+               int32_t threads, int32_t *bad) {
+    const int inter =
+        threads > 1 && count >= threads && (int64_t)count * width >= (int64_t)INTER_ROWS * threads;
     jm_scratch scratch = {0};
     *bad = -1;
     atomic_init(&d->code, JM_OK);
@@ -168,7 +171,8 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
     *bad = -1;
     if (!model || !batch || batch->count < 0 || !are_options(options)) return JM_BAD_ARGUMENT;
     if (batch->count == 0) return JM_OK;
-    if (!answers || !answers->tokens || !answers->log_probs || !answers->lengths || !answers->finished ||
+    if (!answers || !answers->tokens || !answers->log_probs || !answers->lengths ||
+        !answers->finished ||
         !are_ids(batch->ids, batch->offsets, batch->count, 1, model->config.source_vocab, bad) ||
         !is_batch(model, batch, bad))
         return JM_BAD_ARGUMENT;
@@ -187,7 +191,8 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
         jm_filter_make(filter, model->config.target_vocab);
         d.plan.places = places;
         d.plan.filter = filter;
-        code = run(&d, sizes, batch->count, W, options->rows ? options->rows : rows, options->threads, bad);
+        code = run(&d, sizes, batch->count, W, options->rows ? options->rows : rows,
+                   options->threads, bad);
     }
     free(d.order);
     free(d.cuts);
@@ -210,7 +215,8 @@ int jm_score(const jm_model *model, const jm_batch *batch, const int32_t *target
         return JM_BAD_ARGUMENT;
     size_of *sizes = sizes_of(batch);
     jm_filter *filter = malloc(sizeof *filter);
-    division d = {.plan = {.model = model, .batch = batch, .targets = targets, .log_probs = log_probs}};
+    division d = {
+        .plan = {.model = model, .batch = batch, .targets = targets, .log_probs = log_probs}};
     int code = JM_NO_MEMORY;
     if (sizes && filter) {
         for (int32_t i = 0; i < batch->count; i++)

@@ -1,9 +1,11 @@
 /* engine.h: what the parts of the engine know of each other. Not public.
  *
- * The search (search.c) is one code for all architectures: an architecture reads sources (`begin`) and makes
- * features of one more token of each live hypothesis (`step`). Logits are features * output^T, always.
+ * The search (search.c) is one code for all architectures: an architecture reads sources (`begin`)
+ * and makes features of one more token of each live hypothesis (`step`). Logits are features *
+ * output^T, always.
  *
- * Letters: B sentences of a sub-batch, R rows (live hypotheses), W beam, D width, V vocabulary, t time.
+ * Letters: B sentences of a sub-batch, R rows (live hypotheses), W beam, D width, V vocabulary, t
+ * time.
  */
 #ifndef JM_ENGINE_H
 #define JM_ENGINE_H
@@ -26,22 +28,25 @@ typedef struct {
 
 typedef void (*jm_task)(void *argument, int32_t number, jm_scratch *scratch);
 
-/* task(argument, i, scratch) for all i < count, each once, on up to `threads` threads: the caller and helpers
- * that are free. Returns when all are done. Never waits for a helper that has not begun. */
+/* task(argument, i, scratch) for all i < count, each once, on up to `threads` threads: the caller
+ * and helpers that are free. Returns when all are done. Never waits for a helper that has not
+ * begun. */
 void jm_parallel(int32_t threads, int32_t count, jm_task task, void *argument, jm_scratch *scratch);
 
 /* The same inside a search: the helpers of the worker's team take part, if there are any. */
 void jm_share(jm_worker *worker, int32_t count, jm_task task, void *argument);
 
-/* Helpers for one search, NULL: none. Around each step: helps or not, whichever was quicker lately. */
+/* Helpers for one search, NULL: none. Around each step: helps or not, whichever was quicker lately.
+ */
 jm_team *jm_team_new(int32_t threads);
 void jm_team_free(jm_team *team);
 void jm_step_begins(jm_worker *worker);
 void jm_step_ends(jm_worker *worker);
 
-/* y = act(x W^T + b) as jm_linear; helpers of the worker take blocks of outputs. Use this for all matrices. */
-void jm_apply(jm_worker *worker, const jm_matrix *w, const float *x, int64_t ldx, int32_t R, float *y,
-              int64_t ldy, int32_t relu);
+/* y = act(x W^T + b) as jm_linear; helpers of the worker take blocks of outputs. Use this for all
+ * matrices. */
+void jm_apply(jm_worker *worker, const jm_matrix *w, const float *x, int64_t ldx, int32_t R,
+              float *y, int64_t ldy, int32_t relu);
 
 /* ---- model.c: parts by name ---- */
 
@@ -51,7 +56,7 @@ struct jm_model {
     jm_config config;
     const jm_arch *arch;
     jm_matrix source_embedding, target_embedding, output; /* output: V x D */
-    void *parts; /* the architecture's own, from `build` */
+    void *parts;                                          /* the architecture's own, from `build` */
 };
 
 typedef struct {
@@ -64,48 +69,49 @@ typedef struct {
 } jm_builder;
 
 /* The first of these writes what is wrong into the builder and the others then do nothing: check
- * builder->failed once at the end. `name` is a printf format with up to two numbers. bias: 1 it must be there,
- * 0 it must not. */
-void jm_find_matrix(jm_builder *b, jm_matrix *out, int32_t rows, int32_t columns, int bias, const char *name,
-                    ...) __attribute__((format(printf, 6, 7)));
-void jm_find_vector(jm_builder *b, const float **out, int32_t rows, int32_t columns, const char *name, ...)
-    __attribute__((format(printf, 5, 6)));
+ * builder->failed once at the end. `name` is a printf format with up to two numbers. bias: 1 it
+ * must be there, 0 it must not. */
+void jm_find_matrix(jm_builder *b, jm_matrix *out, int32_t rows, int32_t columns, int bias,
+                    const char *name, ...) __attribute__((format(printf, 6, 7)));
+void jm_find_vector(jm_builder *b, const float **out, int32_t rows, int32_t columns,
+                    const char *name, ...) __attribute__((format(printf, 5, 6)));
 void jm_fail(jm_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- architectures ---- */
 
 /* The sources of a sub-batch end to end, and the most tokens of each answer. */
 typedef struct {
-    int32_t count;          /* B */
+    int32_t count; /* B */
     const int32_t *ids;
     const int64_t *offsets; /* B + 1, the first is 0 */
     const int32_t *limits;
 } jm_sources;
 
-/* The live hypotheses of one step; those of one sentence stand together, sentences in order. All of them have
- * `time` tokens, so `token` stands at position `time` (and is BOS at time 0). */
+/* The live hypotheses of one step; those of one sentence stand together, sentences in order. All of
+ * them have `time` tokens, so `token` stands at position `time` (and is BOS at time 0). */
 typedef struct {
-    int32_t count;           /* R <= B * W */
+    int32_t count; /* R <= B * W */
     int32_t time;
     const int32_t *token;    /* (R) the last token of each */
     const int32_t *sentence; /* (R) < B */
-    const int32_t *slot;     /* (R) < W: where this step keeps what it adds; no two of a sentence are equal */
-    const int32_t *parent;   /* (R) the row of the step before that it grows from; at time 0 its sentence */
-    const int32_t *ancestor; /* (R, stride) the slot of its ancestor at each earlier time, and at [time] its own */
+    const int32_t *slot;     /* (R) < W, its own in the sentence: where it keeps what it adds */
+    const int32_t *parent;   /* (R) the row before that it grows from; at time 0 its sentence */
+    const int32_t *ancestor; /* (R, stride) slots of its ancestors by time, at [time] its own */
     int64_t stride;
 } jm_rows;
 
 struct jm_arch {
-    /* Find the parts: fill model->parts. Errors go to the builder. source_embedding, target_embedding and
-     * output have been found already. */
+    /* Find the parts: fill model->parts. Errors go to the builder. source_embedding,
+     * target_embedding and output have been found already. */
     void (*build)(jm_model *model, jm_builder *b);
     void (*destroy)(jm_model *model);
-    /* Read the sources; `width` is W. JM_OK and *state, JM_NO_MEMORY, or JM_PAST_TABLE and *bad. Reserves all
-     * that steps need, but for what grows with time. */
+    /* Read the sources; `width` is W. JM_OK and *state, JM_NO_MEMORY, or JM_PAST_TABLE and *bad.
+     * Reserves all that steps need, but for what grows with time. */
     int (*begin)(const jm_model *model, const jm_sources *sources, int32_t width, jm_worker *worker,
                  void **state, int32_t *bad);
     /* features (R, D) of the rows: what the output matrix is applied to. JM_OK, JM_NO_MEMORY, or
-     * JM_PAST_TABLE: no position `time`. Rows of the step before that no row grows from are gone for good. */
+     * JM_PAST_TABLE: no position `time`. Rows of the step before that no row grows from are gone
+     * for good. */
     int (*step)(void *state, const jm_rows *rows, float *features, jm_worker *worker);
     void (*end)(void *state);
 };

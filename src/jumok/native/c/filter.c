@@ -1,5 +1,6 @@
-/* Which pieces may come next: decoding/characters.py in C. Bytes come together as characters of UTF-8, and none is
- * begun that would not be finished; BOS, PAD, UNK and control characters never come. */
+/* Which pieces may come next: decoding/characters.py in C. Bytes come together as characters of
+ * UTF-8, and none is begun that would not be finished; BOS, PAD, UNK and control characters never
+ * come. */
 #include <string.h>
 
 #include "search.h"

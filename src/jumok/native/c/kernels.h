@@ -1,5 +1,5 @@
-/* The numeric kernels of the engine. Each is one function for every instruction set; the fastest the
- * CPU has is chosen when the library is first used (kernels.c).
+/* The numeric kernels of the engine. Each is one function for every instruction set; the fastest
+ * the CPU has is chosen when the library is first used (kernels.c).
  *
  * A matrix W has N rows (outputs) and K columns (inputs): y = x Wt + b. N16, K4: rounded up.
  *   JM_F32  data float   [N16/16][K][16]
@@ -72,7 +72,8 @@ void jm_select_rows(const jm_matrix *w, const int32_t *ids, int32_t count, void 
 
 /* Attention of Q query rows over the same n keys. Heads of `size` floats lie end to end in a row:
  *   out[q][h] = sum_t softmax_t(scale * query[q][h] . keys[i_t][h]) * values[i_t][h]
- * i_t = index[t], or t where index is NULL; keys and values rows `stride` floats apart. n = 0: zeros.
+ * i_t = index[t], or t where index is NULL; rows of keys and values are `stride` floats apart.
+ * n = 0: zeros.
  * 0, or -1: no memory. */
 int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size, float scale,
               const float *keys, const float *values, int64_t stride, const int32_t *index,

@@ -3,10 +3,10 @@
  *   vf, vi            vectors of LANES float, int32_t (vector extensions: + - * are lane by lane)
  *   v_set, v_load, v_store, v_load_n, v_store_n (the first n lanes; others read as zero), v_sum,
  *   v_any_over(a, b)  whether any lane of a is larger than in b
- *   v_top, i_top, i_sum             the largest lane, the sum of lanes; v_sums: the sums of LANES vectors
+ *   v_top, i_top, i_sum, v_sums     the largest lane, the sum of lanes, the sums of LANES vectors
  *   v_fma(a, b, c)    a * b + c
  *   v_max(a, b)       the larger; b where one is not a number
- *   i_set, i_load, i_float (to float), i_round (float to the nearest int), i_max, i_store_codes (to int8)
+ *   i_set, i_max, i_float (to float), i_round (float to the nearest int), i_store_codes (to int8)
  *   wi, w_load, ai, a_load, dot4    int8: acc + the sum of 4 products in each lane
  *   DOT_OFFSET        1: dot4 takes the stored byte, code + 128, so 128 * sum(a) is taken away
  *   ROWS_F32, ROWS_I8, BLOCKS       the tile kept in registers: rows x blocks of outputs

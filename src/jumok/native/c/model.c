@@ -8,9 +8,7 @@
 
 enum { NAME = 96, LARGEST = 1 << 24 };
 
-const char *jm_version(void) {
-    return "jumok-native 1";
-}
+const char *jm_version(void) { return "jumok-native 1"; }
 
 void *jm_allocate(size_t bytes) {
     size_t rounded = (bytes + 63) / 64 * 64;
@@ -23,9 +21,7 @@ void *jm_allocate(size_t bytes) {
     return aligned_alloc(64, rounded);
 }
 
-void jm_release(void *memory) {
-    free(memory);
-}
+void jm_release(void *memory) { free(memory); }
 
 void jm_fail(jm_builder *b, const char *format, ...) {
     if (b->failed) {
@@ -58,14 +54,15 @@ static const jm_tensor *find(jm_builder *b, const char *name) {
 
 static int has_shape(jm_builder *b, const jm_tensor *t, int32_t rows, int32_t columns) {
     if (t->rows != rows || t->columns != columns) {
-        jm_fail(b, "%s is %d x %d, and %d x %d was expected", t->name, t->rows, t->columns, rows, columns);
+        jm_fail(b, "%s is %d x %d, and %d x %d was expected", t->name, t->rows, t->columns, rows,
+                columns);
         return 0;
     }
     return 1;
 }
 
-void jm_find_matrix(jm_builder *b, jm_matrix *out, int32_t rows, int32_t columns, int bias, const char *name,
-                    ...) {
+void jm_find_matrix(jm_builder *b, jm_matrix *out, int32_t rows, int32_t columns, int bias,
+                    const char *name, ...) {
     char full[NAME];
     va_list arguments;
     va_start(arguments, name);
@@ -84,10 +81,12 @@ void jm_find_matrix(jm_builder *b, jm_matrix *out, int32_t rows, int32_t columns
     } else if (!bias && t->bias != NULL) {
         jm_fail(b, "%s has a bias, and none was expected", full);
     }
-    *out = (jm_matrix){rows, columns, t->type, t->data, t->type == JM_I8 ? t->scale : NULL, t->bias};
+    *out =
+        (jm_matrix){rows, columns, t->type, t->data, t->type == JM_I8 ? t->scale : NULL, t->bias};
 }
 
-void jm_find_vector(jm_builder *b, const float **out, int32_t rows, int32_t columns, const char *name, ...) {
+void jm_find_vector(jm_builder *b, const float **out, int32_t rows, int32_t columns,
+                    const char *name, ...) {
     char full[NAME];
     va_list arguments;
     va_start(arguments, name);
@@ -133,13 +132,14 @@ static void find_all(jm_model *model, jm_builder *b) {
     }
     for (int32_t i = 0; i < b->count && !b->failed; i++) {
         if (!b->used[i]) {
-            jm_fail(b, "%s is no part of this model", b->tensors[i].name ? b->tensors[i].name : "(no name)");
+            jm_fail(b, "%s is no part of this model",
+                    b->tensors[i].name ? b->tensors[i].name : "(no name)");
         }
     }
 }
 
-jm_model *jm_model_new(const jm_config *config, const jm_tensor *tensors, int32_t count, char *error,
-                       int32_t size) {
+jm_model *jm_model_new(const jm_config *config, const jm_tensor *tensors, int32_t count,
+                       char *error, int32_t size) {
     jm_builder b = {tensors, count, NULL, error, size, 0};
     if (config == NULL || tensors == NULL || count < 0) {
         jm_fail(&b, "no configuration or no tensors");

@@ -1,8 +1,9 @@
-/* Threads that park. One pool for the process, made when it is first needed; a child of fork makes its own.
+/* Threads that park. One pool for the process, made when it is first needed; a child of fork makes
+ * its own.
  *
- * jm_parallel hands out numbers of a task (sub-batches of a search). A team is for one search of few rows: its
- * helpers take blocks of a matrix. They wait for the next matrix a few microseconds, then park. The caller
- * takes blocks too and waits only for those that a helper has begun.
+ * jm_parallel hands out numbers of a task (sub-batches of a search). A team is for one search of
+ * few rows: its helpers take blocks of a matrix. They wait for the next matrix a few microseconds,
+ * then park. The caller takes blocks too and waits only for those that a helper has begun.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -25,8 +26,8 @@ typedef struct job {
     jm_team *orphan; /* the last to leave frees it */
 } job;
 
-/* What is handed out stands in one word: a generation, how many tasks there are, which is next. So a helper
- * that comes late can never take a task of another generation. */
+/* What is handed out stands in one word: a generation, how many tasks there are, which is next. So
+ * a helper that comes late can never take a task of another generation. */
 struct jm_team {
     job joined;
     _Atomic uint64_t word;
@@ -35,7 +36,7 @@ struct jm_team {
     atomic_int finished, parked, waiting, closed;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    int alone;             /* this step is computed by the caller only */
+    int alone; /* this step is computed by the caller only */
     int32_t steps;
     double began, taken[2]; /* mean nanoseconds of a step: shared, alone */
 };
@@ -45,8 +46,9 @@ typedef struct {
     pthread_cond_t work;
     job *jobs;
     int32_t threads, idle;
-    int guarded;         /* the handler of fork is there */
-    _Atomic float ratio; /* what sharing a step gained lately: time alone / time shared; 0: not known */
+    int guarded; /* the handler of fork is there */
+    _Atomic float
+        ratio; /* what sharing a step gained lately: time alone / time shared; 0: not known */
 } pool;
 
 static pool the_pool = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, 0, 0};
@@ -156,7 +158,8 @@ static void withdraw(job *j) {
     pthread_cond_destroy(&j->done);
 }
 
-void jm_parallel(int32_t threads, int32_t count, jm_task task, void *argument, jm_scratch *scratch) {
+void jm_parallel(int32_t threads, int32_t count, jm_task task, void *argument,
+                 jm_scratch *scratch) {
     const int32_t most = threads < MOST_THREADS ? threads : MOST_THREADS;
     job j = {.task = task, .argument = argument, .count = count};
     j.wanted = (most < count ? most : count) - 1;
@@ -290,7 +293,7 @@ void jm_step_begins(jm_worker *worker) {
                             ? (float)(team->taken[1] / team->taken[0])
                             : atomic_load(&the_pool.ratio);
     const int better = ratio > 0 && ratio < 1.05f; /* 1: alone */
-    const int often = ratio > 0.8f || ratio == 0;  /* where sharing is bad, it is tried less often */
+    const int often = ratio > 0.8f || ratio == 0; /* where sharing is bad, it is tried less often */
     team->alone = team->steps % (often ? 12 : 48) == 3 ? !better : better;
     team->began = now_ns();
 }
@@ -327,8 +330,8 @@ static void do_blocks(void *argument, int32_t number, jm_scratch *scratch) {
         jm_linear_blocks(p->w, p->x, p->ldx, p->R, p->y, p->ldy, p->relu, begin, end);
 }
 
-void jm_apply(jm_worker *worker, const jm_matrix *w, const float *x, int64_t ldx, int32_t R, float *y,
-              int64_t ldy, int32_t relu) {
+void jm_apply(jm_worker *worker, const jm_matrix *w, const float *x, int64_t ldx, int32_t R,
+              float *y, int64_t ldy, int32_t relu) {
     const int64_t work = (int64_t)w->rows * w->columns * (w->type == JM_I8 ? 1 : 4);
     if (!is_shared(worker) || work < 1 << 16) {
         if (jm_linear(w, x, ldx, R, y, ldy, relu, &worker->scratch)) worker->failed = 1;

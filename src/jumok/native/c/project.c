@@ -1,8 +1,9 @@
 /* From features to the best pieces of each row, without ever having all logits of all rows.
  *
- * The vocabulary comes in stripes of fixed width. Of each stripe and row are kept its largest logit, the sum of
- * exp(logit - largest), and the best pieces so far; the sums are put together in the order of the stripes. So
- * nothing depends on how many rows there are or who computed which stripe.
+ * The vocabulary comes in stripes of fixed width. Of each stripe and row are kept its largest
+ * logit, the sum of exp(logit - largest), and the best pieces so far; the sums are put together in
+ * the order of the stripes. So nothing depends on how many rows there are or who computed which
+ * stripe.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -44,7 +45,8 @@ void jm_projection_free(jm_projection *p) {
 }
 
 /* log P of the pieces of a row, whose logits are in pick->values; -1: not finite. */
-static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t stride, int32_t stripes) {
+static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t stride,
+                     int32_t stripes) {
     float largest = -INFINITY;
     double total = 0;
     for (int32_t i = 0; i < stripes; i++)
@@ -53,7 +55,8 @@ static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t 
         total += (double)sum[i * stride] * exp((double)max[i * stride] - (double)largest);
     if (!(total > 0) || !isfinite(total) || !isfinite(largest) || pick->found < 1) return -1;
     const float log_sum = (float)log(total);
-    for (int32_t j = 0; j < pick->found; j++) pick->values[j] = (pick->values[j] - largest) - log_sum;
+    for (int32_t j = 0; j < pick->found; j++)
+        pick->values[j] = (pick->values[j] - largest) - log_sum;
     return isfinite(pick->values[0]) ? 0 : -1;
 }
 
@@ -67,7 +70,8 @@ typedef struct {
     atomic_int failed;
 } whole;
 
-static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, int32_t n, const float *logits) {
+static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, int32_t n,
+                    const float *logits) {
     jm_projection *p = w->p;
     const jm_pick *pick = &w->picks[r];
     const int32_t first = stripe * JM_STRIPE, forced = pick->forced - first;
@@ -83,8 +87,8 @@ static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, in
         mask = f->mask[pick->state][pick->room][pick->no_end];
     else if (!f->learned[pick->state][pick->room][pick->no_end])
         return;
-    p->found[list] = jm_top(logits, n, first, mask, p->k, p->values + list * p->k, p->ids + list * p->k,
-                            p->found[list]);
+    p->found[list] = jm_top(logits, n, first, mask, p->k, p->values + list * p->k,
+                            p->ids + list * p->k, p->found[list]);
 }
 
 /* The rows first..first + n of a packed matrix; first is a multiple of JM_BLOCK. */
@@ -119,12 +123,14 @@ static void do_group(void *argument, int32_t group, jm_scratch *scratch) {
             jm_linear_quantised(&part, p->codes, p->scale, p->sums, R, logits, JM_STRIPE, 0, 0,
                                 jm_blocks(n));
         else
-            jm_linear_blocks(&part, w->features, part.columns, R, logits, JM_STRIPE, 0, 0, jm_blocks(n));
+            jm_linear_blocks(&part, w->features, part.columns, R, logits, JM_STRIPE, 0, 0,
+                             jm_blocks(n));
         for (int32_t r = 0; r < R; r++) look_at(w, group, r, i, n, logits + (int64_t)r * JM_STRIPE);
     }
 }
 
-/* The best k of all groups; the lists are in order of ids, so of equals the earlier one stays first. */
+/* The best k of all groups; the lists are in order of ids, so of equals the earlier one stays
+ * first. */
 static void merge(jm_projection *p, int32_t R, int32_t r, jm_pick *pick) {
     pick->found = 0;
     for (int32_t g = 0; g < p->groups; g++) {
@@ -173,9 +179,8 @@ static int32_t project_whole(jm_projection *p, const float *features, int32_t R,
 static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pick) {
     const jm_list *list = pick->list;
     uint8_t mask[JM_STRIPE];
-    const int learned =
-        jm_filter_list(p->filter, pick->state, pick->room, pick->no_end, list->ids, list->bytes,
-                       list->count > list->bytes, mask);
+    const int learned = jm_filter_list(p->filter, pick->state, pick->room, pick->no_end, list->ids,
+                                       list->bytes, list->count > list->bytes, mask);
     memset(mask + list->bytes, learned, (size_t)(JM_STRIPE - list->bytes));
     pick->found = 0;
     for (int32_t first = 0, i = 0; first < list->count; first += JM_STRIPE, i++) {
@@ -190,8 +195,8 @@ static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pi
         }
         jm_sum_exp(own, n, &p->max[i], &p->sum[i]);
         if (pick->forced < 0 && (first == 0 || learned))
-            pick->found = jm_top(own, n, first, first == 0 ? mask : NULL, p->k, pick->values, pick->ids,
-                                 pick->found);
+            pick->found = jm_top(own, n, first, first == 0 ? mask : NULL, p->k, pick->values,
+                                 pick->ids, pick->found);
     }
     for (int32_t j = 0; j < pick->found; j++) pick->ids[j] = list->ids[pick->ids[j]];
     return normalise(pick, p->max, p->sum, 1, stripes_of(list->count));
@@ -211,7 +216,8 @@ static int32_t project_lists(jm_projection *p, const float *features, int32_t R,
     return -1;
 }
 
-int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks, jm_worker *worker) {
+int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                   jm_worker *worker) {
     return R > 0 && picks[0].list ? project_lists(p, features, R, picks, worker)
                                   : project_whole(p, features, R, picks, worker);
 }

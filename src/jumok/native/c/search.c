@@ -1,7 +1,8 @@
 /* Beam search (decoding/beam.py) of the sentences of one sub-batch; a beam of one is greedy search.
  *
- * What is as wide as the vocabulary is in project.c. Here a few numbers of each row are left to be compared: the
- * 2W best of each sentence by their totals, of equals the earlier row first, then the better rank.
+ * What is as wide as the vocabulary is in project.c. Here a few numbers of each row are left to be
+ * compared: the 2W best of each sentence by their totals, of equals the earlier row first, then the
+ * better rank.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -85,8 +86,10 @@ static void take_rows(search *s, live *rows, size_t R) {
 static void take_sources(search *s, const int32_t *order) {
     const jm_batch *batch = s->plan->batch;
     int64_t total = 0;
-    for (int32_t i = 0; i < s->B; i++) total += batch->offsets[order[i] + 1] - batch->offsets[order[i]];
-    int32_t *ids = take(s, (size_t)total, sizeof *ids), *limits = take(s, (size_t)s->B, sizeof *limits);
+    for (int32_t i = 0; i < s->B; i++)
+        total += batch->offsets[order[i] + 1] - batch->offsets[order[i]];
+    int32_t *ids = take(s, (size_t)total, sizeof *ids),
+            *limits = take(s, (size_t)s->B, sizeof *limits);
     int64_t *offsets = take(s, (size_t)s->B + 1, sizeof *offsets);
     if (s->failed) return;
     for (int32_t i = 0; i < s->B; i++) {
@@ -116,7 +119,8 @@ static void take_lists(search *s) {
     }
     for (int32_t id = 0; id < output->rows; id++) count += place[id];
     const int is_i8 = output->type == JM_I8;
-    int32_t *ids = take(s, (size_t)count, sizeof *ids), *places = take(s, (size_t)total, sizeof *places);
+    int32_t *ids = take(s, (size_t)count, sizeof *ids),
+            *places = take(s, (size_t)total, sizeof *places);
     const size_t size =
         is_i8 ? jm_packed_i8(count, output->columns) : jm_packed_f32(count, output->columns);
     void *data = take(s, size + 64, 1);
@@ -210,8 +214,8 @@ static double length_penalty(int32_t length, double alpha) {
     return pow((5 + (double)length) / 6, alpha);
 }
 
-/* Tokens and log-probabilities of an answer; NULL: not wanted. The sum of the latter, as exact as math.fsum in
- * all but the rarest cases. */
+/* Tokens and log-probabilities of an answer; NULL: not wanted. The sum of the latter, as exact as
+ * math.fsum in all but the rarest cases. */
 static double trace(const beam *b, int32_t W, const answer *a, int32_t *tokens, float *log_probs) {
     double sum = 0, lost = 0;
     branch at = a->last;
@@ -287,12 +291,14 @@ static void grow_row(search *s, int32_t from, int32_t slot, int32_t token, doubl
     next->total[r] = total;
     if (s->stride && s->time + 1 < s->most) {
         int32_t *ancestor = next->ancestor + r * s->stride;
-        memcpy(ancestor, now->ancestor + from * s->stride, ((size_t)s->time + 1) * sizeof *ancestor);
+        memcpy(ancestor, now->ancestor + from * s->stride,
+               ((size_t)s->time + 1) * sizeof *ancestor);
         ancestor[s->time + 1] = slot;
     }
 }
 
-/* The sentence whose rows are first..last takes its step: its ends are answers, the others go on. */
+/* The sentence whose rows are first..last takes its step: its ends are answers, the others go on.
+ */
 static void grow_beam(search *s, int32_t first, int32_t last) {
     beam *b = &s->beams[s->now.sentence[first]];
     const int32_t begins = s->next.count, at_limit = s->time + 1 == b->limit;
@@ -342,7 +348,8 @@ static int32_t forced(const search *s, const beam *b, int32_t state, int32_t roo
             if (b->list.ids[j] == id) return (j < b->list.bytes ? mask[j] : learned) ? id : -1;
         return -1;
     }
-    return (id < JM_LEARNED_ID ? f->mask[state][room][0][id] : f->learned[state][room][0]) ? id : -1;
+    return (id < JM_LEARNED_ID ? f->mask[state][room][0][id] : f->learned[state][room][0]) ? id
+                                                                                           : -1;
 }
 
 static void ask(search *s, int scores) {
@@ -402,8 +409,8 @@ static void follow(search *s) {
     s->next = done;
 }
 
-static int run(const jm_plan *plan, const int32_t *order, int32_t count, int scores, jm_worker *worker,
-               int32_t *bad) {
+static int run(const jm_plan *plan, const int32_t *order, int32_t count, int scores,
+               jm_worker *worker, int32_t *bad) {
     search s = {0};
     void *state = NULL;
     const jm_arch *arch = plan->model->arch;

@@ -8,21 +8,23 @@
 
 enum { JM_STATES = 8, JM_ROOMS = 5, JM_STRIPE = 512 };
 
-/* What may come next depends on a small state: how many bytes of a character are still to come, and which may
- * come first. State 0 is between two characters. */
+/* What may come next depends on a small state: how many bytes of a character are still to come, and
+ * which may come first. State 0 is between two characters. */
 typedef struct {
     uint8_t next[JM_STATES][JM_LEARNED_ID];
-    uint8_t usual[JM_STATES][JM_ROOMS][JM_LEARNED_ID]; /* 1: this id may come, with so much room left */
-    uint8_t mask[JM_STATES][JM_ROOMS][2][JM_STRIPE];   /* of a whole vocabulary; [1]: and it may not end */
-    uint8_t learned[JM_STATES][JM_ROOMS][2];           /* whether ids that are no bytes may come */
+    uint8_t usual[JM_STATES][JM_ROOMS]
+                 [JM_LEARNED_ID]; /* 1: this id may come, with so much room left */
+    uint8_t mask[JM_STATES][JM_ROOMS][2]
+                [JM_STRIPE];                 /* of a whole vocabulary; [1]: and it may not end */
+    uint8_t learned[JM_STATES][JM_ROOMS][2]; /* whether ids that are no bytes may come */
 } jm_filter;
 
 void jm_filter_make(jm_filter *f, int32_t vocab);
 int32_t jm_filter_room(int32_t room);
 int32_t jm_filter_after(const jm_filter *f, int32_t state, int32_t token);
 
-/* mask[j] for the first n ids of a list, all below JM_LEARNED_ID; more: the list has learned ids too. Returns
- * whether those may come. A filter that would leave nothing leaves all. */
+/* mask[j] for the first n ids of a list, all below JM_LEARNED_ID; more: the list has learned ids
+ * too. Returns whether those may come. A filter that would leave nothing leaves all. */
 int jm_filter_list(const jm_filter *f, int32_t state, int32_t room, int no_end, const int32_t *ids,
                    int32_t n, int more, uint8_t *mask);
 
@@ -37,7 +39,7 @@ typedef struct {
 /* What is asked for one row, and what was found: the `found` best allowed pieces, best first. */
 typedef struct {
     int32_t state, room, no_end;
-    int32_t forced; /* only this id is asked for; -1: none */
+    int32_t forced;      /* only this id is asked for; -1: none */
     const jm_list *list; /* NULL: the whole vocabulary */
     int32_t found;
     float *values; /* log P */
@@ -62,12 +64,14 @@ typedef struct {
     void *memory;
 } jm_projection;
 
-/* Room for so many rows; 0, or -1: no memory. `matrix` and `filter` have been set; list: it is a shortlist. */
+/* Room for so many rows; 0, or -1: no memory. `matrix` and `filter` have been set; list: it is a
+ * shortlist. */
 int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int shared);
 void jm_projection_free(jm_projection *p);
 
 /* Fill picks (R) from features (R, D). The row whose numbers are not finite, or -1. */
-int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks, jm_worker *worker);
+int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                   jm_worker *worker);
 
 /* ---- search.c: the beams of one sub-batch ---- */
 
@@ -87,6 +91,7 @@ typedef struct {
 /* Sentences order[0..count) of the batch; JM_OK or what went wrong, and with which sentence. */
 int jm_search_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker,
                    int32_t *bad);
-int jm_score_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker, int32_t *bad);
+int jm_score_some(const jm_plan *plan, const int32_t *order, int32_t count, jm_worker *worker,
+                  int32_t *bad);
 
 #endif

@@ -1,6 +1,6 @@
 /* What lies between the matrix products of a training step, for one instruction set: train.c
- * includes this file once for each, with NAME(f) = f_<set> and TARGET = the attribute that allows its
- * instructions. Vectors are of 16 floats; the compiler cuts them to what the set has. */
+ * includes this file once for each, with NAME(f) = f_<set> and TARGET = the attribute that allows
+ * its instructions. Vectors are of 16 floats; the compiler cuts them to what the set has. */
 
 /* 16 random 32-bit numbers: a hash of the column under two keys of the row (two rounds of multiply
  * and shift; the constants are those of lowbias32). */
@@ -263,7 +263,7 @@ static INLINE TARGET void NAME(attend_heads)(const jm_attention *a, const int32_
     }
 }
 
-/* With p the weights and o their result: dv = p do, ds = p (do . v - do . o), dq = ds k, dk = ds q. */
+/* p: the weights, o: their result. dv = p do, ds = p (do . v - do . o), dq = ds k, dk = ds q. */
 static INLINE TARGET void NAME(attend_heads_back)(const jm_attention *a, const int32_t K) {
     const int32_t H = a->heads;
     vf q[MOST], g[MOST], dq[MOST];

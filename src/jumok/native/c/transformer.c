@@ -1,10 +1,10 @@
-/* The Transformer (models/transformer.py): the encoder over all tokens of some sentences, the decoder one token
- * of each row at a time.
+/* The Transformer (models/transformer.py): the encoder over all tokens of some sentences, the
+ * decoder one token of each row at a time.
  *
- * Keys and values never move: those of time t of slot w of sentence s and head h stay at place t * W + w of the
- * cache of s and h, and each row knows the slots of its ancestors. Those of the source are one per sentence,
- * shared by its beams. All that one head looks at is close together. Letters as in engine.h; F inner width,
- * H heads, K width of one head, S source tokens.
+ * Keys and values never move: those of time t of slot w of sentence s stay at row (t * B + s) * W +
+ * w of their layer's cache, and each row knows the slots of its ancestors. Those of the source are
+ * one per sentence, shared by its beams. Letters as in engine.h; F inner width, H heads, K width of
+ * one head, S source tokens.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #include "engine.h"
 
-enum { GROUP = 128 };     /* about so many source tokens go through the encoder together */
-enum { TABLE = 128 };     /* positions whose sines are kept with the model */
+enum { GROUP = 128 };      /* about so many source tokens go through the encoder together */
+enum { TABLE = 128 };      /* positions whose sines are kept with the model */
 enum { FIRST_TIMES = 64 }; /* steps that the caches have room for at first */
 
 typedef struct {
@@ -39,8 +39,8 @@ typedef struct {
     const transformer *parts;
     int32_t B, W, times, most; /* room of the caches in steps, and the most they may need */
     int64_t *offsets;          /* B + 1 */
-    float **source;            /* per layer and sentence (2, H, S, K): keys, then values of the source */
-    float **past;              /* per layer (2, B, H, times * W, K) */
+    float **source;            /* per layer (tokens, 2D): keys and values of the source */
+    float **past;              /* per layer (times * B * W, 2D) */
     float *x, *y, *normed, *context, *wide; /* (M, D) each, wide (M, max(3D, F)) */
     float *angles;                          /* (size) sines of a position past the table */
     int32_t *index;                         /* (B * W, most) rows of the ancestors in the cache */
@@ -48,7 +48,8 @@ typedef struct {
 
 /* ---- build ---- */
 
-static void find_norm(jm_builder *b, const jm_config *c, norm *out, const char *side, int i, int n) {
+static void find_norm(jm_builder *b, const jm_config *c, norm *out, const char *side, int i,
+                      int n) {
     if (c->norm == JM_NORM_NONE) return;
     jm_find_vector(b, &out->weight, 1, c->width, "%s.%d.norm%d.weight", side, i, n);
     jm_find_vector(b, &out->bias, 1, c->width, "%s.%d.norm%d.bias", side, i, n);
@@ -130,8 +131,10 @@ static void build(jm_model *model, jm_builder *b) {
         return;
     }
     check(b, c);
-    for (int i = 0; i < c->encoder_layers && !b->failed; i++) find_layer(b, c, &p->encoder[i], "encoder", i);
-    for (int i = 0; i < c->decoder_layers && !b->failed; i++) find_layer(b, c, &p->decoder[i], "decoder", i);
+    for (int i = 0; i < c->encoder_layers && !b->failed; i++)
+        find_layer(b, c, &p->encoder[i], "encoder", i);
+    for (int i = 0; i < c->decoder_layers && !b->failed; i++)
+        find_layer(b, c, &p->decoder[i], "decoder", i);
     find_last_norm(b, c, &p->encoder_norm, "encoder");
     find_last_norm(b, c, &p->decoder_norm, "decoder");
     if (b->failed) return;
@@ -174,7 +177,8 @@ static void leave(transformer_state *s, const norm *n, float *x, const float *y,
         memcpy(x, y, (size_t)all * sizeof(float));
 }
 
-static void feed_forward(transformer_state *s, const layer *l, float *x, int32_t M, jm_worker *worker) {
+static void feed_forward(transformer_state *s, const layer *l, float *x, int32_t M,
+                         jm_worker *worker) {
     const int32_t D = s->model->config.width, F = s->model->config.feedforward;
     const float *in = enter(s, &l->feedforward, x, M);
     jm_apply(worker, &l->inner, in, D, M, s->wide, F, 1);
@@ -193,7 +197,8 @@ static const float *angles_at(transformer_state *s, int32_t position) {
 static void rotate(float *x, const float *angles, int32_t D, int32_t K) {
     for (int32_t h = 0; h < D; h += K) {
         for (int32_t i = 0; i < K; i += 2) {
-            const float sine = angles[i], cosine = angles[i + 1], even = x[h + i], odd = x[h + i + 1];
+            const float sine = angles[i], cosine = angles[i + 1], even = x[h + i],
+                        odd = x[h + i + 1];
             x[h + i] = even * cosine - odd * sine;
             x[h + i + 1] = even * sine + odd * cosine;
         }
@@ -204,19 +209,20 @@ static float score_scale(const jm_config *c) {
     return c->scaled ? (float)(1.0 / sqrt((double)(c->width / c->heads))) : 1.0f;
 }
 
-/* Queries of some heads, rows ldq apart, over n keys and values. */
-static void attend(transformer_state *s, const float *query, int64_t ldq, int32_t Q, int32_t heads,
-                   const float *keys, const float *values, int64_t stride, const int32_t *index, int32_t n,
-                   float *out, jm_worker *worker) {
+/* Queries (Q, ldq) over n keys and values that are rows of 2 D or 3 D floats. */
+static void attend(transformer_state *s, const float *query, int64_t ldq, int32_t Q,
+                   const float *keys, const float *values, int64_t stride, const int32_t *index,
+                   int32_t n, float *out, jm_worker *worker) {
     const jm_config *c = &s->model->config;
-    if (jm_attend(query, ldq, Q, heads, c->width / c->heads, score_scale(c), keys, values, stride,
-                  index, n, out, c->width, &worker->scratch))
+    if (jm_attend(query, ldq, Q, c->heads, c->width / c->heads, score_scale(c), keys, values,
+                  stride, index, n, out, c->width, &worker->scratch))
         worker->failed = 1;
 }
 
 /* ---- encoder ---- */
 
-static void embed_source(transformer_state *s, const jm_sources *sources, int32_t first, int32_t last) {
+static void embed_source(transformer_state *s, const jm_sources *sources, int32_t first,
+                         int32_t last) {
     const jm_config *c = &s->model->config;
     const int32_t D = c->width;
     const int64_t begin = sources->offsets[first];
@@ -228,12 +234,14 @@ static void embed_source(transformer_state *s, const jm_sources *sources, int32_
         const int32_t S = (int32_t)(sources->offsets[i + 1] - sources->offsets[i]);
         for (int32_t t = 0; t < S; t++)
             jm_add(x + (int64_t)t * D,
-                   c->positions == JM_LEARNED ? s->parts->source_positions + (int64_t)t * D : angles_at(s, t),
+                   c->positions == JM_LEARNED ? s->parts->source_positions + (int64_t)t * D
+                                              : angles_at(s, t),
                    D);
     }
 }
 
-static void rotate_group(transformer_state *s, const jm_sources *sources, int32_t first, int32_t last) {
+static void rotate_group(transformer_state *s, const jm_sources *sources, int32_t first,
+                         int32_t last) {
     const int32_t D = s->model->config.width, K = D / s->model->config.heads;
     float *qkv = s->wide;
     for (int32_t i = first; i < last; i++) {
@@ -244,14 +252,6 @@ static void rotate_group(transformer_state *s, const jm_sources *sources, int32_
             rotate(qkv + D, angles, D, K);
         }
     }
-}
-
-/* Keys and values (S, 2D) of a sentence, head by head. */
-static void keep_source(const jm_config *c, const float *from, int32_t S, float *to) {
-    const int32_t D = c->width, K = D / c->heads;
-    for (int32_t h = 0; h < 2 * D; h += K)
-        for (int32_t t = 0; t < S; t++, to += K)
-            memcpy(to, from + (int64_t)t * 2 * D + h, (size_t)K * sizeof(float));
 }
 
 /* Sentences first..last through the encoder, and what each layer of the decoder will look at. */
@@ -271,7 +271,8 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
             const int64_t from = sources->offsets[i] - begin;
             const int32_t S = (int32_t)(sources->offsets[i + 1] - sources->offsets[i]);
             const float *qkv = s->wide + from * 3 * D;
-            attend(s, qkv, 3 * D, S, c->heads, qkv + D, qkv + 2 * D, 3 * D, NULL, S, s->context + from * D, worker);
+            attend(s, qkv, 3 * D, S, qkv + D, qkv + 2 * D, 3 * D, NULL, S, s->context + from * D,
+                   worker);
         }
         jm_apply(worker, &l->out, s->context, D, M, s->y, D, 0);
         leave(s, &l->attention, s->x, s->y, M);
@@ -279,13 +280,9 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
     }
     if (c->norm == JM_NORM_PRE)
         jm_layer_norm(s->x, s->x, NULL, p->encoder_norm.weight, p->encoder_norm.bias, M, D);
-    for (int32_t n = 0; n < c->decoder_layers; n++) {
-        jm_apply(worker, &p->decoder[n].cross_kv, s->x, D, M, s->wide, 2 * D, 0);
-        for (int32_t i = first; i < last; i++)
-            keep_source(c, s->wide + (sources->offsets[i] - begin) * 2 * D,
-                        (int32_t)(sources->offsets[i + 1] - sources->offsets[i]),
-                        s->source[n] + sources->offsets[i] * 2 * D);
-    }
+    for (int32_t n = 0; n < c->decoder_layers; n++)
+        jm_apply(worker, &p->decoder[n].cross_kv, s->x, D, M, s->source[n] + begin * 2 * D, 2 * D,
+                 0);
 }
 
 /* ---- state ---- */
@@ -309,13 +306,15 @@ static void end(void *state) {
 /* The last sentence of the group that begins with `first`. */
 static int32_t group_end(const jm_sources *sources, int32_t first) {
     int32_t last = first + 1;
-    while (last < sources->count && sources->offsets[last + 1] - sources->offsets[first] <= GROUP) last++;
+    while (last < sources->count && sources->offsets[last + 1] - sources->offsets[first] <= GROUP)
+        last++;
     return last;
 }
 
 static int reserve(transformer_state *s, const jm_sources *sources) {
     const jm_config *c = &s->model->config;
-    const size_t D = (size_t)c->width, F = (size_t)c->feedforward, rows = (size_t)s->B * (size_t)s->W;
+    const size_t D = (size_t)c->width, F = (size_t)c->feedforward,
+                 rows = (size_t)s->B * (size_t)s->W;
     const size_t tokens = (size_t)sources->offsets[s->B];
     size_t M = rows;
     for (int32_t first = 0, last; first < s->B; first = last) {
@@ -325,7 +324,8 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
     }
     for (int32_t i = 0; i < s->B; i++)
         if (sources->limits[i] > s->most) s->most = sources->limits[i];
-    if (s->W > 1 && rows * (size_t)s->most > INT32_MAX) return -1; /* rows of the cache are int32_t */
+    if (s->W > 1 && rows * (size_t)s->most > INT32_MAX)
+        return -1; /* rows of the cache are int32_t */
     s->times = s->most < FIRST_TIMES ? s->most : FIRST_TIMES;
     s->source = calloc((size_t)c->decoder_layers + 1, sizeof *s->source);
     s->past = calloc((size_t)c->decoder_layers + 1, sizeof *s->past);
@@ -379,18 +379,15 @@ static int begin(const jm_model *model, const jm_sources *sources, int32_t width
 
 /* Room for time `time` in every cache: twice as much as before. */
 static int grow(transformer_state *s, int32_t time) {
-    const jm_config *c = &s->model->config;
-    const size_t blocks = 2 * (size_t)s->B * (size_t)c->heads;             /* (2, B, H) */
-    const size_t one = (size_t)s->W * (size_t)(c->width / c->heads); /* floats of one time */
+    const size_t row =
+        (size_t)s->B * (size_t)s->W * 2 * (size_t)s->model->config.width * sizeof(float);
     if (time < s->times) return 0;
     const int32_t times = s->most / 2 < s->times ? s->most : 2 * s->times;
     if (time >= times) return -1;
-    for (int32_t n = 0; n < c->decoder_layers; n++) {
-        float *more = jm_allocate(blocks * (size_t)times * one * sizeof(float));
+    for (int32_t n = 0; n < s->model->config.decoder_layers; n++) {
+        float *more = jm_allocate((size_t)times * row);
         if (!more) return -1;
-        for (size_t i = 0; i < blocks; i++)
-            memcpy(more + i * (size_t)times * one, s->past[n] + i * (size_t)s->times * one,
-                   (size_t)time * one * sizeof(float));
+        memcpy(more, s->past[n], (size_t)time * row);
         jm_release(s->past[n]);
         s->past[n] = more;
     }
@@ -398,51 +395,49 @@ static int grow(transformer_state *s, int32_t time) {
     return 0;
 }
 
-/* At which places of the cache the ancestors of each row stand, (R, time + 1). */
+/* Where the keys and values of each row's ancestors stand, (R, time + 1). */
 static void write_index(transformer_state *s, const jm_rows *rows) {
     for (int32_t r = 0; r < rows->count; r++) {
         const int32_t *ancestor = rows->ancestor + r * rows->stride;
         int32_t *index = s->index + (int64_t)r * s->most;
         for (int32_t t = 0; t <= rows->time; t++)
-            index[t] = t * s->W + ancestor[t];
+            index[t] = (t * s->B + rows->sentence[r]) * s->W + ancestor[t];
     }
 }
 
 /* Each row looks at its own past; qkv of this step is in s->wide. */
 static void attend_past(transformer_state *s, const jm_rows *rows, float *past, jm_worker *worker) {
-    const jm_config *c = &s->model->config;
-    const int32_t D = c->width, H = c->heads, K = D / H, t = rows->time;
-    const int64_t block = (int64_t)s->times * s->W * K, values = s->B * H * block;
+    const int32_t D = s->model->config.width, t = rows->time;
     for (int32_t r = 0; r < rows->count; r++) {
-        const float *qkv = s->wide + (int64_t)r * 3 * D;
-        float *keys = past + rows->sentence[r] * H * block + ((int64_t)t * s->W + rows->slot[r]) * K;
-        for (int32_t h = 0; h < H; h++) {
-            memcpy(keys + h * block, qkv + D + h * K, (size_t)K * sizeof(float));
-            memcpy(keys + values + h * block, qkv + 2 * D + h * K, (size_t)K * sizeof(float));
-        }
+        const int64_t own = ((int64_t)t * s->B + rows->sentence[r]) * s->W + rows->slot[r];
+        memcpy(past + own * 2 * D, s->wide + (int64_t)r * 3 * D + D, 2 * (size_t)D * sizeof(float));
     }
     for (int32_t r = 0; r < rows->count; r++) {
-        const int32_t *index = s->W > 1 ? s->index + (int64_t)r * s->most : NULL;
-        const float *query = s->wide + (int64_t)r * 3 * D, *keys = past + rows->sentence[r] * H * block;
-        float *out = s->context + (int64_t)r * D;
-        for (int32_t h = 0; h < H; h++, keys += block)
-            attend(s, query + h * K, 3 * D, 1, 1, keys, keys + values, K, index, t + 1, out + h * K, worker);
+        const float *query = s->wide + (int64_t)r * 3 * D;
+        const float *keys = past;
+        const int32_t *index = s->index + (int64_t)r * s->most;
+        int64_t stride = 2 * D;
+        if (s->W == 1) { /* one slot: the past is evenly spaced */
+            keys += (int64_t)rows->sentence[r] * 2 * D;
+            stride *= s->B;
+            index = NULL;
+        }
+        attend(s, query, 3 * D, 1, keys, keys + D, stride, index, t + 1,
+               s->context + (int64_t)r * D, worker);
     }
 }
 
-/* Each row looks at its source; the rows of one sentence together. Queries are in s->wide (R, D). */
+/* Each row looks at its source; the rows of one sentence together. Queries are in s->wide (R, D).
+ */
 static void attend_source(transformer_state *s, const jm_rows *rows, const float *source,
                           jm_worker *worker) {
-    const jm_config *c = &s->model->config;
-    const int32_t D = c->width, H = c->heads, K = D / H;
+    const int32_t D = s->model->config.width;
     for (int32_t r = 0, next; r < rows->count; r = next) {
-        const int32_t i = rows->sentence[r], S = (int32_t)(s->offsets[i + 1] - s->offsets[i]);
+        const int32_t i = rows->sentence[r];
         for (next = r + 1; next < rows->count && rows->sentence[next] == i;) next++;
-        const float *keys = source + s->offsets[i] * 2 * D, *query = s->wide + (int64_t)r * D;
-        float *out = s->context + (int64_t)r * D;
-        for (int32_t h = 0; h < H; h++, keys += (int64_t)S * K)
-            attend(s, query + h * K, D, next - r, 1, keys, keys + (int64_t)S * D, K, NULL, S, out + h * K,
-                   worker);
+        const float *keys = source + s->offsets[i] * 2 * D;
+        attend(s, s->wide + (int64_t)r * D, D, next - r, keys, keys + D, 2 * D, NULL,
+               (int32_t)(s->offsets[i + 1] - s->offsets[i]), s->context + (int64_t)r * D, worker);
     }
 }
 
@@ -451,8 +446,10 @@ static void embed_target(transformer_state *s, const jm_rows *rows, float *x) {
     const float *add = NULL;
     jm_embed(&s->model->target_embedding, rows->token, rows->count, c->embedding_scale, x);
     if (c->positions == JM_SINUSOIDAL) add = angles_at(s, rows->time);
-    if (c->positions == JM_LEARNED) add = s->parts->target_positions + (int64_t)rows->time * c->width;
-    for (int32_t r = 0; add && r < rows->count; r++) jm_add(x + (int64_t)r * c->width, add, c->width);
+    if (c->positions == JM_LEARNED)
+        add = s->parts->target_positions + (int64_t)rows->time * c->width;
+    for (int32_t r = 0; add && r < rows->count; r++)
+        jm_add(x + (int64_t)r * c->width, add, c->width);
 }
 
 static void rotate_rows(transformer_state *s, const jm_rows *rows) {
