@@ -3,18 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup lint types web chromium unit sanitize clean
+.PHONY: demo test setup native lint types web chromium unit sanitize clean
 
 demo: setup
 	$(BIN)/jumok demo
 
-test: setup lint types web chromium unit sanitize
+test: setup native lint types web chromium unit sanitize
 
 setup: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+# The C library anew when its source has changed; without a compiler PyTorch does its work.
+native: $(VENV)/native
+
+$(VENV)/native: $(VENV)/installed $(wildcard src/jumok/native/c/*)
+	-$(BIN)/python -m jumok.native.build
 	@touch $@
 
 lint:

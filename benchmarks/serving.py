@@ -107,11 +107,13 @@ async def measure(address: str, texts: list[str], *, clients: int, requests: int
             alone = await throughput(client, work, beam, 1)
             together = await throughput(client, work, beam, clients)
             solo = statistics.median([await ask(client, text, SHORT, beam) for text in texts[:rounds]])
-            beside = statistics.median(await beside_a_long_one(client, texts, beam, rounds))
+            beside = await beside_a_long_one(client, texts, beam, rounds)
+            waited = statistics.median(beside) if beside else None
             print(
                 f"beam {beam}: {alone:.1f} requests/s one at a time, {together:.1f} with {clients} clients "
                 f"({together / alone:.1f}x); a short sentence {solo * 1e3:.0f} ms alone, "
-                f"{beside * 1e3:.0f} ms beside a long one ({beside / solo:.2f}x)",
+                + (f"{waited * 1e3:.0f} ms ({waited / solo:.2f}x)" if waited else "too short to be met")
+                + " beside a long one",
                 flush=True,
             )
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from jumok.native.library import why_not
+
 Call = Callable[..., int]
 BASE = ("export", "ctranslate2", "-m", "demo/transformer", "--sentences", 5)
 
@@ -65,3 +67,25 @@ def test_mistakes_get_a_sentence(
     assert call("export", *words, "-o", tmp_path / "out") == code
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not())
+def test_a_shortlist_and_translating_with_it(
+    call: Call, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for side, line in zip(sides, ("5. März 2024\n", "2024-03-05\n"), strict=True):
+        side.write_text(line * 3, encoding="utf-8")
+    files = ("-s", sides[0], "-t", sides[1], "--shortlist-from", sides[0], "--shortlist-from", sides[1])
+    assert call("export", "native", "-m", "demo/transformer", "-o", tmp_path / "out", *files) == 0
+    shown = capsys.readouterr().out
+    assert "shortlist      " in shown
+    assert "of 800 pieces, equal tokens greedy 100.00%" in shown
+    model = ("-m", tmp_path / "out", "--shortlist", "--device", "cpu")
+    assert call("translate", *model, "5. März 2024") == 0
+    assert capsys.readouterr().out == "2024-03-05\n"
+    test = ("-s", sides[0], "-t", sides[1], "--metric", "exact", "-q", "--no-by-length")
+    assert call("evaluate", *model, *test) == 0
+    assert capsys.readouterr().out == "100.00\n"
+    assert call("translate", "-m", "demo/transformer", "--shortlist", "--device", "cpu", "mai") == 2
+    assert "transformer has no shortlist" in capsys.readouterr().err

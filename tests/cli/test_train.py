@@ -232,3 +232,14 @@ def test_the_first_signal_is_noted_and_the_second_ends(number: signal.Signals) -
             os.kill(os.getpid(), number)
         assert stop.value.code == 128 + number
     assert signal.getsignal(number) is before
+
+
+def test_a_model_of_questions_is_asked_with_a_context(tmp_path: Path, call: Call, capsys: Captured) -> None:
+    lines = [
+        json.dumps({"context": f"the {name} is red .", "question": f"how is the {name} ?", "answer": "red"})
+        for name in (f"{one}{other}" for one in "bcdfghklmn" for other in ("ar", "at", "up", "en"))
+    ]
+    (tmp_path / "asked.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    words = ["--source", tmp_path / "asked.jsonl", "--max-steps", "1", "--set", "decoding.max_len=4"]
+    assert call("train", *words, "--preset", "tiny", "--out", tmp_path / "run") == 0
+    assert f'next: jumok translate -m {tmp_path / "run"} --context "…" "…"' in capsys.readouterr().err

@@ -57,6 +57,8 @@ def test_what_it_lacks_is_an_error(exported: Path) -> None:
             translator.translate("a man", **{what: "a"})
     with pytest.raises(ConfigError, match="the ctranslate2 engine has no weights for torch"):
         _ = translator.model
+    with pytest.raises(ConfigError, match="the ctranslate2 engine has no shortlist"):
+        load(exported).translate("a", shortlist=True)
 
 
 @needs_package

@@ -109,7 +109,9 @@ def test_pictures_have_names_and_no_lengths(tmp_path: Path, monkeypatch: pytest.
     run(Request(given=given, out=tmp_path / "run", device="cpu"), Watch())
     paths = tuple(str(tmp_path / "images" / f"{n}.png") for n in range(3))
     test = TestPairs(name="pictures", sources=paths, answers=(("a red square 0",),) * 3)
-    monkeypatch.setattr(measure, "load", lambda folder, device: without_folder(load(folder, device)))
+    monkeypatch.setattr(
+        measure, "load", lambda folder, *args, **more: without_folder(load(folder, *args, **more))
+    )
     entry = measure_entry(tmp_path / "run", test, MeasureOptions(metrics=("exact",), device="cpu"))
     assert entry["quality"]["n"] == 3
     assert entry["quality"]["by_length"]["bins"] == []

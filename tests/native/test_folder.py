@@ -140,7 +140,7 @@ GOOD = {
         ({"schema": "x"}, "its schema is 'x', and this jumok reads jumok-certificate/1"),
         ({"format": "ctranslate2"}, "it is for ctranslate2 in int8"),
         ({"type": "float32"}, "it is for native in float32"),
-        ({"model_fingerprint": "f" * 64}, "it was made for the model ffffffffffff…, and this is 0123456789ab…"),
+        ({"model_fingerprint": "f" * 64}, "made for the model ffffffffffff…, and this is 0123456789ab…"),
         ({"model_fingerprint": None}, "it was made for the model None…"),
         ({"passed": False}, "the model did not pass its comparison"),
         ({"passed": "yes"}, "the model did not pass its comparison"),

@@ -92,7 +92,7 @@ def read_shortlist(contents: Contents) -> Shortlist:
     if SHORTLIST not in files:
         raise ConfigError(
             f"{folder.name} has no shortlist",
-            hint=f"make one: jumok export native -m {folder} -o FOLDER --shortlist",
+            hint="make a folder with one: jumok export native -m MODEL -o FOLDER --shortlist",
             code="no_shortlist",
         )
     fields = read_json(folder, CERTIFICATE) if CERTIFICATE in files else {}

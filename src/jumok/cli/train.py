@@ -226,6 +226,7 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
 
 def show_end(done: "TrainedRun") -> None:
     from jumok.data.builtin import reads_pictures
+    from jumok.explain.reads import reads_context
 
     reasons = {
         "max_steps": "all steps are done",
@@ -239,7 +240,8 @@ def show_end(done: "TrainedRun") -> None:
     score = "" if done.score is None else f" · best {metric} {value:.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
-    say(f"next: jumok translate -m {done.folder} {source}")
+    context = '--context "…" ' if ".json" in done.config.data.source and reads_context(done.model) else ""
+    say(f"next: jumok translate -m {done.folder} {context}{source}")
 
 
 def seconds(text: str) -> float:

@@ -31,8 +31,8 @@ def load(
     """The model in a run folder (its best checkpoint), a checkpoint or a model folder.
 
     `demo/rnn`, `demo/luong` and `demo/transformer` are the small models that come with the package. Without a
-    device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2; what the chosen
-    one lacks, such as attention, auto leaves to torch.
+    device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2; what the one
+    that it chose lacks, such as attention, auto leaves to torch.
     """
     return Model(open_model(path, device, engine, note))
 

@@ -63,7 +63,7 @@ def write_shortlist(loaded: Loaded, folder: Path, corpus: Corpus, progress: Prog
     """Learn the shortlist and write it into the folder."""
     data, tokenizers = loaded.config.data, loaded.tokenizers
     shortlist = build_shortlist(encoded(corpus, tokenizers, data.max_length), tokenizers, progress)
-    if not len(shortlist.likely):
+    if len(shortlist.always) < 2:  # the end alone: no target piece was seen
         raise DataError(
             f"{corpus.name} has no pairs to learn a shortlist from",
             hint=f"each side of a pair may have {data.max_length} pieces",

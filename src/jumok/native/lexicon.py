@@ -23,10 +23,10 @@ Pairs = Iterable[tuple[Sequence[int], Sequence[int]]]
 STEPS = 4
 BLOCK = 1 << 20
 """Places (source token, target token) of a block: few enough to stay in memory that is near."""
-PARTNERS = 4
+PARTNERS = 2
 """For each partner that is kept in the end, so many take part in the steps."""
-TABLE = 1 << 24
-"""Distinct pairs of pieces that are counted before the weakest are left out."""
+TABLE = 1 << 22
+"""New pairs of pieces that are counted before the weakest of all are left out."""
 READ = 10_000
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of Fibonacci hashing
 FREE = -1
@@ -63,7 +63,7 @@ def learn_lexicon(
     found: list[tuple[Ints, Ints]] = []
     for done, places in blocks(source, target, sizes[1]):
         found.append(np.unique(places.keys, return_counts=True))
-        if sum(len(one) for one, _ in found) + len(keys) > TABLE or done == len(source):
+        if sum(len(one) for one, _ in found) > TABLE or done == len(source):
             keys, together = merged([(keys, together), *found])
             chosen = strongest(keys, together**2 / counts[keys % sizes[1]], sizes[1], PARTNERS * each)
             keys, together, found = keys[chosen], together[chosen], []

@@ -41,6 +41,9 @@ class Shortlist:
     def __init__(self, begin: Ids, likely: Ids, always: Ids, size: int) -> None:
         """`begin`, `likely` and `always` as in the file, for a vocabulary of `size` target pieces."""
         self.begin, self.likely, self.always, self.size = begin, likely, always, size
+        # As the quickest way to a sentence's list wants them.
+        self._begin: list[int] = begin.tolist()
+        self._likely = likely.astype(np.intp)
         self._taken = np.zeros(size, dtype=np.bool_)
         self._taken[always] = True
         self._text = np.ones(len(BYTES), dtype=np.bool_)
@@ -48,16 +51,10 @@ class Shortlist:
 
     def ids(self, source: Sequence[int], prefix: Sequence[int] = ()) -> Ids:
         """The target ids for a source, ascending; those of a prefix are among them."""
-        given = np.array(source, dtype=np.intp)
-        first = self.begin[given].astype(np.intp)
-        lengths = self.begin[given + 1] - first
-        ends = lengths.cumsum()
-        places = np.repeat(first - ends + lengths, lengths)
-        places += np.arange(len(places))
+        begin, likely = self._begin, self._likely
+        parts = [likely[begin[i] : begin[i + 1]] for i in source]
         taken = self._taken.copy()
-        taken[self.likely[places]] = True
-        if len(prefix):
-            taken[np.array(prefix, dtype=np.intp)] = True
+        taken[np.concatenate([np.array(prefix, dtype=np.intp), *parts])] = True
         if taken[OF_BYTES].any():
             taken[OF_BYTES] |= self._text
         return np.flatnonzero(taken).astype(np.int32)
