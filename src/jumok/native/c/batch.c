@@ -141,14 +141,14 @@ static void do_part(void *argument, int32_t number, jm_scratch *scratch) {
 /* All parts, on so many threads; `rows`: hypotheses of all sentences. */
 static int run(division *d, size_of *sizes, int32_t count, int32_t width, int32_t rows,
                int32_t threads, int32_t *bad) {
-    const int inter =
-        threads > 1 && count >= threads && (int64_t)count * width >= (int64_t)INTER_ROWS * threads;
+    const int32_t most = rows / width > 1 ? rows / width : 1; /* sentences of a part */
+    const int many = (int64_t)count * width >= (int64_t)INTER_ROWS * threads;
+    const int inter = threads > 1 && count >= threads && (many || count / most >= threads);
     jm_scratch scratch = {0};
     *bad = -1;
     atomic_init(&d->code, JM_OK);
     atomic_init(&d->bad, -1);
-    if (divide(d, sizes, count, rows / width > 1 ? rows / width : 1, width, inter ? threads : 1))
-        return JM_NO_MEMORY;
+    if (divide(d, sizes, count, most, width, inter ? threads : 1)) return JM_NO_MEMORY;
     if (!inter) d->team = jm_team_new(threads);
     jm_parallel(inter ? threads : 1, d->parts, do_part, d, &scratch);
     jm_team_free(d->team);
