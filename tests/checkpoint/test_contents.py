@@ -120,6 +120,14 @@ def test_an_int8_folder_without_a_certificate(plain: Path, tmp_path: Path) -> No
 
 
 @needs_library
+def test_an_int8_folder_whose_certificate_was_taken_away(plain: Path, tmp_path: Path) -> None:
+    folder = quantised(plain, tmp_path, {"schema": "jumok-certificate/1"})
+    (folder / CERTIFICATE).unlink()
+    with pytest.raises(ModelError, match="the int8 model has no certificate: nothing says how well"):
+        read_model(folder)
+
+
+@needs_library
 @pytest.mark.parametrize(
     ("change", "message"),
     [

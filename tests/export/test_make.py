@@ -107,6 +107,10 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
         export_model(loaded, order(tmp_path / "out"), SAMPLE)
     with pytest.raises(ConfigError, match="onnx cannot be written as int8\n  choose --type float32"):
         export_model(loaded, order(tmp_path / "out", format="onnx", type="int8"), SAMPLE)
+    with pytest.raises(
+        ConfigError, match="this model has int8 weights already\\b.*\n  export the model that"
+    ):
+        export_model(replace(loaded, info={"weights": "int8"}), order(tmp_path / "out"), SAMPLE)
     config = RunConfig()
     for data in (replace(config.data, images="photos"), replace(config.data, name="emoji-captions")):
         with pytest.raises(ConfigError, match="it reads pictures"):

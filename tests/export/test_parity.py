@@ -152,8 +152,9 @@ def test_thresholds_are_those_of_the_type_and_can_be_changed() -> None:
     assert read_thresholds("int8", ["agreement=0.9", "bleu=none"]) == Thresholds(agreement=0.9)
     with pytest.raises(ConfigError, match="there is no threshold 'blue'\n  did you mean 'bleu'"):
         read_thresholds("int8", ["blue=1"])
-    with pytest.raises(ConfigError, match="the threshold 'bleu=x' has no number"):
-        read_thresholds("int8", ["bleu=x"])
+    for text in ("x", "nan", "inf", ""):
+        with pytest.raises(ConfigError, match=f"the threshold 'bleu={text}' has no number"):
+            read_thresholds("int8", [f"bleu={text}"])
 
 
 IDS = st.lists(st.integers(0, 3), max_size=7)

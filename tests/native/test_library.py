@@ -66,13 +66,25 @@ def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_one_that_was_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(PATH, raising=False)
     monkeypatch.setattr("jumok.native.library.__file__", str(tmp_path / "library.py"))
-    assert why_not() == "its C library was not built; install a C compiler and run pip install again"
+    assert why_not() == (
+        "its C library was not built; with a C compiler there, run python -m jumok.native.build"
+    )
 
 
 def test_a_file_that_is_no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "bad.so").write_text("no library")
     monkeypatch.setenv(PATH, str(tmp_path / "bad.so"))
     assert why_not().startswith("bad.so cannot be loaded: ")
+
+
+@built
+def test_a_library_of_other_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    copied = tmp_path / "old.so"  # another path, which is opened anew
+    copied.write_bytes(library_path().read_bytes())
+    monkeypatch.setenv(PATH, str(copied))
+    monkeypatch.setattr("jumok.native.library.source_mark", lambda: "0" * 16)
+    reason = "it is of other source than this jumok; run python -m jumok.native.build"
+    assert why_not() == f"old.so cannot be loaded: {reason}"
 
 
 def test_threads_are_the_cores_or_as_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from jumok.architectures import TransformerConfig
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
-from jumok.errors import ModelError
+from jumok.errors import ConfigError, ModelError
 from jumok.native.library import available
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.weights import Packed, pack_weights
@@ -83,6 +83,10 @@ def test_what_cannot_be_searched_is_refused() -> None:
         native.search([(4,), (VOCABULARY,)], [5, 5], SearchOptions())
     with pytest.raises(ValueError, match="every sentence needs a limit of 1 token or more"):
         native.search([(4,)], [0], SearchOptions())
+    with pytest.raises(ValueError, match="there are 2 prefixes or shortlists for 1 sentences"):
+        native.search([(4,)], [5], SearchOptions(), prefixes=[(), ()])
+    with pytest.raises(ConfigError, match="a beam of 65,537 is more than the native engine's 65,536"):
+        native.search([(4,)], [5], SearchOptions(beam=65_537))
     with pytest.raises(ValueError, match="there are 1 sources and 2 targets"):
         native.score([(4,)], [(4,), (5,)])
 

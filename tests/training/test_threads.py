@@ -145,6 +145,28 @@ def test_a_failure_in_a_thread_is_raised_and_the_threads_are_as_before(
     assert torch.get_num_threads() == 2
 
 
+@needs_library
+def test_a_part_that_failed_leaves_nothing_to_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, piece = make(), pairs(80)
+    torch.set_num_threads(2)
+    threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
+    wanted, whole = gradients(model), threads.own_gradients
+
+    def fail_here(one: TransformerSeq2Seq, *rest: object) -> torch.Tensor:
+        if one is model:  # the other part comes to its end
+            raise torch.OutOfMemoryError("not enough memory")
+        return whole(one, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "own_gradients", fail_here)
+        with pytest.raises(torch.OutOfMemoryError):
+            threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
+    model.zero_grad(set_to_none=True)
+    threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
+    for name, gradient in gradients(model).items():
+        assert torch.equal(gradient, wanted[name]), name
+
+
 def test_parts_are_of_about_as_many_tokens_and_have_all_rows() -> None:
     piece = pairs(120)
     for count in (1, 2, 3, 5):

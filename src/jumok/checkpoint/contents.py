@@ -27,8 +27,8 @@ from jumok.settings import parse_config
 from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, parse_tokenizer
 
 WEIGHTS = "model.safetensors"
-# Weights are checked as they are read; people edit the card; a translator never reads the optimizer.
-_NOT_CHECKED_FIRST = {WEIGHTS, PACKED, SHORTLIST, "model.bin", "README.md", "optimizer.safetensors"}
+# Weights and certificates are checked when read; people edit the card; nobody here reads the optimizer.
+_NOT_CHECKED_FIRST = {WEIGHTS, PACKED, SHORTLIST, CERTIFICATE, "README.md", "optimizer.safetensors"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def read_parts(contents: Contents) -> dict[str, Packed]:
     """The packed weights of an int8 folder, if its certificate is theirs."""
     folder, tokenizers = contents.folder, contents.tokenizers
     where, proof = folder / PACKED, folder / CERTIFICATE
-    if CERTIFICATE not in read_manifest(folder):
+    if CERTIFICATE not in read_manifest(folder) or not proof.exists():
         raise no_certificate(str(proof))
     fields = read_json(folder, CERTIFICATE)
     sizes = (tokenizers.source.size, tokenizers.target.size)

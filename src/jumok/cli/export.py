@@ -91,13 +91,13 @@ def export(
         read_thresholds(kind, thresholds),
         overwrite,
         (read, written),
-        listed=read_thresholds("int8", thresholds),
+        listed=read_thresholds("shortlist", thresholds),
     )
     with progress_display(quiet=quiet) as progress:
         loaded = load_model(model)
         if shortlist or learned:
             order = replace(order, shortlist=training_data(loaded.config.data, learned))
-        check_order(order, loaded.config)
+        check_order(order, loaded.config, quantised=loaded.info.get("weights") == "int8")
         sample = find_sample(loaded.config.data, source, target, sentences)
         if not quiet:
             say(f"comparing on {len(sample.sources):,} sentences of {sample.name}")

@@ -128,7 +128,7 @@ def translate(
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
         speed = f"{pieces / max(seconds, 1e-9):,.0f} pieces/s"
-        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {engine_words(model.engine)}")
+        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {engine_words(way.engine(model))}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +143,12 @@ class Way:
     attention: str = ""
     stream: bool = False
     quiet: bool = False
+
+    def engine(self, model: "Translator") -> dict[str, str]:
+        """What computes the answers."""
+        if self.align or self.attention or self.stream:
+            return model.on_torch("attention").engine
+        return model.engine_for(**self.asked)
 
     def check(self, output: str) -> None:
         """Refuse what cannot be had together."""

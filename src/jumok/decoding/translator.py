@@ -100,6 +100,11 @@ class Translator:
         """What translates: the engine's name, the type of its numbers, its instructions or its device."""
         return (self._quick or self._torch.engine(self.tokenizers)).about
 
+    def engine_for(self, **options: Any) -> dict[str, str]:
+        """What a call of `translate` with these options is computed by, in the same words."""
+        quick = self.quick_for(make_request(self.config.decoding, options))
+        return (quick or self._torch.engine(self.tokenizers)).about
+
     def on_torch(self, what: str) -> Self:
         """The same translator on torch, which has `what`; an error if another engine was chosen by name."""
         if self._quick is None:

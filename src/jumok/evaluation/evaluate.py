@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from unicodedata import normalize
 
 from jumok.config import RunConfig
+from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import Bins, Group, TrainLengths, group_by_length, parse_train_lengths
 from jumok.evaluation.metrics import (
@@ -252,8 +253,13 @@ def _translate(
     found = translator.translate(list(sources), progress=progress, **decode)
     wall = time.perf_counter() - began
     tokens = sum(len(one.tokens) for one in found)
-    speed = Speed(len(found) / wall, tokens / wall, wall, translator.info.get("engine"))
+    speed = Speed(len(found) / wall, tokens / wall, wall, _engine(translator, decode))
     return [one.text for one in found], speed
+
+
+def _engine(translator: Translates, decode: Mapping[str, Any]) -> dict[str, str] | None:
+    """What computes a call with these options, where that is known."""
+    return translator.engine_for(**decode) if isinstance(translator, Translator) else None
 
 
 def _perplexity(

@@ -51,7 +51,7 @@ class Answerer(Protocol):
 
         Sources are ids without their end; the answerer adds it. An answer to source i has at most `limits[i]`
         tokens, its end included. A beam of 1 is greedy search. Never answer with what `USUAL` of
-        decoding/jobs.py leaves out (ids 0, 1, 3 and control bytes), as far as the program can be told.
+        decoding/batched.py leaves out (ids 0, 1, 3 and control bytes), as far as the program can be told.
         """
         ...
 

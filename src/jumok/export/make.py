@@ -44,13 +44,19 @@ class Order:
     """As in `Options`."""
     shortlist: Corpus | None = None
     """Of native: what a shortlist is learned from."""
-    listed: Thresholds = USUAL["int8"]
+    listed: Thresholds = USUAL["shortlist"]
     """What the model has to reach with the shortlist."""
 
 
-def check_order(order: Order, config: RunConfig) -> Format:
+def check_order(order: Order, config: RunConfig, *, quantised: bool = False) -> Format:
     """The format, if it can hold such a model, its packages are there, and so is room for the result."""
     found = find_format(order.format)
+    if quantised:
+        raise ConfigError(
+            "this model has int8 weights already, and would be compared with itself",
+            hint="export the model that it was made from",
+            code="unsupported",
+        )
     if order.type not in found.TYPES:
         raise ConfigError(
             f"{order.format} cannot be written as {order.type}",
@@ -106,7 +112,7 @@ def export_model(loaded: Loaded, order: Order, sample: Sample, progress: Progres
 
     A ThresholdError if it does not agree well enough.
     """
-    chosen = check_order(order, loaded.config)
+    chosen = check_order(order, loaded.config, quantised=loaded.info.get("weights") == "int8")
     loaded.model.float().eval()
     work = order.out.with_name(f"{order.out.name}.tmp-{secrets.token_hex(4)}")
     try:

@@ -44,8 +44,9 @@ class Thresholds:
 USUAL: Mapping[str, Thresholds] = {
     "float32": Thresholds(equal=0.999, score=1e-3),
     "int8": Thresholds(agreement=0.95, bleu=0.2),
+    "shortlist": Thresholds(agreement=0.9, bleu=0.2),  # it may take another word of the same worth
 }
-"""Of each type of weights."""
+"""Of each type of weights, and of a model with its shortlist."""
 
 
 def read_thresholds(kind: str, given: Sequence[str]) -> Thresholds:
@@ -57,6 +58,8 @@ def read_thresholds(kind: str, given: Sequence[str]) -> Thresholds:
             raise ConfigError(f"there is no threshold {name!r}", hint=nearest(name, asdict(Thresholds())))
         try:
             changed[name] = None if text == "none" else float(text)
+            if text != "none" and not isfinite(float(text)):
+                raise ValueError(text)
         except ValueError:
             raise ConfigError(
                 f"the threshold {word!r} has no number", hint=f"write {name}=0.5, or {name}=none"

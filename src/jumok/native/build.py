@@ -6,6 +6,7 @@ the machine that loads the library. The installer runs this file by its path: it
 """
 
 import argparse
+import hashlib
 import os
 import platform
 import shlex
@@ -30,6 +31,14 @@ WIDE = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq"
 X86 = {"avx2": ["-mavx2", "-mfma"], "avx512": WIDE, "vnni": [*WIDE, "-mavx512vnni"]}
 ARM = {"neon": ["-march=armv8.2-a+dotprod"]}
 FLAGS = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+
+
+def source_mark() -> str:
+    """Which source a library was made of: it carries this, so that one of other source is not used."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.glob("*.[ch]")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 class BuildError(Exception):
@@ -69,7 +78,8 @@ def build(output: Path = LIBRARY, *, strict: bool = False, sanitize: bool = Fals
     if sys.platform == "win32":
         raise BuildError("the native engine is not built on Windows")
     command = compiler()
-    flags = ALWAYS + (STRICT if strict else []) + (SANITIZE if sanitize else [])
+    flags = [*ALWAYS, f'-DJM_SOURCE="{source_mark()}"', *(STRICT if strict else [])]
+    flags += SANITIZE if sanitize else []
     sources = sorted(SOURCES.glob("*.c"))
     machine = platform.machine()
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as folder:

@@ -24,6 +24,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from jumok.errors import ConfigError
+from jumok.native.build import source_mark
 
 LEVELS = ("portable", "avx2", "avx512", "vnni", "neon")
 """What the kernels are written for, by the numbers of kernels.h."""
@@ -161,7 +162,7 @@ def why_not() -> str:
     if not path.is_file():
         if PATH in os.environ:
             return f"{PATH}={path} is no file"
-        return "its C library was not built; install a C compiler and run pip install again"
+        return "its C library was not built; with a C compiler there, run python -m jumok.native.build"
     try:
         _prepared(str(path), os.environ.get(LEVEL, ""))
     except OSError as error:
@@ -217,4 +218,6 @@ def _open(path: str) -> ctypes.CDLL:
         except AttributeError:
             raise OSError(f"it has no function {name}: it is of another version") from None
         function.restype, function.argtypes = result, arguments
+    if c.jm_version().decode() != source_mark():
+        raise OSError("it is of other source than this jumok; run python -m jumok.native.build")
     return c

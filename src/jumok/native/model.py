@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from jumok.answers import Answer, NotFiniteError, no_learned_row
 from jumok.architectures import ARCHS, LuongConfig, ModelConfig, TransformerConfig
-from jumok.errors import ModelError, RunError
+from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
     BAD_ARGUMENT,
     F32,
@@ -36,6 +36,8 @@ from jumok.native.library import (
 )
 from jumok.native.weights import Packed, Type, layout, pack_weights
 from jumok.text.tokenizer import EOS
+
+MOST_BEAM = 1 << 16  # as in batch.c
 
 Ids = Sequence[int]
 Lists = Sequence[Ids] | Sequence[NDArray[np.int32]]
@@ -142,6 +144,16 @@ class NativeModel:
         bound = np.array(limits, dtype=np.int32)
         if len(bound) != len(sources) or (bound < 1).any():
             raise ValueError("every sentence needs a limit of 1 token or more")
+        for given in (prefixes, shortlists):
+            if given is not None and len(given) != len(sources):
+                raise ValueError(
+                    f"there are {len(given)} prefixes or shortlists for {len(sources)} sentences"
+                )
+        if options.beam > MOST_BEAM:
+            raise ConfigError(
+                f"a beam of {options.beam:,} is more than the native engine's {MOST_BEAM:,}",
+                hint="choose a smaller beam; 5 is usual",
+            )
         batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets), limits=address(bound))
         held = []
         for name, given in (("prefix", prefixes), ("shortlist", shortlists)):

@@ -52,6 +52,8 @@ def from_error(error: Error) -> Problem:
     match error:
         case LimitError():
             return Problem(422, error.code, error.message)
+        case ConfigError() if error.code == "engine_lacks":
+            return Problem(422, error.code, error.message)
         case ConfigError():
             advice = f": {error.hint}" if error.hint else ""
             return Problem(422, "bad_parameter", f"these options cannot work together{advice}")

@@ -11,8 +11,9 @@ Axis letters: B sentences, N source tokens, M target tokens.
 """
 
 import copy
+import os
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -31,6 +32,7 @@ from jumok.training.passes import Laid
 from jumok.training.shard import is_shared
 
 LEAST = 512  # tokens that a thread of its own pays for
+MOST = 8  # parts: each has gradients of the whole model
 M = TypeVar("M", bound=nn.Module)
 _twins: "WeakKeyDictionary[nn.Module, list[nn.Module]]" = WeakKeyDictionary()
 
@@ -49,26 +51,34 @@ def runs_in_threads(
 def threaded_gradients(model: Seq2Seq, piece: Padded, smoothing: float, *, share: float, seed: int) -> Tensor:
     """Add `share` times the gradients of the piece's loss to the model's; loss and nll, summed (2,)."""
     threads = torch.get_num_threads()
-    parts = cut_rows(piece, threads)
+    parts = cut_rows(piece, min(threads, MOST))
     models = [model, *twins_of(model, len(parts) - 1)]
+    for twin in models[1:]:
+        twin.zero_grad(set_to_none=True)  # a call that failed may have left some
     jobs = [
         (one, part, smoothing, share, seed + n)
         for n, (one, part) in enumerate(zip(models, parts, strict=True))
     ]
     if len(parts) == 1:
         return own_gradients(*jobs[0])
-    torch.set_num_threads(1)  # for this thread, and for the matrix products of all
+    each = threads // len(parts)  # cores for the matrix products of one part
+    others: list[Future[Tensor]] = []
     try:
-        others: list[Future[Tensor]] = [pool(threads).submit(own_gradients, *job) for job in jobs[1:]]
-        sums = [own_gradients(*jobs[0])]
+        others += [pool().submit(on_threads, each, job) for job in jobs[1:]]
+        sums = [on_threads(each, jobs[0])]
     finally:
-        for other in others:
-            other.exception()  # waits: nobody may still be computing when this thread goes on
+        wait(others)  # nobody may still be computing when this thread goes on
         torch.set_num_threads(threads)
     sums += [other.result() for other in others]
     for twin in models[1:]:
         add_gradients(model, twin)
     return torch.stack(sums).sum(0)
+
+
+def on_threads(each: int, job: tuple[Seq2Seq, Padded, float, float, int]) -> Tensor:
+    """`own_gradients` with so many threads for each matrix product."""
+    torch.set_num_threads(each)  # of the thread that calls
+    return own_gradients(*job)
 
 
 @torch.no_grad()
@@ -136,7 +146,7 @@ def twins_of(model: M, count: int) -> Sequence[M]:
     kept = _twins.setdefault(model, [])
     weights = list(model.parameters())
     same = all(
-        twin.data_ptr() == weight.data_ptr()
+        twin.data_ptr() == weight.data_ptr() and twin.requires_grad == weight.requires_grad
         for one in kept
         for twin, weight in zip(one.parameters(), weights, strict=True)
     )
@@ -149,6 +159,10 @@ def twins_of(model: M, count: int) -> Sequence[M]:
 
 
 @cache
-def pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that wait for parts; each does its matrix products alone."""
-    return ThreadPoolExecutor(threads - 1, "jumok-train", initializer=torch.set_num_threads, initargs=(1,))
+def pool() -> ThreadPoolExecutor:
+    """Threads that wait for parts; a child of fork makes its own."""
+    return ThreadPoolExecutor(MOST - 1, "jumok-train")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)

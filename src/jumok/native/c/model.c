@@ -8,7 +8,12 @@
 
 enum { NAME = 96, LARGEST = 1 << 24 };
 
-const char *jm_version(void) { return "jumok-native 1"; }
+#ifndef JM_SOURCE
+#define JM_SOURCE "unknown"
+#endif
+
+/* What source this is of: see native/build.py. */
+const char *jm_version(void) { return JM_SOURCE; }
 
 void *jm_allocate(size_t bytes) {
     size_t rounded = (bytes + 63) / 64 * 64;
