@@ -129,7 +129,7 @@ def without_folder(translator: Translator) -> Translator:
 
 def test_the_slow_ones_are_no_slower_than_the_slowest(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([0.0, 1.0, 0.0, 2.0, 0.0, 9.0])
-    monkeypatch.setattr("jumok.lineage.measure.time.perf_counter", lambda: next(times))
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: next(times)))
     found: Any = SimpleNamespace(sources=["a", "b", "c"], speed=SimpleNamespace(sentences_per_s=1.0))
     found.speed.target_tokens_per_s = 1.0
     translator: Any = SimpleNamespace(translate=lambda text: text)

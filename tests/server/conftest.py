@@ -2,8 +2,10 @@
 
 import asyncio
 import copy
+import faulthandler
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -114,6 +116,8 @@ def serving(models: Mapping[str, Translator], settings: ServerSettings) -> Itera
     finally:
         server.should_exit = True
         thread.join(30)
+        if thread.is_alive():
+            faulthandler.dump_traceback(sys.__stderr__)  # where each thread is
         assert not thread.is_alive()
 
 
