@@ -45,7 +45,7 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t work;
     job *jobs;
-    int32_t threads, idle;
+    int32_t threads, busy; /* helpers there are, and those that have a job */
     int guarded; /* the handler of fork is there */
     _Atomic float
         ratio; /* what sharing a step gained lately: time alone / time shared; 0: not known */
@@ -66,7 +66,7 @@ static void after_fork(void) {
     pthread_mutex_init(&the_pool.lock, NULL);
     pthread_cond_init(&the_pool.work, NULL);
     the_pool.jobs = NULL;
-    the_pool.threads = the_pool.idle = 0;
+    the_pool.threads = the_pool.busy = 0;
 }
 
 static void work_on(job *j, jm_scratch *scratch) {
@@ -98,16 +98,16 @@ static void *helper(void *nothing) {
     for (;;) {
         job *j = open_job();
         if (!j) {
-            the_pool.idle++;
             pthread_cond_wait(&the_pool.work, &the_pool.lock);
-            the_pool.idle--;
             continue;
         }
         j->joined++;
         j->active++;
+        the_pool.busy++;
         pthread_mutex_unlock(&the_pool.lock);
         work_on(j, &scratch);
         pthread_mutex_lock(&the_pool.lock);
+        the_pool.busy--;
         if (--j->active > 0) continue;
         if (j->orphan)
             free_team(j->orphan);
@@ -124,9 +124,10 @@ static void have_helpers(int32_t wanted) {
         pthread_atfork(NULL, NULL, after_fork);
     }
     pthread_attr_t detached;
-    if (the_pool.idle >= wanted || pthread_attr_init(&detached)) return;
+    const int32_t free_ones = the_pool.threads - the_pool.busy; /* some may be about to wake */
+    if (free_ones >= wanted || pthread_attr_init(&detached)) return;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    for (int32_t i = the_pool.idle; i < wanted && the_pool.threads < MOST_THREADS; i++) {
+    for (int32_t i = free_ones; i < wanted && the_pool.threads < MOST_THREADS; i++) {
         pthread_t thread;
         if (pthread_create(&thread, &detached, helper, NULL)) break;
         the_pool.threads++;
