@@ -14,11 +14,10 @@ from jumok.checkpoint.folder import write_folder
 from jumok.checkpoint.manifest import read_file
 from jumok.checkpoint.tensors import pack, unpack
 from jumok.config import ModelConfig, RunConfig, TransformerConfig
-from jumok.errors import ModelError
 from jumok.models.build import Patches, build_model
 from jumok.models.interface import Seq2Seq
 from jumok.native.folder import WEIGHTS as PACKED
-from jumok.native.weights import Packed, unpack_weights
+from jumok.native.weights import Packed, unpack_weights, wrong_weights
 from jumok.text.tokenizer import Tokenizers
 
 
@@ -79,12 +78,12 @@ def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tenso
     if (
         _least_numbers(config, tokenizers.target.size) > found
     ):  # a forged config.json must not take all memory
-        raise _wrong_weights(where, [f"config.json needs more than the {found:,} numbers in the file"])
+        raise wrong_weights([f"config.json needs more than the {found:,} numbers in the file"], str(where))
     with torch.random.fork_rng(devices=[]):  # fresh weights must not draw from the caller's numbers
         model = build_for(config, tokenizers)
     tensors = _under_every_name(model, tensors)
     if faults := _differences(model.state_dict(), tensors):
-        raise _wrong_weights(where, faults)
+        raise wrong_weights(faults, str(where))
     model.load_state_dict(tensors)
     return model
 
@@ -135,13 +134,3 @@ def _kind(tensor: Tensor) -> tuple[bool, tuple[int, ...]]:
 
 def _describe(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
-
-
-def _wrong_weights(where: Path, faults: list[str]) -> ModelError:
-    more = f", and {len(faults) - 5} more" if len(faults) > 5 else ""
-    return ModelError(
-        f"the weights do not fit the model's settings: {'; '.join(faults[:5])}{more}",
-        where=str(where),
-        hint="config.json and model.safetensors come from different models: copy the folder again",
-        code="wrong_weights",
-    )

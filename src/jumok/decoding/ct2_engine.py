@@ -14,16 +14,17 @@ from jumok.answers import Answer, ranked
 from jumok.checkpoint.contents import Contents, read_contents
 from jumok.config import DecodingConfig
 from jumok.decoding.engines import Answers, Explained, Scores, cannot, first_lack
-from jumok.decoding.jobs import FIRST_BYTE, Job
+from jumok.decoding.jobs import Job
 from jumok.decoding.native_engine import chunks
 from jumok.decoding.request import Request
 from jumok.errors import ConfigError, ModelError
 from jumok.native.library import thread_count
-from jumok.text.tokenizer import BOS, EOS, PAD, UNK
+from jumok.native.shortlist import NO_TEXT
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, UNK
 
 SETTINGS = "jumok.json"
 """Our settings in an exported folder, where config.json is CTranslate2's."""
-CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127, 0xC0, 0xC1, *range(0xF5, 0x100)))
+NEVER = (BOS, PAD, UNK, *(FIRST_BYTE + byte for byte in NO_TEXT))
 HIGH = tuple(range(FIRST_BYTE + 0x80, FIRST_BYTE + 0x100))
 """Bytes that are a part of a character."""
 
@@ -120,7 +121,7 @@ class CTranslate2Engine:
         self, jobs: Sequence[Job], limit: int, config: DecodingConfig, without: Sequence[int]
     ) -> list[list[tuple[int, ...]]]:
         """The answers of each beam, each with its end if it has one."""
-        left_out = (BOS, PAD, UNK, *CONTROL, *without)
+        left_out = (*NEVER, *without)
         prefixes = [self._names(job.prefix) for job in jobs]
         results = self._translator.translate_batch(
             [self.cut(job.source) for job in jobs],

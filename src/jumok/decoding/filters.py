@@ -13,9 +13,9 @@ from torch import Tensor
 
 from jumok.answers import Answer
 from jumok.decoding.jobs import CHARACTER as CHARACTER  # those who know filters know these, too
-from jumok.decoding.jobs import FIRST_BYTE as FIRST_BYTE
 from jumok.decoding.jobs import Phrase as Phrase
 from jumok.text.tokenizer import BOS, EOS, PAD, UNK
+from jumok.text.tokenizer import FIRST_BYTE as FIRST_BYTE
 
 NEVER = (BOS, PAD, UNK)
 """No answer contains these."""

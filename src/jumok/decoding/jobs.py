@@ -10,14 +10,12 @@ from jumok.decoding.request import Long, Request
 from jumok.errors import ConfigError, LimitError
 from jumok.text.beginning import beginning
 from jumok.text.marks import is_question
-from jumok.text.tokenizer import Tokenizer, Tokenizers
+from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Source = Sequence[int] | Sequence[bytes]
 """Ids of pieces, or the patches of a picture."""
 
-FIRST_BYTE = 4
-"""The id of byte 0; the other 255 follow."""
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
 
@@ -135,6 +133,6 @@ def pair_size(job: Job) -> int:
 
 def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:
     """What each id writes into a text; special ids write nothing."""
-    specials, first_learned = [b""] * FIRST_BYTE, FIRST_BYTE + 256
-    learned = tokenizer.pieces(range(first_learned, tokenizer.size))
+    specials = [b""] * FIRST_BYTE
+    learned = tokenizer.pieces(range(FIRST, tokenizer.size))
     return [*specials, *(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in learned)]

@@ -26,9 +26,8 @@ from jumok.errors import ConfigError, RunError, ThresholdError
 from jumok.export.format import Format, Options, find_format
 from jumok.export.parity import USUAL, Sample, Thresholds, certificate, compare, shown
 from jumok.export.shortlist import certify_shortlist, write_shortlist
+from jumok.native.folder import CERTIFICATE
 from jumok.progress import Progress, silent
-
-CERTIFICATE = "certificate.json"
 
 
 @dataclass(frozen=True)

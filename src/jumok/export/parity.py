@@ -20,9 +20,9 @@ from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
 from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf
 from jumok.export.format import Answerer, Given
+from jumok.native.folder import SCHEMA
 from jumok.progress import Progress, silent
 
-SCHEMA = "jumok-certificate/1"
 SHOWN = 20  # differences that the certificate lists
 ROWS = 512  # source pieces, padding included, that are answered together: often enough to show progress
 

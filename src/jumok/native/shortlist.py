@@ -18,7 +18,7 @@ from jumok.errors import ModelError
 from jumok.native.lexicon import Pairs, learn_lexicon
 from jumok.native.tensors import dump_tensors, parse_tensors
 from jumok.progress import Progress, silent
-from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
+from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, FIRST_BYTE, PAD, UNK, Tokenizer, Tokenizers
 
 Ids = NDArray[np.int32]
 
@@ -28,7 +28,6 @@ AGAIN = "make it again with jumok export native --shortlist"
 EACH, FREQUENT = 200, 200
 """Likely target pieces of each source piece, and frequent ones of all sentences."""
 
-FIRST_BYTE = len(SPECIALS)
 OF_BYTES = slice(FIRST_BYTE, FIRST)
 """The byte pieces."""
 NO_TEXT = (*range(0x20), 0x7F, 0xC0, 0xC1, *range(0xF5, 0x100))

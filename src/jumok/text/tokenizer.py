@@ -30,7 +30,8 @@ from jumok.text.source import SourceTokenizer
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 BOS, PAD, EOS, UNK = range(4)
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-FIRST = len(SPECIALS) + len(BYTES)  # the first id that is learned
+FIRST_BYTE = len(SPECIALS)  # the id of byte 0; the other 255 follow
+FIRST = FIRST_BYTE + len(BYTES)  # the first id that is learned
 
 # A piece never crosses from letters to digits or signs, so that none can spell "</s>" or "<0xEA>".
 WORDS = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+"

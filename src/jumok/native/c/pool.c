@@ -45,13 +45,13 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t work;
     job *jobs;
-    int32_t threads, busy; /* helpers there are, and those that have a job */
+    int32_t threads; /* helpers there are */
     int guarded; /* the handler of fork is there */
     _Atomic float
         ratio; /* what sharing a step gained lately: time alone / time shared; 0: not known */
 } pool;
 
-static pool the_pool = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, 0, 0};
+static pool the_pool = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, 0, 0, 0};
 
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -66,7 +66,7 @@ static void after_fork(void) {
     pthread_mutex_init(&the_pool.lock, NULL);
     pthread_cond_init(&the_pool.work, NULL);
     the_pool.jobs = NULL;
-    the_pool.threads = the_pool.busy = 0;
+    the_pool.threads = 0;
 }
 
 static void work_on(job *j, jm_scratch *scratch) {
@@ -103,11 +103,9 @@ static void *helper(void *nothing) {
         }
         j->joined++;
         j->active++;
-        the_pool.busy++;
         pthread_mutex_unlock(&the_pool.lock);
         work_on(j, &scratch);
         pthread_mutex_lock(&the_pool.lock);
-        the_pool.busy--;
         if (--j->active > 0) continue;
         if (j->orphan)
             free_team(j->orphan);
@@ -117,17 +115,19 @@ static void *helper(void *nothing) {
     return NULL;
 }
 
-/* So many helpers that wait for work, if the system gives them. Under the lock. */
-static void have_helpers(int32_t wanted) {
+/* As many helpers as all jobs that are there want, if the system gives them. Under the lock. One that is late
+ * from an earlier job is not replaced: whoever asks works too. */
+static void have_helpers(void) {
     if (!the_pool.guarded) {
         the_pool.guarded = 1;
         pthread_atfork(NULL, NULL, after_fork);
     }
     pthread_attr_t detached;
-    const int32_t free_ones = the_pool.threads - the_pool.busy; /* some may be about to wake */
-    if (free_ones >= wanted || pthread_attr_init(&detached)) return;
+    int64_t wanted = 0;
+    for (const job *j = the_pool.jobs; j; j = j->link) wanted += j->wanted;
+    if (the_pool.threads >= wanted || pthread_attr_init(&detached)) return;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    for (int32_t i = free_ones; i < wanted && the_pool.threads < MOST_THREADS; i++) {
+    while (the_pool.threads < wanted && the_pool.threads < MOST_THREADS) {
         pthread_t thread;
         if (pthread_create(&thread, &detached, helper, NULL)) break;
         the_pool.threads++;
@@ -138,9 +138,9 @@ static void have_helpers(int32_t wanted) {
 static void post(job *j) {
     pthread_cond_init(&j->done, NULL);
     pthread_mutex_lock(&the_pool.lock);
-    have_helpers(j->wanted);
     j->link = the_pool.jobs;
     the_pool.jobs = j;
+    have_helpers();
     for (int32_t i = 0; i < j->wanted; i++) pthread_cond_signal(&the_pool.work);
     pthread_mutex_unlock(&the_pool.lock);
 }
