@@ -111,6 +111,8 @@ class TransformerConfig:
     """Project Q, K, V of all heads with one matrix each side, or with one matrix per head."""
     tied: bool = True
     """The output projection is the transposed target embedding."""
+    copy: bool = False
+    """A piece may also be written by pointing at it in the source: names, numbers, rare words."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
@@ -144,6 +146,11 @@ class TransformerConfig:
 
 
 ModelConfig = RnnConfig | LuongConfig | TransformerConfig
+
+
+def copies(config: ModelConfig) -> bool:
+    """Whether such a model may point at pieces of its source."""
+    return isinstance(config, TransformerConfig) and config.copy
 
 
 def _check_recurrent(config: RnnConfig | LuongConfig) -> None:

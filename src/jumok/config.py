@@ -14,6 +14,7 @@ from jumok.architectures import (  # the settings of the models are told from he
     TransformerConfig,
     check_positive,
     check_share,
+    copies,
     require,
 )
 
@@ -31,6 +32,7 @@ __all__ = [
     "TextConfig",
     "TrainingConfig",
     "TransformerConfig",
+    "copies",
     "require",
 ]
 
@@ -288,3 +290,11 @@ class RunConfig:
     seed: int = 42
     """Drives every random choice of the run."""
     __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        require(
+            not copies(self.model) or self.text.shared,
+            "model.copy",
+            "true",
+            "what is copied must be a piece of both sides: it needs one vocabulary, text.shared=true",
+        )

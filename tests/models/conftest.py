@@ -38,6 +38,7 @@ TRANSFORMERS = {
     "transformer-no-residual": TransformerConfig(**FLAT, dropout=0),
     "transformer-no-residual-pre-norm": TransformerConfig(**FLAT, dropout=0, norm="pre"),
     "transformer-bare": TransformerConfig(**FLAT, dropout=0, norm="none", scaled=False),
+    "transformer-copy": TransformerConfig(**SMALL, dropout=0, positions="rotary", norm="pre", copy=True),
 }
 CONFIGS: dict[str, ModelConfig] = RECURRENT | TRANSFORMERS
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.config import LuongConfig, RnnConfig, TransformerConfig
+from jumok.models.cache import TransformerState
 from jumok.models.edited import Edited
 from jumok.models.interface import Edits, Memory, PositionEdit, Probe, Seq2Seq
-from jumok.models.transformer import TransformerState
 from jumok.nn.edit import AttentionEdit
 
 SIZES = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 2}

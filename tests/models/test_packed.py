@@ -38,6 +38,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "no-residual": {"residual": False},
     "no-residual-pre": {"residual": False, "norm": "pre"},
     "bare": {"residual": False, "norm": "none", "scaled": False},
+    "copy": {"copy": True, "norm": "pre", "positions": "rotary"},
 }
 
 
@@ -62,7 +63,7 @@ def logits_both_ways(
     """Logits of every real target token: of the padded pass, and of the packed one."""
     padded, packed = pad_pairs(sources, targets), pack_pairs(sources, targets, ROOM)
     whole = model(padded.source, padded.source_mask, padded.target_in)[padded.target_mask]
-    laid = (model.features(packed) @ model.head.T)[: packed.tokens]
+    laid = model.packed_logits(packed)[: packed.tokens]
     return whole, laid
 
 

@@ -1,5 +1,6 @@
 """The Transformer against the paper: size, causality, cache, positions."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_cross_attention_sees_all_of_the_source(bench: Any, transformer_config: 
     model, batch = bench.model(transformer_config), bench.batch([6], 1)
     memory = model.encode(batch.source, batch.source_mask)
     states = memory.states.detach().requires_grad_()
-    logits = model.decode(batch.target_in, type(memory)(states, memory.mask))
+    logits = model.decode(batch.target_in, replace(memory, states=states))
     (gradient,) = torch.autograd.grad(logits.square().sum(), states)
     assert (gradient.abs().amax(dim=-1) > 0).all()
 

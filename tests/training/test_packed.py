@@ -174,6 +174,18 @@ def test_teacher_forcing_below_1_feeds_the_models_own_guesses() -> None:
     assert one.read().loss == pytest.approx(two.read().loss, rel=1e-5)
 
 
+@pytest.mark.parametrize("changes", [{}, {"rdrop": 2.0}, {"teacher_forcing": 0.0}])
+def test_a_model_that_copies_learns_the_same_from_packed_and_padded_batches(changes: dict[str, Any]) -> None:
+    config = replace(SGD, label_smoothing=0.1, **changes)
+    one, two = make(copy=True), make(copy=True)
+    packed = stepper(one, config)([pack()], Share(pack().tokens), lr=1e-3, step=1).read()
+    padded = [pad_pairs(SOURCES, TARGETS)]
+    found = train_step(two, Optimizers(two, config), padded, config, lr=1e-3, step=1, seed=1).read()
+    assert (packed.loss, packed.nll) == pytest.approx((found.loss, found.nll), rel=1e-5)
+    assert packed.grad_norm == pytest.approx(found.grad_norm, rel=1e-4)
+    torch.testing.assert_close(weights(one), weights(two), atol=1e-6, rtol=1e-4)
+
+
 def test_copy_all_copies_between_types() -> None:
     to = [torch.zeros(2, dtype=torch.bfloat16), torch.zeros(2), torch.zeros(2, dtype=torch.bfloat16)]
     copy_all(to, [torch.ones(2), torch.full((2,), 2.0), torch.full((2,), 3.0)])

@@ -87,10 +87,10 @@ def compute_type(device: torch.device) -> torch.dtype:
 def supports(
     model: Seq2Seq, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter] = ()
 ) -> bool:
-    """Whether these jobs can be searched here: a Transformer as it is, no filter but the usual one."""
+    """Whether these jobs can be searched here: a plain Transformer on text, no filter but the usual one."""
     if type(model) is not TransformerSeq2Seq or model.training or config.sample:
         return False
-    if model.reads_pictures:
+    if model.reads_pictures or model.copies:
         return False
     if make_filters(jobs, config, (), banned) != [USUAL] or len(model.target_embedding.weight) < LEARNED:
         return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jumok.checkpoint.candidates import first_whole
 from jumok.checkpoint.contents import WEIGHTS, Contents, read_arrays, read_contents, read_parts
+from jumok.config import copies
 from jumok.decoding.engines import Engine, cannot, check_engine
 from jumok.decoding.native_engine import NativeEngine
 from jumok.errors import ConfigError, ModelError
@@ -112,8 +113,8 @@ class NotNative(ConfigError):  # noqa: N818  under auto it is no error
 def open_native(path: str | Path, note: Note) -> Opened:
     """The model in the C library; NotNative if it does not have its architecture."""
     contents, parts = first_whole(path, read_packed)
-    if contents.tokenizers.pictures is not None:
-        reason = cannot("native", "model that reads pictures")
+    if lack := lacking(contents):
+        reason = cannot("native", lack)
         error = NotNative(reason.message, hint="choose --engine auto or torch", code=reason.code)
         error.silent = True
         raise error
@@ -131,10 +132,17 @@ def open_native(path: str | Path, note: Note) -> Opened:
     return Opened(contents, NativeEngine(model, contents))
 
 
+def lacking(contents: Contents) -> str:
+    """What the model has and the C library does not; "" if there is nothing."""
+    if contents.tokenizers.pictures is not None:
+        return "model that reads pictures"
+    return "model that copies (model.copy=true)" if copies(contents.config.model) else ""
+
+
 def read_packed(folder: Path) -> tuple[Contents, Mapping[str, Packed]]:
     """A folder with its weights packed: those of an int8 folder as they are, others in float32."""
     contents = read_contents(folder)
-    if contents.tokenizers.pictures is not None:
+    if lacking(contents):
         return contents, {}
     if contents.quantised:
         return contents, read_parts(contents)

@@ -48,6 +48,8 @@ def check(config: RunConfig) -> list[str]:
         reasons.append("its layers always add to their input (model.residual=false)")
     if model.norm == "none":
         reasons.append("its layers always have a norm (model.norm=none)")
+    if model.copy:
+        reasons.append("it has no pointing at the source (model.copy=true)")
     return reasons
 
 

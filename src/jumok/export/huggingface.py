@@ -45,6 +45,8 @@ def check(config: RunConfig) -> list[str]:
         return [*reasons, f"model.arch={model.arch}: transformers has no recurrent encoder-decoder"]
     if not config.data.images and (not config.text.shared or config.text.target_kind):
         reasons.append("each side has a vocabulary of its own, and AutoTokenizer reads one for both")
+    if model.copy:
+        reasons.append("model.copy=true: no layout points at the source")
     if not model.residual:
         reasons.append("model.residual=false: every layout adds a sub-layer's result to its input")
     if model.norm == "none":

@@ -12,7 +12,7 @@ from jumok.checkpoint.card import model_files
 from jumok.checkpoint.checkpoints import Loaded
 from jumok.checkpoint.contents import WEIGHTS
 from jumok.checkpoint.tensors import pack
-from jumok.config import RunConfig
+from jumok.config import RunConfig, copies
 from jumok.export.format import Given, Options
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.folder import dump_parts, parse_parts
@@ -32,8 +32,8 @@ FILE = False
 
 def check(config: RunConfig) -> list[str]:
     """Why the engine cannot run such a model here."""
-    reason = why_not()
-    return [reason] if reason else []
+    copying = "it has no pointing at the source (model.copy=true)" if copies(config.model) else ""
+    return [reason for reason in (why_not(), copying) if reason]
 
 
 def write(loaded: Loaded, folder: Path, options: Options) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from jumok.checkpoint.checkpoints import Loaded
 from jumok.checkpoint.folder import dump_json
-from jumok.config import RunConfig, TransformerConfig
+from jumok.config import RunConfig, TransformerConfig, copies
 from jumok.decoding.batched import USUAL, pad_sources
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.greedy import GreedySearch
@@ -41,8 +41,12 @@ MOST = 2_000_000_000
 
 def check(config: RunConfig) -> list[str]:
     """Why a model with these settings cannot be written; every architecture can, if it reads text."""
-    reason = "it reads pictures, and only models that read text are written as ONNX"
-    return [reason] if config.data.images else []
+    reasons = list[str]()
+    if config.data.images:
+        reasons.append("it reads pictures, and only models that read text are written as ONNX")
+    if copies(config.model):
+        reasons.append("it points at its source (model.copy=true), and the graphs do not")
+    return reasons
 
 
 def write(loaded: Loaded, folder: Path, options: Options) -> None:

@@ -1,12 +1,15 @@
-"""Keys and values that decoding has already computed, so that a step never computes them again.
+"""What decoding has already computed, so that a step never computes it again: keys, values, the state.
 
-Axis letters: B batch, L tokens so far, H heads, K width of one head.
+Axis letters: B batch, S source, L tokens so far, H heads, K width of one head, N layers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+
+from jumok.models.interface import Edits, join_padded, longest, same_edits
+from jumok.nn.copying import Pointed
 
 ROOM = 16  # tokens of room a new buffer starts with; it doubles when full
 
@@ -91,3 +94,65 @@ class KeyValues:
             keys[rows, :, length - one.length : length] = one.keys
             values[rows, :, length - one.length : length] = one.values
         return KeyValues(Buffer(keys, values, length), length)
+
+
+@dataclass(frozen=True)
+class TransformerState:
+    """What one step needs: keys and values of earlier tokens, and of the source, for each layer.
+
+    Rows that joined later begin later in the same cache: all of them append at one place. The earliest row
+    begins at 0.
+    """
+
+    past: tuple[KeyValues, ...]  # N of (B, H, L, K)
+    source: tuple[tuple[Tensor, Tensor], ...]  # N pairs (B, H, S, K)
+    mask: Tensor  # (B, 1, 1, S)
+    sentence: Tensor  # (B,), rows with equal numbers read the same source
+    begin: Tensor | None = None  # (B,), the place where each row's own past begins; None: all at 0
+    edits: Edits | None = None
+    pointed: Pointed | None = None  # what a model that copies can point at
+
+    @property
+    def begins(self) -> Tensor:
+        return torch.zeros_like(self.sentence) if self.begin is None else self.begin  # (B,)
+
+    def select(self, rows: Tensor) -> "TransformerState":
+        begin, skip = earliest_at_zero(None if self.begin is None else self.begin[rows])
+        past = tuple(one.select(rows, skip) for one in self.past)
+        sentence = self.sentence[rows]
+        if torch.equal(sentence, self.sentence):  # a beam reordered itself: the sources stay where they are
+            return replace(self, past=past, sentence=sentence, begin=begin)
+        mask = self.mask[rows]
+        S = longest(mask)  # padding that no row needs any more goes
+        source = tuple((keys[rows, :, :S], values[rows, :, :S]) for keys, values in self.source)
+        pointed = None if self.pointed is None else self.pointed.select(rows, S)
+        return TransformerState(past, source, mask[..., :S], sentence, begin, self.edits, pointed)
+
+    def join(self, other: "TransformerState") -> "TransformerState":
+        edits = same_edits(self.edits, other.edits)
+        if not len(self.sentence) or not len(other.sentence):
+            return self if len(self.sentence) else other
+        past = tuple(one.join(two) for one, two in zip(self.past, other.past, strict=True))
+        length = past[0].length
+        begins = [one.begins + (length - one.past[0].length) for one in (self, other)]
+        begin, _ = earliest_at_zero(torch.cat(begins))
+        S = max(longest(self.mask), longest(other.mask))
+        source = tuple(
+            (join_padded(keys, more_keys, S, dim=2), join_padded(values, more_values, S, dim=2))
+            for (keys, values), (more_keys, more_values) in zip(self.source, other.source, strict=True)
+        )
+        mask = join_padded(self.mask, other.mask, S, dim=3)
+        sentence = torch.cat((self.sentence, other.sentence + self.sentence.max() + 1))
+        pointed = None
+        if self.pointed is not None and other.pointed is not None:
+            both = zip(self.pointed, other.pointed, strict=True)
+            pointed = Pointed(*(join_padded(one, two, S, dim=1) for one, two in both))
+        return TransformerState(past, source, mask, sentence, begin, edits, pointed)
+
+
+def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
+    """Begins (B,) of which the smallest is 0, or None if all are; and how many places that took away."""
+    if begin is None or not len(begin):
+        return None, 0
+    low, high = (int(one) for one in begin.aminmax())
+    return (None if low == high else begin - low), low

@@ -120,20 +120,25 @@ class Memory:
     states: Tensor  # (B, S, D)
     mask: Tensor  # (B, S), True at real tokens
     final: Tensor | None = None  # (B, N, C, D), recurrent models: last state of each layer, C parts of it
+    tokens: Tensor | None = None  # (B, S), the pieces themselves, for a model that copies them
 
     def select(self, rows: Tensor) -> "Memory":
         """The memory with its batch rows picked in this order."""
         final = None if self.final is None else self.final[rows]
-        return Memory(self.states[rows], self.mask[rows], final)
+        tokens = None if self.tokens is None else self.tokens[rows]
+        return Memory(self.states[rows], self.mask[rows], final, tokens)
 
     def join(self, other: "Memory") -> "Memory":
         """The rows of both, one's own first, padded to the longest source among them."""
         S = max(longest(self.mask), longest(other.mask))
         states = join_padded(self.states, other.states, S, dim=1)
         mask = join_padded(self.mask, other.mask, S, dim=1)
-        if self.final is None or other.final is None:
-            return Memory(states, mask)
-        return Memory(states, mask, torch.cat((self.final, other.final)))
+        final = tokens = None
+        if self.final is not None and other.final is not None:
+            final = torch.cat((self.final, other.final))
+        if self.tokens is not None and other.tokens is not None:
+            tokens = join_padded(self.tokens, other.tokens, S, dim=1)
+        return Memory(states, mask, final, tokens)
 
 
 def longest(mask: Tensor) -> int:
@@ -255,6 +260,15 @@ class Seq2Seq(nn.Module):
     def head(self) -> Tensor:
         """The output projection (V, D): logits = features head^T."""
         raise NotImplementedError
+
+    @property
+    def copies(self) -> bool:
+        """Whether logits are more than features times head: pieces of the source are copied."""
+        return False
+
+    def packed_logits(self, batch: PackedBatch) -> Tensor:
+        """Logits (M, V) for every target token of the batch, all at once."""
+        return self.features(batch) @ self.head.T
 
     def position_rows(self, count: int) -> Tensor | None:
         """What tells the first `count` positions apart, a row each (P, D); None if nothing does."""

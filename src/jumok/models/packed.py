@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from jumok.models.interface import PackedBatch
+from jumok.models.interface import Memory, PackedBatch
 from jumok.nn.attention import AttentionOutput, MergedProjection, SplitProjection
 from jumok.nn.branch import branch
 from jumok.nn.fused import add_norm, drop, embed
@@ -32,6 +32,17 @@ def packed_features(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
     """What the head multiplies, for every target token (M, D)."""
     memory = encode(model, batch)  # (N, D)
     return decode(model, batch, memory)  # (M, D)
+
+
+def packed_logits(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
+    """Logits (M, V); to point, every target token looks at all sources, and a mask leaves it its own."""
+    memory = encode(model, batch)  # (N, D)
+    x = decode(model, batch, memory)[None]  # (1, M, D)
+    place = torch.arange(len(memory), device=memory.device)
+    first, end = batch.target_reads[:, :, None]  # (M, 1) each
+    mask = (place >= first) & (place < end)  # (M, N)
+    pointed = model.pointed(Memory(memory[None], mask, tokens=batch.source[None]))
+    return model.logits(x, pointed, mask)[0]
 
 
 def exact_weights(model: nn.Module) -> set[Tensor]:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.config import TransformerConfig
-from jumok.models.cache import KeyValues
+from jumok.models.cache import KeyValues, TransformerState
 from jumok.models.interface import (
     Edits,
     Memory,
@@ -26,73 +26,15 @@ from jumok.models.interface import (
     Seq2Seq,
     as_probe,
     edits_of,
-    join_padded,
-    longest,
     probe_at,
-    same_edits,
 )
-from jumok.models.packed import packed_features
+from jumok.models.packed import packed_features, packed_logits
 from jumok.nn.attention import AttentionOutput, AttentionProbe, make_projection
+from jumok.nn.copying import Copying, Pointed
 from jumok.nn.functional import causal_mask
 from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
 from jumok.nn.patches import PatchEmbedding, Patches, read_source
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
-
-
-@dataclass(frozen=True)
-class TransformerState:
-    """What one step needs: keys and values of earlier tokens, and of the source, for each layer.
-
-    Rows that joined later begin later in the same cache: all of them append at one place. The earliest row
-    begins at 0.
-    """
-
-    past: tuple[KeyValues, ...]  # N of (B, H, L, K)
-    source: tuple[tuple[Tensor, Tensor], ...]  # N pairs (B, H, S, K)
-    mask: Tensor  # (B, 1, 1, S)
-    sentence: Tensor  # (B,), rows with equal numbers read the same source
-    begin: Tensor | None = None  # (B,), the place where each row's own past begins; None: all at 0
-    edits: Edits | None = None
-
-    @property
-    def begins(self) -> Tensor:
-        return torch.zeros_like(self.sentence) if self.begin is None else self.begin  # (B,)
-
-    def select(self, rows: Tensor) -> "TransformerState":
-        begin, skip = earliest_at_zero(None if self.begin is None else self.begin[rows])
-        past = tuple(one.select(rows, skip) for one in self.past)
-        sentence = self.sentence[rows]
-        if torch.equal(sentence, self.sentence):  # a beam reordered itself: the sources stay where they are
-            return TransformerState(past, self.source, self.mask, sentence, begin, self.edits)
-        mask = self.mask[rows]
-        S = longest(mask)  # padding that no row needs any more goes
-        source = tuple((keys[rows, :, :S], values[rows, :, :S]) for keys, values in self.source)
-        return TransformerState(past, source, mask[..., :S], sentence, begin, self.edits)
-
-    def join(self, other: "TransformerState") -> "TransformerState":
-        edits = same_edits(self.edits, other.edits)
-        if not len(self.sentence) or not len(other.sentence):
-            return self if len(self.sentence) else other
-        past = tuple(one.join(two) for one, two in zip(self.past, other.past, strict=True))
-        length = past[0].length
-        begins = [one.begins + (length - one.past[0].length) for one in (self, other)]
-        begin, _ = earliest_at_zero(torch.cat(begins))
-        S = max(longest(self.mask), longest(other.mask))
-        source = tuple(
-            (join_padded(keys, more_keys, S, dim=2), join_padded(values, more_values, S, dim=2))
-            for (keys, values), (more_keys, more_values) in zip(self.source, other.source, strict=True)
-        )
-        mask = join_padded(self.mask, other.mask, S, dim=3)
-        sentence = torch.cat((self.sentence, other.sentence + self.sentence.max() + 1))
-        return TransformerState(past, source, mask, sentence, begin, edits)
-
-
-def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
-    """Begins (B,) of which the smallest is 0, or None if all are; and how many places that took away."""
-    if begin is None or not len(begin):
-        return None, 0
-    low, high = (int(one) for one in begin.aminmax())
-    return (None if low == high else begin - low), low
 
 
 @dataclass(frozen=True)
@@ -259,6 +201,7 @@ class TransformerSeq2Seq(Seq2Seq):
         last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
         self.encoder_norm, self.decoder_norm = last_norm(D), last_norm(D)
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
+        self.copying = Copying(D) if config.copy else None
         self.dropout = Dropout(config.dropout)
         if config.residual:  # else nothing adds up, and a signal that shrinks in each layer would be lost
             shrink_branches(self.encoder, config.encoder_layers)
@@ -275,7 +218,7 @@ class TransformerSeq2Seq(Seq2Seq):
             mask = mask | ~source_mask[:, None, :, None]  # (B, 1, S, S)
         for n, layer in enumerate(self.encoder):
             x = layer(x, mask, positions, probe_at(probe, "enc_self", n))
-        return Memory(self.encoder_norm(x), source_mask)
+        return Memory(self.encoder_norm(x), source_mask, tokens=source if self.copies else None)
 
     def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
         T = target_in.shape[1]
@@ -284,7 +227,7 @@ class TransformerSeq2Seq(Seq2Seq):
         causal = causal_mask(T, x.device)  # (T, T)
         for n, layer in enumerate(self.decoder):
             x = layer(x, causal, positions, memory, probes_at(probe, n))
-        return self.logits(x)  # (B, T, V)
+        return self.logits(self.decoder_norm(x), self.pointed(memory), memory.mask[:, None])  # (B, T, V)
 
     def start(self, memory: Memory, probe: Probe | None = None) -> TransformerState:
         B, _, D = memory.states.shape
@@ -292,7 +235,8 @@ class TransformerSeq2Seq(Seq2Seq):
         source = (layer.cross.keys_values(memory.states) for layer in self.decoder)  # type: ignore[union-attr, operator]
         rows = torch.arange(B, device=memory.mask.device)
         mask = memory.mask[:, None, None, :]
-        return TransformerState(tuple(empty), tuple(source), mask, rows, edits=edits_of(probe))
+        pointed = self.pointed(memory)
+        return TransformerState(tuple(empty), tuple(source), mask, rows, None, edits_of(probe), pointed)
 
     def step(self, token: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         x, now = self.embed_next(token, state)
@@ -302,7 +246,7 @@ class TransformerSeq2Seq(Seq2Seq):
             x, grown = layer.step(x, now, one, source, state.mask, probes_at(probe, n))  # type: ignore[operator]
             past.append(grown)
         after = replace(state, past=tuple(past))
-        return self.logits(x[:, 0]), after  # (B, V)
+        return self.logits(self.decoder_norm(x), state.pointed, state.mask[:, 0])[:, 0], after  # (B, V)
 
     @property
     def reads_pictures(self) -> bool:
@@ -360,9 +304,22 @@ class TransformerSeq2Seq(Seq2Seq):
     def head(self) -> Tensor:
         return self.target_embedding.weight if self.output is None else self.output.weight  # (V, D)
 
-    def logits(self, x: Tensor) -> Tensor:
-        x = self.decoder_norm(x)
-        return self.target_embedding.logits(x) if self.output is None else self.output(x)
+    @property
+    def copies(self) -> bool:
+        return self.copying is not None
+
+    def packed_logits(self, batch: PackedBatch) -> Tensor:
+        return packed_logits(self, batch)  # (M, V)
+
+    def pointed(self, memory: Memory) -> Pointed | None:
+        if self.copying is None or memory.tokens is None:
+            return None
+        return self.copying.pointed(memory.states, memory.tokens)
+
+    def logits(self, x: Tensor, pointed: Pointed | None, mask: Tensor) -> Tensor:
+        """x (B, T, D) after its last norm -> (B, T, V); the mask (B, 1, S) is that of what is pointed at."""
+        logits = self.target_embedding.logits(x) if self.output is None else self.output(x)
+        return logits if self.copying is None else self.copying(x, logits, pointed, mask)
 
 
 def shrink_branches(stack: nn.Module, layers: int) -> None:

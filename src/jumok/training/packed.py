@@ -50,7 +50,7 @@ class Pass(nn.Module):
 
     def forward(self, batch: PackedBatch, target: Tensor) -> tuple[Tensor, Tensor]:
         model, config = self.model, self.config
-        if not config.rdrop:
+        if not config.rdrop or model.copies:
             return packed_loss(model, batch, target, config)
         if config.teacher_forcing < 1:
             batch = with_guesses(model, batch, config.teacher_forcing)

@@ -146,10 +146,24 @@ def packed_loss(
     """`piece_loss` of sentences laid end to end; the logits of all places never exist at once."""
     if config.teacher_forcing < 1:
         batch = with_guesses(model, batch, config.teacher_forcing)
+    if model.copies:
+        return copying_loss(model, batch, target, config)
     if not config.rdrop:
         return head_loss(model.features(batch), model.head, target, config.label_smoothing)
     both = torch.cat([model.features(batch) for _ in range(2)])  # (2M, D)
     return rdrop_loss(both, model.head, target, config.label_smoothing, config.rdrop)
+
+
+def copying_loss(
+    model: Seq2Seq, batch: PackedBatch, target: Tensor, config: TrainingConfig
+) -> tuple[Tensor, Tensor]:
+    """`packed_loss` of a model whose logits no single product makes: here all of them exist."""
+    right, real = target.long()[None], (target != 0)[None]  # (1, M)
+    one = model.packed_logits(batch)[None]  # (1, M, V)
+    if not config.rdrop:
+        return token_loss(one, right, real, config.label_smoothing)
+    two = model.packed_logits(batch)[None]
+    return rdrop_token_loss(one, two, right, real, config.label_smoothing, config.rdrop)
 
 
 def forward(model: Seq2Seq, batch: Padded, teacher_forcing: float) -> Tensor:
@@ -177,13 +191,20 @@ def guessed(model: Seq2Seq, batch: Padded, memory: Memory, teacher_forcing: floa
 @torch.no_grad()
 def with_guesses(model: Seq2Seq, batch: PackedBatch, teacher_forcing: float) -> PackedBatch:
     """The same for sentences laid end to end: a batch with other inputs."""
-    features, head = model.features(batch), model.head  # (M, D), (V, D)
-    parts = torch.split(features, chunk_rows(len(features), 1, len(head), features.element_size()))
-    guesses = torch.cat([(part @ head.T).argmax(dim=-1) for part in parts])  # (M,)
+    guesses = packed_guesses(model, batch)  # (M,)
     place = torch.arange(len(guesses), device=guesses.device)
     starts = place == batch.target_range[0]  # (M,), where a sentence begins
     keep = starts | (torch.rand(guesses.shape, device=guesses.device) < teacher_forcing)
     return with_inputs(batch, torch.where(keep, batch.target_in, guesses.roll(1).to(batch.target_in.dtype)))
+
+
+def packed_guesses(model: Seq2Seq, batch: PackedBatch) -> Tensor:
+    """The most probable token at every place (M,)."""
+    if model.copies:
+        return model.packed_logits(batch).argmax(dim=-1)
+    features, head = model.features(batch), model.head  # (M, D), (V, D)
+    parts = torch.split(features, chunk_rows(len(features), 1, len(head), features.element_size()))
+    return torch.cat([(part @ head.T).argmax(dim=-1) for part in parts])
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -41,7 +41,7 @@ def runs_in_threads(
     model: nn.Module, piece: Padded, config: TrainingConfig, autocast: torch.dtype | None
 ) -> bool:
     """Whether this module can do a piece: a Transformer on text, in float32 on a CPU, with the C library."""
-    if not isinstance(model, TransformerSeq2Seq) or model.reads_pictures:
+    if not isinstance(model, TransformerSeq2Seq) or model.reads_pictures or model.copies:
         return False
     plain = config.rdrop == 0 and config.teacher_forcing == 1 and autocast is None
     fits = model.rows is None or max(piece.source.shape[1], piece.target_in.shape[1]) <= model.rows

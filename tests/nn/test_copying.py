@@ -1,0 +1,100 @@
+"""Copying: p is a distribution, it is what a loop over the source says, and only the source is copied."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from jumok.nn.copying import FLOOR, Copying, Pointed
+
+D, V = 6, 11
+
+
+def make(B: int, T: int, S: int, seed: int) -> tuple[Copying, Tensor, Tensor, Pointed, Tensor]:
+    """A module, states (B, T, D), logits (B, T, V), what can be pointed at, and a mask (B, 1, S)."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    module = Copying(D).double()
+    tokens = torch.randint(0, V, (B, S), generator=generator)
+    mask = torch.arange(S) < torch.randint(1, S + 1, (B, 1), generator=generator)  # (B, S)
+    return module, draw(B, T, D), draw(B, T, V), module.pointed(draw(B, S, D), tokens), mask[:, None]
+
+
+shapes = given(B=st.integers(1, 3), T=st.integers(1, 4), S=st.integers(1, 5), seed=st.integers(0, 2**31))
+
+
+@shapes
+def test_log_p_is_what_a_loop_says(B: int, T: int, S: int, seed: int) -> None:
+    module, x, logits, pointed, mask = make(B, T, S, seed)
+    found = module(x, logits, pointed, mask)
+    for b in range(B):
+        for t in range(T):
+            here = mask[b, 0]
+            scores = (module.query(x[b, t]) @ pointed.keys[b][here].T) / D**0.5
+            a = scores.softmax(0)
+            context = a @ pointed.states[b][here]
+            g = torch.sigmoid(module.gate(torch.cat((x[b, t], context))))[0]
+            p = g * logits[b, t].softmax(0)
+            for weight, token in zip(a, pointed.tokens[b][here].tolist(), strict=True):
+                p[token] += (1 - g) * weight
+            torch.testing.assert_close(found[b, t], p.log())
+
+
+@shapes
+def test_p_sums_to_one_and_is_its_own_log_softmax(B: int, T: int, S: int, seed: int) -> None:
+    module, x, logits, pointed, mask = make(B, T, S, seed)
+    found = module(x, logits, pointed, mask)
+    torch.testing.assert_close(found.exp().sum(-1), torch.ones(B, T, dtype=torch.float64))
+    torch.testing.assert_close(found.log_softmax(-1), found)
+
+
+@shapes
+def test_padding_changes_nothing(B: int, T: int, S: int, seed: int) -> None:
+    module, x, logits, pointed, mask = make(B, T, S, seed)
+    longer = Pointed(*(torch.cat((one, one.flip(1) + 1), dim=1) for one in pointed))
+    longer = longer._replace(tokens=longer.tokens % V)
+    wider = torch.cat((mask, torch.zeros_like(mask)), dim=2)
+    torch.testing.assert_close(module(x, logits, longer, wider), module(x, logits, pointed, mask))
+
+
+def test_a_closed_gate_writes_pieces_of_the_source_alone() -> None:
+    module, x, logits, pointed, mask = make(1, 2, 3, 0)
+    with torch.no_grad():
+        module.gate.weight.zero_()
+        module.gate.bias.fill_(-60.0)
+    p = module(x, logits, pointed, torch.ones_like(mask)).exp()  # (1, 2, V)
+    inside = torch.zeros(V, dtype=torch.bool)
+    inside[pointed.tokens[0]] = True
+    assert (p[..., ~inside] <= FLOOR * (1 + 1e-6)).all()
+    torch.testing.assert_close(p[..., inside].sum(-1), torch.ones(1, 2, dtype=torch.float64))
+
+
+def test_an_open_gate_is_the_model_without_copying() -> None:
+    module, x, logits, pointed, mask = make(2, 3, 4, 1)
+    with torch.no_grad():
+        module.gate.weight.zero_()
+        module.gate.bias.fill_(60.0)
+    torch.testing.assert_close(module(x, logits, pointed, mask), logits.log_softmax(-1))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_probabilities_are_computed_in_float32_at_least(dtype: Any) -> None:
+    module, x, logits, pointed, mask = make(2, 3, 4, 2)
+    module = module.to(dtype)
+    low = module.pointed(pointed.states.to(dtype), pointed.tokens)
+    found = module(x.to(dtype), logits.to(dtype), low, mask)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.exp().sum(-1), torch.ones(2, 3), atol=1e-5, rtol=0)
+
+
+def test_rows_are_picked_and_cut() -> None:
+    _, _, _, pointed, _ = make(3, 1, 4, 3)
+    some = pointed.select(torch.tensor([2, 0]), 2)
+    for one, all_ in zip(some, pointed, strict=True):
+        assert torch.equal(one, all_[[2, 0], :2])
