@@ -61,6 +61,12 @@ TASKS = {
         )
         for code in G2P
     },
+    "g2p-five": DataSet(
+        folder="g2p-five",
+        file="{split}.tsv",
+        tests=tuple(f"{code}.test" for code in sorted(G2P)),
+        metrics=("exact", "per"),
+    ),
     "cmudict": DataSet(metrics=("exact", "per")),
     "emoji-captions": DataSet(metrics=("exact", "bleu", "chrf")),
     "flickr8k": DataSet(

@@ -109,6 +109,7 @@ SIZES = {
     "emoji-captions": (3_186, 12_000),
     "flickr8k": (30_000, 353_454),
     "g2p-eng_us": (33_344, 33_344),
+    "g2p-five": (65_344, 136_000),
 }
 """Pairs and words of sets that are not as large as most."""
 
@@ -215,6 +216,28 @@ def test_tasks_have_a_table_of_their_own() -> None:
     assert "- exact: `nrefs:1`" in lines
 
 
+def test_several_test_sets_of_a_task_share_its_row() -> None:
+    def scores(dut: float, kor: float) -> dict[str, dict[str, float]]:
+        return {"dut.test": {"exact": dut, "per": 3.0}, "kor.test": {"exact": kor, "per": 2.0}}
+
+    def said(seed: int, beam: dict[str, Any], greedy: dict[str, Any]) -> dict[str, Any]:
+        tests = {test: {"greedy": greedy[test], "beam5": beam[test]} for test in beam}
+        return record(recipe="g2p-five-transformer", seed=seed, test=tests, signatures={"exact": "nrefs:1"})
+
+    runs = [
+        said(42, scores(84.0, 82.0), scores(83.0, 81.0)),
+        said(43, scores(85.0, 82.0), scores(84.0, 81.0)),
+    ]
+    lines = table.draw_table(runs).split("\n")
+    assert lines[5] == (
+        "| [g2p-five-transformer](g2p-five-transformer.toml) | 9.4 M | 6,000 | 51 s | 2 "
+        "| WER dut 15.50 ± 0.71 · kor 18.00 ± 0.00 | WER dut 16.50 ± 0.71 · kor 19.00 ± 0.00 "
+        "| WER dut 14.70 · eng_us 41.94 · fre 8.50 · kor 16.30 · vie_hanoi 2.50, "
+        "ensembles (SIGMORPHON 2021 baseline) |"
+    )
+    assert "| WER dut 16.00 · kor 18.00 |" in table.draw_table(runs[:1])
+
+
 def test_a_signature_that_differs_is_told_with_its_recipe() -> None:
     other = record(recipe="multi30k-en-de-rnn", signatures={"bleu": "nrefs:5"})
     notes = table.draw_table([record(), record(recipe="multi30k-en-fr-rnn"), other]).split("\n")[-4:]
@@ -284,12 +307,12 @@ def test_the_script_runs_ideas_side_by_side(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["g2p-kor", "questions", "flickr8k"])
+@pytest.mark.parametrize("name", ["g2p-kor", "g2p-five", "questions", "flickr8k"])
 def test_a_recipe_of_a_task_runs(name: str, tmp_path: Path) -> None:
     draw, used = random.Random(1), job.TASKS[name]
     folder = tmp_path / "data" / used.folder
     folder.mkdir(parents=True)
-    for split, count in (("train", 40), (used.valid, 4), ("test", 3)):
+    for split, count in {"train": 40, used.valid: 4, **dict.fromkeys(used.tests, 3)}.items():
         rows = [
             [f"{n % 5}.png", *(" ".join(draw.choices("abcd", k=4)) for _ in range(2))] for n in range(count)
         ]
@@ -317,7 +340,9 @@ def test_a_recipe_of_a_task_runs(name: str, tmp_path: Path) -> None:
             device="cpu",
         )
     )
-    assert set(done["test"]["test"]["beam5"]) == set(done["valid"]["greedy"]) == set(used.metrics)
+    assert list(done["test"]) == list(used.tests)
+    scored = [done["valid"]["greedy"], *(found["beam5"] for found in done["test"].values())]
+    assert all(set(found) == set(used.metrics) for found in scored)
     assert (done["steps"], done["curve"][-1][0]) == (4, 4)
     assert all(isinstance(value, float) for value in done["curve"][-1][1:])
     assert table.draw_table([done]).count(f"{name}-transformer.toml") == 1
