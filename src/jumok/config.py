@@ -247,6 +247,10 @@ class DecodingConfig:
     """Draw only from the best pieces that together have this probability."""
     seed: int = 42
     """Drives sampling; the same seed and text give the same draw."""
+    mbr: int = 0
+    """Draw this many answers and give the one that agrees best with all of them; 0 searches instead."""
+    utility: Literal["chrf", "rouge1"] = "chrf"
+    """What `mbr` measures agreement by: chrF++ suits translations, ROUGE-1 summaries."""
     batch_tokens: int = 4096
     """Padded source pieces, times the beam, in one batch."""
     __pydantic_config__: ClassVar = STRICT
@@ -269,12 +273,30 @@ class DecodingConfig:
             self.min_len,
             f"it is above decoding.max_len={self.max_len}",
         )
+        require(self.mbr == 0 or 2 <= self.mbr <= 256, "decoding.mbr", self.mbr, "choose 0, or 2 to 256")
         require(
-            self.sample or self.n_best <= self.beam,
+            not (self.mbr and self.sample),
+            "decoding.mbr",
+            self.mbr,
+            "it draws its answers by itself: set decoding.sample to false",
+        )
+        require(
+            bool(self.draws) or self.n_best <= self.beam,
             "decoding.n_best",
             self.n_best,
             f"a beam of {self.beam} gives at most {self.beam} answers: raise decoding.beam",
         )
+        require(
+            self.n_best <= (self.draws or self.beam),
+            "decoding.n_best",
+            self.n_best,
+            f"{self.mbr} draws give at most {self.mbr} answers: raise decoding.mbr",
+        )
+
+    @property
+    def draws(self) -> int:
+        """How many answers are drawn at random for a sentence; 0: they are searched for."""
+        return self.n_best if self.sample else self.mbr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

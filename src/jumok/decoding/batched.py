@@ -52,7 +52,7 @@ def search(
     pieces: Sequence[bytes],
     banned: Sequence[Filter] = (),
 ) -> list[list[Answer]]:
-    """The answers to each job, best first: up to `beam` of them, or `n_best` draws.
+    """The answers to each job, best first: up to `beam` of them, or all draws.
 
     pieces[id] is what a target id writes; `banned` are the filters for banned text.
     """
@@ -71,13 +71,15 @@ def make_search(
     record: BeamTree | None = None,
 ) -> Search:
     """The search for the answers to these jobs; it writes the tree of a single one into `record`."""
-    if config.sample and record is not None:
-        raise ConfigError("an answer that is drawn at random has no beam tree", hint="set sample to false")
-    draws = config.n_best if config.sample else 1
+    if config.draws and record is not None:
+        raise ConfigError(
+            "an answer that is drawn at random has no beam tree", hint="set sample to false and mbr to 0"
+        )
+    draws = config.draws or 1
     rows = [job for job in jobs for _ in range(draws)]
     limits = [job.limit(config) for job in rows]
     filters = make_filters(rows, config, pieces, banned)
-    if config.sample:
+    if config.draws:
         numbers = [
             uniforms(job.source, limit, seed=config.seed, draw=row % draws)
             for row, (job, limit) in enumerate(zip(rows, limits, strict=True))

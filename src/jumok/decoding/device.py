@@ -88,7 +88,7 @@ def supports(
     model: Seq2Seq, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter] = ()
 ) -> bool:
     """Whether these jobs can be searched here: a plain Transformer on text, no filter but the usual one."""
-    if type(model) is not TransformerSeq2Seq or model.training or config.sample:
+    if type(model) is not TransformerSeq2Seq or model.training or config.draws:
         return False
     if model.reads_pictures or model.copies:
         return False

@@ -66,6 +66,7 @@ def first_lack(request: Request) -> str:
     config = request.decoding
     asked = {
         "sample": config.sample,
+        "mbr": bool(config.mbr),
         "ban": bool(request.ban),
         "require": bool(request.require),
         "no_repeat_ngram": bool(config.no_repeat_ngram),

@@ -5,6 +5,7 @@ hypotheses survive, which are done.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, allow
 from jumok.decoding.scores import check_finite, ranked
-from jumok.decoding.search import Lead, find_lead, run_search
+from jumok.decoding.search import Lead, find_lead, run_search, shared_beginning
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
 
@@ -84,7 +85,8 @@ class GreedySearch:
         return [ranked(rows[n : n + self.draws], self.alpha) for n in range(0, len(rows), self.draws)]
 
     def lead(self) -> Lead:
-        """The first sentence as it stands."""
+        """The first sentence as it stands; whichever draw is chosen in the end, what all share is stable."""
         live = [answer for row, answer in self.rows.answers() if row < self.draws]
         found = [answer for row, answer in self._found.items() if row < self.draws]
-        return find_lead(live, found, self.alpha)
+        stable = shared_beginning([one.ids for one in (*live, *found)])
+        return replace(find_lead(live, found, self.alpha), stable=stable)

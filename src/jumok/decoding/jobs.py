@@ -122,8 +122,7 @@ def chosen_budget(config: DecodingConfig) -> int | None:
 
 def cost(job: Job, config: DecodingConfig) -> int:
     """The most places that a search can take up in a running batch: rows times source and new tokens."""
-    width = config.n_best if config.sample else config.beam
-    return width * (len(job.source) + 1 + job.limit(config))
+    return (config.draws or config.beam) * (len(job.source) + 1 + job.limit(config))
 
 
 def pair_size(job: Job) -> int:

@@ -63,13 +63,29 @@ def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Reques
     for name in options:
         if name not in decoding | own:
             raise TypeError(f"unknown option {name!r}; {nearest(name, decoding | own)}")
-    chosen = replace(defaults, **{name: value for name, value in options.items() if name in decoding})
+    given = {name: value for name, value in options.items() if name in decoding}
+    chosen = replace(defaults, **one_way(given))
     asked = {name: value for name, value in options.items() if name in own}
     for name in ("ban", "require"):
         asked[name] = _texts(asked.get(name, ()))
     prefix = asked.get("prefix") or ""
     asked["prefix"] = tidy(prefix) if isinstance(prefix, str) else _texts(prefix)
     return Request(decoding=chosen, **asked)
+
+
+def one_way(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the other ways to find an answer put aside, where they name one.
+
+    A model's folder may say `sample` or `mbr`; a call that names a beam has it searched all the same.
+    """
+    asked = [name for name in ("beam", "sample", "mbr") if given.get(name)]
+    if "mbr" in asked and len(asked) > 1:
+        raise ConfigError(
+            f"{asked[0]} and mbr cannot be had together",
+            hint="mbr draws its answers by itself: leave out one",
+        )
+    aside: dict[str, Any] = {"sample": False, "mbr": 0} if asked else {}
+    return {**aside, **given}
 
 
 def _texts(given: str | Sequence[str] | None) -> tuple[str, ...]:

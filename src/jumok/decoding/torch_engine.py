@@ -48,7 +48,7 @@ class TorchEngine:
         if preferred(where) and supports(self.model, jobs, config, banned):
             yield from self._answers_on_device(jobs, config, explained)
             return
-        width = config.n_best if config.sample else config.beam
+        width = config.draws or config.beam
         for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
             with explained(batch):
                 answers = search(self.model, batch, config, self._pieces, banned)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from jumok.decoding.mbr import rouge_tokens as rouge_tokens
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.evaluation.edits import common_subsequence, edit_distance
 
@@ -236,13 +236,6 @@ def perplexity(log_probs: Sequence[float], tokens: Sequence[int], *, unit: str =
 def _perplexity_score(sums: Rows) -> Rows:
     with np.errstate(over="ignore"):
         return np.exp(-sums[..., 0] / np.maximum(sums[..., 1], 1))
-
-
-def rouge_tokens(text: str) -> list[str]:
-    """Lower-cased runs of letters, marks and digits."""
-    return "".join(
-        letter if letter.isalnum() or category(letter).startswith("M") else " " for letter in text.lower()
-    ).split()
 
 
 def _edit_rate(

@@ -89,9 +89,9 @@ class Model(Translator):
         """
         asked = self.asked(options)
         lines = check_texts(texts)
-        if record_beam and make_request(self.config.decoding, asked).decoding.sample:
+        if record_beam and make_request(self.config.decoding, asked).decoding.draws:
             raise ConfigError(
-                "an answer that is drawn at random has no beam tree", hint="set sample to false"
+                "an answer that is drawn at random has no beam tree", hint="set sample to false and mbr to 0"
             )
         found: Sequence[Translation]
         if attention or record_beam:

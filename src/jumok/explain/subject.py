@@ -137,7 +137,7 @@ def _check_count(name: str, given: Sequence[object], texts: Sequence[str]) -> No
 def search_settings(request: Request, prefix: str) -> dict[str, Any]:
     """The settings of a search, as far as they decide its answer; 1 and 1.0 are one setting."""
     config = request.decoding
-    method = "sample" if config.sample else "greedy" if config.beam == 1 else "beam"
+    method = "sample" if config.draws else "greedy" if config.beam == 1 else "beam"
     drawn = {
         "temperature": float(config.temperature),
         "top_k": config.top_k,
@@ -146,13 +146,14 @@ def search_settings(request: Request, prefix: str) -> dict[str, Any]:
     }
     return {
         "method": method,
-        "beam": 1 if config.sample else config.beam,
+        "beam": 1 if config.draws else config.beam,
         "n_best": config.n_best,
         "length_penalty": float(config.length_penalty),
         "max_len": config.max_len,
         "min_len": config.min_len,
         "no_repeat_ngram": config.no_repeat_ngram,
-        **(drawn if config.sample else dict.fromkeys(drawn)),
+        **(drawn if config.draws else dict.fromkeys(drawn)),
+        **({"mbr": config.mbr, "utility": config.utility} if config.mbr else {}),
         "prefix": prefix,
         "ban": list(request.ban),
         "require": list(request.require),
