@@ -46,7 +46,7 @@ TRANSLATION = {
 ROUGE = ("rouge1", "rouge2", "rougeL")
 G2P = ("kor", "fre", "dut", "vie_hanoi", "eng_us")
 TASKS = {
-    "aeslc": DataSet(folder="aeslc", file="{split}.tsv", columns="1,2", metrics=ROUGE),
+    "aeslc": DataSet(folder="aeslc-lower", file="{split}.tsv", columns="1,2", metrics=ROUGE),
     "scitldr": DataSet(folder="scitldr", file="{split}.tsv", columns="1,2", metrics=ROUGE),
     "sae4k-ko": DataSet(
         folder="sae4k-ko", file="{split}.tsv", columns="1,2", metrics=(*ROUGE, "chrf", "exact")
@@ -79,6 +79,7 @@ TASKS = {
     ),
 }
 SETS = TRANSLATION | TASKS
+GPU_DRAWS = 400_000  # pieces in a batch of draws: each has a row, and a GPU has room for thousands
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +268,10 @@ def carry_out(job: Job) -> dict[str, Any]:
 
 
 def evaluate_run(job: Job) -> dict[str, Any]:
-    """Scores of the run's model by split and search; the first test by beam comes first, for the clock."""
+    """Scores of the run's model by split and search; the first test comes first, for the clock.
+
+    Besides beams a recipe may ask for the agreement of draws, and then that is its way.
+    """
     from jumok.decoding.translator import load
     from jumok.evaluation.evaluate import evaluate
 
@@ -282,18 +286,19 @@ def evaluate_run(job: Job) -> dict[str, Any]:
         signatures.update({name: one.signature for name, one in found.metrics.items()})
         return {name: round(one.value, 2) for name, one in found.metrics.items()}
 
-    tests = SETS[set_of(job.recipe)].tests if job.tests else ()
-    test = {split: {"beam5": scores(split, beam=5)} for split in tests[:1]}
+    ways: dict[str, dict[str, Any]] = {"greedy": {"beam": 1}, "beam5": {"beam": 5}}
+    if drawn := translator.config.decoding.mbr:
+        on_gpu = translator.engine["level"].startswith("cuda")
+        ways[f"mbr{drawn}"] = {"batch_tokens": GPU_DRAWS} if on_gpu else {}
+    tests, first = SETS[set_of(job.recipe)].tests if job.tests else (), list(ways)[-1]
+    test = {split: {first: scores(split, **ways[first])} for split in tests[:1]}
     scored_at = time.time()
-    valid = {"greedy": scores("val", beam=1), "beam5": scores("val", beam=5)}
+    valid = {way: scores("val", **options) for way, options in ways.items()}
     for penalty in job.penalties:
         valid[f"beam5 penalty {penalty:g}"] = scores("val", beam=5, length_penalty=penalty)
     for split in tests:
-        test.setdefault(split, {"beam5": {}})
-        test[split] = {
-            "greedy": scores(split, beam=1),
-            "beam5": test[split]["beam5"] or scores(split, beam=5),
-        }
+        done = test.setdefault(split, {})
+        done |= {way: scores(split, **options) for way, options in ways.items() if way not in done}
     return {"scored_at": scored_at, "valid": valid, "test": test, "signatures": signatures}
 
 

@@ -4,7 +4,15 @@ from typing import get_args
 
 import pytest
 
-from jumok.architectures import ARCHS, LuongConfig, ModelConfig, RnnConfig, TransformerConfig, require
+from jumok.architectures import (
+    ARCHS,
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    TransformerConfig,
+    copies,
+    require,
+)
 from jumok.errors import ConfigError
 
 
@@ -17,6 +25,11 @@ def test_the_defaults_are_the_papers() -> None:
     assert (paper.width, paper.heads, paper.feedforward, paper.encoder_layers) == (512, 8, 2048, 6)
     assert (paper.norm, paper.residual, paper.scaled, paper.positions) == ("post", True, True, "sinusoidal")
     assert (RnnConfig().bidirectional, LuongConfig().score) == (False, "general")
+
+
+def test_only_a_transformer_may_copy_and_only_when_asked() -> None:
+    assert not any(copies(kind()) for kind in get_args(ModelConfig))
+    assert copies(TransformerConfig(copy=True))
 
 
 def test_what_cannot_work_is_named() -> None:

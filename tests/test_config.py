@@ -96,6 +96,8 @@ REFUSED: list[tuple[type[Any], str, object, str]] = [
         6,
         "a beam of 5 gives at most 5 answers: raise decoding.beam",
     ),
+    *((DecodingConfig, "decoding.mbr", value, "choose 0, or 2 to 256") for value in (-1, 1, 257)),
+    (DecodingConfig, "decoding.utility", "bleu", "choose chrf or rouge1"),
 ]
 
 
@@ -145,6 +147,17 @@ def test_sinusoidal_positions_need_an_even_width() -> None:
     )
 
 
+def test_copying_needs_one_vocabulary_for_both_sides() -> None:
+    RunConfig(model=TransformerConfig(copy=True))
+    RunConfig(text=TextConfig(shared=False))
+    with pytest.raises(ConfigError) as caught:
+        RunConfig(model=TransformerConfig(copy=True), text=TextConfig(shared=False))
+    assert str(caught.value) == (
+        "model.copy=true cannot work\n"
+        "  what is copied must be a piece of both sides: it needs one vocabulary, text.shared=true"
+    )
+
+
 @pytest.mark.parametrize("kind", [RnnConfig, LuongConfig])
 def test_two_directions_need_an_even_width(kind: type[Any]) -> None:
     kind(width=9, bidirectional=False)
@@ -168,7 +181,24 @@ def test_a_warm_up_longer_than_the_run_is_refused() -> None:
 
 
 def test_sampling_may_give_more_answers_than_a_beam() -> None:
-    assert DecodingConfig(sample=True, n_best=9, beam=1).n_best == 9
+    assert DecodingConfig(sample=True, n_best=9, beam=1).draws == 9
+
+
+def test_draws_to_choose_from_bound_the_answers_and_do_without_a_beam() -> None:
+    assert DecodingConfig(mbr=9, n_best=9, beam=1).draws == 9
+    assert DecodingConfig(beam=5, n_best=5).draws == 0
+    for settings, message in (
+        (
+            {"mbr": 9, "n_best": 10},
+            "decoding.n_best=10 cannot work\n  9 draws give at most 9 answers: raise d",
+        ),
+        (
+            {"mbr": 9, "sample": True},
+            "decoding.mbr=9 cannot work\n  it draws its answers by itself: set deco",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            DecodingConfig(**settings)
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)

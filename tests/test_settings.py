@@ -182,10 +182,13 @@ def test_a_section_that_is_none_is_an_unknown_setting(data: dict[str, Any]) -> N
     assert error.code == "unknown_setting"
 
 
-def test_a_setting_of_another_architecture_is_refused() -> None:
-    error = said({"model": {"arch": "rnn", "heads": 4}})
+@pytest.mark.parametrize(
+    ("arch", "name", "value"), [("rnn", "heads", 4), ("rnn", "copy", True), ("luong", "copy", True)]
+)
+def test_a_setting_of_another_architecture_is_refused(arch: str, name: str, value: object) -> None:
+    error = said({"model": {"arch": arch, name: value}})
     assert str(error) == (
-        "this architecture has no setting 'model.heads'\n  configuration\n"
+        f"this architecture has no setting 'model.{name}'\n  configuration\n"
         "  jumok train --print-config shows what it has"
     )
     assert error.code == "unknown_setting"

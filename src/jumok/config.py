@@ -252,7 +252,7 @@ class DecodingConfig:
     utility: Literal["chrf", "rouge1"] = "chrf"
     """What `mbr` measures agreement by: chrF++ suits translations, ROUGE-1 summaries."""
     batch_tokens: int = 4096
-    """Padded source pieces, times the beam, in one batch."""
+    """Padded source pieces, times the beam or the draws, in one batch."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
@@ -274,6 +274,7 @@ class DecodingConfig:
             f"it is above decoding.max_len={self.max_len}",
         )
         require(self.mbr == 0 or 2 <= self.mbr <= 256, "decoding.mbr", self.mbr, "choose 0, or 2 to 256")
+        require(self.utility in ("chrf", "rouge1"), "decoding.utility", self.utility, "choose chrf or rouge1")
         require(
             not (self.mbr and self.sample),
             "decoding.mbr",

@@ -23,6 +23,7 @@ MODELS: list[ModelConfig] = [
     RnnConfig(width=8),
     LuongConfig(width=8, cell="lstm", layers=2),
     TransformerConfig(width=8, heads=2, feedforward=16, encoder_layers=1, decoder_layers=1),
+    TransformerConfig(width=8, heads=2, feedforward=16, encoder_layers=1, decoder_layers=1, copy=True),
     TransformerConfig(
         width=8, heads=2, feedforward=16, encoder_layers=1, decoder_layers=1, positions="learned", tied=False
     ),

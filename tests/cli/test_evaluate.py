@@ -296,6 +296,40 @@ def test_a_real_model_is_evaluated_and_the_run_keeps_the_result(
     assert "tok/s" in capsys.readouterr().out.split("\n")[0]
 
 
+def test_the_best_of_many_draws_is_evaluated_and_can_be_drawn_again(
+    run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["-m", str(run_folder), "-s", "test.ko", "-t", "test.en", "--bootstrap", "0", "--json"]
+    drawn = ["--mbr", "5", "--utility", "rouge1", "--temperature", "0.7", "--top-k", "50", "--top-p", "0.9"]
+    found = []
+    for seed, budget in ((3, 4096), (3, 64), (4, 64)):
+        assert run(*words, *drawn, "--seed", str(seed), "--batch-tokens", str(budget)) == 0
+        found.append(json.loads(capsys.readouterr().out))
+        options = {"mbr": 5, "utility": "rouge1", "temperature": 0.7, "top_k": 50, "top_p": 0.9, "seed": seed}
+        assert found[-1]["decode"].items() >= {**options, "batch_tokens": budget}.items()
+        assert found[-1]["speed"]["engine"]["name"] == "torch"
+    assert found[0]["examples"] == found[1]["examples"] != found[2]["examples"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--temperature", "0.7"),
+            "--temperature changes nothing in a search\n  add --mbr N to draw answers",
+        ),
+        (("--seed", "3", "--beam", "2"), "--seed changes nothing in a search\n  add --mbr N to draw answers"),
+        (("--utility", "chrf"), "--utility changes nothing without --mbr\n  add --mbr N to choose among N"),
+        (("--mbr", "4", "--beam", "2"), "beam and mbr cannot be had together\n  mbr draws its answers by"),
+    ],
+)
+def test_options_that_change_nothing_are_refused(
+    words: tuple[str, ...], message: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-m", str(run_folder), "-s", "test.ko", "-t", "test.en", *words) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_run_that_cannot_keep_the_result_only_warns(
     run_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Alignments, attention in files and growing answers, on small models of each architecture."""
+"""Alignments, attention in files and growing answers, on small models of every kind."""
 
 import io
 import json
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.explain.conftest import MODELS, Workshop, built
+from tests.explain.conftest import COPYING, MODELS, Workshop, built
 
 from jumok.cli import explained
 from jumok.cli.explained import BLOCK, align, check_place, keep_attention, only_line, traced
@@ -20,7 +20,7 @@ __all__ = ["built"]
 LINES = ["a man rides a horse.", "", "나는 어제 영화를 봤다.", "one two"]
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=[*MODELS, COPYING], ids=[*MODELS, "copying"])
 def model(request: pytest.FixtureRequest) -> Model:
     return Workshop().model(request.param)
 

@@ -145,12 +145,38 @@ def test_search_options_reach_the_search(folder: Path, translator: Translator) -
     assert run(folder, *drawn, "a").stdout == expected.text + "\n"
 
 
+def test_the_best_of_many_draws(folder: Path, translator: Translator) -> None:
+    asked = ("--mbr", "6", "--utility", "rouge1", "--temperature", "0.7", "--seed", "3")
+    options = {"mbr": 6, "utility": "rouge1", "temperature": 0.7, "seed": 3}
+    expected = translator.translate("a man", n_best=3, **options)
+    assert run(folder, *asked, "a man").stdout == expected.text + "\n"
+    lines = run(folder, *asked, "--n-best", "3", "a man").stdout.splitlines()
+    assert lines == [f"0 ||| {one.text} ||| {one.score:.4f}" for one in expected.hypotheses]
+    traced = json.loads(run(folder, *asked, "--align", "--json", "a man").stdout)
+    assert traced["text"] == expected.text
+
+
+def test_the_best_of_many_draws_grows_only_as_far_as_all_share_it(folder: Path) -> None:
+    asked = ("--mbr", "4", "--temperature", "0.1")
+    assert run(folder, "--stream", *asked, stdin=TEXT).stdout == run(folder, *asked, stdin=TEXT).stdout
+    *events, final = map(json.loads, run(folder, "--stream", "--json", *asked, "a man").stdout.splitlines())
+    before: list[str] = []
+    for event in events:
+        assert event["tokens"][: len(before)] == before
+        before = event["tokens"][: event["stable"]]
+    assert before == [token["text"] for token in final["tokens"] if token["text"] != "</s>"]
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["-i", "x", "text"], "both TEXT and -i FILE are given"),
         (["--json", "--format", "moses", "text"], "both --json and --format moses are given"),
-        (["--top-k", "0", "text"], "--top-k changes nothing in a search\n  add --sample to draw answers"),
+        (["--top-k", "0", "text"], "--top-k changes nothing in a search\n  add --sample or --mbr N to draw"),
+        (["--utility", "chrf", "--sample", "text"], "--utility changes nothing without --mbr\n  add --mbr N"),
+        (["--mbr", "4", "--beam", "4", "text"], "beam and mbr cannot be had together\n  mbr draws its"),
+        (["--mbr", "4", "--sample", "text"], "sample and mbr cannot be had together"),
+        (["--mbr", "4", "--n-best", "5", "text"], "4 draws give at most 4 answers: raise decoding.mbr"),
         (["--n-best", "9", "text"], "decoding.n_best=9 cannot work"),
         (["-o", "/nowhere/out", "text"], "cannot write /nowhere/out: No such file or directory"),
         (["--align", "--n-best", "2", "text"], "--align has no place in the moses form\n  add --json or"),
@@ -225,7 +251,7 @@ def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[2:]]
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}
@@ -322,6 +348,7 @@ def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_
     ("options", "lack"),
     [
         (["--sample"], "sample"),
+        (["--mbr", "3"], "mbr"),
         (["--ban", "a"], "ban"),
         (["--require", "a"], "require"),
         (["--no-repeat-ngram", "2"], "no_repeat_ngram"),

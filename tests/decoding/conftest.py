@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -112,6 +112,7 @@ TINY = {
     "luong": LuongConfig(width=16, input_feeding=True),
     "transformer": TransformerConfig(width=16, heads=2, feedforward=32, encoder_layers=1, decoder_layers=2),
 }
+COPYING = replace(TINY["transformer"], norm="pre", copy=True)
 
 
 def untrained(model: ModelConfig, **settings: object) -> Loaded:
@@ -121,8 +122,8 @@ def untrained(model: ModelConfig, **settings: object) -> Loaded:
     torch.manual_seed(1)
     network = build_model(model, tokenizer.size, tokenizer.size, shared=True)
     with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.mul_(2)
+        for name, parameter in network.named_parameters():
+            parameter.mul_(1 if name.startswith("copying.") else 2)  # how it points follows from the others
         network.target_embedding.weight[EOS] *= 2
     data = DataConfig(max_length=12, source_language="en", target_language="ko")
     config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(max_len=16, **settings))
@@ -131,10 +132,10 @@ def untrained(model: ModelConfig, **settings: object) -> Loaded:
     )
 
 
-@pytest.fixture(scope="session", params=TINY)
+@pytest.fixture(scope="session", params=[*TINY.values(), COPYING], ids=[*TINY, "copying"])
 def translator(request: pytest.FixtureRequest) -> Translator:
-    """One small translator for each architecture."""
-    return Translator(untrained(TINY[request.param]))
+    """One small translator for each architecture, and one that copies."""
+    return Translator(untrained(request.param))
 
 
 @pytest.fixture(scope="session")

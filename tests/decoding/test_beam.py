@@ -1,14 +1,17 @@
 import math
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.conftest import COPYING
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.decoding.beam import beam_search, is_done
 from jumok.decoding.filters import NEVER, at_least, forbid, no_repeat
 from jumok.decoding.greedy import greedy
 from jumok.decoding.scores import normalised, ranked
+from jumok.models.build import build_model
 from jumok.text.tokenizer import EOS
 
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)
@@ -27,6 +30,25 @@ def test_beam_one_is_greedy_search_even_between_equal_scores(
     beams = beam_search(model, memory, limits, filters, beam=1, length_penalty=alpha)
     assert [beam[0] for beam in beams] == greedy(model, memory, limits, filters)
     assert all(len(beam) == 1 for beam in beams)
+
+
+@settings(max_examples=20, deadline=None)
+@given(sources=SOURCES, seed=st.integers(0, 99), beam=st.integers(2, 4), alpha=ALPHA)
+def test_a_model_that_copies_points_at_its_own_source_in_every_beam(
+    bench, sources, seed, beam, alpha
+) -> None:
+    torch.manual_seed(seed)
+    model = build_model(COPYING, 7, 7, shared=True).eval()
+    memory, limits = bench.memory(model, sources), [len(source) + 3 for source in sources]
+    alone = beam_search(model, memory, limits, BASE, beam=1, length_penalty=alpha)
+    wide = beam_search(model, memory, limits, BASE, beam=beam, n_best=beam, length_penalty=alpha)
+    assert [answer.ids for [answer] in alone] == [
+        answer.ids for answer in greedy(model, memory, limits, BASE)
+    ]
+    for row, answers in enumerate(wide):
+        for answer in [*alone[row], *answers]:
+            own = bench.own_log_probs(model, memory, row, answer)
+            assert answer.log_probs == pytest.approx(own, abs=1e-4)
 
 
 @settings(max_examples=30, deadline=None)

@@ -208,6 +208,7 @@ def test_only_plain_searches_of_a_plain_transformer_are_supported() -> None:
     assert supports(learned, [Job((4,))], plain)  # at most 33 tokens
     assert not supports(learned, [Job((4,) * 5)], plain)  # at most 45
     assert not supports(make_model(0).train(), jobs, plain)
+    assert not supports(make_model(0, copy=True), jobs, plain)
 
 
 def test_shapes_are_few() -> None:

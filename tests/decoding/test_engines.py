@@ -18,6 +18,7 @@ def test_names_are_checked() -> None:
         ({}, ""),
         ({"beam": 3, "n_best": 2, "min_len": 4, "max_len": 9, "length_penalty": 0.5, "prefix": "a"}, ""),
         ({"sample": True, "temperature": 0.5}, "sample"),
+        ({"mbr": 4}, "mbr"),
         ({"ban": "a"}, "ban"),
         ({"require": ["a", "b"]}, "require"),
         ({"no_repeat_ngram": 2}, "no_repeat_ngram"),

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from jumok.answers import NotFiniteError
 from jumok.decoding.filters import NEVER, forbid
-from jumok.decoding.greedy import greedy
+from jumok.decoding.greedy import GreedySearch, greedy
+from jumok.decoding.sample import sampler, uniforms
+from jumok.decoding.search import run_search, search_steps, shared_beginning
 from jumok.text.tokenizer import BOS, EOS
 
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)
@@ -53,6 +55,31 @@ def test_the_limit_counts_the_end_and_marks_what_it_cuts(bench) -> None:
     model.table[:, :, EOS] = 9.0
     [answer] = greedy(model, bench.memory(model, [[4]]), [1], [forbid(NEVER)])
     assert (answer.ids, len(answer.log_probs), answer.finished) == ((), 1, True)
+
+
+def drawn(seed: int, draws: int, choose=None) -> GreedySearch:
+    numbers = [uniforms([4, 5], 8, seed=seed, draw=draw) for draw in range(draws)]
+    pick = sampler(numbers, temperature=0.5, top_k=0, top_p=1.0)
+    return GreedySearch([8] * draws, [forbid(NEVER)], pick, draws=draws, choose=choose)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 999), draws=st.integers(2, 5), data=st.data())
+def test_of_draws_that_are_chosen_at_the_end_only_what_all_share_is_stable(bench, seed, draws, data) -> None:
+    model = bench.toy(seed, 9, spread=3.0)
+    memory = bench.memory(model, [[4, 5]] * draws)
+    [by_probability] = run_search(model, memory, drawn(seed, draws))
+    order = data.draw(st.permutations(range(draws)))
+    search = drawn(seed, draws, choose=lambda best_first: [best_first[place] for place in order])
+    shared = shared_beginning([one.ids for one in by_probability])
+    for _ in search_steps(model, memory, search):
+        lead = search.lead()
+        if not search.done:
+            assert lead.stable <= shared
+            assert lead.ids[: lead.stable] == by_probability[0].ids[: lead.stable]
+    assert search.answers() == [[by_probability[place] for place in order]]
+    best = by_probability[order[0]]
+    assert (lead.ids, lead.score, lead.stable) == (best.ids, best.score, len(best.ids))
 
 
 def test_no_sentences_give_no_answers(bench) -> None:

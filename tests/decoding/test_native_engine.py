@@ -55,7 +55,7 @@ def test_translations_are_those_of_torch(both, options) -> None:
                 theirs.finished,
                 [t.id for t in theirs.tokens],
             )
-            assert ours.score_per_token == pytest.approx(theirs.score_per_token, abs=1e-5, rel=3e-6)
+            assert ours.score_per_token == pytest.approx(theirs.score_per_token, abs=3e-5, rel=1e-5)
 
 
 def test_scores_are_those_of_torch(both) -> None:

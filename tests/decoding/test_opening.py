@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.decoding.conftest import TINY, untrained
+from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.checkpoint.checkpoints import save_model
 from jumok.checkpoint.contents import Contents
@@ -84,6 +84,27 @@ def test_an_architecture_that_the_engine_does_not_have(folder: Path, monkeypatch
     assert notes == ["torch is used: the native engine cannot run this model: no such layer"]
     with pytest.raises(ConfigError, match="cannot run this model: no such layer\n  choose --engine torch"):
         open_model(folder, "cpu", "native")
+
+
+@needs_library
+def test_a_model_that_copies_is_torchs(tmp_path: Path) -> None:
+    """Under auto without a word, for that is known from the start."""
+    loaded, texts = untrained(COPYING), ["a man", "the dog sees two men!", "나는 영화를"]
+    place = save_model(
+        tmp_path / "copies", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
+    )
+    notes: list[str] = []
+    assert open_model(place, "cpu", note=notes.append).quick is None
+    assert notes == []
+    with pytest.raises(ConfigError) as caught:
+        open_model(place, "cpu", "native")
+    assert str(caught.value) == (
+        "the native engine has no model that copies (model.copy=true)\n  choose --engine auto or torch"
+    )
+    assert caught.value.code == "engine_lacks"
+    again = load(place, "cpu")
+    assert again.config.model == COPYING
+    assert again.translate(texts, beam=3, n_best=2) == Translator(loaded).translate(texts, beam=3, n_best=2)
 
 
 @needs_library

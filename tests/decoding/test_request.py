@@ -27,12 +27,40 @@ def test_a_misspelt_option_is_offered_the_right_name() -> None:
         ({"ban": "at", "require": "cat"}, "ban='at' and require='cat' cannot both be kept"),
         ({"ban": "at", "prefix": ["", "A hat"]}, "ban='at' and prefix='A hat' cannot both be kept"),
         ({"n_best": 9}, "decoding.n_best=9 cannot work"),
+        ({"mbr": 1}, "decoding.mbr=1 cannot work\n  choose 0, or 2 to 256"),
+        ({"mbr": 257}, "decoding.mbr=257 cannot work\n  choose 0, or 2 to 256"),
+        ({"mbr": 4, "n_best": 5}, "decoding.n_best=5 cannot work\n  4 draws give at most 4 answers"),
+        ({"mbr": 4, "utility": "bleu"}, "decoding.utility=bleu cannot work\n  choose chrf or rouge1"),
+        ({"mbr": 4, "beam": 1}, "beam and mbr cannot be had together\n  mbr draws its answers by itself"),
+        ({"mbr": 4, "sample": True}, "sample and mbr cannot be had together\n  mbr draws its answers by"),
     ],
 )
 def test_options_that_cannot_work(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         make_request(DecodingConfig(), options)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("usual", [{}, {"sample": True}, {"mbr": 8}])
+@pytest.mark.parametrize(
+    ("options", "way"),
+    [
+        ({"beam": 2}, (2, False, 0)),
+        ({"sample": True}, (5, True, 0)),
+        ({"mbr": 3, "sample": False}, (5, False, 3)),
+        ({"sample": True, "beam": 4}, (4, True, 0)),
+    ],
+)
+def test_a_call_that_names_a_way_puts_the_folders_own_aside(usual, options, way) -> None:
+    found = make_request(DecodingConfig(**usual), options).decoding
+    assert (found.beam, found.sample, found.mbr) == way
+
+
+def test_a_call_that_names_no_way_goes_the_folders() -> None:
+    usual = DecodingConfig(mbr=8, utility="rouge1", temperature=0.5)
+    assert make_request(usual, {}).decoding == usual
+    found = make_request(usual, {"seed": 3, "sample": False, "n_best": 2}).decoding
+    assert (found.mbr, found.utility, found.seed, found.draws) == (8, "rouge1", 3, 8)
 
 
 def test_prefixes_for_all_or_for_each() -> None:

@@ -11,7 +11,14 @@ from jumok.decoding.stream import Final, Partial, whole
 from jumok.errors import LimitError, RunError
 from jumok.text.tokenizer import EOS
 
-MODES = [{"beam": 1}, {"beam": 4, "n_best": 3}, {"sample": True, "seed": 5}, {"sample": True, "n_best": 3}]
+MODES = [
+    {"beam": 1},
+    {"beam": 4, "n_best": 3},
+    {"sample": True, "seed": 5},
+    {"sample": True, "n_best": 3},
+    {"sample": True, "top_k": 1},
+    {"mbr": 5, "temperature": 0.3},
+]
 LONG = "a man rides a horse. the dog sees a man! one two three four. a dog."
 
 
@@ -54,9 +61,10 @@ def test_what_is_stable_stays(bench, seed, beam, n_best) -> None:
     check_stable(seen, search.answers()[0][0].ids)
 
 
-def test_a_long_text_comes_part_after_part(luong) -> None:
-    *partials, final = luong.stream(LONG, beam=3)
-    whole_text = luong.translate(LONG, beam=3)
+@pytest.mark.parametrize("options", [{"beam": 3}, {"sample": True, "n_best": 3}, {"mbr": 5}])
+def test_a_long_text_comes_part_after_part(luong, options) -> None:
+    *partials, final = luong.stream(LONG, **options)
+    whole_text = luong.translate(LONG, **options)
     assert final.translation.text == whole_text.text
     assert final.translation.score == pytest.approx(whole_text.score, abs=1e-4)
     answer = tuple(token.text for token in final.translation.tokens if token.id != EOS)

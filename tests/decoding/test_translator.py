@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decoding.conftest import TINY, untrained
+from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.decoding.batched import encode
 from jumok.decoding.request import make_request
@@ -20,7 +20,12 @@ LONG = "a man rides a horse. the dog sees a man! one two three four. a dog."
 TEXTS = ["a man", "", "the dog sees a man!", "나는 영화를", "  ", "one two three", "a", "a man"]
 WORDS = st.sampled_from(["a", "man", "dog", "나는", "two", ".", "\t", "😀"])
 LINES = st.lists(st.lists(WORDS, max_size=5).map(" ".join), max_size=6)
-MODES = [{"beam": 1}, {"beam": 4, "n_best": 3}, {"sample": True, "n_best": 2, "seed": 5}]
+MODES = [
+    {"beam": 1},
+    {"beam": 4, "n_best": 3},
+    {"sample": True, "n_best": 2, "seed": 5},
+    {"mbr": 5, "n_best": 3, "temperature": 0.7, "utility": "rouge1"},
+]
 
 
 def same(one, other) -> bool:
@@ -61,7 +66,7 @@ def test_every_score_is_the_models_own(translator, options) -> None:
             with torch.inference_mode():
                 logits = translator.model.decode(torch.tensor([[0, *ids[:-1]]]), memory)[0]
             own = logits.log_softmax(-1)[range(len(ids)), ids].tolist()
-            assert [token.logprob for token in hypothesis.tokens] == pytest.approx(own, abs=1e-4)
+            assert [token.logprob for token in hypothesis.tokens] == pytest.approx(own, rel=1e-4, abs=1e-4)
             assert hypothesis.score == pytest.approx(sum(own), abs=1e-3)
             assert hypothesis.score_per_token == pytest.approx(sum(own) / len(own), abs=1e-4)
             assert hypothesis.finished == (ids[-1] == EOS)
@@ -130,10 +135,11 @@ def test_answers_are_always_whole_characters(translator, options) -> None:
         assert not any("\N{REPLACEMENT CHARACTER}" in one.text for one in result.hypotheses)
 
 
-def test_sampling_is_a_matter_of_the_seed(luong) -> None:
-    once = luong.translate(TEXTS, sample=True, seed=1)
-    assert luong.translate(TEXTS, sample=True, seed=1) == once
-    assert luong.translate(TEXTS, sample=True, seed=2) != once
+@pytest.mark.parametrize("way", [{"sample": True}, {"mbr": 4}])
+def test_sampling_is_a_matter_of_the_seed(luong, way) -> None:
+    once = luong.translate(TEXTS, seed=1, **way)
+    assert luong.translate(TEXTS, seed=1, **way) == once
+    assert luong.translate(TEXTS, seed=2, **way) != once
 
 
 def test_long_text(luong) -> None:
@@ -215,6 +221,7 @@ def test_numbers_that_are_not_finite_name_the_text(luong, broken) -> None:
     for call in (
         lambda: bad.translate(["a man"], beam=2),
         lambda: bad.translate(["a man"], sample=True, n_best=3),
+        lambda: bad.translate(["a man"], mbr=3),
         lambda: bad.score("a man", "b"),
     ):
         with pytest.raises(RunError, match="numbers that are not finite\n  for the text 'a man'") as caught:
@@ -322,12 +329,21 @@ def test_a_search_on_the_device_gives_the_same_translations(transformer, monkeyp
 
 
 def test_what_the_device_cannot_search_is_searched_step_by_step(transformer) -> None:
-    for options in ({"prefix": "a"}, {"ban": "man"}, {"min_len": 3}, {"sample": True, "n_best": 2}):
+    for options in (
+        {"prefix": "a"},
+        {"ban": "man"},
+        {"min_len": 3},
+        {"sample": True, "n_best": 2},
+        {"mbr": 3},
+    ):
         assert transformer.translate("a man", **options).text
     edited = transformer.edited(Edits())
     assert edited.translate("a man") == transformer.edited(Edits()).translate("a man")
     assert not searches_on_the_device(transformer)
     assert not searches_on_the_device(edited)
+    copying = Translator(untrained(COPYING))
+    assert copying.translate("a man").text
+    assert not searches_on_the_device(copying)
 
 
 def test_numbers_that_are_not_finite_name_the_text_on_the_device_too(transformer) -> None:

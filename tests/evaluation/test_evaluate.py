@@ -3,7 +3,7 @@
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,6 +69,15 @@ def test_the_report_names_the_model_and_every_setting_of_decoding(dictionary: Di
     report = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0, beam=3)
     assert report.model == "words"
     assert report.decode == asdict(DecodingConfig(beam=3))
+
+
+def test_the_report_says_how_draws_were_made_and_chosen(dictionary: Dictionary) -> None:
+    options = {"mbr": 8, "utility": "rouge1", "temperature": 0.7, "seed": 3}
+    report = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0, **options)
+    assert report.decode == asdict(DecodingConfig(**options))
+    usual = replace(dictionary.config, decoding=DecodingConfig(**options))
+    other = evaluate(replace(dictionary, config=usual), SOURCES, REFERENCES, bootstrap=0, beam=2, long="cut")
+    assert (other.decode["mbr"], other.decode["beam"], other.decode["long"]) == (0, 2, "cut")
 
 
 def test_the_speed_is_that_of_the_translation(dictionary: Dictionary) -> None:

@@ -32,6 +32,7 @@ MODELS: dict[str, ModelConfig] = {
     "luong": LuongConfig(width=16, input_feeding=True),
     "transformer": SMALL,
 }
+COPYING = replace(SMALL, norm="pre", copy=True)
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ def workshop() -> Workshop:
     return Workshop()
 
 
-@pytest.fixture(scope="session", params=MODELS)
+@pytest.fixture(scope="session", params=[*MODELS, COPYING], ids=[*MODELS, "copying"])
 def translator(request: pytest.FixtureRequest, workshop: Workshop) -> Translator:
-    """One small translator for each architecture."""
+    """One small translator for each architecture, and one that copies."""
     return workshop.translator(request.param)
 
 

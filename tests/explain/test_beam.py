@@ -52,7 +52,9 @@ def test_a_text_that_was_cut(workshop: Workshop) -> None:
     assert written(tree) == trace.target_ids
 
 
-@pytest.mark.parametrize("asked", [{"target": "one two"}, {"options": {"sample": True}}])
+@pytest.mark.parametrize(
+    "asked", [{"target": "one two"}, {"options": {"sample": True}}, {"options": {"mbr": 3}}]
+)
 def test_without_a_search_there_is_no_tree(asked: dict[str, Any], transformer: Translator) -> None:
     trace = make_trace(transformer, TEXT, **asked)
     assert trace.beam() is None

@@ -24,6 +24,7 @@ CONFIGS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**SMALL),
     "transformer-pre-rotary": TransformerConfig(**SMALL, norm="pre", positions="rotary"),
     "transformer-bare": TransformerConfig(**SMALL, norm="none", residual=False, scaled=False),
+    "transformer-copy": TransformerConfig(**SMALL, copy=True),
 }
 SOURCES = [[5, 6, 7, 8], [9], [4, 4, 10, 11, 5, 6]]
 TARGETS = [[6, 7], [5, 8, 9, 10, 4], []]

@@ -82,8 +82,7 @@ def test_what_a_model_cannot_see_has_no_influence(transformer: Translator) -> No
 
 @pytest.mark.parametrize("replace", ["unk", "drop"])
 def test_one_by_one_is_the_same_as_together(replace: str, translator: Translator, workshop) -> None:  # type: ignore[no-untyped-def]
-    arch = translator.config.model.arch
-    alone = workshop.translator(arch, batch_tokens=1)
+    alone = workshop.translator(translator.config.model, batch_tokens=1)
     calls: list[int] = []
     found = influence(translator, TEXT, "나는 봤다.", replace=replace)
     single = influence(

@@ -35,7 +35,7 @@ def test_the_schema_is_a_schema() -> None:
 def test_manifests_of_every_architecture_keep_to_it(
     translator: Translator, validator: jsonschema_rs.Validator
 ) -> None:
-    for options in ({}, {"beam": 1, "max_len": 3, "min_len": 3}, {"sample": True}):
+    for options in ({}, {"beam": 1, "max_len": 3, "min_len": 3}, {"sample": True}, {"mbr": 3}):
         manifest = make_trace(translator, TEXT, options=options).manifest
         validator.validate(json.loads(json.dumps(manifest, allow_nan=False)))
     given = make_trace(translator, TEXT, target="").manifest

@@ -67,13 +67,19 @@ def test_load_gives_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"beam": 4, "n_best": 2}, {"sample": True, "seed": 3}, {"prefix": ["one", "", "", "two", ""]}],
+    [
+        {},
+        {"beam": 4, "n_best": 2},
+        {"sample": True, "seed": 3},
+        {"mbr": 4, "utility": "rouge1"},
+        {"prefix": ["one", "", "", "two", ""]},
+    ],
 )
 def test_looking_changes_nothing(options: dict[str, Any], model: Model) -> None:
     usual = Translator.translate(model, TEXTS, **options)
     seen = model.translate(TEXTS, attention=True, **options)
     assert plain(list(seen)) == plain(usual) == plain(model.translate(TEXTS, **options))
-    if "sample" not in options:
+    if not {"sample", "mbr"} & options.keys():
         assert plain(model.translate(TEXTS, attention=True, record_beam=True, **options)) == plain(usual)
     for one in seen:
         if one.made is not None:
@@ -107,6 +113,8 @@ def test_a_trace_of_a_given_target(model: Model) -> None:
 def test_drawn_answers_have_no_beam(transformer: Model) -> None:
     with pytest.raises(ConfigError, match="drawn at random has no beam tree"):
         transformer.translate(TEXT, record_beam=True, sample=True)
+    with pytest.raises(ConfigError, match="no beam tree\n  set sample to false and mbr to 0"):
+        transformer.translate(TEXT, record_beam=True, mbr=3)
 
 
 def test_unknown_options_are_refused(transformer: Model) -> None:

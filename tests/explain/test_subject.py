@@ -108,3 +108,12 @@ def test_settings_are_what_decides_the_answer(translator: Translator) -> None:
     (plain,) = subjects_of(translator, [TEXT])
     assert plain.settings is not None
     assert (plain.settings["method"], plain.settings["seed"]) == ("beam", None)
+    assert not {"mbr", "utility"} & plain.settings.keys()
+
+
+def test_settings_say_among_how_many_draws_an_answer_was_chosen(translator: Translator) -> None:
+    options = {"mbr": 6, "utility": "rouge1", "temperature": 0.5}
+    (one,) = subjects_of(translator, [TEXT], options=options)
+    assert one.target == translator.translate(TEXT, **options).text
+    assert one.settings is not None
+    assert one.settings.items() >= {**options, "method": "sample", "beam": 1, "seed": 42}.items()

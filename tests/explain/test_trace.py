@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
-from tests.explain.conftest import Workshop
+from tests.explain.conftest import COPYING, Workshop
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError, RunError
@@ -60,6 +60,21 @@ def test_interventions_are_in_the_numbers(transformer: Translator) -> None:
     assert cut.manifest["interventions"] == [{"op": "mask_head", "kind": "cross", "layer": 1, "head": 1}]
     assert not cut.tensor("cross.context", 1, 1).any()
     assert cut.tensor("cross.context", 1, 0).any()
+
+
+def test_a_model_that_copies_sees_the_source_also_without_cross_attention(workshop: Workshop) -> None:
+    translator, cut = workshop.translator(COPYING), [mask_head("cross", "*", "*")]
+    answer = translator.translate(TEXT, beam=1)
+    whole = make_trace(translator, TEXT, translation=answer)
+    steps = [step["logprob"] for step in whole.manifest["steps"]]
+    np.testing.assert_allclose(steps, [token.logprob for token in answer.tokens], atol=1e-4)
+    np.testing.assert_allclose(whole.tensor("cross.weights").sum(axis=-1), 1, atol=1e-5)
+    here, there = (make_trace(translator, text, target="one two", ops=cut) for text in (TEXT, "a dog"))
+    assert not here.tensor("cross.context").any()
+    plain = make_trace(translator, TEXT, target="one two")
+    probabilities = [[step["logprob"] for step in one.manifest["steps"]] for one in (here, there, plain)]
+    for one, other in ((0, 1), (0, 2)):  # the text still matters, and so did the heads
+        assert np.abs(np.subtract(probabilities[one], probabilities[other])).max() > 1e-2
 
 
 def test_many_traces_are_each_their_own(translator: Translator) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import ctranslate2 as theirs
 import pytest
 import sentencepiece
-from tests.decoding.conftest import TINY, untrained
+from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.checkpoints import load_model
@@ -119,4 +119,5 @@ def test_what_sentencepiece_cannot_do_is_refused() -> None:
     assert "text.jamo=true" in jamo
     [shared] = reasons(shared=False)
     assert "one vocabulary for both languages" in shared
+    assert argos.check(RunConfig(model=COPYING)) == ["it has no pointing at the source (model.copy=true)"]
     assert len(argos.check(RunConfig(model=TINY["rnn"], text=TextConfig(jamo=True)))) == 2

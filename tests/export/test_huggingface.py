@@ -144,6 +144,7 @@ def test_every_layout_has_our_numbers_also_when_saved_again(
             RunConfig(model=TransformerConfig(residual=False)),
             "model.residual=false: every layout adds a sub-layer's result to its input",
         ),
+        (RunConfig(model=TransformerConfig(copy=True)), "model.copy=true: no layout points at the source"),
         (
             RunConfig(model=TransformerConfig(norm="none")),
             "model.norm=none: every layout has layer norms",

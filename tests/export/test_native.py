@@ -6,7 +6,7 @@ import pytest
 
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.checkpoints import load_model
-from jumok.config import RunConfig
+from jumok.config import RunConfig, TransformerConfig
 from jumok.errors import ConfigError
 from jumok.export import native
 from jumok.export.make import Order, check_order, export_model
@@ -33,6 +33,15 @@ def test_the_bundled_models_pass(arch: str, kind: str, tmp_path: Path) -> None:
     assert weights.name == ("model.safetensors" if kind == "float32" else "native.safetensors")
     share = weights.stat().st_size / (4 * sum(one.numel() for one in loaded.model.parameters()))
     assert share == pytest.approx(1 if kind == "float32" else 0.3, abs=0.1)
+
+
+def test_a_model_that_copies_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "why_not", lambda: "")
+    copying = RunConfig(model=TransformerConfig(copy=True))
+    assert native.check(RunConfig()) == []
+    assert native.check(copying) == ["it has no pointing at the source (model.copy=true)"]
+    with pytest.raises(ConfigError, match="cannot be exported to native: it has no pointing at the source"):
+        check_order(Order("native", tmp_path / "out", "int8"), copying)
 
 
 def test_without_the_library_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

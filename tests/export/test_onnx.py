@@ -89,11 +89,14 @@ def test_the_readme_knows_letters_and_two_vocabularies(tmp_path: Path) -> None:
     assert any("가" <= character <= "힣" for character in "".join(answers))
 
 
-def test_every_architecture_that_reads_text_can_be_written() -> None:
+def test_every_architecture_that_reads_text_and_does_not_copy_can_be_written() -> None:
     for model in (RnnConfig(), TransformerConfig(positions="rotary", norm="none")):
         assert onnx.check(RunConfig(model=model)) == []
     assert onnx.check(RunConfig(data=DataConfig(images="pictures.zip"))) == [
         "it reads pictures, and only models that read text are written as ONNX"
+    ]
+    assert onnx.check(RunConfig(model=TransformerConfig(copy=True))) == [
+        "it points at its source (model.copy=true), and the graphs do not"
     ]
 
 

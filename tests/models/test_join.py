@@ -23,6 +23,7 @@ ALL = {
     "learned": TransformerConfig(**SIZES, positions="learned", max_positions=64),
     "rotary": TransformerConfig(**SIZES, positions="rotary", projection="split"),
     "none": TransformerConfig(**SIZES, positions="none", norm="pre"),
+    "copy": TransformerConfig(**SIZES, norm="pre", copy=True),
 }
 TRANSFORMERS = [name for name, config in ALL.items() if isinstance(config, TransformerConfig)]
 

@@ -83,6 +83,20 @@ def test_an_open_gate_is_the_model_without_copying() -> None:
     torch.testing.assert_close(module(x, logits, pointed, mask), logits.log_softmax(-1))
 
 
+def test_a_gate_that_is_all_but_open_still_knows_how_open_it_is() -> None:
+    """1 - sigmoid(18) is 1.5e-8, and 0 if it is computed in float32 as it is written here."""
+    module, x, logits, pointed, mask = make(1, 2, 3, 4)
+    logits[..., pointed.tokens[0]] = -60.0  # only pointing can write them
+    with torch.no_grad():
+        module.gate.weight.zero_()
+        module.gate.bias.fill_(18.0)
+    exact = module(x, logits, pointed, torch.ones_like(mask))  # float64
+    module = module.float()
+    low = module.pointed(pointed.states.float(), pointed.tokens)
+    found = module(x.float(), logits.float(), low, torch.ones_like(mask))
+    torch.testing.assert_close(found.double(), exact, atol=1e-4, rtol=0)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_probabilities_are_computed_in_float32_at_least(dtype: Any) -> None:
     module, x, logits, pointed, mask = make(2, 3, 4, 2)

@@ -215,6 +215,14 @@ def test_wrong_values_are_found_before_the_data_is_read(asked: dict[str, Any], m
         ({"model.width": "wide"}, "model.width='wide': "),
         ({"model.width": 100, "model.heads": 3}, "model.width=100 does not split into model.heads=3"),
         ({"model.arch": "rnn", "model.heads": 3}, "this architecture has no setting 'model.heads'"),
+        *(
+            ({"model.copy": True, **apart}, "copied must be a piece of both sides: it needs one vocabulary")
+            for apart in (
+                {"data.name": "emoji-captions"},
+                {"text.target_kind": "word"},
+                {"text.shared": False},
+            )
+        ),
     ],
 )
 @pytest.mark.parametrize("limit", [{}, {"training.time_limit": 60.0}], ids=["free", "limited"])

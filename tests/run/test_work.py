@@ -118,6 +118,20 @@ def test_one_translator_serves_all_looks_and_reads_the_weights_of_each(
     assert fresh.validate(LoopState()).event["samples"] == second.event["samples"]
 
 
+def test_validation_searches_whatever_the_model_is_to_draw_later(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    plain, drawn = work_of(trained, prepared, []), work_of(trained, prepared, [])
+    plain.model.eval()
+    drawn.model.eval()
+    drawn.config = replace(drawn.config, decoding=replace(drawn.config.decoding, mbr=8, n_best=3))
+    sources = ["5 March 2024", "24 March 1998"]
+    found = drawn.translated(sources, short=False)
+    assert found == plain.translated(sources, short=False)
+    assert found == plain.translator.translate(sources, beam=1)
+    assert found != drawn.translator.translate(sources)
+
+
 def test_validation_that_runs_out_of_memory_takes_less_at_a_time(
     trained: TrainedRun, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,20 @@ def test_several_texts_and_alternatives(libre: httpx2.Client) -> None:
     assert "detectedLanguage" not in answer
 
 
+@pytest.mark.parametrize("usual", [{"mbr": 4}, {"mbr": 2}, {"sample": True, "n_best": 2}])
+def test_alternatives_are_found_in_the_models_usual_way(usual: dict[str, Any]) -> None:
+    model = Translator(untrained(TINY["luong"], **usual))
+    body = {"q": "a man", "source": "en", "target": "ko", "alternatives": 2}
+    with serving({"drawn": model}, ServerSettings(port=0)) as running, running.client() as client:
+        answer = client.post("/translate", json=body).json()
+        plain = client.post("/translate", json={**body, "alternatives": 0}).json()
+    options = {"mbr": max(usual["mbr"], 3)} if "mbr" in usual else {}
+    expected = model.translate("a man", n_best=3, **options)
+    assert answer["translatedText"] == expected.text
+    assert answer["alternatives"] == [one.text for one in expected.alternatives]
+    assert plain["translatedText"] == model.translate("a man", n_best=1).text
+
+
 def test_auto_says_what_it_detected(libre: httpx2.Client) -> None:
     answer = libre.post("/translate", json={"q": "나는 어제", "source": "auto", "target": "en"}).json()
     assert answer["detectedLanguage"] == {"confidence": 100.0, "language": "ko"}

@@ -22,6 +22,17 @@ def test_the_cost_is_beams_times_pieces_and_new_tokens(luong: Translator) -> Non
     assert order.cost == 3 * (2 + 1 + 5)  # equal texts are decoded once, blank ones not at all
     drawn = make_order(luong, ["a man"], {"sample": True, "n_best": 2, "max_len": 5}, Limits())
     assert drawn.cost == 2 * (2 + 1 + 5)
+    chosen = make_order(luong, ["a man"], {"mbr": 7, "max_len": 5}, Limits())
+    assert chosen.cost == 7 * (2 + 1 + 5)
+
+
+def test_a_folder_that_says_mbr_is_held_to_the_work_that_is_allowed() -> None:
+    drawing = Translator(untrained(TINY["luong"], mbr=256))
+    assert make_order(drawing, ["a man"], {}, Limits()).cost == 256 * (2 + 1 + 16)
+    texts = ["a man", "a dog", "two men", "two dogs"]
+    with pytest.raises(Problem, match="send fewer texts at once, or lower mbr or max_len"):
+        make_order(drawing, texts, {}, Limits())
+    assert make_order(drawing, texts, {"beam": 2}, Limits()).request.decoding.mbr == 0
 
 
 def test_a_model_that_would_write_more_is_held_to_the_limit(luong: Translator) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.decoding.conftest import TINY
+from tests.decoding.conftest import TINY, untrained
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
@@ -55,6 +55,24 @@ def test_start_partials_final(client: httpx2.Client, model: str) -> None:
 
 def without_text() -> dict[str, Any]:
     return {name: value for name, value in BODY.items() if name != "text"}
+
+
+def test_a_model_whose_folder_says_mbr_answers_with_it(serve: Serve) -> None:
+    model = Translator(untrained(TINY["luong"], mbr=5, temperature=0.3))
+    text = BODY["text"]
+    expected = model.translate(text)
+    with serve(models={"drawn": model}) as running, running.client() as client:
+        [whole] = client.post("/v1/translate", json={"texts": [text]}).json()["results"]
+        answer = client.post("/v1/translate/stream", json={"text": text})
+        [searched] = client.post("/v1/translate", json={"texts": [text], "beam": 2}).json()["results"]
+    _, *partials, (_, _, final) = parse(answer.text)
+    assert whole["text"] == final["text"] == expected.text
+    assert searched["text"] == model.translate(text, beam=2).text != expected.text
+    sure: list[str] = []
+    for _, _, part in partials:
+        assert part["tokens"][: len(sure)] == sure
+        sure = part["tokens"][: part["stable"]]
+    assert sure == [one["text"] for one in final["tokens"] if one["text"] != "</s>"]
 
 
 def test_greedy_search_is_stable_all_along(client: httpx2.Client) -> None:

@@ -60,6 +60,14 @@ def test_options_reach_the_search(client: httpx2.Client) -> None:
     assert drawn != other
 
 
+def test_the_best_of_many_draws(client: httpx2.Client, tiny_models: dict[str, Translator]) -> None:
+    options = {"mbr": 6, "utility": "rouge1", "temperature": 0.5, "n_best": 3}
+    [found] = translate(client, model="luong", texts=["a man"], beam=None, **options)["results"]
+    expected = tiny_models["luong"].translate("a man", max_len=6, **options)
+    assert found["text"] == expected.text
+    assert [one["text"] for one in found["alternatives"]] == [one.text for one in expected.alternatives]
+
+
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
@@ -76,6 +84,11 @@ def test_options_reach_the_search(client: httpx2.Client) -> None:
         ({"top_p": 0}, "top_p: input should be greater than 0"),
         ({"temperature": 1e9}, "temperature: input should be less than or equal to 100"),
         ({"seed": -1}, "seed: input should be greater than or equal to 0"),
+        ({"mbr": 257}, "mbr: input should be less than or equal to 256"),
+        ({"mbr": 1}, "these options cannot work together: choose 0, or 2 to 256"),
+        ({"mbr": 4, "beam": 2}, "these options cannot work together: mbr draws its answers by itself"),
+        ({"mbr": 4, "sample": True}, "these options cannot work together: mbr draws its answers by itself"),
+        ({"utility": "bleu"}, "utility: input should be 'chrf' or 'rouge1'"),
     ],
 )
 def test_options_that_cannot_work_say_why_but_not_what_was_sent(

@@ -93,6 +93,10 @@ export interface Decode {
   readonly top_k?: number | null;
   readonly top_p?: number | null;
   readonly seed?: number | null;
+  /** Only of an answer that was chosen among this many draws. */
+  readonly mbr?: number;
+  /** What they were compared by. */
+  readonly utility?: "chrf" | "rouge1";
   readonly prefix?: string;
   readonly ban?: readonly string[];
   readonly require?: readonly string[];

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from jumok.cli.console import progress_display, say
+from jumok.cli.drawing import check_drawing, drawing
 from jumok.cli.engine import ENGINE, SHORTLIST, noted
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
@@ -30,6 +31,7 @@ Examples:
   jumok evaluate -m runs/rnn -m runs/transformer --data dates --metric exact --bins thirds
   jumok evaluate --hypotheses out.de -t test.de --metric bleu,chrf,ter --json
   jumok evaluate -m runs/en-de -s test.tsv --columns 1,2+ --metric per,exact
+  jumok evaluate -m runs/en-de -s test.tsv --metric rouge --mbr 16 --utility rouge1
 """
 
 
@@ -76,6 +78,8 @@ class TestSet:
 )
 @click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per sentence; 1 is greedy.")
 @click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers.")
+@drawing
+@click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in pieces.")
 @click.option(
     "--long",
     type=click.Choice(["error", "cut", "split"]),
@@ -123,7 +127,7 @@ def evaluate(
     from jumok.evaluation.evaluate import compare_evaluations
     from jumok.evaluation.metrics import check_names
 
-    check_asked(models or hypotheses, output)
+    check_asked(models or hypotheses, output, given(**decode))
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     names = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
     if data:
@@ -154,7 +158,7 @@ def evaluate(
     check_threshold(evaluations, min_bleu)
 
 
-def check_asked(systems: tuple[str, ...], output: str) -> None:
+def check_asked(systems: tuple[str, ...], output: str, decode: dict[str, Any]) -> None:
     """Refuse to work for nothing."""
     if not systems:
         raise ConfigError(
@@ -162,6 +166,7 @@ def check_asked(systems: tuple[str, ...], output: str) -> None:
         )
     if output and not Path(abspath(output)).parent.is_dir():
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
+    check_drawing(decode)
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import click
 
 from jumok.cli import explained
 from jumok.cli.console import progress_display, say
+from jumok.cli.drawing import check_drawing, drawing
 from jumok.cli.engine import ENGINE, SHORTLIST, engine_words, noted
 from jumok.cli.output import open_output
 from jumok.errors import ConfigError
@@ -33,6 +34,7 @@ Examples:
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
+  jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
 """
 
 
@@ -51,10 +53,7 @@ Examples:
 @click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest pieces of an answer.")
 @click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N pieces twice.")
 @click.option("--sample", is_flag=True, help="Draw answers at random.")
-@click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable pieces.")
-@click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best pieces.")
-@click.option("--top-p", type=float, metavar="X", help="Draw from the best pieces with probability X.")
-@click.option("--seed", type=int, metavar="N", help="The same seed draws the same answers.")
+@drawing
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
 @click.option("--ban", multiple=True, metavar="TEXT", help="Appears in no answer; may be repeated.")
 @click.option("--require", multiple=True, metavar="TEXT", help="Appears in every answer; may be repeated.")
@@ -227,11 +226,7 @@ def check_options(options: dict[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
-    for name in ("temperature", "top_k", "top_p", "seed"):
-        if name in asked and not options["sample"]:
-            raise ConfigError(
-                f"--{name.replace('_', '-')} changes nothing in a search", hint="add --sample to draw answers"
-            )
+    check_drawing(asked, "--sample or --mbr N")
     return asked
 
 

@@ -19,7 +19,7 @@ from jumok.decoding.filters import (
     require,
     whole_characters,
 )
-from jumok.decoding.greedy import GreedySearch
+from jumok.decoding.greedy import Choose, GreedySearch
 from jumok.decoding.jobs import Job, Source, chosen_budget
 from jumok.decoding.sample import sampler, uniforms
 from jumok.decoding.scores import check_finite, log_softmax
@@ -51,12 +51,13 @@ def search(
     config: DecodingConfig,
     pieces: Sequence[bytes],
     banned: Sequence[Filter] = (),
+    choose: Choose | None = None,
 ) -> list[list[Answer]]:
-    """The answers to each job, best first: up to `beam` of them, or all draws.
+    """The answers to each job, best first: up to `beam` of them, or all draws as `choose` orders them.
 
     pieces[id] is what a target id writes; `banned` are the filters for banned text.
     """
-    one = make_search(jobs, config, pieces, banned, device=device_of(model))
+    one = make_search(jobs, config, pieces, banned, choose=choose, device=device_of(model))
     copies = [len(one.token) // len(jobs)] * len(jobs)
     return run_search(model, encode(model, jobs, copies), one)
 
@@ -67,6 +68,7 @@ def make_search(
     pieces: Sequence[bytes],
     banned: Sequence[Filter] = (),
     *,
+    choose: Choose | None = None,
     device: torch.device | None = None,
     record: BeamTree | None = None,
 ) -> Search:
@@ -85,8 +87,15 @@ def make_search(
             for row, (job, limit) in enumerate(zip(rows, limits, strict=True))
         ]
         pick = sampler(numbers, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p)
-        alpha = config.length_penalty
-        return GreedySearch(limits, filters, pick, draws=draws, length_penalty=alpha, device=device)
+        return GreedySearch(
+            limits,
+            filters,
+            pick,
+            draws=draws,
+            length_penalty=config.length_penalty,
+            choose=choose,
+            device=device,
+        )
     if config.beam == 1 and len(jobs) > 1:  # the same as a beam of one, and quicker for many rows
         return GreedySearch(limits, filters, device=device)
     return BeamSearch(

@@ -6,6 +6,7 @@ hypotheses survive, which are done.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ from jumok.text.tokenizer import BOS, EOS
 
 Pick = Callable[[Tensor, Rows], Tensor]
 """`pick(allowed, rows)`: log-probabilities (R, V) -> one token per row (R,)."""
+Choose = Callable[[Sequence[Answer]], list[Answer]]
+"""`choose(draws)`: the draws of one sentence, most probable first -> the same, best first."""
 
 
 def best(allowed: Tensor, rows: Rows) -> Tensor:
@@ -38,7 +41,10 @@ def greedy(
 
 
 class GreedySearch:
-    """One hypothesis per row; `draws` rows in turn belong to one sentence and are ranked at the end."""
+    """One hypothesis per row; `draws` rows in turn belong to one sentence and are ranked at the end.
+
+    They are ranked by their probability, unless `choose` looks at all of them.
+    """
 
     def __init__(
         self,
@@ -48,9 +54,11 @@ class GreedySearch:
         *,
         draws: int = 1,
         length_penalty: float = 1.0,
+        choose: Choose | None = None,
         device: torch.device | None = None,
     ) -> None:
         self.filters, self.pick, self.draws, self.alpha = filters, pick, draws, length_penalty
+        self.choose = choose
         self.rows = Rows.start(limits, device)
         self.token = torch.full_like(self.rows.sentence, BOS)  # (R,)
         self._found: dict[int, Answer] = {}
@@ -81,12 +89,23 @@ class GreedySearch:
 
     def answers(self) -> list[list[Answer]]:
         """The answers to each sentence, best first."""
+        return self._ranked
+
+    @cached_property
+    def _ranked(self) -> list[list[Answer]]:
         rows = [self._found[row] for row in range(self._count)]
-        return [ranked(rows[n : n + self.draws], self.alpha) for n in range(0, len(rows), self.draws)]
+        best_first = [ranked(rows[n : n + self.draws], self.alpha) for n in range(0, len(rows), self.draws)]
+        return best_first if self.choose is None else list(map(self.choose, best_first))
 
     def lead(self) -> Lead:
-        """The first sentence as it stands; whichever draw is chosen in the end, what all share is stable."""
+        """The first sentence as it stands."""
+        if self.done:
+            best = self._ranked[0][0]
+            return Lead(best.ids, best.score, stable=len(best.ids))
         live = [answer for row, answer in self.rows.answers() if row < self.draws]
         found = [answer for row, answer in self._found.items() if row < self.draws]
-        stable = shared_beginning([one.ids for one in (*live, *found)])
-        return replace(find_lead(live, found, self.alpha), stable=stable)
+        lead = find_lead(live, found, self.alpha)
+        if self.choose is None:
+            return lead
+        # Whichever draw is chosen in the end begins with what all of them share.
+        return replace(lead, stable=shared_beginning([one.ids for one in (*live, *found)]))

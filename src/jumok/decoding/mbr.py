@@ -10,7 +10,7 @@ Letters: n different texts, G different n-grams.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import punctuation
 from typing import Literal
 from unicodedata import category
@@ -18,10 +18,22 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.answers import Answer
+
 Utility = Literal["chrf", "rouge1"]
 Matrix = NDArray[np.float64]
 
 LETTERS, WORDS, BETA = 6, 2, 2  # longest n-grams of chrF++, and how much more recall counts
+
+
+def by_agreement(
+    decode: Callable[[list[tuple[int, ...]]], Sequence[str]], utility: Utility, draws: Sequence[Answer]
+) -> list[Answer]:
+    """Draws by their expected utility, the best first; equal ones stay in their order."""
+    means = expected_utilities(decode([one.ids for one in draws]), utility)
+    # Sums of the same numbers in another order differ in their last digits, which must decide nothing.
+    order = sorted(range(len(draws)), key=lambda place: -round(means[place], 9))
+    return [draws[place] for place in order]
 
 
 def expected_utilities(texts: Sequence[str], utility: Utility) -> list[float]:
@@ -84,9 +96,9 @@ def overlaps(rows: Sequence[Sequence[object]]) -> Matrix:
     return (has @ has.T).astype(np.float64)
 
 
-def ngrams(row: str | Sequence[str], order: int) -> list[object]:
+def ngrams(row: str | Sequence[str], order: int) -> list[tuple[str, ...]]:
     """All runs of `order` items."""
-    return [tuple(row[start : start + order]) for start in range(len(row) - order + 1)]
+    return list(zip(*(row[start:] for start in range(order)), strict=False))
 
 
 def ratio(over: Matrix, under: Matrix) -> Matrix:

@@ -13,6 +13,9 @@ from torch import Tensor
 from jumok.decoding.filters import Rows
 from jumok.decoding.greedy import Pick
 
+HEAD = 128
+"""Most probable pieces that a draw looks at first: sorting all of a vocabulary takes longer than a step."""
+
 
 def keep_top_k(probs: Tensor, k: int) -> Tensor:
     """Zero but for the k largest; `probs` (R, V) fall along each row. 0 keeps all."""
@@ -37,7 +40,22 @@ def draw(
 
     p(v) ~ P(v) ** (1 / temperature), cut to the top k, then to the top p
     """
-    ordered, ids = (log_probs.double() / temperature).sort(dim=1, descending=True, stable=True)
+    scaled = log_probs.double() / temperature
+    if top_k or top_p < 1 or scaled.shape[1] <= HEAD:
+        return draw_sorted(scaled, uniform, top_k=top_k, top_p=top_p)
+    probs = scaled.softmax(dim=1)
+    head, ids = probs.topk(HEAD)  # (R, HEAD), nearly always all that is needed
+    place = (head.cumsum(dim=1) <= uniform[:, None] * probs.sum(dim=1, keepdim=True)).sum(dim=1)  # (R,)
+    token = ids.gather(1, place.clamp(max=HEAD - 1)[:, None]).squeeze(1)
+    beyond = (place == HEAD).nonzero().squeeze(1)
+    if len(beyond):
+        token[beyond] = draw_sorted(scaled[beyond], uniform[beyond])
+    return token
+
+
+def draw_sorted(scaled: Tensor, uniform: Tensor, *, top_k: int = 0, top_p: float = 1.0) -> Tensor:
+    """`draw` in full: the vocabulary in order, most probable first; `scaled` are log P / temperature."""
+    ordered, ids = scaled.sort(dim=1, descending=True, stable=True)
     probs = keep_top_p(keep_top_k(ordered.softmax(dim=1), top_k), top_p)
     cumulative = probs.cumsum(dim=1)  # (R, V)
     place = (cumulative <= uniform[:, None] * cumulative[:, -1:]).sum(dim=1)  # (R,)

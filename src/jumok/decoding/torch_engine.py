@@ -1,7 +1,7 @@
 """The torch engine: every option, every model, every device."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 from jumok.answers import Answer
 from jumok.checkpoint.model import Loaded as Loaded  # also for those who may not import checkpoint
@@ -11,7 +11,9 @@ from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.found import Options
+from jumok.decoding.greedy import Choose
 from jumok.decoding.jobs import Job, batches, chosen_budget, pair_size, piece_bytes
+from jumok.decoding.mbr import by_agreement
 from jumok.decoding.request import Request
 from jumok.decoding.search import Search
 from jumok.decoding.stream import Partial, stream_jobs
@@ -51,7 +53,7 @@ class TorchEngine:
         width = config.draws or config.beam
         for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
             with explained(batch):
-                answers = search(self.model, batch, config, self._pieces, banned)
+                answers = search(self.model, batch, config, self._pieces, banned, self._choice(config))
             yield batch, answers
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
@@ -69,8 +71,9 @@ class TorchEngine:
         """The search for the answers to one job, ready for its first step."""
         if request.shortlist:
             raise no_shortlist()
-        device, banned = device_of(self.model), self._banned(request.ban)
-        return make_search([job], request.decoding, self._pieces, banned, device=device, record=record)
+        config, banned, device = request.decoding, self._banned(request.ban), device_of(self.model)
+        choose = self._choice(config)
+        return make_search([job], config, self._pieces, banned, choose=choose, device=device, record=record)
 
     def grow(
         self, jobs: Sequence[Job], request: Request, explained: Explained
@@ -81,6 +84,12 @@ class TorchEngine:
         with explained(jobs):
             yield from partials
         yield [one.answers()[0] for one in searches]
+
+    def _choice(self, config: DecodingConfig) -> Choose | None:
+        """How the best of many draws is chosen; None: by its probability."""
+        if not config.mbr:
+            return None
+        return partial(by_agreement, self._tokenizers.target.decode_many, config.utility)
 
     def _answers_on_device(
         self, jobs: Sequence[Job], config: DecodingConfig, explained: Explained

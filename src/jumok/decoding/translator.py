@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
-from jumok.config import DecodingConfig
 from jumok.decoding.engines import Engine, cannot
 from jumok.decoding.jobs import Job, make_jobs
-from jumok.decoding.mbr import expected_utilities
 from jumok.decoding.opening import Note, Opened, log, open_model
 from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
@@ -288,7 +286,7 @@ class Translator:
 
     def finish(self, text: str, answers: Sequence[Sequence[Answer]], request: Request) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
-        parts = [self._hypotheses(best_first, request.decoding) for best_first in answers]
+        parts = [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
         return join(text, parts)
 
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -318,16 +316,12 @@ class Translator:
             for text, parts in zip(texts, jobs, strict=True)
         ]
 
-    def _hypotheses(self, answers: Sequence[Answer], config: DecodingConfig) -> list[Hypothesis]:
-        """The best answers with different texts, as the search ranks them or as they agree."""
-        texts = [self.tokenizers.target.decode(answer.ids) for answer in answers]
-        order: Sequence[int] = range(len(texts))
-        if config.mbr:
-            agreement = expected_utilities(texts, config.utility)
-            order = sorted(order, key=lambda i: -agreement[i])
+    def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
+        """The best answers with different texts."""
         found: dict[str, Hypothesis] = {}
-        for text, answer in ((texts[i], answers[i]) for i in order):
-            if text not in found and len(found) < config.n_best:
+        for answer in answers:
+            text = self.tokenizers.target.decode(answer.ids)
+            if text not in found and len(found) < n_best:
                 ids = (*answer.ids, EOS) if answer.finished else answer.ids
                 tokens = self._tokens(ids, answer.log_probs)
                 found[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)

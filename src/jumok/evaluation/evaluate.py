@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from unicodedata import normalize
 
 from jumok.config import RunConfig
+from jumok.decoding.request import make_request
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import Bins, Group, TrainLengths, group_by_length, parse_train_lengths
@@ -75,7 +76,7 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     right = tuple(several(references))
     test = _Test(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
     known = {"ppl": _perplexity(translator, sources, test.first, progress)} if "ppl" in plan.metrics else {}
-    settings = asdict(translator.config.decoding) | decode
+    settings = asdict(make_request(translator.config.decoding, decode).decoding) | decode
     trained = parse_train_lengths(translator.info.get("train_lengths"))
     return _report(test, plan, known, decode=settings, speed=speed, trained=trained, progress=progress)
 

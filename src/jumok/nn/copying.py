@@ -60,8 +60,8 @@ class Copying(nn.Module):
         """log p (B, T, V) of states x (B, T, D) and logits (B, T, V); mask broadcasts to (B, T, S)."""
         a = self.weights(x, pointed, mask)  # (B, T, S)
         context = a.to(pointed.states.dtype) @ pointed.states  # (B, T, D)
-        g: Tensor = self.gate(torch.cat((x, context.to(x.dtype)), dim=-1)).to(a.dtype).sigmoid()  # (B, T, 1)
-        p = g * logits.to(a.dtype).softmax(dim=-1)  # (B, T, V)
+        open_: Tensor = self.gate(torch.cat((x, context.to(x.dtype)), dim=-1)).to(a.dtype)  # (B, T, 1)
+        p = open_.sigmoid() * logits.to(a.dtype).softmax(dim=-1)  # (B, T, V)
         places = pointed.tokens.long()[:, None].expand_as(a)
-        p = p.scatter_add(-1, places, (1 - g) * a)
+        p = p.scatter_add(-1, places, (-open_).sigmoid() * a)  # 1 - g of a g close to 1 would lose its digits
         return p.clamp(min=FLOOR).log()

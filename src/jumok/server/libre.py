@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from jumok.config import DecodingConfig
 from jumok.decoding.results import Translation
 from jumok.server.detect import Detection, detect
 from jumok.server.languages import language_name
@@ -160,11 +161,18 @@ async def by_language(
     for code in dict.fromkeys(sources):
         served = pick(services, code, target)
         places = [i for i, source in enumerate(sources) if source == code]
-        beam = max(served.translator.config.decoding.beam, alternatives + 1)
-        options = {"n_best": alternatives + 1, "beam": beam} if alternatives else {"n_best": 1}
+        options = several(served.translator.config.decoding, alternatives + 1)
         _, answers = await translations(served, services, [texts[i] for i in places], options, request)
         found.update(zip(places, answers, strict=True))
     return [found[i] for i in range(len(texts))]
+
+
+def several(usual: DecodingConfig, count: int) -> dict[str, int]:
+    """The options that give so many answers, found in the model's usual way."""
+    if count == 1 or usual.sample:
+        return {"n_best": count}
+    way = "mbr" if usual.mbr else "beam"
+    return {"n_best": count, way: max(getattr(usual, way), count)}
 
 
 def pick(services: Services, source: str, target: str) -> Served:

@@ -49,11 +49,12 @@ def make_order(
     costs = {job: cost(job, request.decoding) for jobs in parts for job in jobs}
     order = Order(tuple(texts), request, parts, costs, digest_of(texts))
     if order.cost > limits.work:
+        width = "mbr" if request.decoding.mbr else "beam"
         raise Problem(
             422,
             "too_large",
             f"the request costs {order.cost:,} beam-tokens, and {limits.work:,} are allowed: "
-            "send fewer texts at once, or lower beam or max_len",
+            f"send fewer texts at once, or lower {width} or max_len",
         )
     return order
 

@@ -61,6 +61,8 @@ class Options(Asked):
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] | None = None
+    mbr: Annotated[int, Field(ge=0, le=DEFAULTS.mbr)] | None = None
+    utility: Literal["chrf", "rouge1"] | None = None
     ban: Phrases | None = None
     require: Phrases | None = None
     long: Literal["split", "cut", "error"] | None = None

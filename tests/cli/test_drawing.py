@@ -1,0 +1,50 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from jumok.cli.drawing import OPTIONS, check_drawing, drawing
+from jumok.config import DecodingConfig
+from jumok.errors import ConfigError
+
+
+def test_the_options_are_settings_of_decoding_in_their_order() -> None:
+    asked: dict[str, object] = {}
+
+    @click.command()
+    @drawing
+    def command(**options: object) -> None:
+        asked.update(options)
+
+    words = ["--mbr", "8", "--utility", "rouge1", "--temperature", "0.7", "--top-k", "5", "--top-p", "0.9"]
+    assert CliRunner().invoke(command, [*words, "--seed", "3"]).exit_code == 0
+    assert DecodingConfig(**asked).draws == 8
+    assert [one.name for one in command.params] == ["mbr", "utility", "temperature", "top_k", "top_p", "seed"]
+    assert len(command.params) == len(OPTIONS)
+
+
+@pytest.mark.parametrize("number", ["1", "257", "0"])
+def test_draws_are_at_least_two_and_bounded(number: str) -> None:
+    found = CliRunner().invoke(click.command()(drawing(lambda **_: None)), ["--mbr", number])
+    assert found.exit_code == 2
+    assert f"{number} is not in the range 2<=x<=256" in found.output
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_k", "top_p", "seed"])
+def test_what_draws_is_refused_in_a_search(name: str) -> None:
+    check_drawing([])
+    check_drawing(["sample", name])
+    check_drawing(["mbr", "utility", name])
+    option = f"--{name.replace('_', '-')}"
+    with pytest.raises(ConfigError) as caught:
+        check_drawing([name])
+    assert str(caught.value) == f"{option} changes nothing in a search\n  add --mbr N to draw answers"
+    with pytest.raises(ConfigError, match=f"{option} changes nothing in a search\n  add --sample or --mbr N"):
+        check_drawing([name, "beam"], "--sample or --mbr N")
+
+
+def test_what_draws_are_compared_by_is_refused_without_a_choice() -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_drawing(["utility", "sample"])
+    assert (
+        str(caught.value) == "--utility changes nothing without --mbr\n  add --mbr N to choose among N draws"
+    )
