@@ -21,10 +21,10 @@ def main(source: Path, folder: Path) -> None:
         sys.exit(f"{source} has no .gz file: name the folder of the data")
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
-        lines = gzip.decompress(file.read_bytes()).decode().lower().split("\n")
-        data = compressed(lines[:-1] if lines[-1] == "" else lines)
+        lines = gzip.decompress(file.read_bytes()).decode().lower().removesuffix("\n").split("\n")
+        data = compressed(lines)
         (folder / file.name).write_bytes(data)
-        print(f"{file.name:16} {len(lines) - 1:6,} lines {len(data):9,} bytes")
+        print(f"{file.name:16} {len(lines):6,} lines {len(data):9,} bytes")
 
 
 if __name__ == "__main__":

@@ -156,6 +156,10 @@ def test_copying_needs_one_vocabulary_for_both_sides() -> None:
         "model.copy=true cannot work\n"
         "  what is copied must be a piece of both sides: it needs one vocabulary, text.shared=true"
     )
+    with pytest.raises(ConfigError, match="a piece of both sides"):
+        RunConfig(model=TransformerConfig(copy=True), text=TextConfig(kind="char", target_kind="word"))
+    with pytest.raises(ConfigError, match="a picture has no pieces to copy: leave it out"):
+        RunConfig(model=TransformerConfig(copy=True), data=DataConfig(images="pictures.zip"))
 
 
 @pytest.mark.parametrize("kind", [RnnConfig, LuongConfig])

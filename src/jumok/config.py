@@ -315,8 +315,11 @@ class RunConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
+        if not copies(self.model):
+            return
+        require(not self.data.images, "model.copy", "true", "a picture has no pieces to copy: leave it out")
         require(
-            not copies(self.model) or self.text.shared,
+            self.text.shared and self.text.target_kind in ("", self.text.kind),
             "model.copy",
             "true",
             "what is copied must be a piece of both sides: it needs one vocabulary, text.shared=true",

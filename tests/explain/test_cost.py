@@ -48,6 +48,7 @@ def transformers(draw: st.DrawFn) -> TransformerConfig:
         max_positions=draw(st.integers(30, 40)),
         projection=draw(st.sampled_from(["merged", "split"])),
         tied=draw(st.booleans()),
+        copy=draw(st.booleans()),
     )
 
 
@@ -155,7 +156,9 @@ def test_attention_grows_with_the_square_of_the_length_and_the_rest_in_proportio
     assert growth == {"projections": 2, "attention": 4, "feed-forward": 2, "output": 2}
 
 
-@pytest.mark.parametrize("config", [RnnConfig(cell="lstm"), LuongConfig(), TransformerConfig()])
+@pytest.mark.parametrize(
+    "config", [RnnConfig(cell="lstm"), LuongConfig(), TransformerConfig(), TransformerConfig(copy=True)]
+)
 def test_formulas_written_beside_the_numbers_give_them(config: ModelConfig) -> None:
     names = {"S": 30, "T": 20, "D": config.width, "V": 8000, "G": 3, "d": 2, "N": 1}
     if isinstance(config, TransformerConfig):

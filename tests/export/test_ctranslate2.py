@@ -83,14 +83,14 @@ def test_every_setting_gives_the_same_answers(change: dict[str, Any], tmp_path: 
     found = compare(loaded, written(loaded, tmp_path), SAMPLE)
     assert [pair.theirs.ids for pair in found.greedy] == [pair.ours for pair in found.greedy]
     assert len({pair.score for pair in found.greedy}) == len(SAMPLE.sources)  # it does look at the source
-    assert found.largest_difference < 1e-5
+    assert found.largest_difference < 3e-5
 
 
 def test_both_sides_may_have_their_own_vocabulary(tmp_path: Path) -> None:
     loaded = without_bytes(separate(replace(BASE, norm="pre")))
     found = compare(loaded, written(loaded, tmp_path), SAMPLE)
     assert [pair.theirs.ids for pair in found.greedy] == [pair.ours for pair in found.greedy]
-    assert found.largest_difference < 1e-5
+    assert found.largest_difference < 3e-5
     sizes = [
         len(json.loads((tmp_path / f"{side}_vocabulary.json").read_text())) for side in ("source", "target")
     ]
@@ -104,7 +104,7 @@ def test_a_trained_model_gives_the_same_text_also_with_a_beam(kind: str, tmp_pat
     found = compare(loaded, written(loaded, tmp_path, kind), sample)
     for pairs in (found.greedy, found.beam):
         assert [pair.theirs.ids for pair in pairs] == [pair.ours for pair in pairs]
-    assert found.largest_difference < (1e-5 if kind == "float32" else 1e-2)
+    assert found.largest_difference < (3e-5 if kind == "float32" else 1e-2)
     if kind == "int8":
         assert found.largest_difference > 1e-6  # it really is another type
 

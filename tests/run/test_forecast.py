@@ -94,6 +94,8 @@ def test_memory_grows_with_everything() -> None:
     twice = need_of(replace(BASE, training=replace(BASE.training, rdrop=1.0)), H200)
     assert fp32.per_token == 2 * need.per_token == twice.per_token
     assert padded.per_token > 2 * need.per_token
+    copying = need_of(replace(BASE, model=replace(BASE.model, copy=True)), H200)
+    assert copying.per_token == need.per_token + 6 * BASE.text.vocabulary
     assert averaged.at_rest > need.at_rest
     assert need.tokens(need.bytes(1000)) in (999, 1000)
 

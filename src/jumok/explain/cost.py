@@ -111,6 +111,7 @@ def parameters(
     decoder layer  8(D² + D) attention + 2DF + F + D feed-forward + 3·2D norms
     norms          pre-norm ends each stack with one more, 2·2D; none with model.norm=none
     positions      2·P·D when learned
+    copying        2D² + 3D + 1: query, key and gate, with model.copy
     patches        (P + 1)·D + S·D for a source of S patches with P numbers each, instead of its embedding;
                    without positions (P + 1)·D
     output         D·V, none when tied
@@ -167,6 +168,8 @@ def _transformer_parameters(config: TransformerConfig, sides: int) -> Iterator[P
     if config.positions == "learned":
         formula = "2·P·D" if sides == 2 else "P·D"
         yield Parameters("positions", formula, sides * config.max_positions * D)
+    if config.copy:
+        yield Parameters("copying", "2D² + 3D + 1", 2 * D * D + 3 * D + 1)
 
 
 def forward_cost(
@@ -182,6 +185,7 @@ def forward_cost(
     Transformer   projections   8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²    K, V of cross-attention: S rows
                   attention     4·D·(N_e·S² + N_d·T² + N_d·T·S)          the n²·d of the paper's table 1
                   feed-forward  4·D·F·(N_e·S + N_d·T)
+                  copying       2·(T + S)·D² + 4·T·S·D + 4·T·D           with model.copy
     RNN           encoder       2·N·d·S·G·h·(D + h),  decoder 2·T·G·D·(D_in + D) for each layer
     Luong         scores        2·T·S·D, with W_a + 2·T·D²; context 2·T·S·D; W_c 4·T·D²
     all           output        2·T·D·V
@@ -257,16 +261,20 @@ def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Wor
     yield Work("attention", formula, tuple(product for pair in attention for product in pair))
     feedforward = (Product(S, D, F, N_e), Product(S, F, D, N_e), Product(T, D, F, N_d), Product(T, F, D, N_d))
     yield Work("feed-forward", "4·D·F·(N_e·S + N_d·T)", feedforward)
+    if config.copy:
+        point = (Product(T, D, D), Product(S, D, D), Product(T, D, S), Product(T, S, D), Product(T, 2 * D, 1))
+        yield Work("copying", "2·(T + S)·D² + 4·T·S·D + 4·T·D", point)
 
 
 def _state_numbers(config: ModelConfig, S: int, T: int) -> int:
     """Numbers that decoding keeps for one hypothesis.
 
-    Transformer 2·N_d·D·(T + S): keys and values; RNN N·C·D: the last states (C is 2 for LSTM, else 1);
-    Luong the same and S·D + D: the memory and the attentional state.
+    Transformer 2·N_d·D·(T + S): keys and values, and 2·S·D to point at with model.copy; RNN N·C·D: the last
+    states (C is 2 for LSTM, else 1); Luong the same and S·D + D: the memory and the attentional state.
     """
     if isinstance(config, TransformerConfig):
-        return 2 * config.decoder_layers * config.width * (T + S)
+        pointed = 2 * S * config.width if config.copy else 0
+        return 2 * config.decoder_layers * config.width * (T + S) + pointed
     states = config.layers * (2 if config.cell == "lstm" else 1) * config.width
     return states + (S + 1) * config.width if isinstance(config, LuongConfig) else states
 

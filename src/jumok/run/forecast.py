@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok.config import LuongConfig, ModelConfig, RunConfig, TransformerConfig
+from jumok.config import LuongConfig, ModelConfig, RunConfig, TransformerConfig, copies
 from jumok.errors import ConfigError
 from jumok.run.machine import Machine
 from jumok.run.stepping import packs
@@ -118,6 +118,8 @@ def need_of(config: RunConfig, machine: Machine) -> Need:
     kept = kept_numbers(config.model, config.data.max_length) * number
     if not packed:  # masks of dropout, copies in fp32, and all logits at once: for each target, half of all
         kept = 2.5 * kept + config.text.vocabulary * 12 / 2
+    elif copies(config.model):  # all probabilities at once: for each target, half of all
+        kept += config.text.vocabulary * 12 / 2
     passes = 2 if training.rdrop else 1
     return Need(weights + LOGITS + CONTEXT, kept * passes)
 
