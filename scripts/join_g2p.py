@@ -24,7 +24,7 @@ def read_coded(folder: Path, language: str, split: str) -> list[str]:
         sys.exit(
             f"{path} is missing: put it there, from github.com/sigmorphon/2021-task1, or name its folder"
         )
-    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    lines = gzip.decompress(path.read_bytes()).decode().removesuffix("\n").split("\n")
     return [f"{language} {line}" for line in lines]
 
 

@@ -31,20 +31,26 @@ def test_draws_are_at_least_two_and_bounded(number: str) -> None:
 
 @pytest.mark.parametrize("name", ["temperature", "top_k", "top_p", "seed"])
 def test_what_draws_is_refused_in_a_search(name: str) -> None:
-    check_drawing([])
-    check_drawing(["sample", name])
-    check_drawing(["mbr", "utility", name])
+    usual, asked = DecodingConfig(), {name: 1}
+    check_drawing({}, usual)
+    check_drawing({"sample": True, **asked}, usual)
+    check_drawing({"mbr": 8, "utility": "rouge1", **asked}, usual)
     option = f"--{name.replace('_', '-')}"
     with pytest.raises(ConfigError) as caught:
-        check_drawing([name])
+        check_drawing(asked, usual)
     assert str(caught.value) == f"{option} changes nothing in a search\n  add --mbr N to draw answers"
-    with pytest.raises(ConfigError, match=f"{option} changes nothing in a search\n  add --sample or --mbr N"):
-        check_drawing([name, "beam"], "--sample or --mbr N")
+    for drawing_one in (DecodingConfig(mbr=4), DecodingConfig(sample=True)):  # as a folder may say
+        check_drawing(asked, drawing_one)
+        with pytest.raises(
+            ConfigError, match=f"{option} changes nothing in a search\n  add --sample or --mbr"
+        ):
+            check_drawing({**asked, "beam": 2}, drawing_one, "--sample or --mbr N")
 
 
 def test_what_draws_are_compared_by_is_refused_without_a_choice() -> None:
+    check_drawing({"utility": "rouge1"}, DecodingConfig(mbr=4))
     with pytest.raises(ConfigError) as caught:
-        check_drawing(["utility", "sample"])
+        check_drawing({"utility": "rouge1", "sample": True}, DecodingConfig(mbr=4))
     assert (
         str(caught.value) == "--utility changes nothing without --mbr\n  add --mbr N to choose among N draws"
     )

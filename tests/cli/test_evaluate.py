@@ -187,6 +187,14 @@ def test_only_two_letters_at_the_end_of_a_name_are_a_language(file: str, code: s
     assert _suffix(file) == code
 
 
+def test_a_search_for_what_is_finished_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--hypotheses", "better.en", "-t", "test.en", "--length-penalty", "1") == 2
+    assert capsys.readouterr().err == (
+        "error: --length-penalty is for a model, and --hypotheses are finished\n"
+        "  leave out --length-penalty\n"
+    )
+
+
 def test_a_missing_tokenizer_is_noted(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -187,6 +187,18 @@ def test_pairs_that_do_not_fit_are_refused(room: Room) -> None:
         pack_rows(store_of([([5], [7]), ([6], [8])]), np.array([0, 1]), room)
 
 
+def test_a_source_longer_than_the_room_is_for_is_refused() -> None:
+    room = Room(16, 16, longest=3)
+    assert pack_pairs([[5, 6], [7]], [[8], [9]], room).longest == 3
+    assert Packed.empty(room).longest == 3
+    assert Packed.empty(Room(16, 16)).longest == 16
+    message = "^a source of 4 tokens does not fit into a room for 3 in one$"
+    with pytest.raises(ValueError, match=message):
+        pack_pairs([[5, 6, 7], [7]], [[8], [9]], room)
+    with pytest.raises(ValueError, match=message):
+        pack_rows(store_of([([5, 6, 7], [8])]), np.array([0]), room)
+
+
 def test_a_packed_batch_moves_whole() -> None:
     batch = packed([([5, 6], [7])])
     for moved in (batch.to("cpu"), batch.pin()):
@@ -222,5 +234,5 @@ def test_a_room_has_the_budget_split_as_the_corpus_is(sides: list[tuple[int, int
 
 
 def test_a_room_by_hand() -> None:
-    assert room_for(np.full(9, 19), np.full(9, 29), 5_000) == Room(2_048, 3_008)
-    assert room_for(np.array([5, 99]), np.array([5, 6]), 64) == Room(128, 64)
+    assert room_for(np.full(9, 19), np.full(9, 29), 5_000) == Room(2_048, 3_008, 20)
+    assert room_for(np.array([5, 99]), np.array([5, 6]), 64) == Room(128, 64, 100)

@@ -69,3 +69,13 @@ def test_prefixes_for_all_or_for_each() -> None:
     assert each.prefixes(3) == ["a", "", "b"]
     with pytest.raises(ConfigError, match="there are 3 prefixes for 2 texts"):
         each.prefixes(2)
+
+
+def test_a_call_that_names_its_way_gets_as_many_of_the_folders_answers_as_there_are() -> None:
+    folder = DecodingConfig(mbr=8, n_best=6)
+    assert make_request(folder, {"beam": 2}).decoding.n_best == 2
+    assert make_request(folder, {"mbr": 3}).decoding.n_best == 3
+    assert make_request(folder, {"beam": 9}).decoding.n_best == 6
+    assert make_request(folder, {"sample": True}).decoding.n_best == 6
+    with pytest.raises(ConfigError, match="a beam of 2 gives at most 2 answers"):
+        make_request(folder, {"beam": 2, "n_best": 3})

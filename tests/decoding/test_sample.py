@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from jumok.decoding.filters import NEVER, forbid
 from jumok.decoding.greedy import greedy
-from jumok.decoding.sample import draw, keep_top_k, keep_top_p, sampler, uniforms
+from jumok.decoding.sample import HEAD, draw, draw_sorted, keep_top_k, keep_top_p, sampler, uniforms
 
 FALLING = torch.tensor([[0.5, 0.25, 0.125, 0.125]])
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)
@@ -47,6 +47,22 @@ def test_draws_have_the_frequencies_of_the_distribution(temperature, seed) -> No
     drawn = draw(log_probs.expand(20_000, 5), uniform, temperature=temperature)
     share = torch.bincount(drawn, minlength=5) / 20_000
     torch.testing.assert_close(share, (log_probs[0] / temperature).softmax(0), atol=2e-4, rtol=0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    spread=st.sampled_from([0.0, 0.1, 1.0, 4.0]),
+    size=st.sampled_from([HEAD, HEAD + 1, 4 * HEAD]),
+    seed=st.integers(0, 99),
+)
+def test_a_draw_from_the_head_is_that_from_the_whole_order(spread: float, size: int, seed: int) -> None:
+    """A flat distribution lies mostly beyond the head, a steep one inside."""
+    numbers = torch.Generator().manual_seed(seed)
+    falling = torch.linspace(0, -1e-3, size)[torch.randperm(size, generator=numbers)]  # no two alike
+    log_probs = (falling + spread * torch.randn(9, size, generator=numbers)).log_softmax(1)
+    uniform = torch.rand(9, generator=numbers, dtype=torch.float64)
+    whole = draw_sorted(log_probs.double() / 0.7, uniform)
+    assert draw(log_probs, uniform, temperature=0.7).tolist() == whole.tolist()
 
 
 def test_forbidden_pieces_are_never_drawn() -> None:

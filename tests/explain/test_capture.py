@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.batched import score_targets
@@ -50,7 +51,7 @@ def test_the_shapes_are_those_of_each_sentence(model: Seq2Seq) -> None:
         S, T = len(source) + 1, len(target) + 1
         assert (one.source, one.target) == ((*source, EOS), (*target, EOS))
         assert len(one.steps) == T
-        sides = {"enc_self": (S, S), "dec_self": (T, T), "cross": (T, S)}
+        sides = {"enc_self": (S, S), "dec_self": (T, T), "cross": (T, S), "copy": (T, S)}
         for kind, weights in one.weights.items():
             assert weights.dtype == np.float32
             assert weights.shape[2:] == sides[kind]
@@ -71,6 +72,27 @@ def test_which_kinds_there_are() -> None:
     (bare,) = capture(build_model(CONFIGS["rnn"], 13, 13, shared=True).eval(), [[5]], [[6]])
     assert bare.weights == {}
     assert bare.states["bridge"].shape == (2, 2, 8)
+
+
+def test_where_a_model_points_and_how_much_it_copies() -> None:
+    model = build_model(CONFIGS["transformer-copy"], 13, 13, shared=True).eval()
+    found = capture(model, SOURCES, TARGETS)
+    given: list[tuple[Tensor, ...]] = []
+    hook = model.copying.register_forward_pre_hook(lambda _, inputs: given.append(inputs[:4]))
+    for one, source, target in zip(found, SOURCES, TARGETS, strict=True):
+        with torch.inference_mode():
+            row = torch.tensor([[*source, EOS]])
+            model(row, torch.ones_like(row, dtype=torch.bool), torch.tensor([[0, *target]]))
+            x, _, pointed, mask = given.pop()
+            a = model.copying.weights(x, pointed, mask)
+            g = model.copying.gate(torch.cat((x, a @ pointed.states), dim=-1)).sigmoid()
+        assert one.weights["copy"].shape == (1, 1, len(target) + 1, len(source) + 1)
+        np.testing.assert_allclose(one.weights["copy"][0], a, atol=1e-5)
+        np.testing.assert_allclose([step.copied for step in one.steps], (1 - g).flatten(), atol=1e-5)
+    hook.remove()
+    (plain,) = capture(transformer(), SOURCES[:1], TARGETS[:1])
+    assert "copy" not in plain.weights
+    assert all(step.copied is None for step in plain.steps)
 
 
 def test_rows_sum_to_one_and_the_decoder_never_looks_ahead(model: Seq2Seq) -> None:
@@ -141,7 +163,7 @@ def test_stages_are_copied_for_the_layers_asked_for(model: Seq2Seq) -> None:
         powers = np.exp(shown - shown.max(axis=-1, keepdims=True))
         np.testing.assert_allclose(powers / powers.sum(axis=-1, keepdims=True), weights, atol=1e-5)
         assert mask.dtype == np.uint8
-        assert stages["out"].shape == (weights.shape[1], 8)
+        assert stages["out"].shape == (weights.shape[1], 1 if kind == "copy" else 8)
 
 
 def test_multi_head_scores_are_products_over_the_root_of_the_width() -> None:

@@ -24,7 +24,7 @@ def seen(translator: Translator, *given: Op, text: str = TEXT) -> Captured:
     """What the model computes with interventions, all stages of all layers."""
     changed = translator.edited(compile_ops(given, translator, text).edits)
     source, target = translator.tokenizers.source.encode(text), translator.tokenizers.target.encode(TARGET)
-    every = [(kind, layer) for kind in ("enc_self", "dec_self", "cross") for layer in range(2)]
+    every = [(kind, layer) for kind in ("enc_self", "dec_self", "cross", "copy") for layer in range(2)]
     return capture(changed.model, [source], [target], stages=every)[0]  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ import jsonschema_rs
 import numpy as np
 import pytest
 import torch
-from tests.explain.conftest import Workshop
+from tests.explain.conftest import COPYING, Workshop
 
 from jumok.config import TransformerConfig
 from jumok.decoding.translator import Translator
@@ -67,6 +67,24 @@ def test_what_a_transformer_says(workshop: Workshop) -> None:
         assert len(about["fingerprint"]["label"]) == sizes["layers"]
     read = [token["id"] for token in manifest["target_in"]["tokens"]]
     assert read == [0, *(token["id"] for token in manifest["target"]["tokens"][:-1])]
+
+
+def test_only_a_model_that_copies_says_where_it_points_and_how_much(
+    workshop: Workshop, validator: jsonschema_rs.Validator
+) -> None:
+    manifest = make_trace(workshop.translator(COPYING), TEXT, target="one two").manifest
+    assert list(manifest["model"]["kinds"]) == ["enc_self", "dec_self", "cross", "copy"]
+    assert manifest["model"]["kinds"]["copy"] == {"layers": 1, "heads": 1, "d_head": 16}
+    about = manifest["attention"]["copy"]
+    assert (about["q"], about["k"], about["causal"]) == ("target", "source", False)
+    assert about["shape"] == [1, 1, *(len(manifest[side]["tokens"]) for side in ("target", "source"))]
+    assert all(0 < step["copied"] < 1 for step in manifest["steps"])
+    steps = [{**manifest["steps"][0], "copied": 1.5}, *manifest["steps"][1:]]
+    assert not validator.is_valid({**manifest, "steps": steps})
+    for arch in ("rnn", "luong", "transformer"):
+        other = make_trace(workshop.translator(arch), TEXT, target="one two").manifest
+        assert "copy" not in other["model"]["kinds"] | other["attention"]
+        assert "cop" not in json.dumps(other)
 
 
 def test_a_transformer_that_does_not_divide_its_scores_says_so(

@@ -99,7 +99,7 @@ HEAD = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}
         ),
         (
             {**HEAD, "kind": "cros"},
-            "mask_head: kind must be one of enc_self, dec_self, cross; it is 'cros'",
+            "mask_head: kind must be one of enc_self, dec_self, cross, copy; it is 'cros'",
             "did you mean 'cross'?",
         ),
         (

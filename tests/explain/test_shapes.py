@@ -111,6 +111,21 @@ def test_rows_of_a_model_that_does_not_divide_say_so(tokenizers: Tokenizers) -> 
     assert not any("√K" in name for name in names)
 
 
+def test_rows_of_a_model_that_copies_show_where_it_points(tokenizers: Tokenizers) -> None:
+    source = tokenizers.source
+    config = TransformerConfig(width=12, heads=2, feedforward=20, copy=True)
+    model = build_model(config, source.size, source.size, shared=True).eval()
+    found = trace_shapes(model, source.encode("3 May 2024"), source.encode("2024"))
+    rows = {row.operation: row.shape for row in found.rows if row.stage == "copying"}
+    assert rows == {
+        "q(s)": (1, 5, 12),
+        "k(H)": (1, 11, 12),
+        "a = softmax(q kᵀ / √D)": (1, 5, 11),
+        "a H": (1, 5, 12),
+        "1 - g: the share copied": (1, 5, 1),
+    }
+
+
 def test_the_fixed_vector_is_named(tokenizers: Tokenizers) -> None:
     _, found = trace(RnnConfig(width=8), tokenizers)
     assert [(row.stage, row.operation, row.axes) for row in found.rows] == [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.explain.conftest import COPYING
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
@@ -36,6 +37,16 @@ def test_each_row_is_the_score_with_a_head_masked(arch: str, workshop) -> None: 
             )
         assert abs(row.values).max() > 1e-3
         assert row.values.dtype == np.float32
+
+
+def test_a_model_that_copies_is_also_asked_without_pointing(workshop) -> None:  # type: ignore[no-untyped-def]
+    translator: Translator = workshop.translator(COPYING)
+    silent = translator.edited(compile_ops([mask_head("copy", 0, 0)], translator, TEXT).edits)
+    *others, last = sweep(translator, TEXT, TARGET)
+    assert (last.kind, last.layer, "copy" in {row.kind for row in others}) == ("copy", 0, False)
+    expected = score(silent, TEXT, TARGET) - score(translator, TEXT, TARGET)
+    assert last.values.tolist() == [pytest.approx(expected, abs=1e-4)]
+    assert abs(expected) > 1e-2
 
 
 def test_edits_stay_in_force(transformer: Translator) -> None:

@@ -77,6 +77,27 @@ def test_a_model_that_copies_sees_the_source_also_without_cross_attention(worksh
         assert np.abs(np.subtract(probabilities[one], probabilities[other])).max() > 1e-2
 
 
+def test_a_model_that_copies_shows_where_it_points(workshop: Workshop, tmp_path: Path) -> None:
+    trace = make_trace(workshop.translator(COPYING), TEXT, target="one twos")
+    copy = trace.attention.copy
+    assert copy is not None
+    assert copy.copied == tuple(step["copied"] for step in trace.manifest["steps"])
+    np.testing.assert_allclose(copy.weights.sum(axis=-1), 1, atol=1e-5)
+    stages = copy.stages()
+    np.testing.assert_allclose(stages.scores / 4, stages.scaled, atol=1e-5)  # it is 16 wide
+    np.testing.assert_allclose(stages.out[:, 0], copy.copied, atol=1e-6)
+    words = copy.words()
+    assert len(words.copied) == len(words.target) < len(copy.copied)
+    assert trace.attention.to_dict()["copy"]["copied"] == list(copy.copied)
+
+    again = open_trace(trace.save(tmp_path / "copy.trace"))
+    assert again.attention.to_dict() == trace.attention.to_dict()
+    assert np.array_equal(again.tensor("copy.out"), trace.tensor("copy.out"))
+    for steps, message in (([], "the steps do not fit"), ([{}] * len(copy.target), "copied")):
+        with pytest.raises(DataError, match=message):
+            open_trace(forged(trace, tmp_path / "x", steps=steps))
+
+
 def test_many_traces_are_each_their_own(translator: Translator) -> None:
     for text, one in zip(TEXTS, make_traces(translator, TEXTS), strict=True):
         alone = make_trace(translator, text)

@@ -61,7 +61,8 @@ def logits_both_ways(
     model: TransformerSeq2Seq, sources: list[list[int]], targets: list[list[int]]
 ) -> tuple[Tensor, Tensor]:
     """Logits of every real target token: of the padded pass, and of the packed one."""
-    padded, packed = pad_pairs(sources, targets), pack_pairs(sources, targets, ROOM)
+    room = replace(ROOM, longest=max(map(len, sources)) + 1)  # no larger: what is copied comes from there
+    padded, packed = pad_pairs(sources, targets), pack_pairs(sources, targets, room)
     whole = model(padded.source, padded.source_mask, padded.target_in)[padded.target_mask]
     laid = model.packed_logits(packed)[: packed.tokens]
     return whole, laid

@@ -87,7 +87,8 @@ def test_masked_self_attention_never_looks_ahead(bench: Any, transformer_config:
     model.decode(batch.target_in, memory, Probe(lambda *one: kept.append(one)))
     kinds = [(kind, layer) for kind, layer, _ in kept]
     layers = range(transformer_config.decoder_layers)
-    assert kinds == [(kind, n) for n in layers for kind in ("dec_self", "cross")]
+    expected = [(kind, n) for n in layers for kind in ("dec_self", "cross")]
+    assert kinds == expected + [("copy", 0)] * transformer_config.copy
     for kind, _, stages in kept:
         if kind == "dec_self":
             assert not stages.weights.triu(1).any()

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jumok.nn.copying import FLOOR, Copying, Pointed
+from jumok.nn.attention import AttentionProbe
+from jumok.nn.copying import Copying, Pointed
+from jumok.nn.edit import AttentionEdit
+from jumok.nn.functional import Stages
 
 D, V = 6, 11
 
@@ -71,7 +74,7 @@ def test_a_closed_gate_writes_pieces_of_the_source_alone() -> None:
     p = module(x, logits, pointed, torch.ones_like(mask)).exp()  # (1, 2, V)
     inside = torch.zeros(V, dtype=torch.bool)
     inside[pointed.tokens[0]] = True
-    assert (p[..., ~inside] <= FLOOR * (1 + 1e-6)).all()
+    assert (p[..., ~inside] < 1e-20).all()
     torch.testing.assert_close(p[..., inside].sum(-1), torch.ones(1, 2, dtype=torch.float64))
 
 
@@ -97,6 +100,26 @@ def test_a_gate_that_is_all_but_open_still_knows_how_open_it_is() -> None:
     torch.testing.assert_close(found.double(), exact, atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_piece_that_is_all_but_impossible_is_still_learned(dtype: Any) -> None:
+    """Neither way writes it, 60 nats below the best: its gradient is that of a model without copying."""
+    module, x, logits, pointed, mask = make(1, 2, 3, 6)
+    module, other = module.to(dtype), (set(range(V)) - set(pointed.tokens[0].tolist())).pop()
+    with torch.no_grad():
+        module.gate.weight.zero_()
+        module.gate.bias.fill_(1.0)
+    low = module.pointed(pointed.states.to(dtype), pointed.tokens)
+    z = logits.detach().to(dtype)
+    z[..., other] = z.max() - 60
+    z.requires_grad_()
+    found = module(x.to(dtype), z, low, torch.ones_like(mask))[..., other]
+    wanted = z.log_softmax(-1)[..., other] + torch.tensor(1.0, dtype=dtype).sigmoid().log()
+    torch.testing.assert_close(found, wanted)
+    (ours,), (theirs,) = (torch.autograd.grad(one.sum(), z, retain_graph=True) for one in (found, wanted))
+    torch.testing.assert_close(ours, theirs)
+    assert ours[..., other] == pytest.approx(1)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_probabilities_are_computed_in_float32_at_least(dtype: Any) -> None:
     module, x, logits, pointed, mask = make(2, 3, 4, 2)
@@ -112,3 +135,59 @@ def test_rows_are_picked_and_cut() -> None:
     some = pointed.select(torch.tensor([2, 0]), 2)
     for one, all_ in zip(some, pointed, strict=True):
         assert torch.equal(one, all_[[2, 0], :2])
+
+
+@shapes
+def test_a_probe_changes_nothing_and_sees_every_stage(B: int, T: int, S: int, seed: int) -> None:
+    module, x, logits, pointed, mask = make(B, T, S, seed)
+    kept: list[Stages] = []
+    found = module(x, logits, pointed, mask, AttentionProbe(kept.append))
+    torch.testing.assert_close(found, module(x, logits, pointed, mask))
+    (stages,) = kept
+    torch.testing.assert_close(stages.weights[:, 0], module.weights(x, pointed, mask))
+    torch.testing.assert_close(stages.scaled, stages.query @ stages.key.mT / D**0.5)
+    torch.testing.assert_close(stages.context, stages.weights @ pointed.states[:, None])
+    g = module.gate(torch.cat((x, stages.context[:, 0]), dim=-1)).sigmoid()
+    torch.testing.assert_close(stages.out, 1 - g)
+
+
+@shapes
+def test_silenced_pointing_is_the_model_without_copying(B: int, T: int, S: int, seed: int) -> None:
+    module, x, logits, pointed, mask = make(B, T, S, seed)
+    silent = AttentionProbe(edit=AttentionEdit(factors=((0, 0.0),)))
+    found = module(x, logits, pointed, mask, silent)
+    torch.testing.assert_close(found, logits.log_softmax(-1))
+
+
+def test_a_factor_acts_on_the_share_copied_which_stays_a_share() -> None:
+    module, x, logits, pointed, mask = make(2, 3, 4, 5)
+
+    def share(factor: float) -> Tensor:
+        kept: list[Stages] = []
+        edit = AttentionEdit(factors=((0, factor),))
+        p = module(x, logits, pointed, mask, AttentionProbe(kept.append, edit)).exp()
+        torch.testing.assert_close(p.sum(-1), torch.ones(2, 3, dtype=torch.float64))
+        assert kept[0].out is not None
+        return kept[0].out
+
+    torch.testing.assert_close(share(0.5), share(1.0) / 2)
+    assert share(1000.0).eq(1).all()
+    assert share(-1.0).eq(0).all()
+
+
+def test_a_row_that_is_set_copies_that_piece() -> None:
+    module, x, logits, pointed, mask = make(1, 3, 4, 6)
+    edit = AttentionEdit(rows=((0, 5, ((2, 1.0),)),), factors=((0, 1000.0),))
+    p = module(x, logits, pointed, torch.ones_like(mask), AttentionProbe(edit=edit), first=4).exp()
+    # The second query here stands at position 5.
+    assert p[0, 1, pointed.tokens[0, 2]].item() == pytest.approx(1)
+
+
+def test_a_probe_keeps_to_float32_in_bfloat16() -> None:
+    module, x, logits, pointed, mask = make(2, 3, 4, 7)
+    module = module.to(torch.bfloat16)
+    low = module.pointed(pointed.states.to(torch.bfloat16), pointed.tokens)
+    given = (x.to(torch.bfloat16), logits.to(torch.bfloat16), low, mask)
+    kept: list[Stages] = []
+    torch.testing.assert_close(module(*given, AttentionProbe(kept.append)), module(*given))
+    assert kept[0].weights.dtype == torch.float32

@@ -28,7 +28,7 @@ def test_the_defaults_are_those_of_the_product() -> None:
     assert (limits.body_bytes, limits.depth) == (1 << 20, 32)
     assert (limits.texts, limits.characters, limits.tokens) == (64, 5000, 512)
     assert (limits.beam, limits.n_best, limits.new_tokens, limits.work) == (16, 16, 512, 16384)
-    assert limits.mbr == 256
+    assert limits.mbr == 64
     assert (limits.trace_tokens, limits.trace_bytes) == (128, 4 << 20)
     assert (limits.traces, limits.traces_bytes) == (64, 256 << 20)
     assert (limits.streams, limits.heartbeat_s, limits.queue, limits.connections) == (16, 15, 256, 512)

@@ -1,6 +1,6 @@
 """Cards and positions."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import httpx2
 import pytest
@@ -50,6 +50,8 @@ def test_kinds_of_attention_by_architecture() -> None:
         "dec_self": KindOut(layers=2, heads=4, d_head=16),
         "cross": KindOut(layers=2, heads=4, d_head=16),
     }
+    copying = kinds_of(replace(deep, copy=True))
+    assert copying == {**kinds_of(deep), "copy": KindOut(layers=1, heads=1, d_head=64)}
 
 
 def test_positions_are_the_rows_that_the_model_adds(client: httpx2.Client) -> None:

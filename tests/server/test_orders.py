@@ -26,13 +26,17 @@ def test_the_cost_is_beams_times_pieces_and_new_tokens(luong: Translator) -> Non
     assert chosen.cost == 7 * (2 + 1 + 5)
 
 
-def test_a_folder_that_says_mbr_is_held_to_the_work_that_is_allowed() -> None:
-    drawing = Translator(untrained(TINY["luong"], mbr=256))
-    assert make_order(drawing, ["a man"], {}, Limits()).cost == 256 * (2 + 1 + 16)
+def test_a_folder_that_says_mbr_is_held_to_the_draws_and_the_work_that_are_allowed() -> None:
+    drawing = Translator(untrained(TINY["luong"], mbr=256, n_best=70))
+    order = make_order(drawing, ["a man"], {}, Limits())
+    assert order.cost == 64 * (2 + 1 + 16)
+    assert (order.request.decoding.mbr, order.request.decoding.n_best) == (64, 64)
     texts = ["a man", "a dog", "two men", "two dogs"]
-    with pytest.raises(Problem, match="send fewer texts at once, or lower mbr or max_len"):
-        make_order(drawing, texts, {}, Limits())
-    assert make_order(drawing, texts, {"beam": 2}, Limits()).request.decoding.mbr == 0
+    small = Limits(work=1_000)  # four times as much for 64 draws: 16 hypotheses are allowed
+    assert 3_000 < make_order(drawing, texts[:3], {}, small).cost < 4_000
+    with pytest.raises(Problem, match="and 4,000 are allowed: send fewer texts at once, or lower mbr or max"):
+        make_order(drawing, texts, {}, small)
+    assert make_order(drawing, texts, {"beam": 2}, small).request.decoding.mbr == 0
 
 
 def test_a_model_that_would_write_more_is_held_to_the_limit(luong: Translator) -> None:

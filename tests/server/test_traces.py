@@ -9,6 +9,7 @@ import jsonschema_rs
 import numpy as np
 import pytest
 from safetensors.numpy import load
+from tests.decoding.conftest import COPYING, untrained
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
@@ -55,6 +56,25 @@ def test_a_trace_is_that_of_the_library(
     assert trio_client.get(f"/v1/traces/{manifest['id']}").json() == manifest
     for name, found in tensors(trio_client, own.id, *NEEDS[arch]).items():
         assert np.allclose(found, own.tensor(name), atol=1e-5), name
+
+
+def test_a_model_that_copies_shows_where_it_points(serve: Serve) -> None:
+    copying = Translator(untrained(COPYING))
+    with serve(models={"copying": copying}) as running, running.client() as client:
+        size = {"layers": 1, "heads": 1, "d_head": COPYING.width}
+        assert client.get("/v1/models/copying").json()["kinds"]["copy"] == size
+        manifest = post(client, text="a man")
+        jsonschema_rs.validator_for(schema()).validate(manifest)
+        own = make_trace(copying, "a man", name="copying")
+        assert manifest["id"] == own.id
+        (found,) = tensors(client, own.id, "copy.out").values()
+        copied = [step["copied"] for step in manifest["steps"]]
+        np.testing.assert_allclose(found.flatten(), copied, atol=1e-6)
+        body = {"text": "a man", "kinds": ["enc_self", "dec_self", "cross", "copy"]}
+        accept = {"Accept": "application/json"}
+        assert list(client.post("/v1/sweep", json=body, headers=accept).json()["kinds"]) == body["kinds"]
+        silent = {"op": "mask_head", "kind": "copy", "layer": 0, "head": 0}
+        assert {step["copied"] for step in post(client, text="a man", interventions=[silent])["steps"]} == {0}
 
 
 @pytest.mark.parametrize("arch", ARCHS)

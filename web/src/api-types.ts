@@ -2,8 +2,8 @@
 import type { Attention, Trace } from "./types";
 
 export type Arch = "rnn" | "luong" | "transformer";
-export type Kind = "enc_self" | "dec_self" | "cross";
-export const KINDS: readonly Kind[] = ["enc_self", "dec_self", "cross"];
+export type Kind = "enc_self" | "dec_self" | "cross" | "copy";
+export const KINDS: readonly Kind[] = ["enc_self", "dec_self", "cross", "copy"];
 /** The kind asked for if the model has it, else cross attention, else any that it has. */
 export const kindOf = (asked: string | undefined, kinds: Card["kinds"]): Kind | undefined => [asked, "cross", ...KINDS].map((name) => KINDS.find((kind) => kind === name && kinds[kind])).find(Boolean);
 export interface KindSize {

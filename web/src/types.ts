@@ -23,7 +23,7 @@ export interface Model {
   readonly score: "scaled_dot" | "dot" | "general" | "concat" | null;
   readonly layers: { readonly encoder: number; readonly decoder: number };
   /** The kinds of attention that the model has. */
-  readonly kinds: { readonly enc_self?: Kind; readonly dec_self?: Kind; readonly cross?: Kind };
+  readonly kinds: { readonly enc_self?: Kind; readonly dec_self?: Kind; readonly cross?: Kind; readonly copy?: Kind };
   /** What the model reads. */
   readonly source?: "text" | "image";
   /** Of a model that reads pictures: pixels of a picture and of a patch, a side. */
@@ -125,6 +125,8 @@ export interface Step {
   readonly entropy: number | null;
   /** The best candidates, best first. */
   readonly top: readonly Candidate[];
+  /** Only of a model that copies: the share copied from the source; the rest is from the vocabulary. */
+  readonly copied?: number | null;
 }
 
 /** What each head does, [layer][head]. */
@@ -200,7 +202,7 @@ export interface Trace {
   /** One for each target token. */
   readonly steps: readonly Step[];
   /** The kinds that this trace holds; empty for a model without attention. */
-  readonly attention: { readonly enc_self?: Attention; readonly dec_self?: Attention; readonly cross?: Attention };
+  readonly attention: { readonly enc_self?: Attention; readonly dec_self?: Attention; readonly cross?: Attention; readonly copy?: Attention };
   readonly rnn: Rnn | null;
   readonly beam: Link | null;
   readonly influence: Link | null;

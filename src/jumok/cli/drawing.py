@@ -1,11 +1,14 @@
 """Options of answers that are drawn at random, for all commands that search."""
 
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.config import DecodingConfig
 
 Command = Callable[..., Any]
 
@@ -31,14 +34,17 @@ def drawing(command: Command) -> Command:
     return command
 
 
-def check_drawing(given: Collection[str], ways: str = "--mbr N") -> None:
-    """Refuse what changes nothing. `ways` are the options with which this command draws answers."""
+def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str = "--mbr N") -> None:
+    """Refuse what changes nothing in a model whose usual way this is; `ways` are the options that draw."""
+    from jumok.decoding.request import make_request
+
+    chosen = make_request(usual, given).decoding
     for name in ("temperature", "top_k", "top_p", "seed"):
-        if name in given and not {"sample", "mbr"} & set(given):
+        if name in given and not chosen.draws:
             raise ConfigError(
                 f"--{name.replace('_', '-')} changes nothing in a search", hint=f"add {ways} to draw answers"
             )
-    if "utility" in given and "mbr" not in given:
+    if "utility" in given and not chosen.mbr:
         raise ConfigError(
             "--utility changes nothing without --mbr", hint="add --mbr N to choose among N draws"
         )

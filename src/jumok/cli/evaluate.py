@@ -127,7 +127,7 @@ def evaluate(
     from jumok.evaluation.evaluate import compare_evaluations
     from jumok.evaluation.metrics import check_names
 
-    check_asked(models or hypotheses, output, given(**decode))
+    asked = check_asked(models, hypotheses, output, decode)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     names = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
     if data:
@@ -145,7 +145,7 @@ def evaluate(
     ways: dict[str, Any] = {"device": device, "engine": engine, "note": noted(quiet=quiet)}
     with progress_display(quiet=quiet) as progress:
         evaluations = [
-            *evaluate_models(models, test, options | {"progress": progress} | given(**decode), ways),
+            *evaluate_models(models, test, options | {"progress": progress}, asked, ways),
             *score_files(hypotheses, test, options | {"progress": progress}),
         ]
         comparisons = compare_evaluations(evaluations)
@@ -158,20 +158,23 @@ def evaluate(
     check_threshold(evaluations, min_bleu)
 
 
-def check_asked(systems: tuple[str, ...], output: str, decode: dict[str, Any]) -> None:
-    """Refuse to work for nothing."""
-    if not systems:
+def check_asked(
+    models: tuple[str, ...], hypotheses: tuple[str, ...], output: str, decode: dict[str, Any]
+) -> dict[str, Any]:
+    """The options of the search that the user has set; to work for nothing is refused."""
+    asked = {name: value for name, value in decode.items() if value is not None and value is not False}
+    if asked and hypotheses and not models:
+        name = next(iter(asked)).replace("_", "-")
+        raise ConfigError(
+            f"--{name} is for a model, and --hypotheses are finished", hint=f"leave out --{name}"
+        )
+    if not (models or hypotheses):
         raise ConfigError(
             "nothing to evaluate", hint="name a model with -m MODEL, or an output file with --hypotheses FILE"
         )
     if output and not Path(abspath(output)).parent.is_dir():
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
-    check_drawing(decode)
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """The options that the user has set."""
-    return {name: value for name, value in options.items() if value is not None}
+    return asked
 
 
 def read_built_in(data: str, split: "Split", language: str, files: object) -> TestSet:
@@ -245,7 +248,11 @@ def read_references(files: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def evaluate_models(
-    models: tuple[str, ...], test: TestSet, options: dict[str, Any], ways: dict[str, Any]
+    models: tuple[str, ...],
+    test: TestSet,
+    options: dict[str, Any],
+    asked: dict[str, Any],
+    ways: dict[str, Any],
 ) -> "list[Evaluation]":
     """Translate the test set with each model in turn, loaded in these ways; a run folder keeps its result."""
     if not models:
@@ -255,8 +262,9 @@ def evaluate_models(
 
     found = []
     for model, name in zip(models, _names(models), strict=True):
-        sources = test.sources or []
-        found.append(evaluate_translator(load(model, **ways), sources, test.references, name=name, **options))
+        sources, translator = test.sources or [], load(model, **ways)
+        check_drawing(asked, translator.config.decoding)
+        found.append(evaluate_translator(translator, sources, test.references, name=name, **options, **asked))
         if is_run(Path(model)):
             keep(Path(model), found[-1])
     return found

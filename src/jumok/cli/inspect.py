@@ -68,9 +68,9 @@ VIEWS = {
 )
 @click.option(
     "--kind",
-    type=click.Choice(["cross", "enc_self", "dec_self"]),
+    type=click.Choice(["cross", "enc_self", "dec_self", "copy"]),
     default="cross",
-    help="From decoder to source, inside the encoder, inside the decoder [cross].",
+    help="From decoder to source, inside the encoder, inside the decoder, what is copied [cross].",
 )
 @click.option("--layer", default="last", metavar="N", help="A layer from 1, last, or mean [last].")
 @click.option("--head", metavar="N", help="A head from 1, or mean [mean; steps: 1].")

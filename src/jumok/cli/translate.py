@@ -101,7 +101,7 @@ def translate(
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
-    asked = check_options(options)
+    asked = given_options(options)
     chosen = choose_form(form, asked, as_json=as_json)
     way = Way(
         form=chosen, asked=asked, scores=scores, align=align, attention=attention, stream=stream, quiet=quiet
@@ -113,6 +113,7 @@ def translate(
     if attention and not Path(attention).is_dir():
         lines = explained.only_line(lines, attention)
     model = way.load(model_path, device, engine)
+    check_drawing(asked, model.config.decoding, "--sample or --mbr N")
     if context and not quiet:
         from jumok.cli.conversation import warn_unread
 
@@ -219,15 +220,13 @@ class Way:
                 return f"{text} ||| {links['align']}" if self.align else text
 
 
-def check_options(options: dict[str, Any]) -> dict[str, Any]:
+def given_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given."""
-    asked = {
+    return {
         name: value
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
-    check_drawing(asked, "--sample or --mbr N")
-    return asked
 
 
 def open_lines(

@@ -94,6 +94,8 @@ class Room:
 
     source: int
     target: int
+    longest: int = 0
+    """Most tokens of one source; 0: as many as there is room for."""
 
     @property
     def numbers(self) -> int:
@@ -173,6 +175,11 @@ class Packed:
         return self.targets[4:6]
 
     @property
+    def longest(self) -> int:
+        """No source has more tokens, in this batch or in another of the room."""
+        return self.room.longest or self.room.source
+
+    @property
     def sentences(self) -> int:
         return len(self.source_lengths)
 
@@ -249,6 +256,8 @@ def _fillers(
     if s > room.source or t > room.target:
         there = f"a room of {room.source:,} and {room.target:,}"
         raise ValueError(f"{s:,} source and {t:,} target tokens do not fit into {there}")
+    if (most := int(source_lengths.max(initial=0))) > (room.longest or room.source):
+        raise ValueError(f"a source of {most:,} tokens does not fit into a room for {room.longest:,} in one")
     numbers = np.full(room.numbers, PAD, dtype=np.int32)
     source_table = numbers[: 5 * room.source].reshape(5, -1)
     target_table = numbers[5 * room.source :].reshape(6, -1)
@@ -274,4 +283,4 @@ def room_for(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.int
     longest = [int(np.max(side)) + 1 for side in (source_lengths, target_lengths)]
     shares = [ceil(budget * mean / sum(means)) for mean in means]
     source, target = (STEP * ceil(max(pair) / STEP) for pair in zip(shares, longest, strict=True))
-    return Room(source, target)
+    return Room(source, target, longest[0])

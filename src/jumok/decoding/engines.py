@@ -86,8 +86,9 @@ def no_shortlist() -> ConfigError:
 def cannot(engine: str, what: str) -> ConfigError:
     """The error for an engine that someone has chosen and that does not have what they ask for."""
     other = "use the model it was made from" if engine == "ctranslate2" else "choose --engine auto or torch"
+    instead = "search with --beam N" if what in ("mbr", "sample") else f"leave out {what}"
     return ConfigError(
         f"the {engine} engine has no {what}",
-        hint=f"leave out {what}, or {other}",
+        hint=f"{instead}, or {other}",
         code="engine_lacks",
     )

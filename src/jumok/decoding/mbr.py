@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from string import punctuation
 from typing import Literal
-from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jumok.answers import Answer
+from jumok.text.rouge_words import rouge_words
 
 Utility = Literal["chrf", "rouge1"]
 Matrix = NDArray[np.float64]
@@ -41,14 +41,16 @@ def expected_utilities(texts: Sequence[str], utility: Utility) -> list[float]:
     drawn = Counter(texts)
     weights = np.array(list(drawn.values()), dtype=np.float64) / len(texts)
     between = chrf_between if utility == "chrf" else rouge1_between
-    means = between(list(drawn)) @ weights  # (n, n) (n,) -> (n,)
+    utilities = between(list(drawn))  # (n, n)
+    np.fill_diagonal(utilities, 1)  # a text agrees with itself, even one without a word
+    means = utilities @ weights  # (n,)
     of = dict(zip(drawn, means.tolist(), strict=True))
     return [of[text] for text in texts]
 
 
 def rouge1_between(texts: Sequence[str]) -> Matrix:
     """ROUGE-1 of every text, a row, against every text, a column: F1 of their words (n, n)."""
-    words = [rouge_tokens(text) for text in texts]
+    words = [rouge_words(text) for text in texts]
     counts = np.array([len(row) for row in words], dtype=np.float64)
     return ratio(2 * overlaps(words), counts[:, None] + counts)
 
@@ -118,10 +120,3 @@ def chrf_words(text: str) -> list[str]:
         else:
             words.append(word)
     return words
-
-
-def rouge_tokens(text: str) -> list[str]:
-    """Lower-cased runs of letters, marks and digits."""
-    return "".join(
-        letter if letter.isalnum() or category(letter).startswith("M") else " " for letter in text.lower()
-    ).split()

@@ -64,7 +64,7 @@ def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Reques
         if name not in decoding | own:
             raise TypeError(f"unknown option {name!r}; {nearest(name, decoding | own)}")
     given = {name: value for name, value in options.items() if name in decoding}
-    chosen = replace(defaults, **one_way(given))
+    chosen = replace(defaults, **one_way(defaults, given))
     asked = {name: value for name, value in options.items() if name in own}
     for name in ("ban", "require"):
         asked[name] = _texts(asked.get(name, ()))
@@ -73,10 +73,11 @@ def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Reques
     return Request(decoding=chosen, **asked)
 
 
-def one_way(given: Mapping[str, Any]) -> dict[str, Any]:
+def one_way(defaults: DecodingConfig, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the other ways to find an answer put aside, where they name one.
 
-    A model's folder may say `sample` or `mbr`; a call that names a beam has it searched all the same.
+    A model's folder may say `sample` or `mbr`; a call that names a beam has it searched all the same. It gets
+    as many answers as the folder says, or as many as there are.
     """
     asked = [name for name in ("beam", "sample", "mbr") if given.get(name)]
     if "mbr" in asked and len(asked) > 1:
@@ -85,6 +86,9 @@ def one_way(given: Mapping[str, Any]) -> dict[str, Any]:
             hint="mbr draws its answers by itself: leave out one",
         )
     aside: dict[str, Any] = {"sample": False, "mbr": 0} if asked else {}
+    width = given.get("mbr") or given.get("beam")
+    if isinstance(width, int) and not given.get("sample"):
+        aside["n_best"] = max(1, min(defaults.n_best, width))
     return {**aside, **given}
 
 

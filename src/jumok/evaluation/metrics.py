@@ -20,9 +20,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from jumok.decoding.mbr import rouge_tokens as rouge_tokens
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.evaluation.edits import common_subsequence, edit_distance
+from jumok.text.rouge_words import rouge_words
 
 Rows = NDArray[np.float64]
 Texts = Sequence[str]
@@ -209,8 +209,8 @@ def rouge(hypotheses: Texts, references: References) -> list[Statistics]:
     Tokens are lower-cased runs of letters, marks and digits of any script; there is no stemming, and ROUGE-L
     takes each line as one sequence.
     """
-    ours = [rouge_tokens(text) for text in hypotheses]
-    theirs = [[rouge_tokens(text) for text in texts] for texts in several(references)]
+    ours = [rouge_words(text) for text in hypotheses]
+    theirs = [[rouge_words(text) for text in texts] for texts in several(references)]
     pairs = list(zip(ours, theirs, strict=True))
     signature = f"{count_references(references)}|case:lc|stem:no|tok:alnum|f:1"
     scores = {

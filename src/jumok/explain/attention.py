@@ -5,6 +5,7 @@ Axis letters: L layers, H heads, Q queries, K keys.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class HeadStages:
     mask: Array  # [Q, K], 1 where looking is allowed
     weights: Array  # [Q, K], after the softmax; rows sum to 1
     context: Array  # [Q, d], weights V
-    out: Array  # [Q, D], all heads of the layer joined and projected
+    out: Array  # [Q, D], all heads of the layer joined and projected; of `copy` [Q, 1], the share copied
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +51,8 @@ class Attention:
     """What was done to layers and heads, in words, if they are no longer the model's own."""
     find: Callable[[int, int], HeadStages] | None = None
     """Gives the stages of (layer, head)."""
+    copied: tuple[float, ...] = ()
+    """Of the kind `copy`: for each row the share that was copied, 1 - g; the rest is from the vocabulary."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", read_only(self.weights.view()))
@@ -78,7 +81,8 @@ class Attention:
         )
 
     def _joined(self, matrix: Array, picked: tuple[str, ...]) -> "Attention":
-        return Attention(self.kind, self.source, self.target, matrix[None, None], self.unit, picked)
+        sides = (self.kind, self.source, self.target)
+        return Attention(*sides, matrix[None, None], self.unit, picked, copied=self.copied)
 
     def stages(self, layer: int = -1, head: int = 0) -> HeadStages:
         """How the weights of one head came about: q, k, v, scores, scaled, mask, weights, context and out."""
@@ -100,6 +104,7 @@ class Attention:
             merge_words(self.weights, source, target),
             "words",
             self.picked,
+            copied=tuple(fmean(self.copied[i] for i in group) for group in target) if self.copied else (),
         )
 
     def show(
@@ -120,6 +125,8 @@ class Attention:
             if piece in SPECIALS and rows
         ]
         title = " · ".join((self.kind, *(self.picked or self.name(layer, head)), self.unit))
+        if self.copied:
+            title += " · %: the share copied"
         if folded:
             title += f"      specials folded: {' · '.join(folded)}"
         source, target = ([label(piece) for piece in side] for side in (self.source, self.target))
@@ -129,6 +136,7 @@ class Attention:
             weights[np.ix_(rows, columns)],
             style=style,
             width=width,
+            beside=[f"{self.copied[i]:4.0%}" for i in rows] if self.copied else (),
         )
         return f"{title}\n{picture}" if picture else title
 
@@ -151,6 +159,7 @@ class Attention:
             "layers": self.weights.shape[0],
             "heads": self.weights.shape[1],
             "weights": self.weights.tolist(),
+            **({"copied": list(self.copied)} if self.copied else {}),
         }
 
 
@@ -161,11 +170,14 @@ class Attentions:
     cross: Attention | None = None
     enc_self: Attention | None = None
     dec_self: Attention | None = None
+    copy: Attention | None = None
+    """Where a model that copies points."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON; `copy` only of a model that copies."""
         kinds = {"cross": self.cross, "enc_self": self.enc_self, "dec_self": self.dec_self}
-        return {kind: one and one.to_dict() for kind, one in kinds.items()}
+        found = {kind: one and one.to_dict() for kind, one in kinds.items()}
+        return found if self.copy is None else {**found, "copy": self.copy.to_dict()}
 
 
 def attention_of(
@@ -188,6 +200,7 @@ def attention_of(
     read = tokenizers.source.pieces(ended(source_ids))
     written = tokenizers.target.pieces([*target_ids, EOS])
     fed = tokenizers.target.pieces([BOS, *target_ids])
-    sides = {"cross": (read, written), "enc_self": (read, read), "dec_self": (fed, written)}
-    keys, queries = sides[kind]
-    return Attention(kind, tuple(keys), tuple(queries), found.weights[kind])
+    own = {"enc_self": (read, read), "dec_self": (fed, written)}
+    keys, queries = own.get(kind, (read, written))
+    copied = tuple(step.copied for step in found.steps if step.copied is not None) if kind == "copy" else ()
+    return Attention(kind, tuple(keys), tuple(queries), found.weights[kind], copied=copied)

@@ -37,6 +37,7 @@ class Step:
     logprob: float
     entropy: float
     top: tuple[tuple[int, float], ...]  # the best candidates and their log-probabilities, best first
+    copied: float | None = None  # the share that was copied from the source, in a model that copies
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,19 @@ def capture(
 
     found: dict[Layer, Any] = {}
     states: dict[str, Tensor] = {}
+    copied: Tensor | None = None
 
     def record(kind: Kind, layer: int, one: Any) -> None:
+        nonlocal copied
         found[kind, layer] = one if (kind, layer) in stages else one.weights
+        copied = one.out if kind == "copy" else copied  # (B, T, 1)
 
     probe = Probe(record=record, states=states.__setitem__)
     memory = model.encode(source, mask, probe)
     logits = model.decode(shift_right(target_out), memory, probe)
     if memory.final is not None:
         states["bridge"] = model.start(memory).hidden  # (B, N, C, D)
-    steps = _steps(logits, target_out, [len(out) for out in outs])
+    steps = _steps(logits, copied, target_out, [len(out) for out in outs])
     kept = {layer: _arrays(one) for layer, one in found.items()}
     numbers = {name: state.float().cpu().numpy() for name, state in states.items()}
     return [
@@ -101,8 +105,10 @@ def _pad_targets(outs: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     return torch.tensor([[*out, *[PAD] * (T - len(out))] for out in outs], device=device)
 
 
-def _steps(logits: Tensor, target_out: Tensor, lengths: Sequence[int]) -> list[tuple[Step, ...]]:
-    """The steps of each sentence: logits (B, T, V), target_out (B, T)."""
+def _steps(
+    logits: Tensor, copied: Tensor | None, target_out: Tensor, lengths: Sequence[int]
+) -> list[tuple[Step, ...]]:
+    """The steps of each sentence: logits (B, T, V), copied (B, T, 1), target_out (B, T)."""
     real = torch.tensor([t < length for length in lengths for t in range(target_out.shape[1])])
     ids = target_out.flatten()[real]  # (R,), real tokens only
     log_probs = log_softmax(logits.flatten(0, 1)[real])  # (R, V)
@@ -110,12 +116,13 @@ def _steps(logits: Tensor, target_out: Tensor, lengths: Sequence[int]) -> list[t
     # An impossible piece adds nothing: 0 · log 0 = 0.
     entropy = -(log_probs.exp() * log_probs.clamp(min=torch.finfo(log_probs.dtype).min)).sum(dim=1) / log(2)
     values, best = top(log_probs, min(TOP, log_probs.shape[1]))  # (R, 5)
+    shares = [None] * len(ids) if copied is None else copied.flatten()[real].tolist()
     columns = (ids, chosen, entropy, best, values)
-    rows = iter(zip(*(column.tolist() for column in columns), strict=True))
+    rows = iter(zip(*(column.tolist() for column in columns), shares, strict=True))
     return [
         tuple(
-            Step(id, logprob, bits, tuple(zip(others, scores, strict=True)))
-            for id, logprob, bits, others, scores in (next(rows) for _ in range(length))
+            Step(id, logprob, bits, tuple(zip(others, scores, strict=True)), share)
+            for id, logprob, bits, others, scores, share in (next(rows) for _ in range(length))
         )
         for length in lengths
     ]
@@ -150,7 +157,7 @@ def _one(
 ) -> Captured:
     """One sentence's share, copied, so that the batch can go."""
     S, T = len(source), len(target)
-    sides = {"enc_self": (S, S), "dec_self": (T, T), "cross": (T, S)}
+    sides = {"enc_self": (S, S), "dec_self": (T, T), "cross": (T, S), "copy": (T, S)}
     weights: dict[Kind, list[Array]] = {}
     stages: dict[Layer, dict[str, Array]] = {}
     for (kind, layer), arrays in sorted(layers.items()):

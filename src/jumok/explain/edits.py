@@ -182,7 +182,7 @@ class Compiler:
             raise bad_parameter(
                 "Luong's attention does not divide its scores by √d_k, so none can be left out"
             )
-        if not config.scaled:
+        if not config.scaled and op.kind != "copy":  # which always divides
             raise bad_parameter("this model was trained with scaled=false and divides by no √d_k")
         for layer in range(layers):
             self.drafts[op.kind, layer].scaled = False
@@ -281,8 +281,9 @@ def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
         case LuongConfig():
             return {"cross": (1, 1)}
         case TransformerConfig():
-            decoder = (config.decoder_layers, config.heads)
-            return {"enc_self": (config.encoder_layers, config.heads), "dec_self": decoder, "cross": decoder}
+            encoder, decoder = (config.encoder_layers, config.heads), (config.decoder_layers, config.heads)
+            copy: dict[Kind, tuple[int, int]] = {"copy": (1, 1)} if config.copy else {}
+            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
         case _:
             assert_never(config)
 

@@ -36,11 +36,13 @@ def heat_map(
     *,
     style: Style = "blocks",
     width: int = 100,
+    beside: Sequence[str] = (),
 ) -> str:
     """One line per target label, one column per source label, the strongest links and a legend.
 
-    weights (T, S). Columns are as wide as their labels if that fits into `width` cells; otherwise the labels
-    are written downwards over narrow columns, in several panels where even those do not fit.
+    weights (T, S); `beside` are texts of one width that follow the target labels. Columns are as wide as
+    their labels if that fits into `width` cells; otherwise the labels are written downwards over narrow
+    columns, in several panels where even those do not fit.
     """
     if weights.shape != (len(target), len(source)):
         raise ValueError(
@@ -49,6 +51,9 @@ def heat_map(
     if not weights.size:
         return ""
     rows = [shorten(label, LABEL_CELLS) for label in target]
+    if beside:
+        room = max(cells(label) for label in rows) + 1
+        rows = [pad(label, room) + text for label, text in zip(rows, beside, strict=True)]
     margin = max(cells(label) for label in rows) + 2
     lines: list[str] = []
     for layout, columns in panels([shorten(label, LABEL_CELLS) for label in source], width - margin):

@@ -133,7 +133,8 @@ def full_size(manifest: Mapping[str, Any], kinds: Sequence[Kind]) -> int:
         L, H, Q, K = manifest["attention"][kind]["shape"]
         d, D = manifest["model"]["kinds"][kind]["d_head"], manifest["model"]["d_model"]
         maps = (3 * 4 + 1) * Q * K  # scores, scaled and weights; the mask
-        total += L * (H * (maps + 4 * (2 * Q + 2 * K) * d) + 4 * Q * D)  # q, context, k and v; out
+        out = 1 if kind == "copy" else D
+        total += L * (H * (maps + 4 * (2 * Q + 2 * K) * d) + 4 * Q * out)  # q, context, k and v; out
     return total
 
 

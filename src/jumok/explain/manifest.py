@@ -23,6 +23,7 @@ SIDES: dict[Kind, tuple[str, str]] = {
     "enc_self": ("source", "source"),
     "dec_self": ("target", "target_in"),
     "cross": ("target", "source"),
+    "copy": ("target", "source"),
 }
 """Which tokens the queries and the keys of each kind are."""
 
@@ -138,6 +139,7 @@ def _parts(config: ModelConfig) -> dict[str, Any]:
     """Layers, heads, positions and score of an architecture."""
     if isinstance(config, TransformerConfig):
         each = {"heads": config.heads, "d_head": config.width // config.heads}
+        copy = {"copy": {"layers": 1, "heads": 1, "d_head": config.width}} if config.copy else {}
         return {
             "positions": config.positions,
             "score": score_kind(config),
@@ -146,6 +148,7 @@ def _parts(config: ModelConfig) -> dict[str, Any]:
                 "enc_self": {"layers": config.encoder_layers, **each},
                 "dec_self": {"layers": config.decoder_layers, **each},
                 "cross": {"layers": config.decoder_layers, **each},
+                **copy,
             },
         }
     luong = isinstance(config, LuongConfig)
@@ -172,7 +175,10 @@ def weights_fingerprint(translator: Translator) -> str:
 
 
 def step_block(t: int, step: Step, tokenizer: Tokenizer) -> dict[str, Any]:
-    """One step: the token written, its log-probability (nats), the entropy (bits), the best candidates."""
+    """One step: the token written, its log-probability (nats), the entropy (bits), the best candidates.
+
+    Of a model that copies also which share was `copied`.
+    """
     ids = [step.id, *(id for id, _ in step.top)]
     text, *texts = [label(piece) for piece in tokenizer.pieces(ids)]
     best = [
@@ -186,6 +192,7 @@ def step_block(t: int, step: Step, tokenizer: Tokenizer) -> dict[str, Any]:
         "logprob": step.logprob,
         "entropy": step.entropy,
         "top": best,
+        **({} if step.copied is None else {"copied": step.copied}),
     }
 
 
@@ -201,7 +208,7 @@ def attention_block(kind: Kind, captured: Captured, sides: Mapping[str, Any]) ->
         "shape": list(weights.shape),
         "stages": list(STAGES),
         "atlas": {"tensor": f"{kind}.atlas"},
-        "fingerprint": fingerprint(weights, special, causal=causal, same=kind != "cross"),
+        "fingerprint": fingerprint(weights, special, causal=causal, same=kind in ("enc_self", "dec_self")),
     }
 
 

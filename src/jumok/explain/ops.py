@@ -70,7 +70,7 @@ def readers(of: type[Checked]) -> dict[str, Callable[[object], Any]]:
 
 @dataclass(frozen=True)
 class MaskHead(Checked):
-    """The head's context is multiplied by 0 before the output projection; nothing is renormalised."""
+    """The head's context before its output projection, or the share copied, times 0; not renormalised."""
 
     op = "mask_head"
     kind: KindField
@@ -80,7 +80,7 @@ class MaskHead(Checked):
 
 @dataclass(frozen=True)
 class ScaleHead(Checked):
-    """The head's context is multiplied by a factor."""
+    """The head's context is multiplied by a factor, or the share copied, which stays in 0 to 1."""
 
     op = "scale_head"
     kind: KindField

@@ -262,6 +262,9 @@ def transformer_stages(model: TransformerSeq2Seq, add: Add) -> Record:
     }
 
     def record(kind: Kind, layer: int, stages: Any) -> None:
+        if kind == "copy":
+            note_pointing(stages, add)
+            return
         side, attention, q, k = names[kind]
         stage = f"{side} layer {layer + 1}"
         add(stage, f"{attention}: Q", f"[B,H,{q},K]", stages.query)
@@ -272,3 +275,12 @@ def transformer_stages(model: TransformerSeq2Seq, add: Add) -> Record:
         add(stage, f"{attention}: weights V", f"[B,H,{q},K]", stages.context)
 
     return record
+
+
+def note_pointing(stages: Any, add: Add) -> None:
+    """The attention that says where to point, and the gate's share."""
+    add("copying", "q(s)", "[B,T,D]", stages.query[:, 0])
+    add("copying", "k(H)", "[B,S,D]", stages.key[:, 0])
+    add("copying", "a = softmax(q kᵀ / √D)", "[B,T,S]", stages.weights[:, 0])
+    add("copying", "a H", "[B,T,D]", stages.context[:, 0])
+    add("copying", "1 - g: the share copied", "[B,T,1]", stages.out)

@@ -98,8 +98,14 @@ class Trace:
         queries, keys = (
             tuple(token["piece"] for token in self.manifest[about[side]]["tokens"]) for side in ("q", "k")
         )
+        shares = (step["copied"] for step in self.manifest["steps"]) if kind == "copy" else ()
         return Attention(
-            kind, keys, queries, self._store.weights(kind), find=partial(self._head_stages, kind)
+            kind,
+            keys,
+            queries,
+            self._store.weights(kind),
+            find=partial(self._head_stages, kind),
+            copied=tuple(float("nan" if share is None else share) for share in shares),
         )
 
     def _head_stages(self, kind: Kind, layer: int, head: int) -> HeadStages:
@@ -249,6 +255,8 @@ def _check(manifest: Any, arrays: Mapping[str, Array]) -> None:
         shape = [*about["shape"][:2], *lengths]
         if kind not in SIDES or list(arrays[f"{kind}.weights"].shape) != shape or shape != about["shape"]:
             raise ValueError(f"the weights of {kind!r} do not fit its tokens")
+        if kind == "copy" and len(manifest["steps"]) != lengths[0]:
+            raise ValueError("the steps do not fit the target")
     for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
         if list(arrays[f"rnn.{part}"].shape) != manifest["rnn"][part]:
             raise ValueError(f"the states rnn.{part} have another shape")

@@ -69,7 +69,7 @@ def check_order(order: Order, config: RunConfig, *, quantised: bool = False) -> 
     if reasons := [*(pictures if reads_pictures(config.data) else ()), *found.check(config)]:
         raise ConfigError(
             f"this model cannot be exported to {order.format}: {'; '.join(reasons)}",
-            hint="jumok's own engines run it; docs/export.md lists what each format can hold",
+            hint="jumok runs the folder as it is; docs/export.md lists what each format can hold",
             code="unsupported",
         )
     if missing := [name for name in found.NEEDS if find_spec(name) is None]:

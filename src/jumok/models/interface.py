@@ -18,7 +18,8 @@ from jumok.nn.edit import AttentionEdit as AttentionEdit  # also for those who m
 from jumok.nn.functional import Stages as Stages
 from jumok.nn.positions import exchanged, shuffled
 
-Kind = Literal["enc_self", "dec_self", "cross"]
+Kind = Literal["enc_self", "dec_self", "cross", "copy"]
+"""`copy` is where a model that copies points: one layer, one head, and its `out` is the share copied."""
 Record = Callable[[Kind, int, Stages], None]
 """`record(kind, layer, stages)`: takes every stage of one attention layer as it is computed."""
 RecordStates = Callable[[str, Tensor], None]
@@ -195,6 +196,11 @@ class PackedBatch(Protocol):
     @property
     def target_reads(self) -> Tensor:
         """(2, M): the source tokens of the same pair, which this token reads."""
+        ...
+
+    @property
+    def longest(self) -> int:
+        """No source has more tokens; the same for all batches of one room."""
         ...
 
     @property

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from jumok.models.interface import Memory, PackedBatch
+from jumok.models.interface import PackedBatch
 from jumok.nn.attention import AttentionOutput, MergedProjection, SplitProjection
 from jumok.nn.branch import branch
 from jumok.nn.fused import add_norm, drop, embed
@@ -35,14 +35,13 @@ def packed_features(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
 
 
 def packed_logits(model: "TransformerSeq2Seq", batch: PackedBatch) -> Tensor:
-    """Logits (M, V); to point, every target token looks at all sources, and a mask leaves it its own."""
+    """Logits (M, V), all of them at once."""
     memory = encode(model, batch)  # (N, D)
-    x = decode(model, batch, memory)[None]  # (1, M, D)
-    place = torch.arange(len(memory), device=memory.device)
-    first, end = batch.target_reads[:, :, None]  # (M, 1) each
-    mask = (place >= first) & (place < end)  # (M, N)
-    pointed = model.pointed(Memory(memory[None], mask, tokens=batch.source[None]))
-    return model.logits(x, pointed, mask)[0]
+    x = decode(model, batch, memory)  # (M, D)
+    logits = x @ model.head.T
+    if model.copying is None:
+        return logits
+    return model.copying.packed(x, logits, memory, batch.source, batch.target_reads, batch.longest)
 
 
 def exact_weights(model: nn.Module) -> set[Tensor]:

@@ -227,7 +227,8 @@ class TransformerSeq2Seq(Seq2Seq):
         causal = causal_mask(T, x.device)  # (T, T)
         for n, layer in enumerate(self.decoder):
             x = layer(x, causal, positions, memory, probes_at(probe, n))
-        return self.logits(self.decoder_norm(x), self.pointed(memory), memory.mask[:, None])  # (B, T, V)
+        x, mask = self.decoder_norm(x), memory.mask[:, None]
+        return self.logits(x, self.pointed(memory), mask, probe_at(probe, "copy", 0))  # (B, T, V)
 
     def start(self, memory: Memory, probe: Probe | None = None) -> TransformerState:
         B, _, D = memory.states.shape
@@ -246,7 +247,9 @@ class TransformerSeq2Seq(Seq2Seq):
             x, grown = layer.step(x, now, one, source, state.mask, probes_at(probe, n))  # type: ignore[operator]
             past.append(grown)
         after = replace(state, past=tuple(past))
-        return self.logits(self.decoder_norm(x), state.pointed, state.mask[:, 0])[:, 0], after  # (B, V)
+        point = probe_at(probe, "copy", 0)
+        logits = self.logits(self.decoder_norm(x), state.pointed, state.mask[:, 0], point, now.first)
+        return logits[:, 0], after  # (B, V)
 
     @property
     def reads_pictures(self) -> bool:
@@ -316,10 +319,17 @@ class TransformerSeq2Seq(Seq2Seq):
             return None
         return self.copying.pointed(memory.states, memory.tokens)
 
-    def logits(self, x: Tensor, pointed: Pointed | None, mask: Tensor) -> Tensor:
+    def logits(
+        self,
+        x: Tensor,
+        pointed: Pointed | None,
+        mask: Tensor,
+        probe: AttentionProbe | None = None,
+        first: int | Tensor = 0,
+    ) -> Tensor:
         """x (B, T, D) after its last norm -> (B, T, V); the mask (B, 1, S) is that of what is pointed at."""
         logits = self.target_embedding.logits(x) if self.output is None else self.output(x)
-        return logits if self.copying is None else self.copying(x, logits, pointed, mask)
+        return logits if self.copying is None else self.copying(x, logits, pointed, mask, probe, first)
 
 
 def shrink_branches(stack: nn.Module, layers: int) -> None:

@@ -95,4 +95,5 @@ def kinds_of(model: ModelConfig) -> dict[str, KindOut]:
                 KindOut(layers=layers, heads=model.heads, d_head=model.width // model.heads)
                 for layers in (model.encoder_layers, model.decoder_layers)
             )
-            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder}
+            copy = {"copy": KindOut(layers=1, heads=1, d_head=model.width)} if model.copy else {}
+            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}

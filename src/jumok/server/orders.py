@@ -4,9 +4,10 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from jumok.config import DecodingConfig
 from jumok.decoding.jobs import Job, cost
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Translation
@@ -43,20 +44,28 @@ def make_order(
     """An order within the limits; 422 beyond them. Encodes the texts, so not for the event loop."""
     defaults, most = translator.config.decoding, min(limits.new_tokens, positions_of(translator))
     bounded = {**options, "max_len": min(options.get("max_len", defaults.max_len), most)}
-    request = make_request(defaults, bounded)
+    request = make_request(drawing_within(defaults, limits), bounded)
     check_lengths(translator, texts, limits)
     parts = tuple(tuple(jobs) for jobs in translator.jobs(texts, request))
     costs = {job: cost(job, request.decoding) for jobs in parts for job in jobs}
     order = Order(tuple(texts), request, parts, costs, digest_of(texts))
-    if order.cost > limits.work:
-        width = "mbr" if request.decoding.mbr else "beam"
+    mbr = request.decoding.mbr
+    allowed = limits.work * max(1, mbr // limits.beam)
+    if order.cost > allowed:
         raise Problem(
             422,
             "too_large",
-            f"the request costs {order.cost:,} beam-tokens, and {limits.work:,} are allowed: "
-            f"send fewer texts at once, or lower {width} or max_len",
+            f"the request costs {order.cost:,} beam-tokens, and {allowed:,} are allowed: "
+            f"send fewer texts at once, or lower {'mbr' if mbr else 'beam'} or max_len",
         )
     return order
+
+
+def drawing_within(defaults: DecodingConfig, limits: Limits) -> DecodingConfig:
+    """A model's own settings, with no more draws than the limit."""
+    if defaults.mbr <= limits.mbr:
+        return defaults
+    return replace(defaults, mbr=limits.mbr, n_best=min(defaults.n_best, limits.mbr))
 
 
 def check_lengths(

@@ -11,7 +11,7 @@ from jumok.explain.ops import MOST_OPS
 from jumok.server.op_reader import ops_schema
 from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
 
-KindName = Literal["enc_self", "dec_self", "cross"]
+KindName = Literal["enc_self", "dec_self", "cross", "copy"]
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
 
@@ -35,7 +35,7 @@ class TraceRequest(Options):
 
 
 class SweepRequest(TraceRequest):
-    kinds: Annotated[list[KindName], Field(min_length=1, max_length=3)] | None = Field(
+    kinds: Annotated[list[KindName], Field(min_length=1, max_length=4)] | None = Field(
         None, description="Kinds of attention; all that the model has, if not given."
     )
 

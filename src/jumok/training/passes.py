@@ -23,6 +23,7 @@ class Laid:
     target_in: Tensor  # (M,)
     target_range: Tensor  # (2, M)
     target_reads: Tensor  # (2, M)
+    longest: int
     source_lengths: NDArray[np.int64]  # (B,)
     target_lengths: NDArray[np.int64]  # (B,)
 
@@ -35,6 +36,7 @@ def laid(batch: PackedBatch) -> Laid:
         batch.target_in,
         batch.target_range,
         batch.target_reads,
+        batch.longest,
         batch.source_lengths,
         batch.target_lengths,
     )
@@ -63,6 +65,7 @@ def doubled(batch: PackedBatch) -> Laid:
         batch.target_in.repeat(2),
         moved(batch.target_range, M),
         moved(batch.target_reads, N),
+        batch.longest,
         np.tile(batch.source_lengths, 2),
         np.tile(batch.target_lengths, 2),
     )

@@ -135,6 +135,7 @@ def laid_rows(piece: Padded) -> tuple[Laid, Tensor]:
         target_in=piece.target_in[piece.target_mask],
         target_range=of_target[2:],
         target_reads=of_target[:2],
+        longest=piece.source.shape[1],
         source_lengths=s.numpy(),
         target_lengths=t.numpy(),
     )

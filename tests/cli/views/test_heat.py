@@ -2,10 +2,12 @@
 
 import pytest
 from tests.cli.views.conftest import Traces
+from tests.decoding.conftest import COPYING, untrained
 
 from jumok.cli.views.heat import Which, find_attention, heat_view, no_attention
+from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
-from jumok.explain.trace import open_trace
+from jumok.explain.trace import make_trace, open_trace
 
 
 def test_the_map_of_words_and_its_table(traces: Traces) -> None:
@@ -21,6 +23,16 @@ def test_the_map_of_words_and_its_table(traces: Traces) -> None:
     assert all(sum(row[1:]) == pytest.approx(1, abs=1e-5) for row in rows)
 
 
+def test_a_model_that_copies_says_how_much_of_each_row() -> None:
+    trace = make_trace(Translator(untrained(COPYING)), "a man", target="man")
+    view = heat_view(trace, Which(kind="copy", style="blocks"))
+    assert view.text.splitlines()[2].startswith("copy · layer 1 · one head · pieces · %: the share copied")
+    share = view.plain["attention"]["copied"][0]
+    assert view.text.splitlines()[4].split()[1] == f"{share:.0%}"
+    assert "←" in view.line
+    assert "%" not in view.line
+
+
 def test_the_fixed_vector_says_where_else_to_look(traces: Traces) -> None:
     view = heat_view(traces["rnn"], Which())
     assert view.plain["attention"] is None
@@ -31,6 +43,7 @@ def test_the_fixed_vector_says_where_else_to_look(traces: Traces) -> None:
 def test_reasons_are_in_plain_words() -> None:
     assert "one fixed vector" in no_attention("rnn", "cross")
     assert no_attention("luong", "enc_self").startswith("This model has no enc_self attention")
+    assert "model.copy=true" in no_attention("transformer", "copy")
 
 
 def test_a_kind_that_was_not_saved_is_not_said_to_be_missing(traces: Traces, tmp_path: object) -> None:

@@ -118,6 +118,18 @@ def test_a_transformer_that_does_not_divide_its_scores(models: dict[str, Transla
     assert "   not divided " in view.line
 
 
+def test_where_a_model_points_ends_in_a_gate(models: dict[str, Translator]) -> None:
+    sizes = {"width": 16, "heads": 2, "feedforward": 8, "encoder_layers": 1, "decoder_layers": 1}
+    torch.manual_seed(0)
+    copying = Translator(untrained(TransformerConfig(**sizes, scaled=False, copy=True)))
+    trace = make_trace(copying, "a man", target="man")
+    point = Which(kind="copy", head="1")
+    text = steps_view(trace, point).text
+    assert "scores ÷ √16" in text
+    assert "the share copied, 1 - g" in text
+    assert "   ÷√16 " in steps_view(trace, replace(point, q=1, k=1)).line
+
+
 def test_the_fixed_vector_is_shown_instead(traces: Traces) -> None:
     text = steps_view(traces["rnn"], ONE).text
     assert "This model has no attention" in text

@@ -99,6 +99,6 @@ export function Badge({ tone, children }: { tone?: "warn" | "bad"; children: Com
   return <span class={tone ? `badge ${tone}` : "badge"}>{children}</span>;
 }
 
-/** The kinds of attention as choices; those that the model lacks are barred and say so. */
+/** The kinds of attention as choices; those that the model lacks are barred and say so. Few models copy, so others do not speak of it. */
 export const kindChoices = (kinds: Card["kinds"]): Choice<Kind>[] =>
-  KINDS.map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !kinds[value], title: kinds[value] ? undefined : t("attention.kind_missing") }));
+  KINDS.filter((value) => value !== "copy" || kinds.copy).map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !kinds[value], title: kinds[value] ? undefined : t("attention.kind_missing") }));

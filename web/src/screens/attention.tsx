@@ -118,7 +118,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
 }
 
 function Picture({ choice, manifest, picture, active, locked, onActive, onLock, select }: { choice: Choice; manifest: Manifest; picture: Picture; active: Cell | null; locked: Cell | null; onActive(cell: Cell | null): void; onLock(cell: Cell | null): void; select(pick: Pick, add: boolean): void }) {
-  const { matrix: m, rows, cols, folded } = picture;
+  const { matrix: m, rows, cols, folded, copied } = picture;
   const name = titleOf(choice);
   const title = name.charAt(0).toUpperCase() + name.slice(1);
   const [pick] = choice.picks;
@@ -130,9 +130,9 @@ function Picture({ choice, manifest, picture, active, locked, onActive, onLock, 
   const describe = (cell: Cell) => t("attention.cell", { row: rows[cell.row].text, col: cols[cell.col].text, value: fixed(m.data[cell.row * m.cols + cell.col], 2), rank: rank(row(m, cell.row), cell.col), n: m.cols, head: name });
   const drawing = {
     title, name: `${t(`attention.kind_${choice.kind}`)}, ${name}`, matrix: m, rows, cols, scale: { sqrt: choice.sqrt }, mask: picture.mask ?? undefined, rtl: picture.rtl,
-    margin: folded ? { label: t("attention.special_share"), values: folded } : undefined,
+    margin: folded ? { label: t("attention.special_share"), values: folded } : copied ? { label: t("attention.copied_bar"), values: copied } : undefined,
   };
-  const rules = [choice.words && t("attention.rule_words"), folded && choice.view === "matrix" && !choice.renormalise && t("attention.rule_fold"), pick.head === "rollout" && hasRollout(choice.kind, choice.size) && t("attention.rule_rollout")].filter(Boolean);
+  const rules = [choice.words && t("attention.rule_words"), folded && choice.view === "matrix" && !choice.renormalise && t("attention.rule_fold"), copied && !folded && choice.view === "matrix" && t("attention.rule_copy"), pick.head === "rollout" && hasRollout(choice.kind, choice.size) && t("attention.rule_rollout")].filter(Boolean);
   const focus = active ?? locked ?? { row: 0, col: 0 };
   return (
     <Figure title={title} file={`${choice.kind}-${choice.picks.map(keyOf).join("-")}`} tools={choice.renormalise && folded ? <Badge tone="warn">{t("attention.renormalised")}</Badge> : null}

@@ -50,7 +50,7 @@ def beam_view(trace: Trace, style: str = "auto") -> View:
         drawn = manifest["decode"]["method"] == "sample"
         raise ConfigError(
             f"there is no tree: the target was {'drawn at random' if drawn else 'given, not searched for'}",
-            hint="leave out --target" if not drawn else "",
+            hint="add --beam N to search for it" if drawn else "leave out --target",
         )
     nodes = found["nodes"]
     last = nodes[found["chosen"][-1]]

@@ -65,6 +65,11 @@ def no_attention(arch: str, kind: str) -> str:
             "all that the decoder ever sees. Train with --arch luong or transformer for a model that looks\n"
             "back at every word."
         )
+    if kind == "copy":
+        return (
+            "This model does not copy: all that it writes comes from its vocabulary. A Transformer trained\n"
+            "with model.copy=true may also point at pieces of its source."
+        )
     return (
         f"This model has no {kind} attention: its encoder and decoder are recurrent.\n"
         "Only its decoder looks at the source: --kind cross."

@@ -33,6 +33,8 @@ class Head:
     stages: HeadStages
     queries: tuple[str, ...]
     keys: tuple[str, ...]
+    copies: bool = False
+    """It says where to point; a gate follows in place of a projection."""
 
     @property
     def divisor(self) -> float:
@@ -66,10 +68,13 @@ def steps_view(trace: Trace, which: Which) -> View:
     layer = choose_one("layer", which.layer, L)
     head = choose_one("head", which.head, H)
     about = manifest["attention"][which.kind]
-    sides = (tuple(token["text"] for token in manifest[about[side]]["tokens"]) for side in ("q", "k"))
+    labels = (tuple(token["text"] for token in manifest[about[side]]["tokens"]) for side in ("q", "k"))
+    queries, keys = labels
     title = " · ".join((which.kind, *found.name(layer, head)))
     model, stages = manifest["model"], found.stages(layer, head)
-    one = Head(title, model["arch"] == "luong", model["score"], stages, *sides)
+    copies = which.kind == "copy"
+    score = "scaled_dot" if copies else model["score"]
+    one = Head(title, model["arch"] == "luong", score, stages, queries, keys, copies=copies)
     q = place("q", which.q, one.queries)
     k = place("k", which.k, one.keys)
     common = {
@@ -141,7 +146,7 @@ def stage_words(one: Head) -> dict[str, str]:
         "mask": "1 where looking is allowed",
         "weights": "softmax over the keys",
         "context": "weights · v",
-        "out": "all heads of the layer joined, · W_O",
+        "out": "the share copied, 1 - g" if one.copies else "all heads of the layer joined, · W_O",
     }
 
 

@@ -6,7 +6,7 @@ import { Menu, type MenuItem } from "../../components/Popover";
 import { Patches } from "../../components/Patches";
 import { embedded } from "../../embedded";
 import { t } from "../../i18n";
-import { fixed } from "../../lib/format";
+import { fixed, percent } from "../../lib/format";
 import { entropy, largest, row } from "../../lib/matrix";
 import { rowScale } from "../../lib/picture";
 import { follow, href, ops, setOps, whatIfOpen } from "../../state";
@@ -45,6 +45,12 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
         <dl class="facts">
           <dt>{t("attention.entropy")}</dt>
           <dd>{t("attention.bits", { n: fixed(bits, 2) })}</dd>
+          {picture.copied && cell && (
+            <>
+              <dt title={t("attention.copied_note")}>{t("attention.copied")}</dt>
+              <dd title={t("attention.copied_note")}>{percent(picture.copied[cell.row])}</dd>
+            </>
+          )}
           {picture.folded && cell && (
             <>
               <dt>{t("attention.specials")}</dt>

@@ -31,7 +31,7 @@ export interface Choice {
 }
 
 /** Rollout multiplies a kind with itself through the layers, so it needs queries and keys of one side. */
-export const hasRollout = (kind: Kind, size: KindSize) => kind !== "cross" && size.layers > 1;
+export const hasRollout = (kind: Kind, size: KindSize) => (kind === "enc_self" || kind === "dec_self") && size.layers > 1;
 
 function parsePick(text: string, kind: Kind, size: KindSize): Pick | null {
   const [layer, head] = text.split(".");
@@ -105,6 +105,8 @@ export interface Picture {
   readonly colUnits: readonly Unit[];
   /** share of folded special keys, per row */
   readonly folded: Float32Array | null;
+  /** share of each row that was copied, where the kind says where to copy from; a word is the mean of its tokens */
+  readonly copied: Float32Array | null;
   /** allowed cells, for causal attention */
   readonly mask: Uint8Array | null;
   readonly rtl: boolean;
@@ -124,9 +126,10 @@ export function pictureOf(choice: Choice, manifest: Manifest, weights: Weights):
   const folds = choice.specials === "fold" ? allCols.filter((unit) => unit.special).flatMap((unit) => unit.tokens) : [];
   const folded = folds.length > 0 ? mergeWords(all, rowUnits.map((unit) => unit.tokens), [folds]).data : null;
   if (folded && choice.renormalise) for (let r = 0; r < m.rows; r++) for (let c = 0; c < m.cols; c++) m.data[r * m.cols + c] /= Math.max(1e-9, 1 - folded[r]);
+  const copied = choice.kind === "copy" ? Float32Array.from(rowUnits, ({ tokens }) => tokens.reduce((sum, i) => sum + (manifest.steps[i]?.copied ?? 0), 0) / Math.max(1, tokens.length)) : null;
   const label = (lang: string) => (unit: Unit): Label => ({ text: unit.text, lang, dim: unit.special && choice.specials === "dim" });
   const mask = info.causal ? Uint8Array.from({ length: m.rows * m.cols }, (_, i) => (colUnits[i % m.cols].tokens[0] <= rowUnits[Math.floor(i / m.cols)].tokens[rowUnits[Math.floor(i / m.cols)].tokens.length - 1] ? 1 : 0)) : null;
-  return { matrix: m, rows: rowUnits.map(label(q.lang)), cols: colUnits.map(label(k.lang)), rowUnits, colUnits, folded, mask, rtl: k.dir === "rtl" && !choice.logical };
+  return { matrix: m, rows: rowUnits.map(label(q.lang)), cols: colUnits.map(label(k.lang)), rowUnits, colUnits, folded, copied, mask, rtl: k.dir === "rtl" && !choice.logical };
 }
 
 export function nameOf(pick: Pick, size: KindSize): string {

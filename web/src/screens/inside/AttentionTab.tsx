@@ -7,6 +7,7 @@ import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
 import { onKey } from "../../keys";
 import { decimalsFor, shown } from "../../lib/arithmetic";
+import { percent } from "../../lib/format";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import { StageFormula, WholeFormula } from "./formulas";
@@ -92,14 +93,14 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
           <IconButton icon={playing ? "pause" : "play"} label={playing ? t("inside.pause") : t("inside.play")} pressed={playing} onClick={play} />
           <IconButton icon="next" label={t("inside.on")} shortcut="." disabled={stage === last} onClick={() => step(1)} />
         </div>
-        <div class="inside-whole"><WholeFormula stage={stage} luong={head.luong} unscaled={head.unscaled} score={head.score} heads={choice.size.heads} /></div>
+        <div class="inside-whole"><WholeFormula stage={stage} luong={head.luong} copy={head.copy} unscaled={head.unscaled} score={head.score} heads={choice.size.heads} /></div>
       </div>
       <ol>
         {STAGES.map((one) => (
           <li key={one}>
             <button type="button" aria-current={one === stage ? "step" : undefined} onClick={() => { setPlaying(false); show(one); }}>
               <span class="inside-step-name"><b>{one}</b> {t(stageName(one, head))}</span>
-              <span class={head.unscaled && one === 2 ? "struck" : undefined}><StageFormula stage={one} luong={head.luong} score={head.score} /></span>
+              <span class={head.unscaled && one === 2 ? "struck" : undefined}><StageFormula stage={one} luong={head.luong} copy={head.copy} score={head.score} /></span>
               <span class="inside-step-value">{valueAfter(one, choice, head, chosen)}</span>
             </button>
           </li>
@@ -109,7 +110,7 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
   );
 }
 
-const stageName = (stage: Stage, { luong, unscaled }: Head) => (luong && stage === 6 ? "inside.stage_6_luong" : unscaled && stage === 2 ? "inside.stage_2_unscaled" : (`inside.stage_${stage}` as const));
+const stageName = (stage: Stage, { luong, copy, unscaled }: Head) => (luong && stage === 6 ? "inside.stage_6_luong" : copy && stage === 6 ? "inside.stage_6_copy" : unscaled && stage === 2 ? "inside.stage_2_unscaled" : (`inside.stage_${stage}` as const));
 
 const figure = (value: number) => shown(value, Math.min(4, decimalsFor(value))).text;
 
@@ -124,6 +125,6 @@ function valueAfter(stage: Stage, choice: Choice, head: Head, chosen: Chosen): s
     case 3: return head.mask[at] ? figure(head.scaled.data[at]) : figure(-Infinity);
     case 4: return figure(head.weights.data[at]);
     case 5: return t("inside.dimension_value", { dim: dimension + 1, value: figure(head.context.data[chosen.q * head.d + dimension]) });
-    case 6: return t("inside.numbers", { n: head.out.cols });
+    case 6: return head.copy ? percent(head.out.data[chosen.q]) : t("inside.numbers", { n: head.out.cols });
   }
 }

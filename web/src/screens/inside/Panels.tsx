@@ -83,6 +83,7 @@ function explanation({ stage, kind }: Choice, head: Head) {
     if (stage === 1) return head.score === "concat" ? "inside.why_1_concat" : head.score === "general" ? "inside.why_1_general" : "inside.why_1_dot";
     return `inside.why_${stage}_luong` as const;
   }
+  if (head.copy && (stage === 5 || stage === 6)) return `inside.why_${stage}_copy` as const;
   if (stage === 2 && head.unscaled) return "inside.why_2_dot";
   if (stage === 3) return `inside.why_3_${head.causal ? "causal" : "open"}` as const;
   if (stage === 1) return `inside.why_1_${kind}` as const;
@@ -100,7 +101,7 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
   const square = { rows, cols, rtl, at: cell, choose: ({ row: q, col: k }: Cell) => choose(q, k), tone: "s" as Tone };
   const top = reach(head.scores);
   const scaled = head.unscaled ? t("inside.scores") : t("inside.scaled");
-  const letters = head.luong ? { q: projected(head) ? "S · Wₐ" : "S", k: "Hᵀ", v: "H" } : { q: "Q", k: "Kᵀ", v: "V" };
+  const letters = head.luong ? { q: projected(head) ? "S · Wₐ" : "S", k: "Hᵀ", v: "H" } : { q: "Q", k: "Kᵀ", v: head.copy ? "H" : "V" };
   switch (choice.stage) {
     case 1: {
       const parts = scoreParts(head, chosen);
@@ -134,11 +135,12 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
 
 /** The last stage: this query's contexts of all heads in one vector, and what the output matrix makes of it. */
 function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Manifest; choice: Choice; head: Head; chosen: Chosen; choose: Choose; step(layer: number, head: number): void }) {
-  const contexts = useTensors(head.luong ? null : manifest.id, joinNeeds(choice));
+  const contexts = useTensors(head.luong || head.copy ? null : manifest.id, joinNeeds(choice));
   const out = (
-    <Panel name={head.luong ? t("inside.attentional") : t("inside.out")} file="out" tone="o" matrix={head.out} rows={head.rows} cols={dimLabels(range(head.out.cols))} max={reach(head.out)}
+    <Panel name={head.luong ? t("inside.attentional") : head.copy ? t("attention.copied") : t("inside.out")} file="out" tone="o" matrix={head.out} rows={head.rows} cols={dimLabels(range(head.out.cols))} max={head.copy ? 1 : reach(head.out)}
       at={{ row: chosen.q, col: 0 }} choose={({ row: q }) => choose(q, null)} free maxCell={22} step={step} />
   );
+  if (head.copy) return <div class="inside-column">{out}</div>;
   if (head.luong) {
     const state = head.states ?? head.q;
     const both = matrix(2, head.d, Float32Array.from([...row(head.context, chosen.q), ...row(state, chosen.q)]));

@@ -4,7 +4,7 @@ import type { Manifest } from "../../api-types";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
 import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf, withSign, type Shown, type Sum } from "../../lib/arithmetic";
-import { fixed } from "../../lib/format";
+import { fixed, percent } from "../../lib/format";
 import { entropy, row } from "../../lib/matrix";
 import { follow, href, params, setParams } from "../../state";
 import { asMatrix, dimensionOf, dimensionsOf, joinNeeds, keyParts, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
@@ -228,8 +228,21 @@ function Context({ choice, head, chosen }: Props) {
 }
 
 function Joined({ manifest, choice, head, chosen }: Props) {
-  const tensors = useTensors(head.luong ? null : manifest.id, joinNeeds(choice));
+  const tensors = useTensors(head.luong || head.copy ? null : manifest.id, joinNeeds(choice));
   const out = row(head.out, chosen.q);
+  if (head.copy)
+    return (
+      <>
+        <p class="small muted">{t("attention.copied_note")}</p>
+        <dl class="facts">
+          <dt>{t("attention.copied")}</dt>
+          <dd>{percent(out[0])}</dd>
+          <dt>{t("inside.from_vocabulary")}</dt>
+          <dd>{percent(1 - out[0])}</dd>
+        </dl>
+        <Onward />
+      </>
+    );
   if (head.luong)
     return (
       <>

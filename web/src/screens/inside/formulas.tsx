@@ -19,15 +19,15 @@ export function Maths({ children, label, display }: { children: ComponentChildre
 }
 
 /** What one stage does, short enough for a step. */
-export function StageFormula({ stage, luong, score }: { stage: Stage; luong: boolean; score: string | null }) {
+export function StageFormula({ stage, luong, copy, score }: { stage: Stage; luong: boolean; copy: boolean; score: string | null }) {
   const [s, h] = [sub(i("s", "q"), i("t")), sub(i("h", "k"), i("j"))];
   const parts: Record<Stage, ComponentChildren> = {
     1: luong ? luongScore(score, s, h) : row(i("Q", "q"), o("·"), sup(i("K", "k"), i("T"))),
     2: row(o("÷"), root()),
     3: row(o("+"), i("M")),
     4: word("softmax"),
-    5: row(o("·"), luong ? i("H", "v") : i("V", "v")),
-    6: luong ? row(word("tanh"), sub(i("W"), i("c"))) : row(o("·"), sup(i("W"), i("O"))),
+    5: row(o("·"), luong || copy ? i("H", "v") : i("V", "v")),
+    6: luong ? row(word("tanh"), sub(i("W"), i("c"))) : copy ? row(n(1), o("−"), i("σ")) : row(o("·"), sup(i("W"), i("O"))),
   };
   return <Maths>{parts[stage]}</Maths>;
 }
@@ -40,13 +40,13 @@ function luongScore(score: string | null, s: ComponentChildren, h: ComponentChil
 }
 
 /** The whole of attention in one line; what the stage does not touch is faint. */
-export function WholeFormula({ stage, luong, unscaled, score, heads }: { stage: Stage; luong: boolean; unscaled: boolean; score: string | null; heads: number }) {
+export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: { stage: Stage; luong: boolean; copy: boolean; unscaled: boolean; score: string | null; heads: number }) {
   const on = (...stages: Stage[]) => (stages.includes(stage) ? "on" : "off");
   const part = (content: ComponentChildren, ...stages: Stage[]) => <mrow class={on(...stages)}>{content}</mrow>;
   const open = <mo class={on(4)}>{"("}</mo>;
   const close = <mo class={on(4)}>{")"}</mo>;
   const softmax = part(word("softmax"), 4);
-  const label = t(luong ? "inside.formula_luong" : unscaled ? "inside.formula_dot" : "inside.formula");
+  const label = t(luong ? "inside.formula_luong" : copy ? "inside.formula_copy" : unscaled ? "inside.formula_dot" : "inside.formula");
   if (luong) {
     const [s, h] = [sub(i("s", "q"), i("t")), i("H", "k")];
     return (
@@ -65,13 +65,15 @@ export function WholeFormula({ stage, luong, unscaled, score, heads }: { stage: 
   return (
     <Maths label={label} display>
       <mrow class="whole">
+        {copy && part(row(n(1), o("−"), i("σ"), o("("), i("w"), o("["), sub(i("s", "q"), i("t")), o(";")), 6)}
         {softmax}{open}
         {unscaled ? part(product, 1, 2) : <mfrac>{part(product, 1)}{part(root(), 2)}</mfrac>}
         {part(row(o("+"), i("M")), 3)}
         {close}
-        {part(i("V", "v"), 5)}
+        {part(i(copy ? "H" : "V", "v"), 5)}
+        {copy && part(row(o("]"), o("+"), i("b"), o(")")), 6)}
         {heads > 1 && part(row(o("→"), word("Concat"), o("("), sub(word("head"), n(1)), o("…"), sub(word("head"), n(heads)), o(")"), sup(i("W"), i("O"))), 6)}
-        {heads === 1 && part(sup(i("W"), i("O")), 6)}
+        {heads === 1 && !copy && part(sup(i("W"), i("O")), 6)}
       </mrow>
     </Maths>
   );

@@ -61,6 +61,8 @@ export const joinNeeds = ({ kind, layer, size }: Choice): string[] => range(size
 /** Luong's attention works on states and has no projections of its own: other letters, no scaling. */
 export interface Head {
   readonly luong: boolean;
+  /** where to point: one head over the encoder's states, and a gate in place of joining */
+  readonly copy: boolean;
   /** no division by √d: Luong’s attention, and a Transformer that was trained without it */
   readonly unscaled: boolean;
   readonly score: string | null;
@@ -105,7 +107,7 @@ export function headOf(manifest: Manifest, choice: Choice, tensors: ReadonlyMap<
   const [rows, cols] = [labelsOf(asks), labelsOf(answers)];
   if (rows.length !== scores.rows || cols.length !== scores.cols) return null;
   return {
-    luong: manifest.model.arch === "luong", unscaled: manifest.model.score !== "scaled_dot", score: manifest.model.score, causal: info.causal, d: q.cols,
+    luong: manifest.model.arch === "luong", copy: choice.kind === "copy", unscaled: choice.kind !== "copy" && manifest.model.score !== "scaled_dot", score: manifest.model.score, causal: info.causal, d: q.cols,
     q, k, v, scores, scaled, mask: Uint8Array.from(mask.data), weights, context, out, states: states ?? null, rows, cols, rtl: answers.dir === "rtl",
   };
 }
