@@ -162,6 +162,9 @@ export const options = computed<Readonly<Record<string, string | number>>>(() =>
   return found;
 });
 
+/** Among how many draws a model chooses its answers, if its folder says so; 0 for one that searches. */
+export const drawsOf = (card: Card | null): number => Number(card?.decoding.mbr ?? 0);
+
 /** The question every model screen asks: one sentence, its settings and interventions (none where the baseline is pinned); null without model or text. */
 export const traceRequest = computed<TraceRequest | null>(() => {
   if (!model.value || sentence.value.trim() === "") return null;

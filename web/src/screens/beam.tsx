@@ -11,7 +11,7 @@ import { useResource, useTraceOf } from "../hooks";
 import { t } from "../i18n";
 import { fixed } from "../lib/format";
 import { limbsOf, MOST, stepsOf, textUpTo, type Limb } from "../lib/tree";
-import { ops, params, setOps, setParams, traceRequest } from "../state";
+import { drawsOf, model, ops, params, setOps, setParams, traceRequest } from "../state";
 import { Controls } from "./beam_parts/Controls";
 import { Panel } from "./beam_parts/Panel";
 import { Player } from "./beam_parts/Player";
@@ -24,7 +24,8 @@ interface Found {
 }
 
 export function Beam() {
-  const { target: _, ...rest } = traceRequest.value ?? { text: "" };
+  const { target: _, ...asked } = traceRequest.value ?? { text: "" };
+  const rest = drawsOf(model.value) ? { beam: Number(model.value!.decoding.beam ?? 4), ...asked } : asked; // draws have no tree
   const trace = useTraceOf(traceRequest.value ? rest : null);
   const id = trace.value?.id ?? null;
   const beam = useResource<Found>(id && `beam ${id}`, async (signal) => ({ manifest: trace.value!, tree: await getBeam(id!, signal) }), { cache: true });

@@ -9,7 +9,7 @@ import { fixed } from "../lib/format";
 import { embedded } from "../embedded";
 import type { Manifest, Side } from "../api-types";
 import { offsets, toUtf16 } from "../lib/spans";
-import { follow, href, model, ops, params, screen, seesPictures, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
+import { drawsOf, follow, href, model, ops, params, screen, seesPictures, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
 import { hovered, Strips } from "./translate_parts/Strips";
 import { useLive, type LiveState } from "./translate_parts/live";
 import "../styles/translate.css";
@@ -51,9 +51,11 @@ const liveTyping = () => params.value.live !== "0";
 
 function Controls({ ms, perToken }: { ms: number | null; perToken: number | null }) {
   const card = model.value!;
-  const usual = String(card.decoding.beam ?? 4);
+  const drawn = drawsOf(card);
+  const usual = drawn ? "" : String(card.decoding.beam ?? 4); // a model may choose among draws: any beam is then another way
   const beam = params.value.b ?? usual;
-  const choices = [...new Set([...BEAMS, usual, beam])].sort((a, b) => Number(a) - Number(b)).map((value) => ({ value, label: value }));
+  const beams = [...new Set([...BEAMS, usual, beam])].filter(Boolean).sort((a, b) => Number(a) - Number(b));
+  const choices = [...(drawn ? [{ value: "", label: t("translate.draws", { n: drawn }) }] : []), ...beams.map((value) => ({ value, label: value }))];
   return (
     <header class="row wide">
       <h1>{seesPictures.value ? t("translate.title_picture") : t("translate.title")}</h1>

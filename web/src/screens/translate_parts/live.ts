@@ -4,7 +4,7 @@ import type { Alternative } from "../../api-types";
 import { epoch, streamTranslation } from "../../api";
 import { embedded } from "../../embedded";
 import { problemOf, type ApiError } from "../../errors";
-import { model, ops, options, params, sentences } from "../../state";
+import { drawsOf, model, ops, options, params, sentences } from "../../state";
 
 export interface Live {
   readonly text: string;
@@ -49,7 +49,7 @@ export function useLive(): LiveState {
     setResults((old) => list.map((_, i) => ({ ...(old[i] ?? NOTHING), done: false })));
     const run = async () => {
       for (let i = 0; i < list.length; i++) {
-        const best = Math.min(3, Number(options.value.beam ?? model.value?.decoding.beam ?? 4)); // no more than the search keeps
+        const best = Math.min(3, Number(options.value.beam ?? (drawsOf(model.value) || (model.value?.decoding.beam ?? 4)))); // no more than the search keeps
         const body = { model: name, text: list[i], n_best: best, ...(i === 0 ? options.value : { ...options.value, prefix: undefined }) };
         const final = await streamTranslation(body, {
           signal: control.signal,
