@@ -82,6 +82,23 @@ def test_of_draws_that_are_chosen_at_the_end_only_what_all_share_is_stable(bench
     assert (lead.ids, lead.score, lead.stable) == (best.ids, best.score, len(best.ids))
 
 
+def test_a_draw_that_ended_counts_as_much_as_one_that_goes_on() -> None:
+    """Two have ended and differ, one goes on like the more probable of them: nothing is sure yet."""
+    tokens = iter([[4, 5, 4], [EOS, EOS, 6]])
+
+    def pick(allowed: torch.Tensor, rows: object) -> torch.Tensor:
+        return torch.tensor(next(tokens))
+
+    likely = torch.zeros(3, 9)
+    likely[0, 4] = 5.0  # the first draw is by far the most probable
+    search = GreedySearch([8] * 3, (), pick, draws=3, choose=lambda best_first: list(best_first)[::-1])
+    for logits in (likely, torch.zeros(3, 9)):
+        search.advance(logits.log_softmax(dim=1))
+    assert not search.done
+    assert search.lead().ids == (4,)
+    assert search.lead().stable == 0
+
+
 def test_no_sentences_give_no_answers(bench) -> None:
     model = bench.toy(0)
     memory = bench.memory(model, [[4]]).select(torch.tensor([], dtype=torch.long))

@@ -16,7 +16,7 @@ from jumok.nn.spans import Spans, causal_spans, cross_spans, masked_attention, o
 
 pytestmark = pytest.mark.skipif(not native.usable(), reason="the C library is not built here")
 EASY = settings(max_examples=12, deadline=None)
-CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+CLOSE: dict[str, float] = {"atol": 3e-4, "rtol": 1e-4}  # of sums that cancel, in an order of the CPU's own
 
 
 def gradients(call: Callable[..., Tensor], *inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
