@@ -96,7 +96,7 @@ REFUSED: list[tuple[type[Any], str, object, str]] = [
         6,
         "a beam of 5 gives at most 5 answers: raise decoding.beam",
     ),
-    *((DecodingConfig, "decoding.mbr", value, "choose 0, or 2 to 256") for value in (-1, 1, 257)),
+    *((DecodingConfig, "decoding.mbr", value, "mbr is 0, or from 2 to 256") for value in (-1, 1, 257)),
     (DecodingConfig, "decoding.utility", "bleu", "choose chrf or rouge1"),
 ]
 

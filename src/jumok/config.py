@@ -273,7 +273,7 @@ class DecodingConfig:
             self.min_len,
             f"it is above decoding.max_len={self.max_len}",
         )
-        require(self.mbr == 0 or 2 <= self.mbr <= 256, "decoding.mbr", self.mbr, "choose 0, or 2 to 256")
+        require(self.mbr == 0 or 2 <= self.mbr <= 256, "decoding.mbr", self.mbr, "mbr is 0, or from 2 to 256")
         require(self.utility in ("chrf", "rouge1"), "decoding.utility", self.utility, "choose chrf or rouge1")
         require(
             not (self.mbr and self.sample),

@@ -49,7 +49,7 @@ def test_commands_complete() -> None:
 def test_options_and_choices_complete() -> None:
     assert ask("jumok version --j", 2) == ["plain,--json"]
     assert ask("jumok completion f", 2) == ["plain,fish"]
-    assert ask("jumok inspect --kind c", 3) == ["plain,cross"]
+    assert ask("jumok inspect --kind c", 3) == ["plain,cross", "plain,copy"]
 
 
 def test_models_complete_as_paths() -> None:

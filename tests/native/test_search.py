@@ -192,8 +192,8 @@ class Cut(TransformerSeq2Seq):
 
     forbidden: torch.Tensor  # (V,)
 
-    def logits(self, x: torch.Tensor) -> torch.Tensor:
-        return super().logits(x).masked_fill(self.forbidden, -torch.inf)
+    def logits(self, x: torch.Tensor, *rest: Any) -> torch.Tensor:
+        return super().logits(x, *rest).masked_fill(self.forbidden, -torch.inf)
 
 
 def test_a_shortlist_is_the_whole_vocabulary_of_its_sentence() -> None:

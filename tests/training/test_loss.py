@@ -117,3 +117,16 @@ def test_huge_logits_stay_finite() -> None:
     loss.backward()
     assert loss.isfinite()
     assert logits.grad.isfinite().all()
+
+
+def test_a_loss_has_all_its_digits_under_autocast() -> None:
+    """Products of vectors would be bf16 there, and 5.64 would be 5.625."""
+    torch.manual_seed(0)
+    logits, target = torch.randn(3, 7, 11), torch.randint(0, 11, (3, 7))
+    mask = torch.ones(3, 7, dtype=torch.bool)
+    wanted = token_loss(logits, target, mask, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = token_loss(logits, target, mask, 0.1)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == torch.float32
+        torch.testing.assert_close(one, other, atol=0, rtol=0)

@@ -75,8 +75,11 @@ class Copying(nn.Module):
         of positions, the first query's is `first`; its factors act on that share.
         """
         stages = None if probe is None else self.stages(x, pointed, mask, probe, first)
-        a = self.weights(x, pointed, mask) if stages is None else stages.weights[:, 0]  # (B, T, S)
-        context = a.to(pointed.states.dtype) @ pointed.states  # (B, T, D)
+        if stages is None:
+            a = self.weights(x, pointed, mask)  # (B, T, S)
+            context = a.to(pointed.states.dtype) @ pointed.states  # (B, T, D)
+        else:
+            a, context = stages.weights[:, 0], stages.context[:, 0]
         log_g, copied = self.shares(x, context, a.dtype)  # (B, T, 1) each
         if probe is not None and stages is not None:
             if probe.edit is not None and probe.edit.factors:

@@ -19,8 +19,8 @@ class _SmoothedCrossEntropy(Function):
     ) -> tuple[Tensor, Tensor]:
         log_z = logits.logsumexp(dim=-1)  # (R,)
         right = logits.gather(-1, target[:, None])[:, 0]  # (R,)
-        nll = (log_z - right) @ real
-        smooth = (log_z - logits.mean(dim=-1)) @ real if smoothing else nll
+        nll = ((log_z - right) * real).sum()  # no product of vectors: autocast would make it bf16
+        smooth = ((log_z - logits.mean(dim=-1)) * real).sum() if smoothing else nll
         ctx.save_for_backward(logits, target, real, log_z)
         ctx.smoothing = smoothing
         ctx.mark_non_differentiable(nll)
