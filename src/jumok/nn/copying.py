@@ -77,7 +77,7 @@ class Copying(nn.Module):
         stages = None if probe is None else self.stages(x, pointed, mask, probe, first)
         if stages is None:
             a = self.weights(x, pointed, mask)  # (B, T, S)
-            context = a.to(pointed.states.dtype) @ pointed.states  # (B, T, D)
+            context = a @ pointed.states.to(a.dtype)  # (B, T, D)
         else:
             a, context = stages.weights[:, 0], stages.context[:, 0]
         log_g, copied = self.shares(x, context, a.dtype)  # (B, T, 1) each
