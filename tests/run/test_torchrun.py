@@ -244,6 +244,7 @@ def test_shared_out_weights_learn_the_same_and_are_saved_whole(
 ) -> None:
     given = settings(corpus, training__optimizer=optimizer, training__ema=0.9, training__average=2)
     given["model.dropout"] = 0.0  # one process draws its masks in another way
+    given["training.precision"] = "fp32"  # some CPUs have bf16, in which sums of another order differ more
     go(given | {"training.accumulate": 2}, str(tmp_path / "one"))
     sharded = given | {"training.shard": True}
     assert together(2, go, sharded, str(tmp_path / "two"), 3) == [0, 0]
