@@ -52,9 +52,10 @@ const liveTyping = () => params.value.live !== "0";
 function Controls({ ms, perToken }: { ms: number | null; perToken: number | null }) {
   const card = model.value!;
   const drawn = drawsOf(card);
-  const usual = drawn ? "" : String(card.decoding.beam ?? 4); // a model may choose among draws: any beam is then another way
+  const own = String(card.decoding.beam ?? 4);
+  const usual = drawn ? "" : own; // a model may choose among draws: any beam is then another way
   const beam = params.value.b ?? usual;
-  const beams = [...new Set([...BEAMS, usual, beam])].filter(Boolean).sort((a, b) => Number(a) - Number(b));
+  const beams = [...new Set([...BEAMS, own, beam])].filter(Boolean).sort((a, b) => Number(a) - Number(b));
   const choices = [...(drawn ? [{ value: "", label: t("translate.draws", { n: drawn }) }] : []), ...beams.map((value) => ({ value, label: value }))];
   return (
     <header class="row wide">
