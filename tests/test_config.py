@@ -154,7 +154,7 @@ def test_copying_needs_one_vocabulary_for_both_sides() -> None:
         RunConfig(model=TransformerConfig(copy=True), text=TextConfig(shared=False))
     assert str(caught.value) == (
         "model.copy=true cannot work\n"
-        "  what is copied must be a piece of both sides: it needs one vocabulary, text.shared=true"
+        "  what is copied must be a piece of both sides: it needs text.shared=true and one text.kind"
     )
     with pytest.raises(ConfigError, match="a piece of both sides"):
         RunConfig(model=TransformerConfig(copy=True), text=TextConfig(kind="char", target_kind="word"))

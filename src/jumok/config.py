@@ -322,5 +322,5 @@ class RunConfig:
             self.text.shared and self.text.target_kind in ("", self.text.kind),
             "model.copy",
             "true",
-            "what is copied must be a piece of both sides: it needs one vocabulary, text.shared=true",
+            "what is copied must be a piece of both sides: it needs text.shared=true and one text.kind",
         )

@@ -1,4 +1,4 @@
-"""A model that copies and chooses among draws, in the explorer: where it points, and which way it searches."""
+"""A model that copies and chooses among draws, in the explorer: where it points, and how it searches."""
 
 import json
 from collections.abc import Iterator

@@ -57,3 +57,9 @@ def test_a_verdict_says_which_how_far_and_how_likely() -> None:
     comparison = Comparison("bleu", "rnn-attn", "transformer", 3.51, 1 / 1001, 1000)
     assert verdict(comparison) == "transformer vs rnn-attn: +3.5 BLEU, p = 0.001 (1,000 resamples)"
     assert verdict(replace(comparison, delta=-0.26)).startswith("transformer vs rnn-attn: -0.3 BLEU")
+
+
+def test_answers_chosen_among_draws_say_so() -> None:
+    decode = {"mbr": 64, "utility": "rouge1", "temperature": 0.65, "seed": 42}
+    drawn = replace(report("mine", HALF, bootstrap=0), speed=Speed(10.0, 1234.5, 4.0), decode=decode)
+    assert "mine: 64 draws by rouge1, temperature 0.65, seed 42" in draw_table([drawn]).split("\n")

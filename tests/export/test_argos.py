@@ -119,5 +119,7 @@ def test_what_sentencepiece_cannot_do_is_refused() -> None:
     assert "text.jamo=true" in jamo
     [shared] = reasons(shared=False)
     assert "one vocabulary for both languages" in shared
-    assert argos.check(RunConfig(model=COPYING)) == ["it has no pointing at the source (model.copy=true)"]
+    assert argos.check(RunConfig(model=COPYING)) == [
+        "CTranslate2 has no pointing at the source (model.copy=true)"
+    ]
     assert len(argos.check(RunConfig(model=TINY["rnn"], text=TextConfig(jamo=True)))) == 2

@@ -159,7 +159,7 @@ def test_what_cannot_be_is_said_with_its_setting() -> None:
     assert reasons() == reasons(positions="rotary", scaled=False) == []
     assert reasons(residual=False) == ["its layers always add to their input (model.residual=false)"]
     assert reasons(norm="none") == ["its layers always have a norm (model.norm=none)"]
-    assert reasons(copy=True) == ["it has no pointing at the source (model.copy=true)"]
+    assert reasons(copy=True) == ["CTranslate2 has no pointing at the source (model.copy=true)"]
     assert len(reasons(norm="none", residual=False)) == 2
     assert ctranslate2.check(RunConfig(model=TINY["luong"])) == [
         "it has no luong models (model.arch=luong), only Transformers"

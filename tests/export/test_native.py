@@ -39,8 +39,10 @@ def test_a_model_that_copies_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(native, "why_not", lambda: "")
     copying = RunConfig(model=TransformerConfig(copy=True))
     assert native.check(RunConfig()) == []
-    assert native.check(copying) == ["it has no pointing at the source (model.copy=true)"]
-    with pytest.raises(ConfigError, match="cannot be exported to native: it has no pointing at the source"):
+    assert native.check(copying) == ["the native engine has no pointing at the source (model.copy=true)"]
+    with pytest.raises(
+        ConfigError, match="cannot be exported to native: the native engine has no pointing at the source"
+    ):
         check_order(Order("native", tmp_path / "out", "int8"), copying)
 
 

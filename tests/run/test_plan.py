@@ -216,7 +216,7 @@ def test_wrong_values_are_found_before_the_data_is_read(asked: dict[str, Any], m
         ({"model.width": 100, "model.heads": 3}, "model.width=100 does not split into model.heads=3"),
         ({"model.arch": "rnn", "model.heads": 3}, "this architecture has no setting 'model.heads'"),
         *(
-            ({"model.copy": True, **apart}, "copied must be a piece of both sides: it needs one vocabulary")
+            ({"model.copy": True, **apart}, "copied must be a piece of both sides: it needs text.shared=true")
             for apart in (
                 {"data.name": "emoji-captions"},
                 {"text.target_kind": "word"},
@@ -355,3 +355,11 @@ def test_sides_of_different_kinds_share_no_vocabulary() -> None:
         ConfigError, match="text.shared=true cannot work: text.target_kind=word needs a vocab"
     ):
         make_plan({**kinds, "text.shared": True}, found(), CPU)
+
+
+def test_a_model_that_copies_is_a_transformer_even_in_a_hurry() -> None:
+    hurry = {"training.time_limit": 60.0}
+    assert make_plan(hurry, found(), CPU).config.model.arch == "luong"
+    plan = make_plan({**hurry, "model.copy": True}, found(), CPU)
+    assert plan.config.model.arch == "transformer"
+    assert reasons(plan)["model.arch"] == "the one that copies (model.copy)"

@@ -15,9 +15,9 @@ Command = Callable[..., Any]
 OPTIONS = (
     click.option(
         "--mbr",
-        type=click.IntRange(2, 256),
+        type=click.IntRange(0, 256),
         metavar="N",
-        help="Draw N answers; give the one that agrees best with all.",
+        help="Draw N answers; give the one that agrees best with all; 0: none.",
     ),
     click.option("--utility", type=click.Choice(["chrf", "rouge1"]), help="What --mbr compares by [chrf]."),
     click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable pieces."),

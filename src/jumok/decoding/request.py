@@ -83,7 +83,7 @@ def one_way(defaults: DecodingConfig, given: Mapping[str, Any]) -> dict[str, Any
     if "mbr" in asked and len(asked) > 1:
         raise ConfigError(
             f"{asked[0]} and mbr cannot be had together",
-            hint="mbr draws its answers by itself: leave out one",
+            hint=f"mbr draws its answers by itself: leave out mbr or {asked[0]}",
         )
     aside: dict[str, Any] = {"sample": False, "mbr": 0} if asked else {}
     width = given.get("mbr") or given.get("beam")

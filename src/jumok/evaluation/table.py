@@ -23,6 +23,7 @@ def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparis
         thin = any(one.group.thin for one in evaluations[0].bins)
         lines.append(f"{LABELS[first]} by {unit}" + ("   * fewer than 30 sentences" if thin else ""))
     lines += [verdict(one) for one in comparisons if one.metric == first]
+    lines += [_drawn(one) for one in evaluations if one.decode.get("mbr") and one.speed]
     lines += _signatures(evaluations)
     return "\n".join(lines)
 
@@ -74,6 +75,13 @@ def _align(rows: Sequence[Sequence[str]]) -> list[str]:
         right = [" " * (width - cells(cell)) + cell for cell, width in zip(numbers, widths[1:], strict=True)]
         lines.append(GAP.join([pad(name, widths[0]), *right]).rstrip())
     return lines
+
+
+def _drawn(evaluation: Evaluation) -> str:
+    """How answers were chosen that no search found."""
+    decode = evaluation.decode
+    by = f"{decode['mbr']} draws by {decode['utility']}, temperature {decode['temperature']:g}"
+    return f"{evaluation.model}: {by}, seed {decode['seed']}"
 
 
 def _signatures(evaluations: Sequence[Evaluation]) -> list[str]:

@@ -49,7 +49,7 @@ def check(config: RunConfig) -> list[str]:
     if model.norm == "none":
         reasons.append("its layers always have a norm (model.norm=none)")
     if model.copy:
-        reasons.append("it has no pointing at the source (model.copy=true)")
+        reasons.append("CTranslate2 has no pointing at the source (model.copy=true)")
     return reasons
 
 

@@ -32,7 +32,9 @@ FILE = False
 
 def check(config: RunConfig) -> list[str]:
     """Why the engine cannot run such a model here."""
-    copying = "it has no pointing at the source (model.copy=true)" if copies(config.model) else ""
+    copying = (
+        "the native engine has no pointing at the source (model.copy=true)" if copies(config.model) else ""
+    )
     return [reason for reason in (why_not(), copying) if reason]
 
 

@@ -110,6 +110,8 @@ def time_limit(given: Mapping[str, Any]) -> float:
 
 def fitting_arch(given: Mapping[str, Any], machine: Machine) -> tuple[Arch, str]:
     """What learns most here. Measured: see benchmarks/README.md."""
+    if given.get("model.copy"):
+        return "transformer", "the one that copies (model.copy)"
     if machine.device == "cpu" and 0 < time_limit(given) <= HURRY:
         return "luong", "learns most from a few minutes of CPU; --arch transformer for the other"
     return "transformer", "the strongest of the three, given time"
