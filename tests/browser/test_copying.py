@@ -63,6 +63,16 @@ def test_draws_are_the_usual_way_and_any_beam_is_another(seen: Watched) -> None:
     expect(page.locator(".translate-speed")).to_contain_text("per token")
 
 
+def test_ribbons_show_what_was_copied(seen: Watched) -> None:
+    page = seen.open("/translate", m="copying", s=TEXT)
+    settled(page)
+    expect(page.get_by_role("button", name="Links from")).to_contain_text("what was copied")
+    expect(page.get_by_text("as wide as the share of a token that was copied")).to_be_visible()
+    page.goto(f"{page.url}&r=mean")
+    settled(page)
+    expect(page.get_by_role("button", name="Links from")).to_contain_text("mean of the last layer")
+
+
 def test_the_tree_of_such_a_model_is_that_of_its_beam(seen: Watched) -> None:
     page = seen.open("/beam", m="copying", s=TEXT)
     settled(page)

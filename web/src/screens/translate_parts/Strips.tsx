@@ -20,7 +20,7 @@ import { picturesSvg, rowScale } from "../../lib/picture";
 import { stripsSvg } from "../../lib/strips";
 import { prefixBefore, unitsOf } from "../../lib/tokens";
 import { params, seesPictures, setParams } from "../../state";
-import { sourceName, useLinks, type Links } from "./links";
+import { sourceName, useLinks, type Links, usualSource } from "./links";
 import type { Live } from "./live";
 
 /** The token under the pointer or the arrow keys; the texts above mark its span. */
@@ -99,10 +99,11 @@ function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }
 
 function SourceMenu({ manifest, links }: { manifest: Manifest; links: Links }) {
   const cross = manifest.model.kinds.cross;
-  const choose = (value: string, label: string): MenuItem => ({ label, checked: links.source === value, onSelect: () => setParams({ r: value === "mean" ? null : value }, { push: true }) });
+  const choose = (value: string, label: string): MenuItem => ({ label, checked: links.source === value, onSelect: () => setParams({ r: value === usualSource(manifest) ? null : value }, { push: true }) });
   const heads: MenuItem[] = [];
   if (cross) for (let layer = cross.layers; layer >= 1; layer--) for (let head = 1; head <= cross.heads; head++) heads.push(choose(`${layer}.${head}`, t("translate.one_head", { layer, head })));
-  const items = cross ? [choose("mean", t("translate.mean")), choose("max", t("translate.max")), choose("influence", t("translate.influence")), null, ...heads] : [choose("influence", t("translate.influence"))];
+  const copied = manifest.model.kinds.copy ? [choose("copy", t("translate.copy"))] : [];
+  const items = cross ? [...copied, choose("mean", t("translate.mean")), choose("max", t("translate.max")), choose("influence", t("translate.influence")), null, ...heads] : [choose("influence", t("translate.influence"))];
   return (
     <Menu className="btn quiet" name={t("translate.from")} items={items} why={cross ? undefined : t("translate.no_attention")}
       button={
@@ -117,6 +118,7 @@ function SourceMenu({ manifest, links }: { manifest: Manifest; links: Links }) {
 
 function captionKey(manifest: Manifest, links: Links): string {
   if (links.source === "influence") return manifest.source.image ? t("translate.caption_influence_picture") : t("translate.caption_influence");
+  if (links.source === "copy") return t("translate.caption_copy");
   return manifest.source.image ? t("translate.caption_picture") : t("translate.caption_attention");
 }
 

@@ -1,4 +1,4 @@
-/** What the ribbons show: attention of the last layer, of one head, or influence, as one matrix of target × source tokens. */
+/** What the ribbons show: attention of the last layer, of one head, what was copied, or influence, as one matrix of target × source tokens. */
 import type { Influence, Manifest } from "../../api-types";
 import { getInfluence } from "../../api";
 import { useResource, useTensors, type Resource } from "../../hooks";
@@ -7,7 +7,7 @@ import { combine, extent, fromRows, matrix, type Matrix } from "../../lib/matrix
 import { lastLayer } from "../../lib/needs";
 import { params } from "../../state";
 
-export type Source = "mean" | "max" | "influence" | `${number}.${number}`;
+export type Source = "mean" | "max" | "copy" | "influence" | `${number}.${number}`;
 
 export interface Links {
   readonly source: Source;
@@ -20,13 +20,17 @@ export interface Links {
   readonly status: Resource<unknown>;
 }
 
+/** What is shown unless the address says otherwise: where a model that copies took its tokens from. */
+export const usualSource = (manifest: Manifest | null): Source => (manifest?.model.kinds.copy ? "copy" : "mean");
+
 /** The choice of the address (`r`), as far as the model allows it. */
 export function sourceOf(manifest: Manifest | null): Source {
   const cross = manifest?.model.kinds.cross;
   if (!cross) return "influence";
-  const wanted = params.value.r ?? "mean";
+  const wanted = params.value.r ?? usualSource(manifest);
   const [layer, head] = wanted.split(".").map(Number);
   if (layer >= 1 && layer <= cross.layers && head >= 1 && head <= cross.heads) return `${layer}.${head}`;
+  if (wanted === "copy") return usualSource(manifest);
   return wanted === "max" || wanted === "influence" ? wanted : "mean";
 }
 
@@ -34,6 +38,7 @@ export function sourceName(source: Source): string {
   if (source === "mean") return t("translate.mean_short");
   if (source === "max") return t("translate.max_short");
   if (source === "influence") return t("translate.influence");
+  if (source === "copy") return t("translate.copy");
   const [layer, head] = source.split(".");
   return t("translate.one_head", { layer, head });
 }
@@ -42,6 +47,7 @@ export function sourceName(source: Source): string {
 function needsOf(manifest: Manifest | null, source: Source): string[] {
   const cross = manifest?.model.kinds.cross;
   if (!cross || source === "influence") return [];
+  if (source === "copy") return ["copy.weights:0.0"];
   if (source === "mean" || source === "max") return lastLayer(cross);
   const [layer, head] = source.split(".").map(Number);
   return [`cross.weights:${layer - 1}.${head - 1}`];
@@ -68,7 +74,9 @@ export function useLinks(manifest: Manifest | null): Links {
     return { source, matrix: found, max: Math.max(0.5, found ? extent(found.data)[1] : 1), signed: true, needs, status: influence };
   }
   const found = needs.map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined);
-  const all = found.map((tensor) => matrix(tensor.shape[0], tensor.shape[1], tensor.data as Float32Array));
+  // of what a token points at, as much as it copied
+  const share = (row: number) => (source === "copy" ? (manifest?.steps[row]?.copied ?? 0) : 1);
+  const all = found.map(({ shape: [rows, cols], data }) => matrix(rows, cols, (data as Float32Array).map((value, i) => value * share(Math.floor(i / cols)))));
   const fits = all.length > 0 && all.length === needs.length && all[0].rows === manifest?.target.tokens.length && all[0].cols === manifest.source.tokens.length;
   return { source, matrix: fits ? combine(all, source === "max" ? "max" : "mean") : null, max: 1, signed: false, needs, status: tensors };
 }
