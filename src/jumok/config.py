@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from jumok.architectures import (  # the settings of the models are told from here, too
     ARCHS,
@@ -126,6 +126,8 @@ class ImageConfig:
         require(0 <= self.shift < self.size, "image.shift", self.shift, "choose 0 up to below image.size")
 
 
+Utility = Literal["chrf", "rouge1"]
+"""What answers can be compared by."""
 FALLING = frozenset({"loss", "per"})
 """Metrics of training that are better when lower; their scores are kept with the sign turned."""
 
@@ -249,7 +251,7 @@ class DecodingConfig:
     """Drives sampling; the same seed and text give the same draw."""
     mbr: int = 0
     """Draw this many answers and give the one that agrees best with all of them; 0 searches instead."""
-    utility: Literal["chrf", "rouge1"] = "chrf"
+    utility: Utility = "chrf"
     """What `mbr` measures agreement by: chrF++ suits translations, ROUGE-1 summaries."""
     batch_tokens: int = 4096
     """Padded source pieces, times the beam or the draws, in one batch."""
@@ -274,7 +276,12 @@ class DecodingConfig:
             f"it is above decoding.max_len={self.max_len}",
         )
         require(self.mbr == 0 or 2 <= self.mbr <= 256, "decoding.mbr", self.mbr, "mbr is 0, or from 2 to 256")
-        require(self.utility in ("chrf", "rouge1"), "decoding.utility", self.utility, "choose chrf or rouge1")
+        require(
+            self.utility in get_args(Utility),
+            "decoding.utility",
+            self.utility,
+            f"choose {' or '.join(get_args(Utility))}",
+        )
         require(
             not (self.mbr and self.sample),
             "decoding.mbr",

@@ -7,9 +7,9 @@ from sacrebleu.metrics.chrf import CHRF
 from tests.decoding.conftest import TINY, untrained
 
 from jumok.answers import Answer
+from jumok.config import Utility
 from jumok.decoding import mbr
 from jumok.decoding.mbr import (
-    Utility,
     by_agreement,
     chrf_between,
     expected_utilities,

@@ -12,15 +12,14 @@ Letters: n different texts, G different n-grams.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from string import punctuation
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jumok.answers import Answer
+from jumok.config import Utility
 from jumok.text.rouge_words import rouge_words
 
-Utility = Literal["chrf", "rouge1"]
 Matrix = NDArray[np.float64]
 
 LETTERS, WORDS, BETA = 6, 2, 2  # longest n-grams of chrF++, and how much more recall counts

@@ -23,7 +23,7 @@ def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparis
         thin = any(one.group.thin for one in evaluations[0].bins)
         lines.append(f"{LABELS[first]} by {unit}" + ("   * fewer than 30 sentences" if thin else ""))
     lines += [verdict(one) for one in comparisons if one.metric == first]
-    lines += [_drawn(one) for one in evaluations if one.decode.get("mbr") and one.speed]
+    lines += [_drawn(one) for one in evaluations if one.decode.get("mbr")]
     lines += _signatures(evaluations)
     return "\n".join(lines)
 

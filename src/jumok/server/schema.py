@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from jumok.config import Utility
 from jumok.server.limits import DEFAULTS
 
 
@@ -62,7 +63,7 @@ class Options(Asked):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] | None = None
     mbr: Annotated[int, Field(ge=0, le=DEFAULTS.mbr)] | None = None
-    utility: Literal["chrf", "rouge1"] | None = None
+    utility: Utility | None = None
     ban: Phrases | None = None
     require: Phrases | None = None
     long: Literal["split", "cut", "error"] | None = None
