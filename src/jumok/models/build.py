@@ -7,8 +7,7 @@ from jumok.models.interface import Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.nn.patches import PatchEmbedding as PatchEmbedding  # also for those who may not import nn
-from jumok.nn.patches import Patches as Patches
+from jumok.nn.patches import Patches
 
 
 def build_model(
@@ -16,7 +15,7 @@ def build_model(
 ) -> Seq2Seq:
     """A model with fresh weights; `shared` lets both sides use one embedding.
 
-    With `patches` the source is a picture: (B, S, P) bytes instead of (B, S) ids.
+    With `patches` the source is a picture: (N, P) bytes instead of (N,) ids.
     """
     assert not shared or (source_vocab == target_vocab and patches is None)
     match config:

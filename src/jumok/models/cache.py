@@ -1,15 +1,71 @@
-"""What decoding has already computed, so that a step never computes it again: keys, values, the state.
+"""What the layers of a Transformer look at: whole sentences, or the past that a search has kept.
 
-Axis letters: B batch, S source, L tokens so far, H heads, K width of one head, N layers.
+A layer asks a `Cache` for attention and cannot tell which one it has. `WholePass` computes all steps at once
+(training, validation, traces), `GrowingCache` one step of a search, `FixedCache` one step in buffers that stay
+where they are, so that a CUDA graph can replay it.
+
+Axis letters: B sentences or rows, S source, L tokens, H heads, K width of one head, N layers, D width, W beams
+of a sentence, T target places.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from jumok.models.interface import Edits, join_padded, longest, same_edits
+from jumok.backends.interface import Backend, Kind, Pair, Projected
+from jumok.models.interface import join_padded, longest
+from jumok.nn.attention import Projection
 from jumok.nn.copying import Pointed
+from jumok.nn.functional import merge_heads
+from jumok.nn.spans import Spans
+
+
+@dataclass(frozen=True)
+class Heads:
+    """How attention is split."""
+
+    count: int
+    scale: bool
+    """Whether scores are divided by sqrt(d_k)."""
+
+
+class Cache(Protocol):
+    """What attention looks at, layer by layer."""
+
+    def attend_self(self, qkv: Projected, layer: int) -> Tensor:
+        """The context (L, D) of tokens with these queries, keys and values (L, 3D)."""
+        ...
+
+    def attend_source(self, query: Projected, project: Projection, layer: int) -> Tensor:
+        """The context (L, D) of queries (L, D) in the source; `project` makes its keys and values."""
+        ...
+
+
+class WholePass:
+    """All tokens at once, each of which sees its span."""
+
+    def __init__(
+        self, ops: Backend, heads: Heads, kind: Kind, spans: Spans, memory: tuple[Tensor, Spans] | None = None
+    ) -> None:
+        self.ops, self.heads, self.kind, self.spans = ops, heads, kind, spans
+        self.memory = memory  # the source's states (N, D) and who sees them
+
+    def attend_self(self, qkv: Projected, layer: int) -> Tensor:
+        heads = self.heads
+        where = (self.kind, layer)
+        return self.ops.attend((qkv,), heads.count, self.spans, scale=heads.scale, where=where)
+
+    def attend_source(self, query: Projected, project: Projection, layer: int) -> Tensor:
+        assert self.memory is not None
+        states, spans = self.memory
+        keys_values, states = self.ops.branch(states, *project.matrix, owed=True)  # (N, 2D)
+        self.memory = (states, spans)
+        heads = self.heads
+        pair = (query, keys_values)
+        return self.ops.attend(pair, heads.count, spans, scale=heads.scale, where=("cross", layer))
+
 
 ROOM = 16  # tokens of room a new buffer starts with; it doubles when full
 
@@ -109,7 +165,6 @@ class TransformerState:
     mask: Tensor  # (B, 1, 1, S)
     sentence: Tensor  # (B,), rows with equal numbers read the same source
     begin: Tensor | None = None  # (B,), the place where each row's own past begins; None: all at 0
-    edits: Edits | None = None
     pointed: Pointed | None = None  # what a model that copies can point at
 
     @property
@@ -126,10 +181,9 @@ class TransformerState:
         S = longest(mask)  # padding that no row needs any more goes
         source = tuple((keys[rows, :, :S], values[rows, :, :S]) for keys, values in self.source)
         pointed = None if self.pointed is None else self.pointed.select(rows, S)
-        return TransformerState(past, source, mask[..., :S], sentence, begin, self.edits, pointed)
+        return TransformerState(past, source, mask[..., :S], sentence, begin, pointed)
 
     def join(self, other: "TransformerState") -> "TransformerState":
-        edits = same_edits(self.edits, other.edits)
         if not len(self.sentence) or not len(other.sentence):
             return self if len(self.sentence) else other
         past = tuple(one.join(two) for one, two in zip(self.past, other.past, strict=True))
@@ -147,7 +201,7 @@ class TransformerState:
         if self.pointed is not None and other.pointed is not None:
             both = zip(self.pointed, other.pointed, strict=True)
             pointed = Pointed(*(join_padded(one, two, S, dim=1) for one, two in both))
-        return TransformerState(past, source, mask, sentence, begin, edits, pointed)
+        return TransformerState(past, source, mask, sentence, begin, pointed)
 
 
 def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
@@ -156,3 +210,132 @@ def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
         return None, 0
     low, high = (int(one) for one in begin.aminmax())
     return (None if low == high else begin - low), low
+
+
+class GrowingCache:
+    """One step of every row of a state: the past grows by a token."""
+
+    def __init__(self, ops: Backend, heads: Heads, state: TransformerState) -> None:
+        self.ops, self.heads, self.state = ops, heads, state
+        self.past = list(state.past)
+        self.length = state.past[0].length
+        self.begin = state.begin
+        self.first = self.length if self.begin is None else self.length - self.begin  # where each row's token stands
+
+    @property
+    def positions(self) -> Tensor:
+        """Where the next token of each row stands in its own text (R,)."""
+        rows = self.state.sentence
+        if isinstance(self.first, Tensor):
+            return self.first
+        return torch.full_like(rows, self.first)
+
+    @property
+    def after(self) -> TransformerState:
+        return replace(self.state, past=tuple(self.past))
+
+    def attend_self(self, qkv: Projected, layer: int) -> Tensor:
+        R, H = len(qkv.values), self.heads.count
+        query, key, value = qkv.values.view(R, 3, H, 1, -1).unbind(1)  # (R, H, 1, K)
+        self.past[layer] = grown = self.past[layer].append(key, value)
+        mask = None
+        if self.begin is not None:
+            place = torch.arange(self.length + 1, device=key.device)
+            mask = (place >= self.begin[:, None])[:, None, None]  # (R, 1, 1, L)
+        context = self.ops.attend_grid(
+            query,
+            grown.keys,
+            grown.values,
+            mask,
+            scale=self.heads.scale,
+            where=("dec_self", layer),
+            first=self.first,
+            begin=self.begin,
+        )
+        return context.reshape(R, -1)  # (R, D)
+
+    def attend_source(self, query: Projected, project: Projection, layer: int) -> Tensor:
+        R, H = len(query.values), self.heads.count
+        keys, values = self.state.source[layer]
+        context = self.ops.attend_grid(
+            query.values.view(R, H, 1, -1),
+            keys,
+            values,
+            self.state.mask,
+            scale=self.heads.scale,
+            where=("cross", layer),
+            first=self.first,
+        )
+        return context.reshape(R, -1)
+
+
+@dataclass(frozen=True)
+class BatchShape:
+    """How much one batch of a search in fixed buffers may take up."""
+
+    sentences: int  # B
+    beam: int  # W
+    source: int  # S
+    target: int  # T
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The past of each beam and the source of each sentence. All tensors are written in place.
+
+    The W beams of a sentence share all keys and values (`jumok.backends.beams`). Beams that change their order
+    cost a table of small numbers, not a copy, and a sentence's source is read once for all of its beams.
+    """
+
+    keys: Tensor  # (B, N, H, T·W, K)
+    values: Tensor  # (B, N, H, T·W, K)
+    source_keys: Tensor  # (B, N, H, S, K)
+    source_values: Tensor  # (B, N, H, S, K)
+    source_lengths: Tensor  # (B,), real tokens of each source
+    ancestors: Tensor  # (B, W, T) small integers, the slot of each beam's ancestor at each place; -1: none
+
+    def first(self, count: int) -> "Buffers":
+        """The first sentences, in the same memory."""
+        return Buffers(*(getattr(self, name)[:count] for name in self.__dataclass_fields__))
+
+    def keep(self, rows: Tensor, places: int) -> None:
+        """Move these sentences (B',) to the front; only the first `places` have been written."""
+        slots = places * self.ancestors.shape[1]
+        short = replace(self, keys=self.keys[..., :slots, :], values=self.values[..., :slots, :])
+        for name in self.__dataclass_fields__:
+            tensor = getattr(short, name)
+            tensor[: len(rows)] = tensor.index_select(0, rows)
+
+    def reorder(self, parents: Tensor, place: Tensor) -> None:
+        """Beam w goes on from beam parents[b, w] (B, W) of its sentence, whose last token is at `place`."""
+        B, W, T = self.ancestors.shape
+        self.ancestors.copy_(self.ancestors.gather(1, parents[:, :, None].expand(B, W, T)))
+        self.ancestors.index_copy_(2, place, parents[:, :, None].to(self.ancestors.dtype))
+
+
+class FixedCache:
+    """One step of all beams, which stand at one `place` (1,); all that is seen lies in the first `places`."""
+
+    def __init__(self, ops: Backend, heads: Heads, buffers: Buffers, place: Tensor, places: int) -> None:
+        self.ops, self.heads, self.buffers, self.place, self.places = ops, heads, buffers, place, places
+
+    def rows(self, x: Tensor) -> Tensor:
+        """(B·W, ·, H·K) -> (B, ·, H, W, K)."""
+        B, W, _ = self.buffers.ancestors.shape
+        return x.view(B, W, -1, self.heads.count, self.buffers.keys.shape[-1]).permute(0, 2, 3, 1, 4)
+
+    def attend_self(self, qkv: Projected, layer: int) -> Tensor:
+        query, key, value = self.rows(qkv.values).unbind(1)  # (B, H, W, K)
+        buffers = self.buffers
+        past = buffers.keys[:, layer], buffers.values[:, layer]
+        context = self.ops.attend_past(
+            query, (key, value), past, buffers.ancestors, self.place, self.places, scale=self.heads.scale
+        )
+        return context.flatten(0, 1)  # (B·W, D)
+
+    def attend_source(self, query: Projected, project: Projection, layer: int) -> Tensor:
+        (asks,) = self.rows(query.values).unbind(1)  # (B, H, W, K)
+        source = self.buffers.source_keys[:, layer], self.buffers.source_values[:, layer]
+        lengths = self.buffers.source_lengths
+        context = self.ops.attend_source(asks, source, lengths, scale=self.heads.scale)
+        return context.flatten(0, 1)

@@ -9,17 +9,9 @@ logits_t = s_t W_out
 from torch import Tensor, nn
 
 from jumok.config import RnnConfig
-from jumok.models.interface import Memory, PackedBatch, Probe, Seq2Seq
-from jumok.models.recurrent import (
-    RecurrentEncoder,
-    RecurrentState,
-    make_cell,
-    memory_of,
-    run_cell,
-    run_packed,
-    show_states,
-)
-from jumok.models.steps import sides_of, spread, trip_of
+from jumok.models.interface import HeadPrediction, Memory, Seq2Seq
+from jumok.models.recurrent import RecurrentEncoder, RecurrentState, embed, make_cell, run_cell
+from jumok.models.sentences import Sentences
 from jumok.nn.layers import Dropout, Embedding
 from jumok.nn.patches import Patches, read_source
 
@@ -47,44 +39,31 @@ class RnnSeq2Seq(Seq2Seq):
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
         self.dropout = Dropout(config.dropout)
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
-        X = self.source_embedding(source)  # (B, S, D)
-        H, h_final = self.encoder(X, source_mask)  # (B, S, D), (B, N, C, D)
-        return memory_of(H, source_mask, h_final, probe)
+    def encode(self, source: Sentences) -> Memory:
+        X = embed(self.ops, source.tokens, self.source_embedding, source.positions)  # (N, D)
+        H, h_final = self.encoder(X, source, self.ops)  # (N, D), (B, N, C, D)
+        return Memory(H, source, h_final)
 
-    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
-        states, _ = self.run(target_in, self.start(memory))
-        show_states(probe, "decoder", states)
-        return self.logits(states)  # (B, T, V)
+    def decode(self, target_in: Sentences, memory: Memory) -> HeadPrediction:
+        y = self.read(target_in.tokens)  # (M, D)
+        s, _ = run_cell(self.ops, self.decoder, y, target_in, self.start(memory).hidden)  # (M, D)
+        return self.predict(s)
 
-    def start(self, memory: Memory, probe: Probe | None = None) -> RecurrentState:
+    def start(self, memory: Memory) -> RecurrentState:
         assert memory.final is not None
         return RecurrentState(memory.final)
 
     def step(self, token: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        states, state = self.run(token[:, None], state)
-        return self.logits(states[:, 0]), state  # (B, V)
+        s, hidden = run_cell(self.ops, self.decoder, self.read(token)[:, None], None, state.hidden)
+        return self.predict(s[:, 0]).logits(), RecurrentState(hidden)  # (R, V)
 
-    def run(self, target_in: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """Decoder states (B, T, D) after each token, and the last of them as a state."""
-        y = self.dropout(self.target_embedding(target_in))  # (B, T, D)
-        states, hidden = run_cell(self.decoder, y, state.hidden)
-        return states, RecurrentState(hidden)
+    def read(self, tokens: Tensor) -> Tensor:
+        """y of the last tokens (L,) -> (L, D)."""
+        y = self.ops.embed(tokens, self.target_embedding.weight)
+        return self.ops.drop(y, self.dropout.share, training=self.training)
 
-    def logits(self, states: Tensor) -> Tensor:
-        states = self.dropout(states)
-        return self.target_embedding.logits(states) if self.output is None else self.output(states)
-
-    def features(self, batch: PackedBatch) -> Tensor:
-        """(M, D): both sides in order of time, and back to the places of the target at the end."""
-        trip = trip_of(sides_of(batch))
-        X = self.source_embedding(batch.source[trip.source])  # (n_s, D)
-        _, h_final = self.encoder.read(X, trip.source_sizes)  # (B, N, C, D)
-        y = self.dropout(self.target_embedding(batch.target_in[trip.target]))  # (n_t, D)
-        hidden = h_final.index_select(0, trip.bridge)  # (B, N, C, D), longest target first
-        states, _ = run_packed(self.decoder, y, trip.target_sizes, hidden)  # (n_t, D)
-        return spread(self.dropout(states), trip.target, len(batch.target_in))
-
-    @property
-    def head(self) -> Tensor:
-        return self.target_embedding.weight if self.output is None else self.output.weight
+    def predict(self, s: Tensor) -> HeadPrediction:
+        """s W_out of states (L, D)."""
+        states = self.ops.drop(s, self.dropout.share, training=self.training)
+        head = self.target_embedding.weight if self.output is None else self.output.weight
+        return HeadPrediction(states, head, self.ops)

@@ -4,47 +4,82 @@
     decoder layer:  masked self-attention -> add & norm -> cross-attention -> add & norm -> FFN -> add & norm
 
 In cross-attention Q comes from the decoder, K and V from the encoder. In training all target positions are
-computed at once under a causal mask; in inference one position at a time, with the keys and values of the
-earlier ones kept (`cache.py`). A model may do without the sums, the norms or the division by sqrt(d_k).
+computed at once, each under the span that it sees; in inference one position at a time, with the keys and
+values of the earlier ones kept (`cache.py`). The layers are the same. A model may do without the sums, the
+norms or the division by sqrt(d_k).
 
-Axis letters: B batch, S source, T target, D width, H heads, K width of one head, N layers.
+Axis letters: L tokens, N source tokens, M target tokens, R rows of a search, D width, H heads, K width of one
+head, F inner width, V vocabulary.
 """
 
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from jumok.backends.interface import Backend, Projected
+from jumok.backends.torch import normed_by
 from jumok.config import TransformerConfig
-from jumok.models.cache import KeyValues, TransformerState
-from jumok.models.interface import (
-    Edits,
-    Memory,
-    PackedBatch,
-    Probe,
-    Seq2Seq,
-    as_probe,
-    edits_of,
-    probe_at,
-)
-from jumok.models.packed import packed_features, packed_logits
-from jumok.nn.attention import AttentionOutput, AttentionProbe, make_projection
-from jumok.nn.copying import Copying, Pointed
-from jumok.nn.functional import causal_mask
+from jumok.models.cache import Cache, GrowingCache, Heads, KeyValues, TransformerState, WholePass
+from jumok.models.interface import HeadPrediction, Memory, PlainPrediction, Prediction, Seq2Seq
+from jumok.models.sentences import Sentences
+from jumok.nn.attention import AttentionOutput, Matrix, make_projection
+from jumok.nn.copying import Copying
+from jumok.nn.functional import split_heads
 from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
 from jumok.nn.patches import PatchEmbedding, Patches, read_source
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
 
 
-@dataclass(frozen=True)
-class Now:
-    """Where the next token of each row stands, in its text and in the cache."""
+class Stream(NamedTuple):
+    """The residual stream between two sub-layers: the sum that goes on, and what the next one reads of it.
 
-    positions: Tensor | None  # (1,) or (B, 1); None: edited away
-    mask: Tensor | None  # (B, 1, 1, L), the past of each row; None: all of the cache
-    first: int | Tensor  # the token's place in its own text, for edits of attention
-    begin: Tensor | None
+    Post-norm goes on from the normed sum itself. Pre-norm goes on from the sum, and the norm that the next
+    sub-layer reads through is made together with it; None: the reader makes it.
+    """
+
+    sum: Tensor  # (L, D)
+    normed: Tensor | None  # (L, D)
+
+
+class Pass:
+    """One way through a stack of layers: the back end, and what its sub-layers look at."""
+
+    def __init__(self, model: "TransformerSeq2Seq", cache: Cache, positions: Tensor | None, end: int | None) -> None:
+        self.ops: Backend = model.ops
+        self.cache, self.training = cache, model.training
+        self.angles: Tensor | None = None  # (L, K), by which rotary positions turn queries and keys
+        if model.rotary and positions is not None:
+            kind = model.target_embedding.weight.dtype
+            self.angles = self.ops.sinusoids(positions, end, model.width // model.heads.count, kind)
+        self.seeds: Iterator[Tensor | None] = iter(())
+
+    def read(
+        self, x: Stream, matrix: Matrix, residual: Residual, *, relu: bool = False, owed: bool = False
+    ) -> tuple[Projected, Stream]:
+        """The first product of a sub-layer (L, ·)."""
+        normed = normed_by(residual.norm, x.sum) if x.normed is None else x.normed
+        # A gradient that no norm has made anew is not ours to add to.
+        product, after = self.ops.branch(normed, *matrix, relu=relu, owed=owed, own=residual.whole)
+        return product, Stream(x.sum, normed) if residual.pre else Stream(after, after)
+
+    def add(
+        self, x: Stream, states: Tensor, linear: nn.Linear, residual: Residual, then: nn.Module | None
+    ) -> Stream:
+        """Add what the last matrix of a sub-layer makes of these states; pre-norm reads on through `then`."""
+        norm = then if residual.pre else residual.norm
+        total, normed = self.ops.add_norm(
+            x.sum,
+            states,
+            linear,
+            norm,
+            residual.dropout.share,
+            training=self.training,
+            seed=next(self.seeds),
+            add=residual.add,
+        )
+        return Stream(total, normed) if residual.pre else Stream(normed, normed)  # type: ignore[arg-type]
 
 
 class SelfAttention(nn.Module):
@@ -56,18 +91,13 @@ class SelfAttention(nn.Module):
         self.output = AttentionOutput(config.width, scale=config.scaled)
         self.heads, self.rotary = config.heads, config.positions == "rotary"
 
-    def project_at(self, x: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Q, K, V (B, H, L, K) of tokens that stand at these positions, (L,) or (B, L)."""
-        query, key, value = self.project(x)
-        if self.rotary and positions is not None:
-            query, key = rotate(query, positions), rotate(key, positions)
-        return query, key, value
-
-    def forward(
-        self, x: Tensor, mask: Tensor, positions: Tensor | None, probe: AttentionProbe | None = None
-    ) -> Tensor:
-        query, key, value = self.project_at(x, positions)
-        return self.output(query, key, value, mask, probe)  # type: ignore[no-any-return]  # (B, L, D)
+    def turned(self, qkv: Projected, angles: Tensor | None) -> Projected:
+        """Queries and keys turned by their positions (rotary); values stay as they are."""
+        if angles is None:
+            return qkv
+        L, D = qkv.values.shape[0], qkv.values.shape[1] // 3
+        both = qkv.values[:, : 2 * D].view(L, 2 * self.heads, -1)  # (L, 2H, K)
+        return Projected(torch.cat((rotate(both, angles.to(both.dtype)).flatten(1), qkv.values[:, 2 * D :]), dim=1))
 
 
 class CrossAttention(nn.Module):
@@ -78,21 +108,6 @@ class CrossAttention(nn.Module):
         self.project_query = make_projection(config.projection, config.width, config.heads, parts=1)
         self.project_memory = make_projection(config.projection, config.width, config.heads, parts=2)
         self.output = AttentionOutput(config.width, scale=config.scaled)
-
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        key, value = self.project_memory(memory)
-        return key, value  # (B, H, S, K) each
-
-    def forward(
-        self,
-        x: Tensor,
-        source: tuple[Tensor, Tensor],
-        mask: Tensor,
-        probe: AttentionProbe | None = None,
-        first: int | Tensor = 0,
-    ) -> Tensor:
-        (query,) = self.project_query(x)
-        return self.output(query, *source, mask, probe, first)  # type: ignore[no-any-return]  # (B, T, D)
 
 
 class EncoderLayer(nn.Module):
@@ -105,15 +120,14 @@ class EncoderLayer(nn.Module):
         self.add_attention = make_residual(config)
         self.add_feedforward = make_residual(config)
 
-    def forward(
-        self, x: Tensor, mask: Tensor, positions: Tensor | None, probe: AttentionProbe | None = None
-    ) -> Tensor:
-        x = self.add_attention(x, partial(self.attention, mask=mask, positions=positions, probe=probe))
-        return self.add_feedforward(x, self.feedforward)  # type: ignore[no-any-return]  # (B, S, D)
-
-
-Probes = tuple[AttentionProbe | None, AttentionProbe | None]
-"""What is asked of the self-attention and of the cross-attention of one decoder layer."""
+    def forward(self, x: Stream, run: Pass, layer: int, then: nn.Module | None) -> Stream:
+        """`then` is the norm that follows the layer, where norms stand before sub-layers."""
+        attention, feedforward = self.attention, self.feedforward
+        qkv, x = run.read(x, attention.project.matrix, self.add_attention, owed=not attention.rotary)
+        context = run.cache.attend_self(attention.turned(qkv, run.angles), layer)
+        x = run.add(x, context, attention.output.linear, self.add_attention, self.add_feedforward.norm)
+        hidden, x = run.read(x, feedforward.first, self.add_feedforward, relu=True)
+        return run.add(x, hidden.values, feedforward.outer, self.add_feedforward, then)
 
 
 class DecoderLayer(nn.Module):
@@ -128,50 +142,22 @@ class DecoderLayer(nn.Module):
         self.add_cross = make_residual(config)
         self.add_feedforward = make_residual(config)
 
-    def forward(
-        self,
-        x: Tensor,
-        causal: Tensor,
-        positions: Tensor | None,
-        memory: Memory,
-        probes: Probes = (None, None),
-    ) -> Tensor:
-        of_self, of_cross = probes
-        source = self.cross.keys_values(memory.states)
-        source_mask = memory.mask[:, None, None, :]  # (B, 1, 1, S)
-        attend = partial(self.attention, mask=causal, positions=positions, probe=of_self)
-        x = self.add_attention(x, attend)
-        x = self.add_cross(x, partial(self.cross, source=source, mask=source_mask, probe=of_cross))
-        return self.add_feedforward(x, self.feedforward)  # type: ignore[no-any-return]  # (B, T, D)
-
-    def step(
-        self,
-        x: Tensor,
-        now: Now,
-        past: KeyValues,
-        source: tuple[Tensor, Tensor],
-        mask: Tensor,
-        probes: Probes = (None, None),
-    ) -> tuple[Tensor, KeyValues]:
-        """One position: x (B, 1, D) with the keys and values of all earlier ones."""
-        of_self, of_cross = probes
-        grown = past
-
-        def attend(y: Tensor) -> Tensor:
-            nonlocal grown
-            query, key, value = self.attention.project_at(y, now.positions)  # (B, H, 1, K)
-            grown = past.append(key, value)
-            output = self.attention.output
-            return output(query, grown.keys, grown.values, now.mask, of_self, now.first, now.begin)  # type: ignore[no-any-return]
-
-        x = self.add_attention(x, attend)
-        look = partial(self.cross, source=source, mask=mask, probe=of_cross, first=now.first)
-        x = self.add_cross(x, look)
-        return self.add_feedforward(x, self.feedforward), grown  # (B, 1, D)
+    def forward(self, x: Stream, run: Pass, layer: int, then: nn.Module | None) -> Stream:
+        attention, cross, feedforward = self.attention, self.cross, self.feedforward
+        qkv, x = run.read(x, attention.project.matrix, self.add_attention, owed=not attention.rotary)
+        context = run.cache.attend_self(attention.turned(qkv, run.angles), layer)
+        x = run.add(x, context, attention.output.linear, self.add_attention, self.add_cross.norm)
+        query, x = run.read(x, cross.project_query.matrix, self.add_cross, owed=True)
+        context = run.cache.attend_source(query, cross.project_memory, layer)
+        x = run.add(x, context, cross.output.linear, self.add_cross, self.add_feedforward.norm)
+        hidden, x = run.read(x, feedforward.first, self.add_feedforward, relu=True)
+        return run.add(x, hidden.values, feedforward.outer, self.add_feedforward, then)
 
 
 class TransformerSeq2Seq(Seq2Seq):
     """Stacks of encoder and decoder layers between an embedding and the logits."""
+
+    fixed_shapes = True
 
     def __init__(
         self,
@@ -184,7 +170,8 @@ class TransformerSeq2Seq(Seq2Seq):
     ) -> None:
         super().__init__()
         D, scale, located = config.width, embedding_scale(config.width), config.positions != "none"
-        self.heads, self.rotary, self.scaled = config.heads, config.positions == "rotary", config.scaled
+        self.width, self.heads, self.rotary = D, Heads(config.heads, config.scaled), config.positions == "rotary"
+        self.joins_norms = True  # pre-norm: a layer makes the norm that the next one reads through
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = (
             self.target_embedding
@@ -207,78 +194,88 @@ class TransformerSeq2Seq(Seq2Seq):
             shrink_branches(self.encoder, config.encoder_layers)
             shrink_branches(self.decoder, config.decoder_layers)
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
-        edit = None if probe is None else probe.edits.source_positions
-        S = source.shape[1]
-        plain = torch.arange(S, device=source.device)
-        positions, end = (plain, S) if edit is None else (edit.of_source(source_mask), None)
-        x = self.dropout(self.embed_source(source, positions, end))  # (B, S, D)
-        mask = source_mask[:, None, None, :]  # (B, 1, 1, S)
-        if edits_of(probe) is not None:  # padding sees all, so that no edit can leave it without a key
-            mask = mask | ~source_mask[:, None, :, None]  # (B, 1, S, S)
-        for n, layer in enumerate(self.encoder):
-            x = layer(x, mask, positions, probe_at(probe, "enc_self", n))
-        return Memory(self.encoder_norm(x), source_mask, tokens=source if self.copies else None)
+    def encode(self, source: Sentences) -> Memory:
+        positions = self.ops.positions("source", source, self.rows)
+        end = source.longest if positions is source.positions else None
+        x = self.embed_source(source.tokens, positions, end)  # (N, D)
+        cache = WholePass(self.ops, self.heads, "enc_self", source.own_spans)
+        run = Pass(self, cache, positions, end)
+        return Memory(self.through(self.encoder, x, run, self.encoder_norm), source)
 
-    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
-        T = target_in.shape[1]
-        edits = None if probe is None else probe.edits
-        x, positions = self.embed_target(target_in, torch.arange(T, device=target_in.device), T, edits)
-        causal = causal_mask(T, x.device)  # (T, T)
-        for n, layer in enumerate(self.decoder):
-            x = layer(x, causal, positions, memory, probes_at(probe, n))
-        x, mask = self.decoder_norm(x), memory.mask[:, None]
-        return self.logits(x, self.pointed(memory), mask, probe_at(probe, "copy", 0))  # (B, T, V)
+    def decode(self, target_in: Sentences, memory: Memory) -> Prediction:
+        positions = self.ops.positions("target", target_in, self.rows)
+        end = target_in.longest if positions is target_in.positions else None
+        across = target_in.spans_over(memory.source)
+        cache = WholePass(
+            self.ops, self.heads, "dec_self", target_in.causal_spans, (memory.states, across)
+        )
+        x = self.decoded(target_in.tokens, positions, end, cache)  # (M, D)
+        if self.copying is None:
+            return HeadPrediction(x, self.head, self.ops)
+        pair, longest = (memory.states, memory.source.tokens), memory.source.longest
+        logits = HeadPrediction(x, self.head, self.ops).logits()
+        return PlainPrediction(self.ops.copy(self.copying, x, logits, pair, across, longest))
 
-    def start(self, memory: Memory, probe: Probe | None = None) -> TransformerState:
-        B, _, D = memory.states.shape
-        empty = (KeyValues.empty(B, self.heads, D // self.heads, memory.states) for _ in self.decoder)
-        source = (layer.cross.keys_values(memory.states) for layer in self.decoder)  # type: ignore[union-attr, operator]
-        rows = torch.arange(B, device=memory.mask.device)
-        mask = memory.mask[:, None, None, :]
-        pointed = self.pointed(memory)
-        return TransformerState(tuple(empty), tuple(source), mask, rows, None, edits_of(probe), pointed)
+    def start(self, memory: Memory) -> TransformerState:
+        source, D = memory.source, self.width
+        grid, B, H = source.grid(memory.states), len(source), self.heads.count  # (B, S, D)
+        empty = (KeyValues.empty(B, H, D // H, grid) for _ in self.decoder)
+        pairs = tuple(self.source_pair(grid, layer) for layer in self.decoder)  # type: ignore[arg-type]
+        rows = torch.arange(B, device=source.device)
+        pointed = None if self.copying is None else self.copying.pointed(grid, source.grid(source.tokens))
+        return TransformerState(tuple(empty), pairs, source.mask[:, None, None], rows, None, pointed)
 
     def step(self, token: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        x, now = self.embed_next(token, state)
-        probe, past = as_probe(state.edits), []
-        layers = zip(self.decoder, state.past, state.source, strict=True)
-        for n, (layer, one, source) in enumerate(layers):
-            x, grown = layer.step(x, now, one, source, state.mask, probes_at(probe, n))  # type: ignore[operator]
-            past.append(grown)
-        after = replace(state, past=tuple(past))
-        point = probe_at(probe, "copy", 0)
-        logits = self.logits(self.decoder_norm(x), state.pointed, state.mask[:, 0], point, now.first)
-        return logits[:, 0], after  # (B, V)
+        cache = GrowingCache(self.ops, self.heads, state)
+        places = cache.positions
+        positions = self.ops.next_positions(places, self.rows)
+        end = cache.length + 1 if positions is places else None
+        x = self.decoded(token, positions, end, cache)  # (R, D)
+        logits = HeadPrediction(x, self.head, self.ops).logits()  # (R, V)
+        if self.copying is not None and state.pointed is not None:
+            rows, mask = (x[:, None], logits[:, None]), state.mask[:, 0]
+            logits = self.copying(*rows, state.pointed, mask, self.ops, cache.first)[:, 0]
+        return logits, cache.after
+
+    @property
+    def head(self) -> Tensor:
+        """The output projection (V, D)."""
+        return self.target_embedding.weight if self.output is None else self.output.weight
 
     @property
     def reads_pictures(self) -> bool:
         return isinstance(self.source_embedding, PatchEmbedding)
 
-    def embed_source(self, source: Tensor, positions: Tensor | None, end: int | None) -> Tensor:
-        """Tokens (B, S), or patches (B, S, P), at these positions -> (B, S, D)."""
+    def decoded(self, tokens: Tensor, positions: Tensor | None, end: int | None, cache: Cache) -> Tensor:
+        """What the head multiplies, for tokens (L,) at these positions, all before `end` -> (L, D)."""
+        embedding, ops = self.target_embedding, self.ops
+        x = ops.embed(tokens, embedding.weight, embedding.scale)
+        x = self.target_positions(x, positions, end, ops)
+        return self.through(self.decoder, x, Pass(self, cache, positions, end), self.decoder_norm)
+
+    def through(self, layers: nn.ModuleList, x: Tensor, run: Pass, last: nn.Module) -> Tensor:
+        """x (L, D) after all layers and, where norms stand before sub-layers, a last one."""
+        x = self.ops.drop(x, self.dropout.share, training=self.training)
+        run.seeds = iter(self.ops.seeds(3 * len(layers), x.device))
+        stream = Stream(x, None if layers[0].add_attention.pre else x)  # type: ignore[union-attr]
+        for n, layer in enumerate(layers):
+            then: Any = layers[n + 1].add_attention.norm if n + 1 < len(layers) else last  # type: ignore[union-attr]
+            stream = layer(stream, run, n, then if self.joins_norms or then is last else None)
+        return stream.sum if stream.normed is None else stream.normed
+
+    def source_pair(self, grid: Tensor, layer: DecoderLayer) -> tuple[Tensor, Tensor]:
+        """A layer's keys and values (B, H, S, K) of the encoder's states (B, S, D)."""
+        both, _ = self.ops.branch(grid.flatten(0, 1), *layer.cross.project_memory.matrix)
+        parts = both.values.view(*grid.shape[:2], -1).chunk(2, dim=-1)
+        key, value = (split_heads(part, self.heads.count) for part in parts)
+        return key, value
+
+    def embed_source(self, tokens: Tensor, positions: Tensor | None, end: int | None) -> Tensor:
+        """Tokens (N,), or patches (N, P), at these positions -> (N, D)."""
         if isinstance(self.source_embedding, PatchEmbedding):
-            return self.source_embedding(source, positions, bare=positions is None)  # type: ignore[no-any-return]
-        return self.source_positions(self.source_embedding(source), positions, end)  # type: ignore[no-any-return]
-
-    def embed_next(self, token: Tensor, state: TransformerState) -> tuple[Tensor, Now]:
-        """x (B, 1, D) of the next token of each row (B,), and where it stands."""
-        length, begin = state.past[0].length, state.begin
-        places = torch.arange(length + 1, device=token.device)
-        if begin is None:
-            x, positions = self.embed_target(token[:, None], places[length:], length + 1, state.edits)
-            return x, Now(positions, None, length, None)
-        own = length - begin  # (B,)
-        x, positions = self.embed_target(token[:, None], own[:, None], length + 1, state.edits)
-        return x, Now(positions, (places >= begin[:, None])[:, None, None, :], own, begin)
-
-    def embed_target(
-        self, tokens: Tensor, positions: Tensor, end: int, edits: Edits | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Tokens (B, T) at positions before `end` -> x (B, T, D), and the positions after an edit."""
-        edit = None if edits is None else edits.target_positions
-        at, before = (positions, end) if edit is None else (edit.of_target(positions, self.rows), None)
-        return self.dropout(self.target_positions(self.target_embedding(tokens), at, before)), at
+            return self.source_embedding(tokens, positions)  # type: ignore[no-any-return]
+        x = self.ops.embed(tokens, self.source_embedding.weight, self.source_embedding.scale)
+        return self.source_positions(x, positions, end, self.ops)  # type: ignore[no-any-return]
 
     @torch.inference_mode()
     def position_rows(self, count: int) -> Tensor | None:
@@ -294,42 +291,11 @@ class TransformerSeq2Seq(Seq2Seq):
             count = min(count, len(places.table))
         positions = torch.arange(count, device=weight.device)
         if self.rotary:
-            return sinusoidal(positions, weight.shape[1] // self.heads)
+            return sinusoidal(positions, self.width // self.heads.count)
         if isinstance(places, NoPositions):
             return None
-        rows: Tensor = places(weight.new_zeros(1, count, weight.shape[1]), positions, count)
-        return rows[0]
-
-    def features(self, batch: PackedBatch) -> Tensor:
-        return packed_features(self, batch)  # (M, D)
-
-    @property
-    def head(self) -> Tensor:
-        return self.target_embedding.weight if self.output is None else self.output.weight  # (V, D)
-
-    @property
-    def copies(self) -> bool:
-        return self.copying is not None
-
-    def packed_logits(self, batch: PackedBatch) -> Tensor:
-        return packed_logits(self, batch)  # (M, V)
-
-    def pointed(self, memory: Memory) -> Pointed | None:
-        if self.copying is None or memory.tokens is None:
-            return None
-        return self.copying.pointed(memory.states, memory.tokens)
-
-    def logits(
-        self,
-        x: Tensor,
-        pointed: Pointed | None,
-        mask: Tensor,
-        probe: AttentionProbe | None = None,
-        first: int | Tensor = 0,
-    ) -> Tensor:
-        """x (B, T, D) after its last norm -> (B, T, V); the mask (B, 1, S) is that of what is pointed at."""
-        logits = self.target_embedding.logits(x) if self.output is None else self.output(x)
-        return logits if self.copying is None else self.copying(x, logits, pointed, mask, probe, first)
+        rows: Tensor = places(weight.new_zeros(count, weight.shape[1]), positions, count, self.ops)
+        return rows
 
 
 def shrink_branches(stack: nn.Module, layers: int) -> None:
@@ -356,8 +322,3 @@ def make_positions(config: TransformerConfig) -> nn.Module:
             return LearnedPositions(config.max_positions, config.width)
         case "rotary" | "none":
             return NoPositions()  # rotary turns queries and keys inside attention instead
-
-
-def probes_at(probe: Probe | None, layer: int) -> Probes:
-    """What is asked of one decoder layer."""
-    return probe_at(probe, "dec_self", layer), probe_at(probe, "cross", layer)

@@ -1,47 +1,26 @@
-"""Multi-head and Luong attention: parameters around the pure functions.
+"""Multi-head and Luong attention: the parameters, and how scores are made of them.
 
-Axis letters: B batch, S source, T target, L a length, D width, H heads, K width of one head.
+Axis letters: B batch, S source, T target, L tokens, D width, H heads, K width of one head.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from jumok.nn.edit import AttentionEdit
-from jumok.nn.functional import (
-    Stages,
-    attention_stages,
-    fused_attention,
-    luong_concat,
-    luong_dot,
-    luong_general,
-    masked_softmax,
-    merge_heads,
-    split_heads,
-    weigh,
-)
+from jumok.nn.functional import luong_dot
 from jumok.nn.layers import init_linear
 
-RecordStages = Callable[[Stages], None]
 
+class Matrix(NamedTuple):
+    """A projection: part by part, head by head within a part."""
 
-@dataclass(frozen=True)
-class AttentionProbe:
-    """What is asked of one attention layer besides its result: to hand out its stages, to change them."""
-
-    record: RecordStages | None = None
-    edit: AttentionEdit | None = None
-
-    def take(self, stages: Stages, out: Tensor) -> None:
-        if self.record is not None:
-            self.record(replace(stages, out=out))
+    weight: Tensor  # (parts · D, D)
+    bias: Tensor  # (parts · D,)
 
 
 class MergedProjection(nn.Module):
-    """One matrix for all heads: project to (B, L, H·K), then split the last axis."""
+    """One matrix for all heads: (L, D) to (L, parts · H · K)."""
 
     def __init__(self, width: int, heads: int, parts: int) -> None:
         super().__init__()
@@ -51,8 +30,9 @@ class MergedProjection(nn.Module):
             nn.init.xavier_uniform_(part)
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-        return tuple(split_heads(part, self.heads) for part in self.linear(x).chunk(self.parts, dim=-1))
+    @property
+    def matrix(self) -> Matrix:
+        return Matrix(self.linear.weight, self.linear.bias)
 
 
 class SplitProjection(nn.Module):
@@ -65,9 +45,10 @@ class SplitProjection(nn.Module):
         self.weight = nn.Parameter(matrices)  # (parts, H, D, K)
         self.bias = nn.Parameter(torch.zeros(parts, heads, 1, width // heads))  # (parts, H, 1, K)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-        heads = x[:, None, None] @ self.weight + self.bias  # (B, parts, H, L, K)
-        return heads.unbind(dim=1)  # parts tensors of (B, H, L, K)
+    @property
+    def matrix(self) -> Matrix:
+        """The same numbers side by side."""
+        return Matrix(self.weight.mT.flatten(0, 2), self.bias.flatten())
 
     def load_merged(self, merged: MergedProjection) -> None:
         """Lay the same numbers out per head."""
@@ -77,9 +58,10 @@ class SplitProjection(nn.Module):
         self.bias.data.copy_(merged.linear.bias.detach().view_as(self.bias))
 
 
-def make_projection(
-    kind: Literal["merged", "split"], width: int, heads: int, parts: int
-) -> MergedProjection | SplitProjection:
+Projection = MergedProjection | SplitProjection
+
+
+def make_projection(kind: Literal["merged", "split"], width: int, heads: int, parts: int) -> Projection:
     """`parts` projections at once: Q, K and V of self-attention are three, K and V of cross-attention two."""
     match kind:
         case "merged":
@@ -89,7 +71,7 @@ def make_projection(
 
 
 class AttentionOutput(nn.Module):
-    """The end of multi-head attention: attend, join the heads, project.
+    """The end of multi-head attention: the heads, joined, times W_O.
 
     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O      (Vaswani et al. 2017, section 3.2.2)
     """
@@ -99,32 +81,6 @@ class AttentionOutput(nn.Module):
         self.scale = scale
         self.linear = nn.Linear(width, width)
         init_linear(self.linear)
-
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        probe: AttentionProbe | None = None,
-        first: int | Tensor = 0,
-        begin: Tensor | None = None,
-    ) -> Tensor:
-        """query (B, H, T, K), key and value (B, H, S, K) -> (B, T, D). A probe takes the explicit path.
-
-        `first` is the position of the first query and `begin` the place of the first key, for an edit; a
-        tensor (B,) says it for each sentence.
-        """
-        if probe is None:
-            context = fused_attention(query, key, value, mask, scale=self.scale)  # (B, H, T, K)
-            return self.linear(merge_heads(context))  # type: ignore[no-any-return]  # (B, T, D)
-        seen = mask if mask is not None else torch.ones(1, 1, 1, 1, dtype=torch.bool, device=query.device)
-        stages = attention_stages(
-            query, key, value, seen, scale=self.scale, edit=probe.edit, first=first, begin=begin
-        )
-        out = self.linear(merge_heads(stages.context))  # (B, T, D)
-        probe.take(stages, out)
-        return out  # type: ignore[no-any-return]
 
 
 class LuongAttention(nn.Module):
@@ -149,38 +105,29 @@ class LuongAttention(nn.Module):
         self.w_c = nn.Linear(2 * width, width, bias=False)
         init_linear(self.w_c)
 
-    def scores(self, query: Tensor, memory: Tensor) -> Tensor:
+    def queries(self, s: Tensor) -> Tensor:
+        """What meets the memory: s W_a ("general"), s W_query ("concat") or s itself ("dot"); (…, D)."""
         match self.score:
             case "dot":
-                return luong_dot(query, memory)  # (B, T, S)
+                return s
             case "general":
-                return luong_general(query, memory, self.w_a)
+                return s @ self.w_a
             case "concat":
-                return luong_concat(query, memory, self.w_query, self.w_memory, self.v_a)
+                return s @ self.w_query
 
-    def forward(
-        self,
-        query: Tensor,
-        memory: Tensor,
-        mask: Tensor,
-        probe: AttentionProbe | None = None,
-        first: int | Tensor = 0,
-    ) -> Tensor:
-        """query (B, T, D) decoder states, memory (B, S, D), mask (B, S) -> attentional states (B, T, D).
+    def keys(self, H: Tensor) -> Tensor:
+        """What it meets there: H W_memory for "concat", else H itself; (…, D)."""
+        return H @ self.w_memory if self.score == "concat" else H
 
-        An edit acts on head 0, the only one; the first query stands at position `first`.
+    def compare(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Scores (B, T, S) of queries (B, T, D) and keys (B, S, D).
+
+        W_a [s; h] = s W_query + h W_memory, so "concat" has projected each half once already.
         """
-        if probe is None:
-            scores = self.scores(query, memory)  # (B, T, S)
-            context = masked_softmax(scores, mask[:, None, :]) @ memory  # (B, T, D)
-            return self.attentional(context, query)
-        asks = query @ self.w_a if self.score == "general" else query  # what meets the memory: asks H^T = E
-        scores = self.scores(query, memory) if self.score == "concat" else luong_dot(asks, memory)
-        q, h, e = asks[:, None], memory[:, None], scores[:, None]  # one head
-        stages = Stages(q, h, h, e, e, *weigh(e, h, mask[:, None, None, :], probe.edit, first=first))
-        out = self.attentional(stages.context[:, 0], query)
-        probe.take(stages, out)
-        return out
+        if self.score != "concat":
+            return luong_dot(queries, keys)
+        return (queries[:, :, None] + keys[:, None]).tanh() @ self.v_a
 
-    def attentional(self, context: Tensor, query: Tensor) -> Tensor:
-        return self.w_c(torch.cat((context, query), dim=-1)).tanh()  # type: ignore[no-any-return]  # (B, T, D)
+    def attentional(self, context: Tensor, s: Tensor) -> Tensor:
+        """s~ of contexts and states (…, D)."""
+        return self.w_c(torch.cat((context, s), dim=-1)).tanh()  # type: ignore[no-any-return]

@@ -11,19 +11,26 @@ The two ways are added in the logarithm: however improbable a piece may be, it c
 Axis letters: B batch, S source, T target, D width, V vocabulary.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from jumok.nn.attention import AttentionProbe
-from jumok.nn.edit import scale_heads
-from jumok.nn.functional import Stages, masked_softmax, weigh
+from jumok.nn.functional import masked_softmax
 from jumok.nn.layers import init_linear
+from jumok.nn.spans import Spans
+
+COPY: tuple[Literal["copy"], int] = ("copy", 0)
 
 TINY = 1e-37
 """What is not copied, in the logarithm: far below what the vocabulary gives to any piece."""
+
+
+class CopyOps(Protocol):
+    """The ops of a back end that copying asks for."""
+
+    def weigh_grid(self, *given: Any, **named: Any) -> tuple[Tensor, Tensor]: ...
+    def output(self, where: Any, out: Tensor, /) -> Tensor: ...
 
 
 class Pointed(NamedTuple):
@@ -54,49 +61,39 @@ class Copying(nn.Module):
         """The encoder's states (B, S, D) of these pieces (B, S), made ready once for all steps."""
         return Pointed(self.key(states), states, tokens)
 
-    def weights(self, x: Tensor, pointed: Pointed, mask: Tensor) -> Tensor:
-        """Where the decoder's states x (B, T, D) point: (B, T, S), 0 where the mask is False."""
-        scores = self.query(x) @ pointed.keys.mT  # (B, T, S)
-        wide = torch.promote_types(scores.dtype, torch.float32)
-        return masked_softmax(scores.to(wide) * x.shape[-1] ** -0.5, mask)
-
     def forward(
         self,
         x: Tensor,
         logits: Tensor,
         pointed: Pointed,
         mask: Tensor,
-        probe: AttentionProbe | None = None,
+        ops: CopyOps,
         first: int | Tensor = 0,
     ) -> Tensor:
         """log p (B, T, V) of states x (B, T, D) and logits (B, T, V); mask broadcasts to (B, T, S).
 
-        A probe takes the stages of one head, whose `out` (B, T, 1) is the share copied, 1 - g. An edit speaks
-        of positions, the first query's is `first`; its factors act on that share.
+        The attention's output (B, T, 1) is the share copied, 1 - g. The first query stands at `first`.
         """
-        stages = None if probe is None else self.stages(x, pointed, mask, probe, first)
-        if stages is None:
-            a = self.weights(x, pointed, mask)  # (B, T, S)
-            context = a @ pointed.states.to(a.dtype)  # (B, T, D)
-        else:
-            a, context = stages.weights[:, 0], stages.context[:, 0]
-        log_g, copied = self.shares(x, context, a.dtype)  # (B, T, 1) each
-        if probe is not None and stages is not None:
-            if probe.edit is not None and probe.edit.factors:
-                copied = scale_heads(copied[:, None], probe.edit)[:, 0].clamp(0, 1)
-                log_g = (1 - copied).clamp(min=TINY).log()
-            probe.take(stages, copied)
+        query = self.query(x)
+        scores = query @ pointed.keys.mT  # (B, T, S)
+        wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        pair = scores, wide * x.shape[-1] ** -0.5
+        a, context = ops.weigh_grid(query, pointed.keys, pointed.states, pair, mask, where=COPY, first=first)
+        log_g, share = self.shares(x, context, a.dtype)  # (B, T, 1) each
+        copied = ops.output(COPY, share)
+        if copied is not share:  # an edit says otherwise
+            log_g = (1 - copied).clamp(min=TINY).log()
         return mixed(logits, log_g, copied * a, pointed.tokens.long()[:, None].expand_as(a))
 
-    def packed(
-        self, x: Tensor, logits: Tensor, states: Tensor, tokens: Tensor, reads: Tensor, longest: int
+    def laid(
+        self, x: Tensor, logits: Tensor, states: Tensor, tokens: Tensor, spans: Spans, longest: int
     ) -> Tensor:
         """`forward` of sentences laid end to end: log p (M, V) of x (M, D), states (N, D) and tokens (N,).
 
-        `reads` (2, M) are the places that each may point at, `longest` of them at most; all else is left out
-        before the softmax, so that no more than M · longest numbers go to the vocabulary.
+        Each query sees `longest` places at most; all else is left out before the softmax, so that no more
+        than M · longest numbers go to the vocabulary.
         """
-        first, end = reads[:, :, None]  # (M, 1) each
+        first, end = spans.key_begin[:, None], spans.key_end[:, None]  # (M, 1) each
         place = first + torch.arange(longest, device=first.device)  # (M, W)
         mask, place = place < end, place.clamp(max=len(states) - 1).long()
         scores = (self.query(x) @ self.key(states).mT).gather(1, place)
@@ -110,18 +107,6 @@ class Copying(nn.Module):
         """log g, and 1 - g, but not by a difference: near g = 1 it has no digits."""
         open_: Tensor = self.gate(torch.cat((x, context.to(x.dtype)), dim=-1)).to(dtype)  # (..., 1)
         return nn.functional.logsigmoid(open_), (-open_).sigmoid()
-
-    def stages(
-        self, x: Tensor, pointed: Pointed, mask: Tensor, probe: AttentionProbe, first: int | Tensor
-    ) -> Stages:
-        """The slow twin of `weights`: all stages of one head of width D, with an edit's changes."""
-        edit = None if probe.edit is None else replace(probe.edit, factors=())
-        query, key, value = (one[:, None] for one in (self.query(x), pointed.keys, pointed.states))
-        scores = query @ key.mT  # (B, 1, T, S)
-        wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        scaled = wide * x.shape[-1] ** -0.5 if edit is None or edit.scaled else wide
-        after = weigh(scaled, value.to(wide.dtype), mask[:, None], edit, first=first)
-        return Stages(query, key, value, scores, scaled, *after)
 
 
 def mixed(logits: Tensor, log_g: Tensor, copied: Tensor, tokens: Tensor) -> Tensor:

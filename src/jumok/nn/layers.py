@@ -3,7 +3,6 @@
 Axis letters: B batch, L a length, D width, F inner width, V vocabulary.
 """
 
-from collections.abc import Callable
 from math import sqrt
 from typing import Literal
 
@@ -48,14 +47,6 @@ class Embedding(nn.Module):
         self.weight = nn.Parameter(torch.randn(vocab, width) * width**-0.5)  # (V, D)
         self.scale = scale
 
-    def forward(self, ids: Tensor) -> Tensor:
-        rows = F.embedding(ids, self.weight)  # (B, L, D)
-        return rows if self.scale == 1 else rows * self.scale
-
-    def logits(self, states: Tensor) -> Tensor:
-        """states (…, D) -> (…, V): how well each row fits."""
-        return states @ self.weight.T  # (…, V)
-
 
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Vaswani et al. 2017, eq. 2); each position on its own."""
@@ -67,19 +58,21 @@ class FeedForward(nn.Module):
         init_linear(self.inner)
         init_linear(self.outer)
 
-    def forward(self, x: Tensor) -> Tensor:
-        hidden = self.inner(x).relu()  # (B, L, F)
-        return self.outer(hidden)  # type: ignore[no-any-return]  # (B, L, D)
+    @property
+    def first(self) -> tuple[Tensor, Tensor]:
+        """W_1 and b_1, after which comes max(0, ·)."""
+        return self.inner.weight, self.inner.bias
 
 
 class Residual(nn.Module):
-    """Add & norm around a sub-layer f.
+    """Add & norm around a sub-layer f, that is one of:
 
     post-norm:  LayerNorm(x + f(x))       (the paper)
     pre-norm:   x + f(LayerNorm(x))
     no norm:    x + f(x)
 
-    Where nothing is added, what f makes takes the place of x: LayerNorm(f(x)), f(LayerNorm(x)) or f(x).
+    Where nothing is added, what f makes takes the place of x: LayerNorm(f(x)), f(LayerNorm(x)) or f(x). The
+    layers of a model compute it, in one op of the back end; this holds the norm and says which it is.
     """
 
     def __init__(
@@ -90,15 +83,10 @@ class Residual(nn.Module):
         self.dropout = Dropout(share)
         self.pre, self.add = norm == "pre", add
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        change = self.dropout(sublayer(self.norm(x) if self.pre else x))
-        y = residual(x, change) if self.add else change
-        return y if self.pre else self.norm(y)
-
-
-def residual(x: Tensor, change: Tensor) -> Tensor:
-    """The input goes on unchanged beside what the sub-layer adds, and so does the gradient."""
-    return x + change
+    @property
+    def whole(self) -> bool:
+        """Whether there is both a sum and a norm."""
+        return self.add and isinstance(self.norm, nn.LayerNorm)
 
 
 def init_linear(layer: nn.Linear) -> None:

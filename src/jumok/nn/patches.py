@@ -1,6 +1,6 @@
 """Patches of a picture as vectors: what an embedding is for words.
 
-Axis letters: B batch, S patches, P numbers of one patch, D width.
+Axis letters: L patches of all pictures, S those of one, P numbers of one patch, D width.
 """
 
 from dataclasses import dataclass
@@ -37,16 +37,11 @@ class PatchEmbedding(nn.Module):
         table = nn.Parameter(torch.randn(places, width) * 0.02) if located else None
         self.register_parameter("positions", table)  # E_pos (S, D)
 
-    def forward(self, patches: Tensor, positions: Tensor | None = None, *, bare: bool = False) -> Tensor:
-        """(B, S, P) uint8 -> (B, S, D).
-
-        `positions`, (S,) or (B, S), are other places than a patch's own; `bare` adds none at all.
-        """
-        x: Tensor = self.project(patches.to(self.project.weight.dtype) / MIDDLE - 1)  # (B, S, D)
-        if bare or self.positions is None:
+    def forward(self, patches: Tensor, positions: Tensor | None) -> Tensor:
+        """(L, P) uint8 at these places (L,) of their pictures -> (L, D); None: at no place at all."""
+        x: Tensor = self.project(patches.to(self.project.weight.dtype) / MIDDLE - 1)  # (L, D)
+        if positions is None or self.positions is None:
             return x
-        if positions is None:
-            positions = torch.arange(patches.shape[1], device=patches.device)
         return x + self.positions[positions.clamp(max=len(self.positions) - 1)]
 
 

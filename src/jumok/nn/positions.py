@@ -1,10 +1,14 @@
 """Where a token stands: sinusoidal, learned and rotary positions, and other orders of them.
 
-Positions are a tensor (L,), or (B, L) where sentences differ; None stands for no position at all.
-Axis letters: B batch, L a length, P positions, D width, H heads, K width of one head.
+Positions are a tensor (L,), one for each token; None stands for no position at all.
+Axis letters: L tokens, P positions, D width, H heads, K width of one head.
 """
 
+from typing import Protocol
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from jumok.answers import no_learned_row
@@ -26,26 +30,21 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # (…, P, D)
 
 
-def rotate(x: Tensor, positions: Tensor) -> Tensor:
+def rotate(x: Tensor, angles: Tensor) -> Tensor:
     """Turn each pair of numbers by an angle that grows with the position (Su et al. 2021, eq. 34).
 
     The product of a turned query and a turned key depends on their distance, not on where they stand.
-    x (B, H, L, K), positions (L,) or (B, L) -> (B, H, L, K).
+    x (L, H, K), angles (L, K) as `sinusoidal` gives them for the tokens' positions -> (L, H, K).
     """
-    table = sinusoidal(positions, x.shape[-1]).to(x.dtype)  # (…, L, K): sine and cosine of each angle in turn
-    if positions.dim() == 2:
-        table = table[:, None]  # (B, 1, L, K)
-    sine, cosine = table[..., 0::2], table[..., 1::2]  # (…, L, K / 2)
-    even, odd = x[..., 0::2], x[..., 1::2]  # (B, H, L, K / 2)
+    sine, cosine = angles[:, None, 0::2], angles[:, None, 1::2]  # (L, 1, K / 2)
+    even, odd = x[..., 0::2], x[..., 1::2]  # (L, H, K / 2)
     return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1).flatten(-2)
 
 
-def shuffled(lengths: Tensor, length: int, seed: int) -> Tensor:
-    """(B, L): the first n positions of each sentence in an order that depends on n and the seed alone."""
-    positions = torch.arange(length).repeat(len(lengths), 1)  # (B, L)
-    for row, n in zip(positions, lengths.tolist(), strict=True):
-        row[:n] = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
-    return positions.to(lengths.device)
+def shuffled(lengths: NDArray[np.int64], seed: int) -> Tensor:
+    """(L,): the positions of each sentence in an order that depends on its length and the seed alone."""
+    orders = [torch.randperm(n, generator=torch.Generator().manual_seed(seed)) for n in lengths.tolist()]
+    return torch.cat(orders)
 
 
 def exchanged(positions: Tensor, seed: int, rows: int | None = None) -> Tensor:
@@ -59,12 +58,19 @@ def exchanged(positions: Tensor, seed: int, rows: int | None = None) -> Tensor:
     return others if rows is None else torch.where(positions < rows - rows % BLOCK, others, positions)
 
 
+class PositionOps(Protocol):
+    """The ops of a back end that positions ask for."""
+
+    def embed(self, ids: Tensor, table: Tensor, /) -> Tensor: ...
+    def sinusoids(self, positions: Tensor, end: int | None, width: int, kind: torch.dtype, /) -> Tensor: ...
+
+
 class SinusoidalPositions(nn.Module):
     """Adds PE(p); has no parameters and no longest length."""
 
-    def forward(self, x: Tensor, positions: Tensor | None, end: int | None = None) -> Tensor:
-        """x (B, L, D) whose tokens stand at these positions, all before `end`."""
-        return x if positions is None else x + sinusoidal(positions, x.shape[2]).to(x.dtype)
+    def forward(self, x: Tensor, positions: Tensor | None, end: int | None, ops: PositionOps) -> Tensor:
+        """x (L, D) whose tokens stand at these positions (L,), all before `end` if that is known."""
+        return x if positions is None else x + ops.sinusoids(positions, end, x.shape[1], x.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -74,21 +80,22 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(rows, width) * width**-0.5)  # (P, D)
 
-    def forward(self, x: Tensor, positions: Tensor | None, end: int | None = None) -> Tensor:
-        """x (B, L, D) whose tokens stand at these positions, all before `end`.
+    def forward(self, x: Tensor, positions: Tensor | None, end: int | None, ops: PositionOps) -> Tensor:
+        """x (L, D) whose tokens stand at these positions (L,).
 
-        A caller that knows `end` saves asking the tensor for it, which on a GPU means to wait.
+        A caller that knows `end`, before which all of them lie, saves asking the tensor for it, which on a
+        GPU means to wait.
         """
         if positions is None:
             return x
         end = int(positions.max()) + 1 if end is None else end
         if end > len(self.table):
             raise no_learned_row(end - 1, len(self.table))
-        return x + nn.functional.embedding(positions, self.table)
+        return x + ops.embed(positions, self.table)
 
 
 class NoPositions(nn.Module):
     """Adds nothing: attention then sees a bag of tokens."""
 
-    def forward(self, x: Tensor, positions: Tensor | None = None, end: int | None = None) -> Tensor:
+    def forward(self, x: Tensor, positions: Tensor | None, end: int | None, ops: PositionOps) -> Tensor:
         return x

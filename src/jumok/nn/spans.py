@@ -1,26 +1,20 @@
-"""Attention over sentences laid end to end: each token sees a range of places, so nothing is padding.
+"""Which keys each query sees, for sentences laid end to end; and the same as rectangles, for plain torch.
 
-Axis letters: S keys, T queries, L either (self-attention), D width, H heads, K width of one head.
+Axis letters: B sentences, S keys, T queries, L either, D width, G tables.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from functools import cached_property
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional as F
 
-from jumok.nn import native
-from jumok.nn.functional import fused_attention, merge_heads, split_heads
-from jumok.nn.kernels import available, guarded
-
-HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take as they are
-DTYPES = (torch.bfloat16, torch.float16, torch.float32)
-LARGEST = 2**31  # the kernels count places in 32 bits
+Lengths = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spans:
     """Which keys each query sees and which queries see each key, as half-open ranges that never go back.
 
@@ -32,24 +26,43 @@ class Spans:
     key_end: Tensor  # (T,) int32: query t sees the keys [begin, end)
     query_begin: Tensor  # (S,) int32
     query_end: Tensor  # (S,) int32: the queries [begin, end) see key s
+    lengths: tuple[Lengths, Lengths] | None = None
+    """Queries and keys of each sentence (B,), on the host; None inside a captured step."""
+    causal: bool = False
+    """A query sees no key behind its own place."""
+
+    @cached_property
+    def tables(self) -> "Tables":
+        """Sentences of like length side by side in rectangles: little of them is empty."""
+        return self.make_tables(one=False)
+
+    @cached_property
+    def table(self) -> "Tables":
+        """All sentences in one rectangle."""
+        return self.make_tables(one=True)
+
+    def make_tables(self, *, one: bool) -> "Tables":
+        assert self.lengths is not None
+        return tables_of(*self.lengths, self.key_begin.device, one=one)
 
 
-def own_spans(range_: Tensor) -> Spans:
+def own_spans(range_: Tensor, lengths: Lengths | None = None) -> Spans:
     """Every token sees its whole sentence; range_ (2, L) is where that lies."""
     begin, end = range_
-    return Spans(begin, end, begin, end)
+    return Spans(begin, end, begin, end, None if lengths is None else (lengths, lengths))
 
 
-def causal_spans(range_: Tensor) -> Spans:
+def causal_spans(range_: Tensor, lengths: Lengths | None = None) -> Spans:
     """Every token sees its sentence up to itself; range_ (2, L)."""
     begin, end = range_
     place = torch.arange(len(begin), dtype=begin.dtype, device=begin.device)  # (L,)
-    return Spans(begin, place + 1, place, end)
+    both = None if lengths is None else (lengths, lengths)
+    return Spans(begin, place + 1, place, end, both, causal=True)
 
 
-def cross_spans(reads: Tensor, readers: Tensor) -> Spans:
+def cross_spans(reads: Tensor, readers: Tensor, lengths: tuple[Lengths, Lengths] | None = None) -> Spans:
     """Target tokens see the source of their pair: reads (2, T), readers (2, S)."""
-    return Spans(reads[0], reads[1], readers[0], readers[1])
+    return Spans(reads[0], reads[1], readers[0], readers[1], lengths)
 
 
 def span_mask(spans: Spans) -> Tensor:
@@ -58,103 +71,77 @@ def span_mask(spans: Spans) -> Tensor:
     return (spans.key_begin[:, None] <= place) & (place < spans.key_end[:, None])  # (T, S)
 
 
-def self_attention(
-    qkv: Tensor, heads: int, spans: Spans, bias: Tensor | None = None, *, scale: bool = True
-) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)) V in each head; qkv (L, 3·D) holds Q, K and V side by side -> (L, D).
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Rectangles for the products of attention: sentences of like query length share one, longest first.
 
-    A bias (3·D,) is one that qkv already has in it: here its gradient is summed on the way. That of the keys
-    is 0, as the same number on all scores of a row changes no weight. Without `scale` nothing is divided.
+    Within a table no sentence has fewer than half the queries of the longest, so that at most half of its
+    cells are empty.
     """
-    return span_attention((qkv,), heads, spans, () if bias is None else (bias,), scale=scale)
+
+    query_cells: Tensor  # (t,) cell of each real query among the cells of all tables
+    key_cells: Tensor  # (s,) cell of each real key
+    query_lengths: tuple[Tensor, ...]  # G tensors of (B_g,)
+    key_lengths: tuple[Tensor, ...]  # G tensors of (B_g,)
+    query_shapes: tuple[tuple[int, int], ...]  # (B_g, T_g) of each table
+    key_shapes: tuple[tuple[int, int], ...]  # (B_g, S_g)
+
+    def queries(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Queries laid end to end (T, D) -> tables (B_g, T_g, D); empty cells hold zeros."""
+        return as_tables(x, self.query_cells, self.query_shapes)
+
+    def keys(self, x: Tensor) -> tuple[Tensor, ...]:
+        return as_tables(x, self.key_cells, self.key_shapes)
+
+    def laid(self, tables: list[Tensor], length: int) -> Tensor:
+        """What each query got, (B_g, T_g, D), laid end to end again (T, D); fillers get zeros."""
+        cells = torch.cat([table.flatten(0, 1) for table in tables])
+        x = cells.index_select(0, self.query_cells)
+        return x if len(x) == length else torch.cat((x, x.new_zeros(length - len(x), *x.shape[1:])))
+
+    def masks(self, *, causal: bool) -> list[Tensor]:
+        """What queries see, (B_g, 1, 1, S_g), or (B_g, 1, T_g, S_g) if causal."""
+        found = []
+        for lengths, (_, T), (_, S) in zip(
+            self.key_lengths, self.query_shapes, self.key_shapes, strict=True
+        ):
+            place = torch.arange(S, device=lengths.device)
+            mask = (place < lengths[:, None])[:, None, None]  # (B_g, 1, 1, S_g)
+            found.append(mask & (place <= torch.arange(T, device=place.device)[:, None]) if causal else mask)
+        return found
 
 
-def cross_attention(
-    q: Tensor,
-    kv: Tensor,
-    heads: int,
-    spans: Spans,
-    biases: tuple[Tensor, Tensor] | tuple[()] = (),
-    *,
-    scale: bool = True,
-) -> Tensor:
-    """The same with queries from elsewhere: q (T, D), kv (S, 2·D) holds K and V side by side -> (T, D)."""
-    return span_attention((q, kv), heads, spans, biases, scale=scale)
+def as_tables(x: Tensor, cells: Tensor, shapes: tuple[tuple[int, int], ...]) -> tuple[Tensor, ...]:
+    areas = [rows * width for rows, width in shapes]
+    room = x.new_zeros(sum(areas), *x.shape[1:]).index_copy(0, cells, x[: len(cells)])
+    parts = torch.split(room, areas)
+    return tuple(part.view(*shape, *x.shape[1:]) for part, shape in zip(parts, shapes, strict=True))
 
 
-def span_attention(
-    inputs: tuple[Tensor, ...], heads: int, spans: Spans, biases: tuple[Tensor, ...] = (), *, scale: bool
-) -> Tensor:
-    """By the kernels where they run, else by `masked_attention`; inputs (qkv,) or (q, kv)."""
-    width = query_key_value(inputs)[0].shape[1] // heads
-    if native.usable(*inputs, *biases) and width <= native.WIDEST_HEAD:
-        ends, count = (spans.key_begin, spans.key_end), len(inputs)
-        out: Tensor = native.Attend.apply(*ends, heads, scale, count, *inputs, *biases)  # type: ignore[no-untyped-call]
-        return out
-
-    def fast() -> Tensor:
-        from jumok.nn.kernels.attention import attend  # loads Triton, which not every machine has
-
-        if kernel_width(width) == width:
-            return attend(inputs, heads, spans, biases, scale=scale)
-        return with_wide_heads(
-            seen(), heads, lambda wide: attend(wide, heads, spans, scale=scale), scale=scale
-        )
-
-    def slow() -> Tensor:
-        return masked_attention(seen(), heads, spans, scale=scale)
-
-    def seen() -> tuple[Tensor, ...]:
-        zeros = (bias - bias.detach() for bias in biases)  # that pass a gradient on
-        return tuple(x + zero for x, zero in zip(inputs, zeros, strict=True)) if biases else inputs
-
-    name = "attention" if width <= HEAD_WIDTHS[-1] else f"attention over heads of {width}"
-    return guarded(name, fast, slow) if kernels_fit(inputs) else slow()
+def tables_of(queries: Lengths, keys: Lengths, device: torch.device, *, one: bool) -> Tables:
+    """Tables whose query lengths differ by less than a factor of two; or just `one`, in the given order."""
+    order = np.arange(len(queries)) if one else np.argsort(-queries, kind="stable")
+    t, s = queries[order], keys[order]
+    group = np.zeros_like(t) if one else np.log2(t[0] / t).astype(np.int64)  # (B,) never falls
+    first = np.flatnonzero(np.diff(group, prepend=-1))  # (G,) first row of each table
+    rows = np.diff(first, append=len(t))
+    row_of = np.argsort(order)  # (B,) row of each sentence
+    wide = [np.maximum.reduceat(side, first) for side in (t, s)]
+    cells = []
+    for width, lengths in zip(wide, (queries, keys), strict=True):
+        begins = np.concatenate(([0], width.repeat(rows).cumsum()))[row_of]  # (B,) first cell of each row
+        offsets = lengths.cumsum() - lengths
+        cells.append(np.arange(lengths.sum()) + (begins - offsets).repeat(lengths))
+    parts = to_device(device, *cells, t, s)
+    split = rows.tolist()
+    shapes = [tuple(zip(split, side.tolist(), strict=True)) for side in wide]
+    counts = (torch.split(parts[2], split), torch.split(parts[3], split))
+    return Tables(parts[0], parts[1], *counts, shapes[0], shapes[1])
 
 
-def kernels_fit(inputs: tuple[Tensor, ...]) -> bool:
-    return all(available(x) and x.dtype in DTYPES and x.numel() < LARGEST for x in inputs)
-
-
-def kernel_width(width: int) -> int:
-    """The width of heads that the kernels take for heads of this width. ValueError if there is none."""
-    for wide in HEAD_WIDTHS:
-        if width <= wide:
-            return wide
-    raise ValueError(f"heads of {width} numbers, and it takes up to {HEAD_WIDTHS[-1]}")
-
-
-def with_wide_heads(
-    inputs: tuple[Tensor, ...],
-    heads: int,
-    attend: Callable[[tuple[Tensor, ...]], Tensor],
-    *,
-    scale: bool = True,
-) -> Tensor:
-    """Attention with zeros behind each head, as wide as the kernels take; inputs (qkv,) or (q, kv) -> (T, D).
-
-    Queries grow by as much as the root that scores are divided by, if they are: sqrt(wide / d_k).
-    """
-    q, k, v = query_key_value(inputs)
-    width = q.shape[1] // heads
-    wide = kernel_width(width)
-
-    def widened(x: Tensor) -> Tensor:
-        return F.pad(x.reshape(len(x), -1, width), (0, wide - width)).flatten(1)  # (L, ·)
-
-    larger = q * sqrt(wide / width) if scale else q
-    out = attend((widened(larger), widened(torch.cat((k, v), dim=1))))  # (T, H · wide)
-    return out.view(len(out), heads, wide)[:, :, :width].flatten(1)
-
-
-def query_key_value(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
-    """Views of the three, (T, D), (S, D), (S, D), in (qkv,) or (q, kv), or in their gradients."""
-    *first, last = inputs
-    q, k, v = (*first, *last.chunk(3 - len(first), dim=-1))
-    return q, k, v
-
-
-def masked_attention(inputs: tuple[Tensor, ...], heads: int, spans: Spans, *, scale: bool = True) -> Tensor:
-    """The twin of the kernels: all queries against all keys, with a mask; inputs (qkv,) or (q, kv)."""
-    q, k, v = (split_heads(x[None], heads) for x in query_key_value(inputs))  # (1, H, L, K)
-    return merge_heads(fused_attention(q, k, v, span_mask(spans), scale=scale))[0]  # (T, D)
+def to_device(device: torch.device, *arrays: NDArray[np.int64]) -> tuple[Tensor, ...]:
+    """These arrays on the device by one copy that nothing waits for."""
+    joined = torch.from_numpy(np.concatenate(arrays))
+    if device.type == "cuda":
+        joined = joined.pin_memory()  # a copy from other memory would wait for the GPU
+    return torch.split(joined.to(device, non_blocking=True), [len(array) for array in arrays])

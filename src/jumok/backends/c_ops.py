@@ -1,19 +1,15 @@
-"""What lies between the matrix products of a Transformer on a CPU, each piece one call into our C library.
+"""What lies between the matrix products of a Transformer on a CPU, each op one call into our C library.
 
-`native/c/train.h` says what each function computes. The plain torch of `fused.py`, `spans.py` and `branch.py`
-is the twin, and does the work where the library is not there. Every call runs on the thread that makes it and
-sums in an order that the shapes decide. Dropout is a function of a seed, the row and the column.
+`native/c/train.h` says what each function computes, in float32. Every call runs on the thread that makes it
+and sums in an order that the shapes decide. Dropout is a function of a seed, the row and the column.
 
 Axis letters: L tokens, S keys, T queries, D width, F inner width, H heads, R rows, V vocabulary.
 """
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
 from ctypes import POINTER, Structure, byref, c_float, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from functools import cache
 from math import sqrt
-from threading import local
 from typing import Any
 
 import torch
@@ -25,7 +21,6 @@ from jumok.native.library import library
 
 WIDEST_HEAD = 256  # numbers
 Sizes = tuple[int, ...]
-_thread = local()  # .generator: where this thread draws its seeds from
 
 
 class CDropout(Structure):
@@ -97,10 +92,9 @@ def _functions() -> ctypes.CDLL | None:
     return c
 
 
-def usable(*tensors: Tensor | None) -> bool:
-    """Whether these can be handed to the library: float32 on a CPU, and there is one."""
-    plain = all(x is None or (x.dtype == torch.float32 and x.device.type == "cpu") for x in tensors)
-    return plain and _functions() is not None
+def is_available() -> bool:
+    """Whether there is a library with these functions."""
+    return _functions() is not None
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -113,34 +107,16 @@ def address(x: Tensor | None) -> int | None:
     return None if x is None else x.data_ptr()
 
 
-@contextmanager
-def own_seeds(seed: int) -> Iterator[None]:
-    """In this thread seeds come from a generator of its own: threads side by side do not take turns."""
-    _thread.generator = torch.Generator().manual_seed(seed)
-    try:
-        yield
-    finally:
-        _thread.generator = None
-
-
-def draw_seeds(count: int, device: torch.device) -> Tensor:
-    """(count, 1) seeds for dropout: a launch on a GPU, so ask for all at once."""
-    if device.type != "cpu":
-        return torch.randint(2**31 - 1, (count, 1), device=device)
-    return torch.randint(2**63 - 1, (count, 1), generator=getattr(_thread, "generator", None))
-
-
 def c_dropout(share: float, seed: Tensor | None) -> CDropout:
     """A number is dropped if 32 random bits say a number below share · 2^32."""
-    if not share:
+    if not share or seed is None:
         return CDropout(0, 0, 0, 1.0)
-    seed = draw_seeds(1, torch.device("cpu")) if seed is None else seed
     threshold = min(max(round(share * 2**32), 1), 2**32 - 1)
     return CDropout(int(seed), 0, threshold, 1 / (1 - share))
 
 
 class AddNorm(Function):
-    """`fused.add_norm`: s and y, both (L, D)."""
+    """s = x + dropout(f + bias) and y = LayerNorm(s), both (L, D)."""
 
     @staticmethod
     def forward(  # noqa: PLR0913
@@ -180,13 +156,13 @@ class Drop(Function):
     """Dropout of x (L, D); backward draws the same numbers again."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, share: float) -> Tensor:
-        ctx.drop = c_dropout(share, None)
+    def forward(ctx: Any, x: Tensor, share: float, seed: Tensor) -> Tensor:
+        ctx.drop = c_dropout(share, seed)
         return dropped(x, ctx.drop)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        return dropped(grads[0], ctx.drop), None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        return dropped(grads[0], ctx.drop), None, None
 
 
 def dropped(x: Tensor, drop: CDropout) -> Tensor:
@@ -205,7 +181,7 @@ def mask_and_sum(dy: Tensor, y: Tensor | None) -> Tensor:
 
 
 def smoothed_rows(logits: Tensor, target: Tensor, smoothing: float, *, grad: bool) -> tuple[Tensor, Tensor]:
-    """`fused.smoothed_rows`: logits (R, V), whose rows may lie apart, and target (R,) -> loss, nll (R,)."""
+    """`head.smoothed_rows`: logits (R, V), whose rows may lie apart, and target (R,) -> loss, nll (R,)."""
     R, V = logits.shape
     right = target.to(torch.int32).contiguous()
     loss, nll = logits.new_empty(R), logits.new_empty(R)
@@ -215,7 +191,7 @@ def smoothed_rows(logits: Tensor, target: Tensor, smoothing: float, *, grad: boo
 
 
 class Attend(Function):
-    """`spans.span_attention`: (qkv,) or (q, kv) and the biases that they have in them -> (T, D)."""
+    """Attention over spans: (qkv,) or (q, kv) and the biases that they have in them -> (T, D)."""
 
     @staticmethod
     def forward(  # noqa: PLR0913

@@ -5,7 +5,7 @@ ancestors, so that beams may change their order and nothing is moved:
 
     seen(w, (t, w')) = 1  if  ancestor(w, t) = w',  else 0
 
-On a GPU with Triton kernels do the work, and read only what is there; else plain torch under a mask.
+Here in plain torch under a mask; `triton/beams.py` has kernels that read only what is there.
 
 Axis letters: B sentences, W beams, T places, S source, H heads, K width of one head.
 """
@@ -13,23 +13,10 @@ Axis letters: B sentences, W beams, T places, S source, H heads, K width of one 
 import torch
 from torch import Tensor
 
-from jumok.nn import kernels
+from jumok.backends.interface import Pair
 from jumok.nn.functional import fused_attention, merge_heads
 
-Pair = tuple[Tensor, Tensor]
-"""Keys and values."""
-
-
-def runs_on_kernels(query: Tensor) -> bool:
-    """Whether the kernels take these numbers."""
-    if not kernels.available(query):
-        return False
-    from jumok.nn.kernels.beams import WIDTHS  # Triton is imported where it runs
-
-    return query.shape[-1] in WIDTHS and query.stride(-1) == 1
-
-
-def attend_past(
+def twin_past(
     query: Tensor,
     new: Pair,
     past: Pair,
@@ -44,47 +31,6 @@ def attend_past(
     The new keys and values go into the past. ancestors (B, W, T) are slots of earlier places, and whatever is
     seen lies within the first `places`. Without `scale` no score is divided by sqrt(d_k).
     """
-
-    def slow() -> Tensor:
-        return twin_past(query, new, past, ancestors, place, places, scale=scale)
-
-    if not runs_on_kernels(query):
-        return slow()
-    from jumok.nn.kernels import beams
-
-    def fast() -> Tensor:
-        return beams.attend_past(query, new, past, ancestors, place, scale=scale)
-
-    return kernels.guarded("beams", fast, slow)
-
-
-def attend_source(query: Tensor, source: Pair, lengths: Tensor, *, scale: bool = True) -> Tensor:
-    """query (B, H, W, K), source (B, H, S, K) with `lengths` (B,) real tokens each -> (B, W, H·K)."""
-
-    def slow() -> Tensor:
-        return twin_source(query, source, lengths, scale=scale)
-
-    if not runs_on_kernels(query):
-        return slow()
-    from jumok.nn.kernels import beams
-
-    def fast() -> Tensor:
-        return beams.attend_source(query, source, lengths, scale=scale)
-
-    return kernels.guarded("beams", fast, slow)
-
-
-def twin_past(
-    query: Tensor,
-    new: Pair,
-    past: Pair,
-    ancestors: Tensor,
-    place: Tensor,
-    places: int,
-    *,
-    scale: bool = True,
-) -> Tensor:
-    """`attend_past` under a mask."""
     B, W, _ = ancestors.shape
     for slots, one in zip(past, new, strict=True):
         slots.view(*slots.shape[:2], -1, W, slots.shape[3]).index_copy_(2, place, one[:, :, None])
@@ -96,6 +42,6 @@ def twin_past(
 
 
 def twin_source(query: Tensor, source: Pair, lengths: Tensor, *, scale: bool = True) -> Tensor:
-    """`attend_source` under a mask."""
+    """query (B, H, W, K), source (B, H, S, K) with `lengths` (B,) real tokens each -> (B, W, H·K)."""
     seen = torch.arange(source[0].shape[2], device=lengths.device) < lengths[:, None]  # (B, S)
     return merge_heads(fused_attention(query, *source, seen[:, None, None], scale=scale))

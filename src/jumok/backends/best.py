@@ -7,17 +7,23 @@ a shape that depends on numbers: it can be captured in a CUDA graph.
 Letters: R rows, V vocabulary, E first ids that have a bias of their own, C chunks, k wanted.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-from jumok.nn.kernels import available, guarded
 
 CHUNK = 64  # ids side by side that share one peak; the work is V / CHUNK + k CHUNK
 LOW = 0xFFFF_FFFF
 
 
-def k_best(logits: Tensor, k: int, bias: Tensor, closed: Tensor) -> tuple[Tensor, Tensor]:
+Peaks = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
+"""Logits (R, V) -> scores (R, V), shift (R, 1), peaks (R, C): log P is scores - shift, a peak a chunk's best."""
+
+
+def k_best(
+    logits: Tensor, k: int, bias: Tensor, closed: Tensor, row_peaks: Peaks
+) -> tuple[Tensor, Tensor]:
     """log P and ids (R, k) of each row's best entries, best first; of equals the lower id comes first.
 
         log P(v) = logits[v] - log sum_u exp(logits[u])
@@ -41,19 +47,8 @@ def k_best(logits: Tensor, k: int, bias: Tensor, closed: Tensor) -> tuple[Tensor
     return found, places.clamp(max=V - 1)  # in a row without numbers it may be any
 
 
-def row_peaks(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """scores (R, V), shift (R, 1), peaks (R, C): log P is scores - shift, and a peak is a chunk's best score.
-
-    The twin computes log P itself, so that its shift is 0; the kernel leaves the logits as they are.
-    """
-    if not available(logits):
-        return twin_peaks(logits)
-    from jumok.nn.kernels.peaks import find_peaks  # Triton is imported where it runs
-
-    return guarded("peaks", lambda: (logits, *find_peaks(logits, CHUNK)), lambda: twin_peaks(logits))
-
-
 def twin_peaks(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`Peaks` in plain torch: it computes log P itself, so that its shift is 0."""
     scores = logits.log_softmax(dim=1)  # (R, V)
     return scores, scores.new_zeros(len(scores), 1), chunk_peaks(scores)
 

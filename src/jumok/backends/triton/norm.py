@@ -24,8 +24,8 @@ import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.autograd import Function
 
-from jumok.nn.kernels import guarded
-from jumok.nn.kernels.dropout import draw_seed, keep, masked
+from jumok.backends.triton.dropout import draw_seed, keep, masked
+from jumok.backends.triton.guard import Guard
 
 EPS = tl.constexpr(1e-5)
 
@@ -145,6 +145,7 @@ class _AddNorm(Function):
         shift: Tensor,
         share: float,
         seed: Tensor | None,
+        guard: Guard,
     ) -> tuple[Tensor, Tensor]:
         (L, D), device = x.shape, x.device
         s, y = torch.empty_like(x), torch.empty_like(x)
@@ -156,6 +157,7 @@ class _AddNorm(Function):
             bias is not None, share > 0, ROWS, BLOCK, num_warps=FORWARD.warps,
         )  # fmt: skip
         ctx.save_for_backward(s, means, scales, weight, seed)
+        ctx.guard = guard
         ctx.share, ctx.types = share, (bias.dtype if bias is not None else None, weight.dtype, shift.dtype)
         ctx.set_materialize_grads(False)
         return s, y
@@ -166,13 +168,14 @@ class _AddNorm(Function):
         ds, dy = grads
         dy = torch.zeros_like(saved[0]) if dy is None else dy.contiguous()
         given = dy, None if ds is None else ds.contiguous()
-        dx, df, sums = guarded(
+        dx, df, sums = ctx.guard(
             "add_norm's gradient",
             lambda: kernel_gradients(given, saved, ctx.share, bias=bool(bias)),
             lambda: plain_gradients(given, saved, ctx.share, bias=bool(bias)),
         )
         dweight, dshift, *rest = sums.unbind()  # (D,) each
-        return dx, df, rest[0].to(bias) if bias else None, dweight.to(weight), dshift.to(shift), None, None
+        d_bias = rest[0].to(bias) if bias else None
+        return dx, df, d_bias, dweight.to(weight), dshift.to(shift), None, None, None
 
 
 Given = tuple[Tensor, Tensor | None]  # dy and, where s is used as well, ds'
@@ -216,7 +219,9 @@ def add_norm(
     shift: Tensor,
     share: float,
     seed: Tensor | None = None,
+    *,
+    guard: Guard,
 ) -> tuple[Tensor, Tensor]:
     """x, f (L, D); bias, weight, shift (D,) -> s, y (L, D); a share of 0 is no dropout."""
-    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share, seed)
+    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share, seed, guard)
     return s, y

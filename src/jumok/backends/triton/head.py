@@ -1,6 +1,6 @@
 """Softmax, loss and the gradient of the logits in one Triton kernel, row by row and in place.
 
-The equations are in `jumok.nn.fused`: this is `smoothed_rows` and `rdrop_rows` with one read and one write
+The equations are in `jumok.backends.head`: this is `smoothed_rows` and `rdrop_rows` with one read and one write
 of the logits. Numbers are in fp32 from load to store. Rows may lie further apart than V: the numbers between
 them are room, read and written so that every access is aligned, and never used.
 
@@ -14,7 +14,7 @@ import triton  # type: ignore[import-untyped]
 import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 
-UNLEARNED = tl.constexpr(0)  # as in `jumok.nn.fused`
+UNLEARNED = tl.constexpr(0)  # as in `jumok.backends.head`
 WHOLE = 16384  # rows up to this long stay in registers
 BLOCK = 8192  # of longer rows, which are read twice, and of the two rows of R-Drop
 NUMBERS_OF_A_THREAD = 32

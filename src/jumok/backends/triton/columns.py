@@ -14,7 +14,7 @@ import triton  # type: ignore[import-untyped]
 import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 
-from jumok.nn.kernels.norm import Tile, multiprocessors, walk
+from jumok.backends.triton.norm import Tile, multiprocessors, walk
 
 COLUMNS = 256  # that a program takes
 TILE = Tile(4096, warps=4, programs=4, stages=1)  # may be exchanged before the kernel's first call

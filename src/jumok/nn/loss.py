@@ -42,10 +42,10 @@ def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: floa
 
         L = -sum_t [ (1 - eps) log p(y_t) + eps / V  sum_v log p(v) ]
 
-    logits (B, T, V), target_out (B, T), mask (B, T) -> two scalars; the second carries no gradient.
+    logits (…, V), target_out (…), mask (…), True at real tokens -> two scalars; the second carries no gradient.
     A sum, not a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
     """
-    flat = logits.flatten(0, 1).float()  # (R, V)
+    flat = logits.flatten(0, -2).float()  # (R, V)
     real = mask.flatten().to(flat.dtype)  # (R,), padding has weight 0
     loss, nll = _SmoothedCrossEntropy.apply(flat, target_out.flatten(), real, smoothing)  # type: ignore[no-untyped-call]
     return loss, nll
@@ -58,9 +58,9 @@ def rdrop_token_loss(
 
         L = (CE_1 + CE_2) / 2 + alpha / 4 · (KL(p_1 || p_2) + KL(p_2 || p_1))
 
-    one, two (B, T, V); the rest as in `token_loss`. The paper's loss is twice this sum.
+    one, two (…, V); the rest as in `token_loss`. The paper's loss is twice this sum.
     """
     (loss_1, nll_1), (loss_2, nll_2) = (token_loss(x, target_out, mask, smoothing) for x in (one, two))
-    p, q = (x.float().log_softmax(dim=-1) for x in (one, two))  # (B, T, V)
-    apart = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # (B, T): KL(p || q) + KL(q || p)
+    p, q = (x.float().log_softmax(dim=-1) for x in (one, two))  # (…, V)
+    apart = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # (…): KL(p || q) + KL(q || p)
     return (loss_1 + loss_2) / 2 + alpha / 4 * (apart * mask).sum(), (nll_1 + nll_2) / 2

@@ -109,7 +109,7 @@ def attend_past(
     query: Tensor, new: tuple[Tensor, Tensor], past: tuple[Tensor, Tensor], ancestors: Tensor, place: Tensor,
     *, scale: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`jumok.nn.beams.attend_past`: query and new (B, H, W, K), past (B, H, T·W, K) -> (B, W, H·K)."""
+    """`jumok.backends.beams.twin_past`: query and new (B, H, W, K), past (B, H, T·W, K) -> (B, W, H·K)."""
     B, H, W, K = query.shape
     if any(one.stride() != query.stride() for one in new):
         query, new = query.contiguous(), (new[0].contiguous(), new[1].contiguous())
@@ -125,7 +125,7 @@ def attend_past(
 def attend_source(
     query: Tensor, source: tuple[Tensor, Tensor], lengths: Tensor, *, scale: bool = True
 ) -> Tensor:
-    """`jumok.nn.beams.attend_source`: query (B, H, W, K), source (B, H, S, K) -> (B, W, H·K)."""
+    """`jumok.backends.beams.twin_source`: query (B, H, W, K), source (B, H, S, K) -> (B, W, H·K)."""
     B, H, W, K = query.shape
     out = torch.empty(B, W, H * K, dtype=query.dtype, device=query.device)
     source_kernel[(B * H,)](

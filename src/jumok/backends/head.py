@@ -1,10 +1,7 @@
-"""What lies between the matrix products of a Transformer, each piece in one pass over memory.
+"""The loss at the end of a model: the head's product and its cross-entropy, a chunk of places at a time.
 
-On a GPU with Triton the kernels of `jumok.nn.kernels` do it, on a CPU our C library (`native.py`) if there is
-one; everywhere else, and as their tests, the plain torch here. No piece waits for the device or looks at a
-value, so all of them can be captured in a graph.
-
-Axis letters: L tokens, M target tokens, D width, F inner width, V vocabulary, R rows of a chunk.
+A back end says what happens to the logits of a chunk (`Rows`); the plain versions of that are here.
+Axis letters: M target tokens, R places of a chunk, D width, V vocabulary, C passes over the same targets.
 """
 
 from math import ceil
@@ -13,14 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.nn import functional as F
 
-from jumok.nn import native
-from jumok.nn.kernels import available, guarded
-from jumok.nn.layers import dropout
-
-EPS = 1e-5
-WIDEST = 4096  # add & norm keeps a row in registers
 UNLEARNED = 0  # a target that is BOS, so nothing is to be predicted: the place weighs nothing
 CHUNK = 2**30  # bytes of logits at a time
 CPU_CHUNK = 2**24  # the same on a CPU, whose cache should still have them when they are read again
@@ -33,142 +23,8 @@ class Rows(Protocol):
     def __call__(self, logits: Tensor, target: Tensor, *, grad: bool) -> tuple[Tensor, Tensor]: ...
 
 
-def add_norm(
-    x: Tensor,
-    f: Tensor,
-    bias: Tensor | None,
-    weight: Tensor,
-    shift: Tensor,
-    share: float,
-    *,
-    training: bool,
-    seed: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Add & norm: a sub-layer's product f, its bias and dropout, the residual and LayerNorm.
-
-        s = x + dropout(f + bias)
-        y = (s - mean(s)) / sqrt(var(s) + eps) * weight + shift
-
-    x, f (L, D); bias, weight, shift (D,) -> s, y (L, D). Post-norm goes on with y alone, pre-norm with both.
-    In the kernels dropout is a function of the seed, one number on the device; without one it is drawn.
-    """
-    share = float(share) if training else 0.0
-    if x.dim() == 2 and native.usable(x, f, bias, weight, shift):
-        s, y = native.AddNorm.apply(x, f, bias, weight, shift, share, seed)  # type: ignore[no-untyped-call]
-        return s, y
-
-    def fast() -> tuple[Tensor, Tensor]:
-        from jumok.nn.kernels import norm  # Triton takes a while to load, and a CPU never needs it
-
-        return norm.add_norm(x, f, bias, weight, shift, share, seed)
-
-    def slow() -> tuple[Tensor, Tensor]:
-        s = x + dropout(f if bias is None else f + bias.to(f.dtype), share, training=True)
-        kind = wide(s.dtype)
-        y = F.layer_norm(s.to(kind), s.shape[-1:], weight.to(kind), shift.to(kind), EPS)
-        return s, y.to(s.dtype)
-
-    ready = available(x) and x.dim() == 2 and x.shape[1] <= WIDEST
-    return guarded("add_norm", fast, slow) if ready else slow()
-
-
-def drop(x: Tensor, share: float, *, training: bool) -> Tensor:
-    """Dropout; the kernels make the mask again in backward from a seed, and never store it."""
-    if training and share and x.dim() == 2 and native.usable(x):
-        kept: Tensor = native.Drop.apply(x, float(share))  # type: ignore[no-untyped-call]
-        return kept
-
-    def fast() -> Tensor:
-        from jumok.nn.kernels import dropout as kernel
-
-        return kernel.drop(x, float(share))
-
-    def slow() -> Tensor:
-        return dropout(x, share, training=training)
-
-    return guarded("dropout", fast, slow) if training and share and available(x) else slow()
-
-
-def embed(ids: Tensor, weight: Tensor, scale: float) -> Tensor:
-    """Rows of weight (V, D) by ids (L,), times a scale -> (L, D)."""
-    if weight.is_cuda or native.usable(weight):
-        rows: Tensor = Embed.apply(ids, weight, scale)  # type: ignore[no-untyped-call]
-        return rows
-    rows = F.embedding(ids, weight)
-    return rows if scale == 1 else rows * scale
-
-
-class Embed(Function):
-    """torch's own backward sorts the ids and waits for the device; this one adds row by row, in fp32."""
-
-    @staticmethod
-    def forward(ctx: Any, ids: Tensor, weight: Tensor, scale: float) -> Tensor:
-        ctx.save_for_backward(ids)
-        ctx.shape, ctx.dtype, ctx.scale = weight.shape, weight.dtype, scale
-        rows = F.embedding(ids, weight)
-        return rows if scale == 1 else rows.mul_(scale)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
-        (ids,) = ctx.saved_tensors
-        kind = wide(ctx.dtype)
-        d_weight = torch.zeros(ctx.shape, dtype=kind, device=ids.device)  # (V, D)
-        d_weight.index_add_(0, ids.flatten(), grads[0].flatten(0, -2).to(kind), alpha=ctx.scale)
-        return None, d_weight.to(ctx.dtype), None
-
-
-def head_loss(features: Tensor, head: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Label-smoothed cross-entropy of softmax(features head^T), and plain negative log-likelihood, summed.
-
-        L = sum_t [ -(1 - eps) log p(y_t) - eps / V sum_v log p(v) ]
-
-    features (M, D), head (V, D), target (M,) -> two scalars; the second carries no gradient. A place whose
-    target is 0 weighs nothing. The logits exist for a chunk of places at a time, in the type of the features.
-    """
-
-    def rows(logits: Tensor, target: Tensor, *, grad: bool) -> tuple[Tensor, Tensor]:
-        def fast() -> tuple[Tensor, Tensor]:
-            from jumok.nn.kernels import head as kernel
-
-            return kernel.smoothed_rows(logits, target, float(smoothing), grad=grad)
-
-        def slow() -> tuple[Tensor, Tensor]:
-            return smoothed_rows(logits, target, smoothing, grad=grad)
-
-        if native.usable(logits):
-            return native.smoothed_rows(logits, target, smoothing, grad=grad)
-        return guarded("head_loss", fast, slow) if available(logits) else slow()
-
-    return chunked(features, head, target, rows)
-
-
-def rdrop_loss(
-    features: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
-) -> tuple[Tensor, Tensor]:
-    """R-Drop (Liang et al. 2021, eq. 4, halved): two passes with different dropout must agree.
-
-        L = sum_t [ (CE_1 + CE_2) / 2 + alpha / 2 * (KL(p_1 || p_2) + KL(p_2 || p_1)) / 2 ]
-
-    CE_i is the smoothed cross-entropy of `head_loss`. features (2M, D) are the M tokens of the first pass,
-    then those of the second; head (V, D), target (M,) -> L and the passes' mean nll, summed over tokens.
-    """
-
-    def rows(logits: Tensor, target: Tensor, *, grad: bool) -> tuple[Tensor, Tensor]:
-        def fast() -> tuple[Tensor, Tensor]:
-            from jumok.nn.kernels import head as kernel
-
-            return kernel.rdrop_rows(logits, target, float(smoothing), float(alpha), grad=grad)
-
-        def slow() -> tuple[Tensor, Tensor]:
-            return rdrop_rows(logits, target, smoothing, alpha, grad=grad)
-
-        return guarded("rdrop_loss", fast, slow) if available(logits) else slow()
-
-    return chunked(features, head, target, rows)
-
-
 def smoothed_rows(logits: Tensor, target: Tensor, smoothing: float, *, grad: bool) -> tuple[Tensor, Tensor]:
-    """The loss of `head_loss` at each place, and its gradient in place of the logits if `grad`.
+    """The smoothed cross-entropy at each place, and its gradient in place of the logits if `grad`.
 
         L = log Z - (1 - eps) x_y - eps mean(x),   Z = sum_v exp(x_v)
         dL/dx = p - q,   p = exp(x) / Z,   q = eps / V everywhere, and 1 - eps more at y
@@ -189,7 +45,7 @@ def smoothed_rows(logits: Tensor, target: Tensor, smoothing: float, *, grad: boo
 def rdrop_rows(
     logits: Tensor, target: Tensor, smoothing: float, alpha: float, *, grad: bool
 ) -> tuple[Tensor, Tensor]:
-    """The loss of `rdrop_loss` for each token, and its gradient in place of the logits if `grad`.
+    """The loss of R-Drop for each token, and its gradient in place of the logits if `grad`.
 
     With a = log p, and because d KL(p_1 || p_2) / dx_1 = p_1 (a_1 - a_2 - KL(p_1 || p_2)) while
     d KL(p_2 || p_1) / dx_1 = p_1 - p_2:

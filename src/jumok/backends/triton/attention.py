@@ -23,8 +23,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from jumok.nn.kernels import guarded
-from jumok.nn.spans import Spans, masked_attention, query_key_value
+from jumok.backends.torch import masked_attention, query_key_value
+from jumok.backends.triton.guard import Guard
+from jumok.nn.spans import Spans
 
 UNSEEN = tl.constexpr(-1e30)  # a score whose weight is 0 beside any other
 
@@ -251,7 +252,7 @@ def twin_backward(
     """The gradients by the twin, should the kernel not run."""
     with torch.enable_grad():
         leaves = tuple(x.detach().requires_grad_() for x in inputs)
-        out = masked_attention(leaves, heads, spans, scale=scale)
+        out = masked_attention(query_key_value(leaves), heads, spans, scale=scale)
         found = torch.autograd.grad(out, leaves, d_out)
     sums = (one.sum(0, dtype=torch.float32) for one in found)
     return *found, *(one.to(bias.dtype) for one, bias in zip(sums, biases, strict=False))
@@ -267,10 +268,11 @@ class SpanAttention(torch.autograd.Function):
         spans: Spans,
         count: int,
         scale: bool,  # noqa: FBT001
+        guard: Guard,
         *tensors: Tensor,
     ) -> Tensor:
         inputs, biases = tensors[:count], tensors[count:]
-        ctx.heads, ctx.spans, ctx.count, ctx.scale = heads, spans, count, scale
+        ctx.heads, ctx.spans, ctx.count, ctx.scale, ctx.guard = heads, spans, count, scale, guard
         out, lse = run_forward(inputs, heads, spans, scale=scale)
         ctx.save_for_backward(out, lse, *inputs, *biases)
         return out
@@ -287,10 +289,12 @@ class SpanAttention(torch.autograd.Function):
         def slow() -> Inputs:
             return twin_backward(inputs, biases, ctx.heads, ctx.spans, given, scale=ctx.scale)
 
-        return None, None, None, None, *guarded("attention's gradient", fast, slow)
+        return None, None, None, None, None, *ctx.guard("attention's gradient", fast, slow)
 
 
-def attend(inputs: Inputs, heads: int, spans: Spans, biases: Inputs = (), *, scale: bool = True) -> Tensor:
+def attend(
+    inputs: Inputs, heads: int, spans: Spans, biases: Inputs = (), *, scale: bool = True, guard: Guard
+) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V in each head, (T, D), of inputs (qkv,) or (q, kv)."""
     given = (x.contiguous() for x in inputs)
-    return SpanAttention.apply(heads, spans, len(inputs), scale, *given, *biases)  # type: ignore[no-any-return]
+    return SpanAttention.apply(heads, spans, len(inputs), scale, guard, *given, *biases)  # type: ignore[no-any-return]

@@ -1,0 +1,218 @@
+"""Every op in plain torch: it runs everywhere, and all other back ends are tested against it.
+
+Axis letters as in `interface.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence
+
+from jumok.backends.beams import twin_past, twin_source
+from jumok.backends.best import twin_peaks
+from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
+from jumok.backends.interface import Pair, Projected, Score, Side, Tokens, Where
+from jumok.nn.functional import fused_attention, masked_softmax, merge_heads, split_heads
+from jumok.nn.layers import dropout
+from jumok.nn.positions import sinusoidal
+from jumok.nn.spans import Spans, Tables, span_mask
+
+
+class TorchBackend:
+    """The twin of all other back ends."""
+
+    def positions(self, side: Side, sentences: Tokens, rows: int | None) -> Tensor | None:
+        return sentences.positions
+
+    def next_positions(self, positions: Tensor, rows: int | None) -> Tensor | None:
+        return positions
+
+    def embed(self, ids: Tensor, table: Tensor, scale: float = 1.0) -> Tensor:
+        rows = F.embedding(ids, table)
+        return rows if scale == 1 else rows * scale
+
+    def sinusoids(self, positions: Tensor, end: int | None, width: int, kind: torch.dtype) -> Tensor:
+        return sinusoidal(positions, width).to(kind)
+
+    def seeds(self, count: int, where: torch.device) -> Sequence[Tensor | None]:
+        return [None] * count
+
+    def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
+        return dropout(x, share, training=training)
+
+    def branch(
+        self, x: Tensor, weight: Tensor, bias: Tensor, *, relu: bool = False, owed: bool = False, own: bool = True
+    ) -> tuple[Projected, Tensor]:
+        y = F.linear(x, weight, bias.to(weight.dtype))
+        return Projected(y.relu() if relu else y), x
+
+    def attend(
+        self, inputs: tuple[Projected, ...], heads: int, spans: Spans, *, scale: bool, where: Where
+    ) -> Tensor:
+        q, k, v = query_key_value(tuple(one.values for one in inputs))
+        if spans.lengths is None:
+            return masked_attention((q, k, v), heads, spans, scale=scale)
+        tables, contexts = self.tables(spans), []
+        sides = (tables.queries(q), tables.keys(k), tables.keys(v), self.masks(tables, causal=spans.causal))
+        for *qkv, mask in zip(*sides, strict=True):
+            query, keys, values = (split_heads(x, heads) for x in qkv)  # (B_g, H, ·, K)
+            context = self.attend_grid(query, keys, values, mask, scale=scale, where=where)
+            contexts.append(merge_heads(context))  # (B_g, T_g, D)
+        return tables.laid(contexts, len(q))
+
+    def tables(self, spans: Spans) -> Tables:
+        """How sentences become rectangles."""
+        return spans.tables
+
+    def masks(self, tables: Tables, *, causal: bool) -> list[Tensor]:
+        return tables.masks(causal=causal)
+
+    def attend_grid(
+        self,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        *,
+        scale: bool,
+        where: Where,
+        first: int | Tensor = 0,
+        begin: Tensor | None = None,
+    ) -> Tensor:
+        return fused_attention(query, keys, values, mask, scale=scale)
+
+    def attend_by(
+        self, score: Score, query: Tensor, keys: Tensor, values: Tensor, spans: Spans, *, where: Where
+    ) -> Tensor:
+        tables, contexts = self.tables(spans), []
+        masks = self.masks(tables, causal=spans.causal)
+        of_values = tables.keys(values)
+        of_keys = of_values if keys is values else tables.keys(keys)
+        for q, k, v, mask in zip(tables.queries(query), of_keys, of_values, masks, strict=True):
+            scores = score(q, k)  # (B_g, T_g, S_g)
+            contexts.append(self.weigh_grid(q, k, v, (scores, scores), mask[:, 0], where=where)[1])
+        return tables.laid(contexts, len(query))
+
+    def weigh_grid(
+        self,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        scores: tuple[Tensor, Tensor],
+        mask: Tensor,
+        *,
+        where: Where,
+        first: int | Tensor = 0,
+    ) -> tuple[Tensor, Tensor]:
+        weights = masked_softmax(scores[1], mask)
+        return weights, weights @ values.to(weights.dtype)
+
+    def copy(
+        self, copying: Any, x: Tensor, logits: Tensor, memory: Pair, spans: Spans, longest: int
+    ) -> Tensor:
+        laid: Tensor = copying.laid(x, logits, *memory, spans, longest)
+        return laid
+
+    def output(self, where: Where, out: Tensor) -> Tensor:
+        return out
+
+    def add_norm(
+        self,
+        x: Tensor,
+        states: Tensor,
+        linear: nn.Linear,
+        norm: nn.Module | None,
+        share: float,
+        *,
+        training: bool,
+        seed: Tensor | None,
+        add: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        change = self.drop(self.branch(states, linear.weight, linear.bias)[0].values, share, training=training)
+        s = x + change if add else change
+        return s, None if norm is None else normed_by(norm, s)
+
+    def run_cell(
+        self, cell: nn.RNNBase, x: Tensor, sentences: Tokens | None, hidden: Tensor | None, side: Side
+    ) -> tuple[Tensor, Tensor]:
+        if sentences is None:
+            return call_cell(cell, x, hidden)
+        time = sentences.time
+        packed = PackedSequence(x[time.places], time.sizes, time.order, time.inverse)
+        states, last = call_cell(cell, packed, hidden)
+        room = states.data.new_zeros(len(x), states.data.shape[1])
+        return room.index_copy(0, time.places, states.data), last
+
+    def bridge(self, final: Tensor) -> Tensor:
+        return final
+
+    def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
+        def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
+            return smoothed_rows(logits, target, smoothing, grad=grad)
+
+        return chunked(states, head, target, rows)
+
+    def rdrop_loss(
+        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
+    ) -> Pair:
+        def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
+            return rdrop_rows(logits, target, smoothing, alpha, grad=grad)
+
+        return chunked(states, head, target, rows)
+
+    def attend_past(
+        self, query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int, *, scale: bool
+    ) -> Tensor:
+        return twin_past(query, new, past, ancestors, place, places, scale=scale)
+
+    def attend_source(self, query: Tensor, source: Pair, lengths: Tensor, *, scale: bool) -> Tensor:
+        return twin_source(query, source, lengths, scale=scale)
+
+    def row_peaks(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return twin_peaks(logits)
+
+    def bounded(self, width: int) -> bool:
+        return False
+
+
+def query_key_value(inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """Views of the three, (T, D), (S, D), (S, D), in (qkv,) or (q, kv), or in their gradients."""
+    *first, last = inputs
+    q, k, v = (*first, *last.chunk(3 - len(first), dim=-1))
+    return q, k, v
+
+
+def masked_attention(
+    qkv: tuple[Tensor, Tensor, Tensor], heads: int, spans: Spans, *, scale: bool = True
+) -> Tensor:
+    """All queries against all keys, with a mask (T, S): the twin of every attention over spans."""
+    q, k, v = (split_heads(x[None], heads) for x in qkv)  # (1, H, L, K)
+    return merge_heads(fused_attention(q, k, v, span_mask(spans), scale=scale))[0]  # (T, D)
+
+
+def normed_by(norm: nn.Module, x: Tensor) -> Tensor:
+    """LayerNorm; the input itself where a model has none."""
+    if not isinstance(norm, nn.LayerNorm):
+        return x
+    wide = x.to(norm.weight.dtype)  # the norm's own weights may stay in float32
+    return F.layer_norm(wide, norm.normalized_shape, norm.weight, norm.bias, norm.eps).to(x.dtype)
+
+
+def call_cell(cell: nn.RNNBase, x: Tensor | PackedSequence, hidden: Tensor | None) -> tuple[Any, Tensor]:
+    """Every state and the last ones: hidden (C, N, B, D) in and out; None starts from zeros.
+
+    On a GPU a cell computes in the type of its weights, autocast or not: torch would give cuDNN fp16 even
+    when bf16 is asked for, and small gradients vanish in fp16.
+    """
+    if x.data.is_cuda and torch.is_autocast_enabled("cuda"):
+        dtype = next(cell.parameters()).dtype
+        with torch.autocast("cuda", enabled=False):
+            return call_cell(cell, x.to(dtype), None if hidden is None else hidden.to(dtype))
+    given: Any = hidden
+    if hidden is not None:
+        given = (hidden[0], hidden[1]) if isinstance(cell, nn.LSTM) else hidden[0]
+    states, last = cell(x, given)
+    return states, torch.stack(last) if isinstance(last, tuple) else last[None]  # (C, N, B, D)

@@ -1,0 +1,1 @@
+"""Triton kernels, each with a plain torch twin; nothing here imports Triton before a kernel is called."""
