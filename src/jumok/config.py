@@ -137,9 +137,10 @@ class TrainingConfig:
     """How the weights are found."""
 
     batch_tokens: int = 4096
-    """Source + target pieces in one update, padding included, over all micro-batches and processes."""
-    batches: Literal["auto", "padded", "packed"] = "auto"
-    """Rectangles with padding, or sentences laid end to end; auto packs on a GPU."""
+    """Source + target pieces in one update, over all micro-batches and processes."""
+    batches: Literal["auto", "sorted", "packed"] = "auto"
+    """Pairs of like lengths, or pairs at random in batches of a fixed size, which a GPU replays; auto packs
+    on a GPU."""
     accumulate: int = 1
     """Micro-batches per update; each has `batch_tokens / accumulate` pieces."""
     max_steps: int = 100_000

@@ -36,6 +36,9 @@ def parse_config(data: Mapping[str, Any], origin: str = "configuration") -> RunC
     """A checked RunConfig from nested plain values; every fault is a ConfigError that names its key."""
     check_names(flatten(data), origin)
     nested = {key: value for key, value in data.items() if key != "model"}
+    training = nested.get("training")
+    if isinstance(training, Mapping) and training.get("batches") == "padded":  # its name in files of 0.1
+        nested["training"] = {**training, "batches": "sorted"}
     try:
         if "model" in data:
             nested["model"] = _model_reader().validate_python({"arch": "transformer"} | dict(data["model"]))

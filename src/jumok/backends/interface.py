@@ -66,6 +66,10 @@ class Backend(Protocol):
 
     # Inside a layer
 
+    def uniform(self, count: int, where: device) -> Tensor:
+        """Random numbers (count,) from 0 to 1."""
+        ...
+
     def seeds(self, count: int, where: device) -> Sequence[Tensor | None]:
         """Where the dropout of so many `add_norm`s comes from: on a GPU one launch draws all of them."""
         ...

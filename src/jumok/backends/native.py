@@ -23,6 +23,9 @@ class NativeBackend(FastBackend):
         super().__init__()
         self.generator = generator
 
+    def uniform(self, count: int, where: torch.device) -> Tensor:
+        return torch.rand(count, generator=self.generator)
+
     def seeds(self, count: int, where: torch.device) -> Sequence[Tensor | None]:
         return torch.randint(2**63 - 1, (count, 1), generator=self.generator).unbind()
 

@@ -37,6 +37,9 @@ class TorchBackend:
     def sinusoids(self, positions: Tensor, end: int | None, width: int, kind: torch.dtype) -> Tensor:
         return sinusoidal(positions, width).to(kind)
 
+    def uniform(self, count: int, where: torch.device) -> Tensor:
+        return torch.rand(count, device=where)
+
     def seeds(self, count: int, where: torch.device) -> Sequence[Tensor | None]:
         return [None] * count
 

@@ -1,6 +1,7 @@
-"""What a model reads in one step: sentences as rectangles (`Padded`), or laid end to end (`Packed`)."""
+"""What a model reads in one step: sentence pairs laid end to end, with no padding."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -17,85 +18,18 @@ Ids = Sequence[int] | NDArray[np.integer]
 Lengths = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 
-STEP = 64  # rooms are multiples of it: every view of a packed batch then starts at an aligned address
-
-
-@dataclass(frozen=True, slots=True)
-class Padded:
-    """Sentence pairs, padded to a rectangle. Masks are True at real tokens."""
-
-    source: Tensor  # (B, S), ends with EOS; of pictures (B, S, P), their patches
-    source_mask: Tensor  # (B, S)
-    target_in: Tensor  # (B, T), starts with BOS
-    target_out: Tensor  # (B, T), ends with EOS
-    target_mask: Tensor  # (B, T)
-
-    def __post_init__(self) -> None:
-        assert self.source.shape[:2] == self.source_mask.shape
-        assert self.target_in.shape == self.target_out.shape == self.target_mask.shape
-
-    @property
-    def tokens(self) -> int:
-        """Real target tokens: what the summed loss is divided by."""
-        return int(self.target_mask.sum())
-
-    @property
-    def source_tokens(self) -> int:
-        """Real source tokens."""
-        return int(self.source_mask.sum())
-
-    @property
-    def sentences(self) -> int:
-        return len(self.source)
-
-    def to(self, device: torch.device | str) -> "Padded":
-        """The same batch on another device."""
-        return Padded(
-            source=self.source.to(device, non_blocking=True),
-            source_mask=self.source_mask.to(device, non_blocking=True),
-            target_in=self.target_in.to(device, non_blocking=True),
-            target_out=self.target_out.to(device, non_blocking=True),
-            target_mask=self.target_mask.to(device, non_blocking=True),
-        )
-
-
-def pad_pairs(sources: Sequence[Ids], targets: Sequence[Ids]) -> Padded:
-    """A batch of these pairs: x + EOS, BOS + y and y + EOS, each filled up with PAD."""
-    assert len(sources) == len(targets)
-    pictures = len(sources) > 0 and getattr(sources[0], "ndim", 1) == 2
-    source, source_mask = stack_pictures(sources) if pictures else pad_sources(sources)
-    target_out, target_mask = pad_sources(targets)
-    target_in = target_out.roll(1, dims=1)
-    target_in[target_in == EOS] = PAD  # the shifted end of a sentence is nothing the decoder may read
-    target_in[:, 0] = BOS
-    return Padded(source, source_mask, target_in, target_out, target_mask)
-
-
-def pad_sources(sources: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-    """Each x + EOS, filled up with PAD (B, S), and a mask that is True at real tokens (B, S)."""
-    lengths = np.array([len(ids) + 1 for ids in sources], dtype=np.int64)
-    padded = np.full((len(sources), lengths.max(initial=1)), PAD, dtype=np.int64)
-    for row, ids in zip(padded, sources, strict=True):
-        row[: len(ids)] = ids
-        row[len(ids)] = EOS
-    mask = np.arange(padded.shape[1]) < lengths[:, None]
-    return torch.from_numpy(padded), torch.from_numpy(mask)
-
-
-def stack_pictures(pictures: Sequence[Any]) -> tuple[Tensor, Tensor]:
-    """Patches (B, S, P) and a mask of all True (B, S): pictures are of one length and have no end."""
-    patches = torch.from_numpy(np.stack(pictures))
-    return patches, torch.ones(patches.shape[:2], dtype=torch.bool)
+STEP = 64  # fixed rooms are multiples of it: every view of a batch then starts at an aligned address
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The tokens that fit into one packed batch: N of the source and M of the target."""
+    """The tokens that one batch has places for: N of the source and M of the target."""
 
     source: int
     target: int
-    longest: int = 0
+    longest_source: int = 0
     """Most tokens of one source; 0: as many as there is room for."""
+    longest_target: int = 0
 
     @property
     def numbers(self) -> int:
@@ -104,7 +38,7 @@ class Room:
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class Batch:
     """Sentence pairs laid end to end, and behind them tokens that only fill the room up.
 
     All of it is one tensor, so that one copy brings it to a device. It is two tables:
@@ -120,6 +54,8 @@ class Packed:
     room: Room
     source_lengths: Lengths  # (B,) with the EOS, on the host
     target_lengths: Lengths  # (B,) with the BOS, or the EOS
+    learned: bool = True  # whether anything is to be predicted
+    patches: Tensor | None = None  # (N, P) bytes: what the source ids stand for, if it is pictures
 
     def __post_init__(self) -> None:
         assert self.numbers.shape == (self.room.numbers,)
@@ -127,9 +63,9 @@ class Packed:
         assert len(self.source_lengths) == len(self.target_lengths)
 
     @staticmethod
-    def empty(room: Room) -> "Packed":
+    def empty(room: Room) -> "Batch":
         """Fillers alone."""
-        return pack_pairs([], [], room)
+        return lay_pairs([], [], room)
 
     @property
     def sources(self) -> Tensor:
@@ -141,8 +77,8 @@ class Packed:
 
     @property
     def source(self) -> Tensor:
-        """(N,) ids: each x + EOS."""
-        return self.sources[0]
+        """(N,) ids: each x + EOS; of pictures (N, P), their patches."""
+        return self.sources[0] if self.patches is None else self.patches
 
     @property
     def source_range(self) -> Tensor:
@@ -175,11 +111,6 @@ class Packed:
         return self.targets[4:6]
 
     @property
-    def longest(self) -> int:
-        """No source has more tokens, in this batch or in another of the room."""
-        return self.room.longest or self.room.source
-
-    @property
     def sentences(self) -> int:
         return len(self.source_lengths)
 
@@ -193,55 +124,121 @@ class Packed:
         """Real target tokens: what the summed loss is divided by."""
         return int(self.target_lengths.sum())
 
-    def to(self, device: torch.device | str) -> "Packed":
+    def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
-        return replace(self, numbers=self.numbers.to(device, non_blocking=True))
+        return self.with_tensors(lambda x: x.to(device, non_blocking=True))
 
-    def pin(self) -> "Packed":
+    def pin(self) -> "Batch":
         """The same batch in memory that a GPU copies from while the program goes on; as it is without one."""
-        return replace(self, numbers=self.numbers.pin_memory()) if torch.cuda.is_available() else self
+        return self.with_tensors(Tensor.pin_memory) if torch.cuda.is_available() else self
+
+    def with_tensors(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        patches = None if self.patches is None else change(self.patches)
+        return replace(self, numbers=change(self.numbers), patches=patches)
+
+    def unlearned(self) -> "Batch":
+        """The same sentences with nothing to be predicted."""
+        other = replace(self, numbers=self.numbers.clone(), learned=False)
+        other.targets[1] = PAD
+        return other
+
+    def cut(self, parts: int) -> list["Batch"]:
+        """The batch in at most so many of about as many tokens, each with whole sentences; without fillers."""
+        tokens = self.source_lengths + self.target_lengths
+        whole = int(tokens.sum())
+        ends = np.searchsorted(tokens.cumsum(), [whole * n / parts for n in range(1, parts)], side="left") + 1
+        cuts = sorted({0, *ends.tolist(), len(tokens)})
+        return [self.part(begin, end) for begin, end in itertools.pairwise(cuts)]
+
+    def part(self, begin: int, end: int) -> "Batch":
+        """The sentences from number `begin` to before `end`."""
+        s, t = (np.append(0, lengths.cumsum()) for lengths in (self.source_lengths, self.target_lengths))
+        lengths = self.source_lengths[begin:end], self.target_lengths[begin:end]
+        room = exact_room(*lengths)
+        sources = self.sources[:, s[begin] : s[end]].clone()
+        targets = self.targets[:, t[begin] : t[end]].clone()
+        sources[1:3] -= int(s[begin])
+        sources[3:5] -= int(t[begin])
+        targets[2:4] -= int(t[begin])
+        targets[4:6] -= int(s[begin])
+        patches = None if self.patches is None else self.patches[s[begin] : s[end]]
+        return Batch(torch.cat((sources.flatten(), targets.flatten())), room, *lengths, patches=patches)
 
 
-def pack_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room) -> Packed:
-    """A batch of these pairs, one after the other. ValueError if they do not fit."""
+def exact_room(source_lengths: Lengths, target_lengths: Lengths) -> Room:
+    """Room for sentences of these lengths, which count their ends, and nothing else."""
+    sums, longest = ([int(f(side)) for side in (source_lengths, target_lengths)] for f in (np.sum, _longest))
+    return Room(*sums, *longest)
+
+
+def _longest(lengths: Lengths) -> int:
+    return int(lengths.max(initial=0))
+
+
+def lay_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room | None = None) -> Batch:
+    """A batch of these pairs, one after the other, in a room of just their size. ValueError if they do not fit."""
     assert len(sources) == len(targets)
-    source_lengths = np.array([len(ids) + 1 for ids in sources], dtype=np.int64)
+    pictures = len(sources) > 0 and getattr(sources[0], "ndim", 1) == 2
+    source_lengths = np.array([len(ids) + (not pictures) for ids in sources], dtype=np.int64)
     target_lengths = np.array([len(ids) + 1 for ids in targets], dtype=np.int64)
-    numbers, source_table, target_table = _fillers(room, source_lengths, target_lengths)
-    s = t = 0  # where the pair begins
-    for x, y in zip(sources, targets, strict=True):
-        s_end, t_end = s + len(x) + 1, t + len(y) + 1
-        source_table[0, s:s_end] = [*x, EOS]
-        source_table[1:, s:s_end] = np.array([s, s_end, t, t_end])[:, None]
-        target_table[0, t:t_end] = [BOS, *y]
-        target_table[1, t:t_end] = [*y, EOS]
-        target_table[2:, t:t_end] = np.array([t, t_end, s, s_end])[:, None]
-        s, t = s_end, t_end
-    return Packed(torch.from_numpy(numbers), room, source_lengths, target_lengths)
+    ids = None if pictures else [np.append(x, EOS) for x in sources]
+    batch = _lay(
+        None if ids is None else np.concatenate([*ids, np.zeros(0, dtype=np.int64)]),
+        np.concatenate([*(np.append(y, EOS) for y in targets), np.zeros(0, dtype=np.int64)]),
+        (source_lengths, target_lengths),
+        room,
+    )
+    return batch if not pictures else replace(batch, patches=_patches(sources, batch.room))
 
 
-def pack_rows(store: Store, rows: NDArray[np.integer], room: Room) -> Packed:
-    """`pack_pairs` of these pairs of a store, without a loop over sentences."""
+def lay_rows(store: Store, rows: NDArray[np.integer], room: Room | None = None) -> Batch:
+    """`lay_pairs` of these pairs of a store, without a loop over sentences."""
+    if store.source_ids.ndim > 1:  # pictures
+        return lay_pairs([store.source(row) for row in rows], [store.target(row) for row in rows], room)
     source_lengths = store.source_lengths[rows] + np.int64(1)
     target_lengths = store.target_lengths[rows] + np.int64(1)
+    source = _laid(store.source_ids, store.source_offsets[rows], source_lengths)
+    target = _laid(store.target_ids, store.target_offsets[rows], target_lengths)
+    return _lay(source, target, (source_lengths, target_lengths), room)
+
+
+def _patches(pictures: Sequence[Any], room: Room) -> Tensor:
+    """Patches of all pictures (N, P), zeros behind them."""
+    laid = np.concatenate(pictures)
+    rest = np.zeros((room.source - len(laid), laid.shape[1]), dtype=laid.dtype)
+    return torch.from_numpy(np.concatenate((laid, rest)))
+
+
+def _lay(
+    source: NDArray[np.integer] | None,
+    target: NDArray[np.integer],
+    lengths: tuple[Lengths, Lengths],
+    room: Room | None,
+) -> Batch:
+    """A batch of sources and targets that lie end to end already, each with its end."""
+    source_lengths, target_lengths = lengths
+    room = room or exact_room(*lengths)
     numbers, source_table, target_table = _fillers(room, source_lengths, target_lengths)
-    if len(rows):
+    if len(source_lengths):
         source_ends, target_ends = source_lengths.cumsum(), target_lengths.cumsum()
         s, t = source_ends[-1], target_ends[-1]
         source_begins, target_begins = source_ends - source_lengths, target_ends - target_lengths
         spans = np.stack((source_begins, source_ends, target_begins, target_ends))  # (4, B)
-        source_table[0, :s] = _laid(store.source_ids, store.source_offsets[rows], source_lengths)
+        if source is not None:
+            source_table[0, :s] = source
         source_table[1:, :s] = spans.repeat(source_lengths, axis=1)  # (4, N)
-        target_table[1, :t] = _laid(store.target_ids, store.target_offsets[rows], target_lengths)
+        target_table[1, :t] = target
         target_table[0, 1:t] = target_table[1, : t - 1]
         target_table[0, target_begins] = BOS
         target_table[2:, :t] = spans[[2, 3, 0, 1]].repeat(target_lengths, axis=1)  # (4, M)
-    return Packed(torch.from_numpy(numbers), room, source_lengths, target_lengths)
+    return Batch(torch.from_numpy(numbers), room, source_lengths, target_lengths)
 
 
 def _laid(ids: NDArray[np.integer], offsets: NDArray[np.int64], lengths: Lengths) -> NDArray[np.integer]:
     """Sentences end to end: each has its ids from its offset on, then an EOS that `lengths` counts."""
     ends = lengths.cumsum()
+    if not len(ends):
+        return ids[:0]
     places = np.arange(ends[-1]) + (offsets - ends + lengths).repeat(lengths)
     laid: NDArray[np.integer] = ids.take(places, mode="clip")  # the last EOS may lie behind all ids
     laid[ends - 1] = EOS
@@ -256,8 +253,12 @@ def _fillers(
     if s > room.source or t > room.target:
         there = f"a room of {room.source:,} and {room.target:,}"
         raise ValueError(f"{s:,} source and {t:,} target tokens do not fit into {there}")
-    if (most := int(source_lengths.max(initial=0))) > (room.longest or room.source):
-        raise ValueError(f"a source of {most:,} tokens does not fit into a room for {room.longest:,} in one")
+    for side, lengths, most in (
+        ("source", source_lengths, room.longest_source or room.source),
+        ("target", target_lengths, room.longest_target or room.target),
+    ):
+        if (longest := _longest(lengths)) > most:
+            raise ValueError(f"a {side} of {longest:,} tokens does not fit into a room for {most:,} in one")
     numbers = np.full(room.numbers, PAD, dtype=np.int32)
     source_table = numbers[: 5 * room.source].reshape(5, -1)
     target_table = numbers[5 * room.source :].reshape(6, -1)
@@ -271,16 +272,16 @@ def _fillers(
 
 
 def room_for(source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], budget: int) -> Room:
-    """The room of one packed batch of about `budget` tokens, for pairs of these lengths.
+    """The fixed room of batches of about `budget` tokens, for pairs of these lengths.
 
     The sides share it as they share the corpus, so that both fill up together:
 
         N : M = mean(S + 1) : mean(T + 1),   N + M = budget,   each rounded up to a multiple of 64
 
-    The longest sentence always fits, as a padded batch may also be one long pair.
+    The longest sentence always fits.
     """
     means = [float(np.mean(side)) + 1 for side in (source_lengths, target_lengths)]
     longest = [int(np.max(side)) + 1 for side in (source_lengths, target_lengths)]
     shares = [ceil(budget * mean / sum(means)) for mean in means]
     source, target = (STEP * ceil(max(pair) / STEP) for pair in zip(shares, longest, strict=True))
-    return Room(source, target, longest[0])
+    return Room(source, target, *longest)

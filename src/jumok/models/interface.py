@@ -124,6 +124,7 @@ class Seq2Seq(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.ops: Backend = TorchBackend()
+        self.apart = False  # layers may not read each other's weights: processes share them out
 
     def forward(self, source: Sentences, target_in: Sentences) -> Prediction:
         """The teacher-forced pass."""

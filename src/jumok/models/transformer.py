@@ -171,7 +171,6 @@ class TransformerSeq2Seq(Seq2Seq):
         super().__init__()
         D, scale, located = config.width, embedding_scale(config.width), config.positions != "none"
         self.width, self.heads, self.rotary = D, Heads(config.heads, config.scaled), config.positions == "rotary"
-        self.joins_norms = True  # pre-norm: a layer makes the norm that the next one reads through
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = (
             self.target_embedding
@@ -260,7 +259,7 @@ class TransformerSeq2Seq(Seq2Seq):
         stream = Stream(x, None if layers[0].add_attention.pre else x)  # type: ignore[union-attr]
         for n, layer in enumerate(layers):
             then: Any = layers[n + 1].add_attention.norm if n + 1 < len(layers) else last  # type: ignore[union-attr]
-            stream = layer(stream, run, n, then if self.joins_norms or then is last else None)
+            stream = layer(stream, run, n, None if self.apart and then is not last else then)
         return stream.sum if stream.normed is None else stream.normed
 
     def source_pair(self, grid: Tensor, layer: DecoderLayer) -> tuple[Tensor, Tensor]:

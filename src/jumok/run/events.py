@@ -12,11 +12,11 @@ import torch
 
 from jumok import __version__
 from jumok.run.machine import Machine
-from jumok.run.work import RunWork
 from jumok.settings import config_to_toml
 from jumok.training.log import JsonLines, Log, TensorBoard, has_tensorboard
 from jumok.training.loop import Event, notice
 from jumok.training.state import LoopState
+from jumok.training.work import RunWork
 
 logger = logging.getLogger("jumok")
 

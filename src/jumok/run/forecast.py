@@ -11,21 +11,21 @@ import torch
 from jumok.config import LuongConfig, ModelConfig, RunConfig, TransformerConfig, copies
 from jumok.errors import ConfigError
 from jumok.run.machine import Machine
-from jumok.run.stepping import packs
+from jumok.training.updates import packs
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 # Speed: the share of the measured matrix speed that training reaches, by device and batches.
 EFFICIENCY = {
-    ("cpu", "padded"): 0.4,
-    ("cpu", "packed"): 0.2,
-    ("cuda", "padded"): 0.2,
+    ("cpu", "sorted"): 0.4,
+    ("cpu", "packed"): 0.4,
+    ("cuda", "sorted"): 0.2,
     ("cuda", "packed"): 0.5,  # 0.5 of a base Transformer's and 0.67 of a big one's, measured
 }
 RECURRENT_ON_GPU = 0.1  # cells compute in fp32, a step at a time
 KERNELS = 45  # that one layer starts on a GPU, forward and backward
 OTHER_KERNELS = 80  # embedding, head, loss, optimiser
-KERNEL = {"packed": 5.5e-6, "padded": 1e-5}  # seconds each at least: replayed from a graph, or told by Python
+KERNEL = {"packed": 5.5e-6, "sorted": 1e-5}  # seconds each at least: replayed from a graph, or told by Python
 TIME_STEP = 4e-5  # seconds of one layer and one step in time, forward and backward, however narrow
 FED_STEP = 2e-3  # seconds of one step in time with input feeding, which Python tells
 
@@ -49,7 +49,7 @@ def piece_tokens(config: RunConfig, machine: Machine) -> int:
 def tokens_per_second(config: RunConfig, machine: Machine) -> float:
     """Six operations per weight and token, at a share of the matrix speed; but no update is free."""
     device = torch.device(machine.device)
-    batches = "packed" if packs(config, device) else "padded"
+    batches = "packed" if packs(config, device) else "sorted"
     weights = active_weights(config.model, config.text.vocabulary)
     steps_in_time = machine.gpu and not isinstance(config.model, TransformerConfig)
     share = RECURRENT_ON_GPU if steps_in_time else EFFICIENCY[device.type, batches]
@@ -116,9 +116,9 @@ def need_of(config: RunConfig, machine: Machine) -> Need:
         weights /= machine.processes
     number = 2 if machine.bf16 and training.precision != "fp32" else 4  # bytes
     kept = kept_numbers(config.model, config.data.max_length) * number
-    if not packed:  # masks of dropout, copies in fp32, and all logits at once: for each target, half of all
-        kept = 2.5 * kept + config.text.vocabulary * 12 / 2
-    elif copies(config.model):  # all probabilities at once: for each target, half of all
+    if not packed:  # plain torch: masks of dropout, and copies in fp32
+        kept = 2.5 * kept
+    if copies(config.model):  # all probabilities at once: for each target, half of all
         kept += config.text.vocabulary * 12 / 2
     passes = 2 if training.rdrop else 1
     return Need(weights + LOGITS + CONTEXT, kept * passes)
@@ -192,6 +192,6 @@ def refuse_longer_than_a_piece(config: RunConfig, machine: Machine) -> None:
         f"training.batch_tokens={config.training.batch_tokens} leaves {piece} pieces for one pass, and a "
         f"pair of data.max_length={config.data.max_length} needs {needed}",
         hint=f"set training.batch_tokens to {needed * times} or more, "
-        f"data.max_length to {max(1, piece // 2 - 1)} or less, or training.batches=padded",
+        f"data.max_length to {max(1, piece // 2 - 1)} or less, or training.batches=sorted",
         code="cannot_learn",
     )

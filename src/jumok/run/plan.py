@@ -225,8 +225,6 @@ def choose_batches(draft: Draft, found: Survey, machine: Machine) -> None:
         if parts > 1:
             reason = f"the memory of {machine.name} holds {tokens:,} pieces in {parts} parts"
             draft.choose("training.accumulate", parts, reason)
-    if has_pictures(draft):
-        draft.choose("training.batches", "padded", "pictures are all of one length")
     draft.choose("training.batches", *fitting_layout(draft.settings(), machine))
 
 
@@ -241,14 +239,14 @@ def fitting_batch(found: Survey, machine: Machine) -> tuple[int, str]:
 def fitting_layout(settings: Flat, machine: Machine) -> tuple[str, str]:
     """Packed where the hardware gains from it and a sentence fits into a piece."""
     if not machine.gpu:
-        return "padded", "like lengths share a rectangle; a CPU gains nothing from packing"
+        return "sorted", "pairs of like lengths; a CPU gains nothing from fixed sizes"
     if settings.get("training.shard"):
-        return "padded", "processes that share the weights out read padded batches"
+        return "sorted", "processes that share the weights out read pairs of like lengths"
     parts = settings.get("training.accumulate", 1) * machine.processes
     piece, needed = settings["training.batch_tokens"] // parts, 2 * (settings["data.max_length"] + 1)
     if piece < needed:
-        return "padded", f"a pair of {needed} pieces would not fit into a packed piece of {piece}"
-    return "packed", "sentences end to end: no padding is computed, and shapes never change"
+        return "sorted", f"a pair of {needed} pieces would not fit into a packed piece of {piece}"
+    return "packed", "batches of one size: steps are captured once and replayed"
 
 
 def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from jumok.backends.choose import choose_backend
 from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.checkpoint.model import build_for
@@ -25,10 +26,9 @@ from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, reopen
-from jumok.run.stepping import packs
+from jumok.run.probes import write_probe
 from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.warm import load_meanwhile
-from jumok.run.work import RunWork
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
 from jumok.training.distributed import World, join, shared_clock, told_to_all
@@ -37,6 +37,8 @@ from jumok.training.loop import Outcome, fit, notice
 from jumok.training.optimizer import Optimizers
 from jumok.training.shard import shard
 from jumok.training.state import Average, Learner, LoopState
+from jumok.training.updates import packs
+from jumok.training.work import RunWork
 
 logger = logging.getLogger("jumok")
 
@@ -154,7 +156,18 @@ def run(request: Request, watch: Watch) -> TrainedRun:
         device = torch.device(machine.device)
         copies = config.training.shard and world.is_first
         copy = world.every(lambda: make_model(config, prepared).to(device) if copies else None)
-        work = RunWork(learner, prepared, config, checkpoints, device, autocast, log_to, world, copy)
+        work = RunWork(
+            learner=learner,
+            prepared=prepared,
+            config=config,
+            checkpoints=checkpoints,
+            device=device,
+            autocast=autocast,
+            log_to=log_to,
+            world=world,
+            copy=copy,
+            write_probe=write_probe,
+        )
         return carry_on(work, state, machine, watch)
 
 
@@ -319,6 +332,8 @@ def make_learner(
     if config.training.shard and world is not None:
         shard(model, str(device), world.size)
     model = model.to(device)
+    if not config.training.shard:
+        model.ops = choose_backend(device)
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
     if newest is not None:
@@ -370,7 +385,8 @@ def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
             hint="leave it at auto, or set training.precision=fp32",
             code="no_bf16",
         )
-    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.bf16) else None
+    # On a CPU fp32 is faster: our C library computes in it.
+    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.gpu and machine.bf16) else None
 
 
 @cache

@@ -17,7 +17,7 @@ from jumok.data.sampler import Cursor
 from jumok.errors import RunError
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
-from jumok.training.step import Read, StepResult
+from jumok.training.step import StepNumbers, StepResult
 
 Event = Mapping[str, Any]
 B = TypeVar("B")  # what one update reads; the loop only hands it on
@@ -165,7 +165,7 @@ def after_reading(state: LoopState, window: "Window", log: Callable[[Event], Non
     return state
 
 
-def after_skip(state: LoopState, step: int, read: Read, log: Callable[[Event], None]) -> LoopState:
+def after_skip(state: LoopState, step: int, read: StepNumbers, log: Callable[[Event], None]) -> LoopState:
     """Remember a skipped step, and stop a run that skips too many."""
     recent = tuple(one for one in state.skipped if one > step - SKIPS_WINDOW)
     state = replace(state, skipped=(*recent, step))
@@ -191,7 +191,7 @@ class Window:
 
     def __init__(self, began: float) -> None:
         self.began = began
-        self.last = Read(nan, nan, nan, skipped=False)
+        self.last = StepNumbers(nan, nan, nan, skipped=False)
         self.unread: list[tuple[int, StepResult]] = []
         self.tokens = self.sentences = self.skipped = 0
 
@@ -200,7 +200,7 @@ class Window:
         self.tokens += result.tokens
         self.sentences += result.sentences
 
-    def read(self) -> list[tuple[int, Read]]:
+    def read(self) -> list[tuple[int, StepNumbers]]:
         """The steps since the last reading, by number; on a GPU this waits until they are done."""
         steps = [(step, result.read()) for step, result in self.unread]
         self.unread.clear()

@@ -26,6 +26,7 @@ def shard(model: Seq2Seq, device: str, size: int) -> None:
     stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
     for module in [*(layer for stack in stacks for layer in stack), model]:
         fully_shard(module, mesh=mesh)
+    model.apart = True
     for name in CALLED:
         register_fsdp_forward_method(model, name)
     for module in model.modules():

@@ -1,11 +1,11 @@
-"""Updates of a Transformer on packed batches, captured once and replayed: the host only hands over numbers.
+"""Updates of a model with fixed shapes, captured once and replayed: the host only hands over numbers.
 
-Shapes never change, so the forward and backward pass of a piece is one CUDA graph and the rest of the update
+Shapes never change, so the forward and backward pass of a batch is one CUDA graph and the rest of the update
 another. The model computes with copies of its weights in the low type (bf16); the weights that learn, their
 gradients and the optimiser stay in float32:
 
     copies <- weights                      one call over all tensors
-    gradients += d loss / d copies         for each piece
+    gradients += d loss / d copies         for each batch
     clip, optimiser step, copies <- weights
 
 Without a GPU, or where capturing fails, the same calls run one by one.
@@ -15,67 +15,59 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from jumok.config import TrainingConfig
-from jumok.data.batch import Packed, Room
-from jumok.models.interface import PackedBatch, Seq2Seq
-from jumok.models.packed import exact_weights
-from jumok.nn.fused import rdrop_loss
+from jumok.data.batch import Batch
+from jumok.models.interface import Seq2Seq
+from jumok.nn.attention import AttentionOutput
+from jumok.nn.layers import FeedForward
 from jumok.training.optimizer import Optimizers
-from jumok.training.passes import doubled
 from jumok.training.step import (
     Reduce,
     Share,
     StepResult,
+    batch_loss,
+    counted,
     is_out_of_memory,
-    learned,
-    packed_loss,
     step_seed,
-    with_guesses,
 )
 
 logger = logging.getLogger("jumok")
 WARM = 2  # passes before a capture: kernels are compiled and libraries choose their ways
 
 
-class Pass(nn.Module):
+class LossModule(nn.Module):
     """A batch to its loss, as a module, so that other weights can stand in for the model's own."""
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         super().__init__()
         self.model, self.config = model, config
 
-    def forward(self, batch: PackedBatch, target: Tensor) -> tuple[Tensor, Tensor]:
-        model, config = self.model, self.config
-        if not config.rdrop or model.copies:
-            return packed_loss(model, batch, target, config)
-        if config.teacher_forcing < 1:
-            batch = with_guesses(model, batch, config.teacher_forcing)
-        both = model.features(doubled(batch))  # (2M, D), one pass for the two
-        return rdrop_loss(both, model.head, target, config.label_smoothing, config.rdrop)
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        return batch_loss(self.model, batch, self.config, fixed=True)
 
 
-class PackedStep:
-    """Callable: pieces of one update in, weights updated. One object for one model and one `Room`."""
+class CapturedStep:
+    """Callable: the batches of one update in, weights updated. One object for one model and one `Room`."""
 
     def __init__(
         self,
         model: Seq2Seq,
         optimizers: Optimizers,
         config: TrainingConfig,
-        room: Room,
+        empty: Batch,
         *,
         seed: int,
         dtype: torch.dtype = torch.bfloat16,
         graph: bool = True,
         reduce: Reduce | None = None,
     ) -> None:
+        """`empty` is a batch of the room that all batches have."""
         self.optimizers, self.seed, self.reduce = optimizers, seed, reduce
-        self.pass_ = Pass(model, config)
-        named = dict(self.pass_.named_parameters())
+        self.loss = LossModule(model, config)
+        named = dict(self.loss.named_parameters())
         exact = exact_weights(model)
         self.weights: list[Tensor] = list(named.values())
         self.copies = [as_leaf(w, torch.float32 if w in exact else dtype) for w in self.weights]
@@ -84,36 +76,35 @@ class PackedStep:
         self.gradients = [torch.zeros_like(w, dtype=torch.float32) for w in self.weights]
         self.limit = config.clip or torch.inf
         # What a replay reads: it is written to before, in place.
-        none = np.zeros(0, dtype=np.int64)
-        numbers = Packed.empty(room).numbers.to(device)
-        self.batch = Packed(numbers, room, none, none)
+        self.batch = empty.to(device).with_tensors(Tensor.clone)
         self.share = torch.ones((), device=device)  # 1 / target tokens of the update
         self.rate = torch.zeros((), device=device)
         self.void = torch.zeros((), dtype=torch.bool, device=device)  # while warming up: change nothing
         # What a replay writes.
         self.sums = torch.zeros(2, device=device)
         self.numbers = torch.zeros(4, device=device)
-        self.run = Graphs(enabled=graph and device.type == "cuda")
+        self.run = StepGraphs(enabled=graph and device.type == "cuda")
 
-    def __call__(self, pieces: Sequence[Packed], share: Share, *, lr: float, step: int) -> StepResult:
+    def __call__(self, batches: Sequence[Batch], share: Share, *, lr: float, step: int) -> StepResult:
         """Update the weights once, by the mean loss over all target tokens of the update."""
-        self.pass_.train()
+        self.loss.train()
         # Graphs, streams and kernels are those of the current GPU, which need not be the model's.
         with torch.cuda.device_of(self.numbers):  # type: ignore[no-untyped-call]
             if not self.run.ready:
                 self.warm_up()
             self.share.fill_(1 / share.targets)
             self.rate.fill_(lr)
-            for number, piece in enumerate(pieces):
-                self.batch.numbers.copy_(piece.numbers, non_blocking=True)
+            for number, batch in enumerate(batches):
+                self.batch.numbers.copy_(batch.numbers, non_blocking=True)
+                if self.batch.patches is not None and batch.patches is not None:
+                    self.batch.patches.copy_(batch.patches, non_blocking=True)
                 torch.manual_seed(step_seed(self.seed, step, share.first + number))
                 self.run("first" if number == 0 else "more", self.first if number == 0 else self.more)
             if self.reduce is not None:
                 self.reduce([*self.gradients, self.sums])
             self.run("update", self.update)
             numbers = self.numbers.clone()
-        tokens = sum(piece.tokens + piece.source_tokens for piece in pieces)
-        return StepResult(numbers, tokens, sum(piece.sentences for piece in pieces))
+        return StepResult(numbers, *counted(batches))
 
     def warm_up(self) -> None:
         """Run everything without changing a weight: an empty batch, and an update that is skipped."""
@@ -130,13 +121,13 @@ class PackedStep:
         copy_all(self.copies, self.weights)
 
     def first(self) -> None:
-        """Gradients of the first piece."""
+        """Gradients of the first batch."""
         sums = self.backward()
         copy_all(self.gradients, self.found())
         self.sums.copy_(sums)
 
     def more(self) -> None:
-        """Gradients of a later piece, added."""
+        """Gradients of a later batch, added."""
         sums = self.backward()
         torch._foreach_add_(self.gradients, [g.float() for g in self.found()])
         self.sums += sums
@@ -144,9 +135,8 @@ class PackedStep:
     def backward(self) -> Tensor:
         for copy in self.copies:
             copy.grad = None
-        arguments = (self.batch, learned(self.batch))
         # Tied weights are one module here, not two: torch need not look for them, and must not swap it twice.
-        loss, nll = torch.func.functional_call(self.pass_, self.named_copies, arguments, tie_weights=False)
+        loss, nll = torch.func.functional_call(self.loss, self.named_copies, (self.batch,), tie_weights=False)
         (loss * self.share).backward()
         return torch.stack((loss.detach(), nll)) * self.share
 
@@ -180,7 +170,7 @@ def as_leaf(weight: Tensor, dtype: torch.dtype) -> Tensor:
     return weight.detach().to(dtype, copy=True).requires_grad_()
 
 
-class Graphs:
+class StepGraphs:
     """Captures a call the first time and replays it from then on; where that fails, it just calls."""
 
     def __init__(self, *, enabled: bool) -> None:
@@ -222,3 +212,17 @@ class Graphs:
             return
         self.pool = self.pool or graph.pool()
         self.graphs[name] = graph
+
+
+def exact_weights(model: nn.Module) -> set[Tensor]:
+    """The weights that are read in float32, whatever else is computed in: all that add & norm uses."""
+    found: set[Tensor] = set()
+    for module in model.modules():
+        match module:
+            case nn.LayerNorm():
+                found |= {module.weight, module.bias}
+            case AttentionOutput():
+                found.add(module.linear.bias)
+            case FeedForward():
+                found.add(module.outer.bias)
+    return found

@@ -3,12 +3,13 @@
 import gc
 import resource
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import exp
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,23 +17,22 @@ from torch import Tensor
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.checkpoints import Checkpoints, Loaded, save_model
 from jumok.checkpoint.manifest import AVERAGED
-from jumok.config import FALLING, RunConfig
-from jumok.data.sampler import Cursor, epoch_batches
+from jumok.config import FALLING
+from jumok.data.batch import lay_rows
+from jumok.data.sampler import epoch_batches
+from jumok.data.store import Store
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import RunError
 from jumok.evaluation.metrics import bleu_tokenizer, measure
 from jumok.models.interface import Seq2Seq
-from jumok.run.prepare import Prepared
-from jumok.run.probes import write_probe
-from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of, packs
 from jumok.text.marks import is_question
-from jumok.training.distributed import World
+from jumok.text.tokenizer import Tokenizers
 from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
-from jumok.training.loss import token_loss
-from jumok.training.state import Learner, LoopState
-from jumok.training.step import StepResult, is_out_of_memory
+from jumok.training.state import LoopState
+from jumok.training.step import is_out_of_memory, sides_of, to_learn
+from jumok.training.updates import TrainingStores, Updates
 
 T = TypeVar("T")
 Tensors = dict[str, Tensor]
@@ -42,19 +42,33 @@ LOSS_TOKENS = (8192, 1024)  # in one batch of the validation loss; the second wh
 SEARCH_TOKENS = 1024  # in one batch of the validation search where memory is short
 
 
-@dataclass
-class RunWork:
-    """Implements the loop's `Work` for one run."""
+class PreparedData(TrainingStores, Protocol):
+    """What a run may ask of the prepared data."""
 
-    learner: Learner
-    prepared: Prepared
-    config: RunConfig
+    @property
+    def tokenizers(self) -> Tokenizers: ...
+    @property
+    def valid(self) -> Store: ...
+    @property
+    def valid_pairs(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def lengths(self) -> Any: ...
+
+
+@dataclass(kw_only=True)
+class RunWork(Updates):
+    """Implements the loop's `Work` for one run: updates, validation, checkpoints and the log."""
+
+    prepared: PreparedData
     checkpoints: Checkpoints
-    device: torch.device
-    autocast: torch.dtype | None
     log_to: Sequence[Log]
-    world: World = field(default_factory=World)
+    write_probe: Callable[[Path, int, Translator, Sequence[Translation]], str | None]
     copy: Seq2Seq | None = None  # for the first process to validate with, if the weights are shared out
+    on_halved: Callable[[int, int], None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.on_halved = self.halved
 
     def log(self, event: Event) -> None:
         if event["type"] == "train":
@@ -62,33 +76,10 @@ class RunWork:
         for log in self.log_to:
             log(event)
 
-    @cached_property
-    def steps(self) -> PackedSteps | PaddedSteps:
-        """How updates are carried out."""
-        kind = PackedSteps if packs(self.config, self.device) else PaddedSteps
-        return kind(
-            learner=self.learner,
-            prepared=self.prepared,
-            config=self.config,
-            device=self.device,
-            autocast=self.autocast,
-            on_halved=self.halved,
-            world=self.world,
-        )
-
     def halved(self, step: int, parts: int) -> None:
         self.release()
         message = f"out of memory: each update now runs in {parts} parts"
         self.log(notice(step, "warning", "out_of_memory", message))
-
-    def batches(self, state: LoopState) -> Generator[tuple[Any, Cursor], None, None]:
-        return self.steps.updates(state)
-
-    def step(self, batch: Any, state: LoopState, lr: float) -> tuple[StepResult, int]:
-        result, parts = self.steps.step(batch, state, lr)
-        if self.learner.average is not None:
-            self.learner.average.update(state.step + 1)
-        return result, parts
 
     def validate(self, state: LoopState) -> Validation:
         """What the first process sees, for all."""
@@ -140,7 +131,7 @@ class RunWork:
     def probe(self, step: int, translator: Translator, answers: Sequence[Translation]) -> str | None:
         """Keep where the model looked; what goes wrong with that is a notice, and training goes on."""
         try:
-            return write_probe(self.checkpoints.run, step, translator, answers)
+            return self.write_probe(self.checkpoints.run, step, translator, answers)
         except RunError as error:
             self.log(notice(step, "warning", error.code, error.message))
             return None
@@ -178,9 +169,9 @@ class RunWork:
         total, tokens = 0.0, 0
         with torch.inference_mode():
             for piece in rows:
-                batch = batch_of(store, piece).to(self.device)
-                logits = self.model(batch.source, batch.source_mask, batch.target_in)
-                _, nll = token_loss(logits, batch.target_out, batch.target_mask, 0.0)
+                batch = lay_rows(store, piece).to(self.device)
+                source, target_in = sides_of(batch)
+                _, nll = self.model(source, target_in).loss(to_learn(batch), 0.0)
                 total += nll.item()
                 tokens += batch.tokens
         return total / tokens
