@@ -46,6 +46,19 @@ def test_everything_but_the_weights(plain: Path) -> None:
     assert not contents.quantised
 
 
+@pytest.mark.parametrize(("marked", "read"), [(True, 4096), (False, 0)])
+def test_a_folder_of_before_had_4096_tokens_where_nobody_chose(
+    plain: Path, tmp_path: Path, *, marked: bool, read: int
+) -> None:
+    files = {path.name: path.read_bytes() for path in plain.iterdir() if path.name != "MANIFEST.json"}
+    fields = json.loads(files["config.json"])
+    fields["jumok"]["decoding"]["batch_tokens"] = 4096
+    if not marked:
+        del fields["settings_version"]
+    write_folder(tmp_path / "other", {**files, "config.json": dump_json(fields)})
+    assert read_contents(tmp_path / "other").config.decoding.batch_tokens == read
+
+
 def test_arrays_are_the_weights(plain: Path) -> None:
     arrays, state = read_arrays(read_contents(plain)), read_model(plain).model.state_dict()
     assert arrays.keys() == state.keys()

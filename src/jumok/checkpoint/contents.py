@@ -23,7 +23,7 @@ from jumok.native.shortlist import FILE as SHORTLIST
 from jumok.native.shortlist import Shortlist, check_listed, parse_shortlist
 from jumok.native.tensors import Array, parse_tensors
 from jumok.native.weights import Packed
-from jumok.settings import parse_config
+from jumok.settings import flatten, nest, parse_config, upgrade_settings
 from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, parse_tokenizer
 
 WEIGHTS = "model.safetensors"
@@ -112,7 +112,8 @@ def _read_config(fields: Mapping[str, Any], where: Path) -> RunConfig:
     match fields.get("jumok"):
         case dict(settings):
             try:
-                return parse_config(settings, f"in {where}")
+                flat = upgrade_settings(flatten(settings), fields.get("settings_version"))
+                return parse_config(nest(flat), f"in {where}")
             except ConfigError as error:
                 raise damaged(where, f"config.json cannot be used: {error.message}") from None
             except (TypeError, ValueError, AttributeError) as error:

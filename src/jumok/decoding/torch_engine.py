@@ -12,7 +12,7 @@ from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.found import Options
 from jumok.decoding.greedy import Choose
-from jumok.decoding.jobs import Job, batches, chosen_budget, pair_size, piece_bytes
+from jumok.decoding.jobs import Job, batches, pair_size, piece_bytes
 from jumok.decoding.mbr import by_agreement
 from jumok.decoding.request import Request
 from jumok.decoding.search import Search
@@ -97,7 +97,7 @@ class TorchEngine:
         keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
         options = Options(config.beam, config.n_best, config.length_penalty, keep)
         sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
-        budget = chosen_budget(config)
+        budget = config.batch_tokens or None  # None: what memory allows
         with explained(jobs):
             for places, answers in self._device_search.search(sources, limits, options, budget=budget):
                 yield [jobs[place] for place in places], answers

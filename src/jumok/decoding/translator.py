@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, cannot
-from jumok.decoding.jobs import Job, make_jobs
+from jumok.decoding.jobs import BATCH_TOKENS, Job, make_jobs
 from jumok.decoding.opening import Note, Opened, log, open_model
 from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
@@ -259,7 +259,7 @@ class Translator:
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
         engine = self._quick or self._torch.engine(self.tokenizers)
-        budget = self.config.decoding.batch_tokens
+        budget = self.config.decoding.batch_tokens or BATCH_TOKENS
         for batch, found in engine.scores(list(todo), budget, self.explained):
             scores.update(zip(batch, found, strict=True))
             progress("scoring", len(scores), len(todo))
