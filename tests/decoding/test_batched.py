@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from jumok.answers import NotFiniteError
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.decoding.batched import CUDA_TOKENS, pad_sources, score_targets, search, token_budget
 from jumok.decoding.jobs import BATCH_TOKENS, Job, piece_bytes
@@ -61,7 +61,7 @@ def test_texts_of_korean_letters_are_banned_and_required() -> None:
     torch.manual_seed(1)
     model = build_model(LuongConfig(width=16), tokenizer.size, tokenizer.size, shared=True)
     config = RunConfig(model=LuongConfig(width=16), text=text, decoding=DecodingConfig(beam=2, max_len=40))
-    both = Translator(Loaded(model, Tokenizers(tokenizer, tokenizer), config, Path("x"), {}))
+    both = Translator(LoadedModel(Tokenizers(tokenizer, tokenizer), config, Path("x"), {}, model=model))
     free = both.translate("학교")
     assert "한국" in both.translate("학교", require="한국").text
     [seen, *_] = [part for part in free.text if "가" <= part <= "힣"] or ["나"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 
 from jumok.answers import Answer
-from jumok.checkpoint.model import Loaded as Loaded  # also for those who may not import checkpoint
+from jumok.checkpoint.contents import Contents
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
 from jumok.decoding.device import DeviceSearch, preferred, supports
@@ -20,16 +20,15 @@ from jumok.decoding.stream import Partial, stream_jobs
 from jumok.decoding.tree import BeamTree
 from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.text.tokenizer import Tokenizers
 
 
 class TorchEngine:
     """A model in torch, searched step by step or, on a GPU, as a whole."""
 
-    name = "torch"
+    name, strict = "torch", False
 
-    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers) -> None:
-        self.model, self._tokenizers = model, tokenizers
+    def __init__(self, model: Seq2Seq, contents: Contents) -> None:
+        self.model, self.contents, self._tokenizers = model, contents, contents.tokenizers
 
     @property
     def about(self) -> dict[str, str]:
@@ -64,8 +63,8 @@ class TorchEngine:
                 )
             yield batch, found
 
-    def to_torch(self) -> Seq2Seq:
-        return self.model
+    def to_torch(self) -> "TorchEngine":
+        return self
 
     def search_for(self, job: Job, request: Request, record: BeamTree | None = None) -> Search:
         """The search for the answers to one job, ready for its first step."""
