@@ -14,7 +14,7 @@ from time import perf_counter
 
 import torch
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig, LuongConfig, ModelConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.trace import make_traces
@@ -40,7 +40,9 @@ def translator(model: ModelConfig, lines: list[str]) -> Translator:
     network = build_model(model, tokenizer.size, tokenizer.size, shared=True).eval()
     config = RunConfig(model=model, decoding=DecodingConfig(max_len=32))
     info = {"fingerprint": "benchmark"}
-    return Translator(Loaded(network, Tokenizers(tokenizer, tokenizer), config, Path("benchmark"), info))
+    return Translator(
+        LoadedModel(Tokenizers(tokenizer, tokenizer), config, Path("benchmark"), info, model=network)
+    )
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from typing import Any
 import httpx2
 import torch
 
-from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.model import save_model
 from jumok.config import DecodingConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.models.build import build_model

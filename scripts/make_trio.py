@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from jumok.checkpoint.bundled import RECORDS, TRAINED
-from jumok.checkpoint.checkpoints import load_model, save_model
+from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.model import save_model
 from jumok.config import Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load

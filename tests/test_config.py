@@ -82,11 +82,11 @@ REFUSED: list[tuple[type[Any], str, object, str]] = [
     ),
     *(
         (DecodingConfig, f"decoding.{name}", 0, ABOVE_0)
-        for name in ("beam", "n_best", "max_len", "temperature", "batch_tokens")
+        for name in ("beam", "n_best", "max_len", "temperature")
     ),
     *(
         (DecodingConfig, f"decoding.{name}", -1, FROM_0)
-        for name in ("length_penalty", "min_len", "no_repeat_ngram", "top_k")
+        for name in ("length_penalty", "min_len", "no_repeat_ngram", "top_k", "batch_tokens")
     ),
     *((DecodingConfig, "decoding.top_p", value, "choose a share above 0, up to 1") for value in (0.0, 1.1)),
     (DecodingConfig, "decoding.min_len", 300, "it is above decoding.max_len=256"),

@@ -47,6 +47,16 @@ def parse_config(data: Mapping[str, Any], origin: str = "configuration") -> RunC
         raise _explain(error, origin) from None
 
 
+SETTINGS_VERSION = 2
+"""Of the settings in a folder's files. The first wrote `decoding.batch_tokens=4096` for no choice at all."""
+
+
+def upgrade_settings(flat: Flat, version: object) -> Flat:
+    """The settings of a folder, which an earlier jumok may have written, as this one writes them."""
+    unset = version is None and flat.get("decoding.batch_tokens") == 4096
+    return flat | {"decoding.batch_tokens": 0} if unset else flat
+
+
 def config_to_dict(config: RunConfig) -> dict[str, Any]:
     """Nested plain values; `parse_config` reads them back to an equal object."""
     return asdict(config)

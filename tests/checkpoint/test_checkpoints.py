@@ -14,15 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from torch import Tensor
 
-from jumok.checkpoint.checkpoints import (
-    Checkpoint,
-    Checkpoints,
-    average,
-    content_fingerprint,
-    load_model,
-    model_files,
-)
-from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
+from jumok.checkpoint.card import model_files
+from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average, load_model
+from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify_folder
 from jumok.config import LuongConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.models.build import build_model

@@ -46,6 +46,19 @@ def test_everything_but_the_weights(plain: Path) -> None:
     assert not contents.quantised
 
 
+@pytest.mark.parametrize(("marked", "read"), [(True, 4096), (False, 0)])
+def test_a_folder_of_before_had_4096_tokens_where_nobody_chose(
+    plain: Path, tmp_path: Path, *, marked: bool, read: int
+) -> None:
+    files = {path.name: path.read_bytes() for path in plain.iterdir() if path.name != "MANIFEST.json"}
+    fields = json.loads(files["config.json"])
+    fields["jumok"]["decoding"]["batch_tokens"] = 4096
+    if not marked:
+        del fields["settings_version"]
+    write_folder(tmp_path / "other", {**files, "config.json": dump_json(fields)})
+    assert read_contents(tmp_path / "other").config.decoding.batch_tokens == read
+
+
 def test_arrays_are_the_weights(plain: Path) -> None:
     arrays, state = read_arrays(read_contents(plain)), read_model(plain).model.state_dict()
     assert arrays.keys() == state.keys()
@@ -172,9 +185,18 @@ def test_a_vocabulary_of_another_size(plain: Path, tmp_path: Path) -> None:
         read_model(folder)
 
 
-def test_settings_may_have_another_name(plain: Path, tmp_path: Path) -> None:
-    files = {path.name: path.read_bytes() for path in plain.iterdir() if path.name != "MANIFEST.json"}
-    files["jumok.json"] = files.pop("config.json")
-    write_folder(tmp_path / "exported", files)
-    assert read_contents(tmp_path / "exported", "jumok.json").config == read_contents(plain).config
-    assert json.loads(files["jumok.json"])["model_type"] == "jumok"
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        ({}, "only models that jumok trained can be loaded"),
+        (
+            {CERTIFICATE: b"{}"},
+            "it was exported for another program: use that, or the model it was made from",
+        ),
+    ],
+)
+def test_a_folder_for_another_program(files: dict[str, bytes], hint: str, tmp_path: Path) -> None:
+    write_folder(tmp_path / "other", {"config.json": b'{"model_type": "marian"}', **files})
+    with pytest.raises(ModelError, match="this is a model of type 'marian', not of jumok") as caught:
+        read_contents(tmp_path / "other")
+    assert caught.value.hint == hint

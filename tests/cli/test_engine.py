@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from jumok.cli.engine import NAMES, engine_words, noted
@@ -20,3 +22,11 @@ def test_a_line_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_engine_in_words() -> None:
     assert engine_words({"name": "native", "type": "int8", "level": "vnni"}) == "native int8 vnni"
+
+
+def test_who_asks_for_ctranslate2_is_told_what_to_use(
+    call: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("translate", "-m", "demo/rnn", "--engine", "ctranslate2", "a") == 2
+    said = capsys.readouterr().err
+    assert "jumok does not run CTranslate2: choose native on a CPU" in said

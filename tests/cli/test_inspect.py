@@ -10,7 +10,7 @@ import torch
 from click.testing import CliRunner, Result
 from tests.explain.conftest import built
 
-from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.model import save_model
 from jumok.cli.inspect import EXAMPLES, inspect
 from jumok.config import (
     DataConfig,

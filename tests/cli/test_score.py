@@ -5,7 +5,7 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 
-from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.model import save_model
 from jumok.cli.score import score
 from jumok.config import RnnConfig, RunConfig, TextConfig
 from jumok.decoding.translator import load

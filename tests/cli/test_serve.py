@@ -17,7 +17,7 @@ import pytest
 from tests.decoding.conftest import TINY, untrained
 
 from jumok.checkpoint.bundled import EXAMPLES
-from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.model import save_model
 from jumok.cli import serve as module
 from jumok.cli.serve import (
     bundled_models,

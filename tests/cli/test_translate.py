@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.explain.conftest import built
 
-from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.model import save_model
 from jumok.cli.translate import EXAMPLES, translate
 from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.data.questions import join_question

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.answers import Answer
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import (
     DataConfig,
     DecodingConfig,
@@ -115,7 +115,7 @@ TINY = {
 COPYING = replace(TINY["transformer"], norm="pre", copy=True)
 
 
-def untrained(model: ModelConfig, **settings: object) -> Loaded:
+def untrained(model: ModelConfig, **settings: object) -> LoadedModel:
     """A model with random weights that are large enough to have opinions, also about when to end."""
     text = TextConfig(vocabulary=330)
     tokenizer = train_tokenizer(LINES, text)
@@ -127,9 +127,8 @@ def untrained(model: ModelConfig, **settings: object) -> Loaded:
         network.target_embedding.weight[EOS] *= 2
     data = DataConfig(max_length=12, source_language="en", target_language="ko")
     config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(max_len=16, **settings))
-    return Loaded(
-        network.eval(), Tokenizers(tokenizer, tokenizer), config, Path("tiny"), {"parameters": 7, "step": 3}
-    )
+    tokenizers, about = Tokenizers(tokenizer, tokenizer), {"parameters": 7, "step": 3}
+    return LoadedModel(tokenizers, config, Path("tiny"), about, model=network.eval())
 
 
 @pytest.fixture(scope="session", params=[*TINY.values(), COPYING], ids=[*TINY, "copying"])

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from jumok.answers import NotFiniteError
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.decoding.batched import CUDA_TOKENS, pad_sources, score_targets, search, token_budget
-from jumok.decoding.jobs import Job, piece_bytes
+from jumok.decoding.jobs import BATCH_TOKENS, Job, piece_bytes
 from jumok.decoding.translator import Translator
 from jumok.models.build import build_model
 from jumok.text.tokenizer import EOS, PAD, Tokenizers, train_tokenizer
@@ -15,9 +15,11 @@ from jumok.text.tokenizer import EOS, PAD, Tokenizers, train_tokenizer
 
 def test_a_gpu_takes_larger_batches_unless_someone_has_chosen() -> None:
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    assert token_budget(DecodingConfig(), cpu) == DecodingConfig().batch_tokens
+    assert token_budget(DecodingConfig(), cpu) == BATCH_TOKENS
     assert token_budget(DecodingConfig(), gpu) == CUDA_TOKENS
-    assert token_budget(DecodingConfig(batch_tokens=100), gpu) == 100
+    for chosen in (100, BATCH_TOKENS, CUDA_TOKENS):
+        assert token_budget(DecodingConfig(batch_tokens=chosen), cpu) == chosen
+        assert token_budget(DecodingConfig(batch_tokens=chosen), gpu) == chosen
 
 
 def test_sources_get_an_end_and_padding() -> None:
@@ -59,7 +61,7 @@ def test_texts_of_korean_letters_are_banned_and_required() -> None:
     torch.manual_seed(1)
     model = build_model(LuongConfig(width=16), tokenizer.size, tokenizer.size, shared=True)
     config = RunConfig(model=LuongConfig(width=16), text=text, decoding=DecodingConfig(beam=2, max_len=40))
-    both = Translator(Loaded(model, Tokenizers(tokenizer, tokenizer), config, Path("x"), {}))
+    both = Translator(LoadedModel(Tokenizers(tokenizer, tokenizer), config, Path("x"), {}, model=model))
     free = both.translate("학교")
     assert "한국" in both.translate("학교", require="한국").text
     [seen, *_] = [part for part in free.text if "가" <= part <= "힣"] or ["나"]

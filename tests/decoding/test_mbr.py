@@ -102,7 +102,7 @@ def drawn(translator: Translator, text: str, **options) -> list[Answer]:
     """All draws for a text, the most probable first."""
     request = make_request(translator.config.decoding, {"sample": True, **options})
     [[job]] = translator.jobs([text], request)
-    engine = translator._torch.engine(translator.tokenizers)
+    engine = translator._engine.to_torch()
     [(_, [answers])] = engine.answers([job], request, translator.explained)
     return answers
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.decoding.conftest import TINY, untrained
 
-from jumok.checkpoint.checkpoints import save_model
+from jumok.checkpoint.model import save_model
 from jumok.config import TransformerConfig
 from jumok.decoding.jobs import Job
 from jumok.decoding.native_engine import SENTENCES, chunks

@@ -6,11 +6,10 @@ import pytest
 import torch
 from tests.decoding.conftest import COPYING, TINY, untrained
 
-from jumok.checkpoint.checkpoints import save_model
-from jumok.checkpoint.contents import Contents
-from jumok.checkpoint.model import Loaded
+from jumok.checkpoint.model import save_model
 from jumok.decoding.native_engine import NativeEngine
-from jumok.decoding.opening import gpu_seen, open_model
+from jumok.decoding.opening import gpu_seen, open_engine
+from jumok.decoding.torch_engine import TorchEngine
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, ModelError
 from jumok.native.library import LEVEL, PATH, available, library
@@ -29,10 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_library
 def test_auto_on_a_cpu_is_native(folder: Path) -> None:
     notes: list[str] = []
-    opened = open_model(folder, "cpu", note=notes.append)
-    assert isinstance(opened.quick, NativeEngine)
-    assert isinstance(opened.loaded, Contents)
-    assert not opened.strict
+    engine = open_engine(folder, "cpu", note=notes.append)
+    assert isinstance(engine, NativeEngine)
+    assert not engine.strict
+    assert open_engine(folder, "cpu", "native").strict
     assert notes == []
     assert load(folder, "cpu").engine == {"name": "native", "type": "float32", "level": library().level}
     whole = load(folder, "cpu", engine="torch").info
@@ -40,9 +39,9 @@ def test_auto_on_a_cpu_is_native(folder: Path) -> None:
 
 
 def test_torch_if_it_is_asked_for(folder: Path) -> None:
-    opened = open_model(folder, "cpu", "torch")
-    assert opened.quick is None
-    assert isinstance(opened.loaded, Loaded)
+    engine = open_engine(folder, "cpu", "torch")
+    assert isinstance(engine, TorchEngine)
+    assert engine.to_torch() is engine
     assert load(folder, "cpu", engine="torch").engine == {"name": "torch", "type": "float32", "level": "cpu"}
 
 
@@ -51,10 +50,10 @@ def test_without_a_library_torch_is_used_and_a_line_says_why(
 ) -> None:
     monkeypatch.setenv(PATH, "/no/such.so")
     notes: list[str] = []
-    assert open_model(folder, "cpu", note=notes.append).quick is None
+    assert open_engine(folder, "cpu", note=notes.append).name == "torch"
     assert notes == [f"torch is used, not the native engine: {PATH}=/no/such.so is no file"]
     with pytest.raises(ConfigError, match="the native engine is not there: JUMOK_NATIVE_LIBRARY"):
-        open_model(folder, "cpu", "native")
+        open_engine(folder, "cpu", "native")
 
 
 @needs_library
@@ -63,13 +62,13 @@ def test_a_cpu_without_avx2_gets_a_line(folder: Path, monkeypatch: pytest.Monkey
     notes: list[str] = []
     try:
         found.use("portable")
-        opened = open_model(folder, "cpu", note=notes.append)
+        engine = open_engine(folder, "cpu", note=notes.append)
     finally:
         found.use(usual)
-    assert isinstance(opened.quick, NativeEngine)
+    assert isinstance(engine, NativeEngine)
     assert notes == ["this CPU has no AVX2: the native engine runs its portable code, which is slower"]
     monkeypatch.setenv(LEVEL, "portable")
-    open_model(folder, "cpu", note=notes.append)
+    open_engine(folder, "cpu", note=notes.append)
     assert len(notes) == 1  # who forces a level knows it
 
 
@@ -80,10 +79,10 @@ def test_an_architecture_that_the_engine_does_not_have(folder: Path, monkeypatch
 
     monkeypatch.setattr("jumok.decoding.opening.NativeModel.from_packed", refuse)
     notes: list[str] = []
-    assert open_model(folder, "cpu", note=notes.append).quick is None
+    assert open_engine(folder, "cpu", note=notes.append).name == "torch"
     assert notes == ["torch is used: the native engine cannot run this model: no such layer"]
     with pytest.raises(ConfigError, match="cannot run this model: no such layer\n  choose --engine torch"):
-        open_model(folder, "cpu", "native")
+        open_engine(folder, "cpu", "native")
 
 
 @needs_library
@@ -94,10 +93,10 @@ def test_a_model_that_copies_is_torchs(tmp_path: Path) -> None:
         tmp_path / "copies", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
     )
     notes: list[str] = []
-    assert open_model(place, "cpu", note=notes.append).quick is None
+    assert open_engine(place, "cpu", note=notes.append).name == "torch"
     assert notes == []
     with pytest.raises(ConfigError) as caught:
-        open_model(place, "cpu", "native")
+        open_engine(place, "cpu", "native")
     assert str(caught.value) == (
         "the native engine has no model that copies (model.copy=true)\n  choose --engine auto or torch"
     )
@@ -116,7 +115,7 @@ def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     spoil(place, "decoder.weight_hh_l0")
     for engine in ("auto", "native"):
         with pytest.raises(ModelError, match="decoder.weight_hh_l0: 1 of 768 numbers are not finite"):
-            open_model(place, "cpu", engine)
+            open_engine(place, "cpu", engine)
 
 
 def spoil(folder: Path, name: str) -> None:
@@ -134,13 +133,13 @@ def spoil(folder: Path, name: str) -> None:
 def test_devices_and_engines_that_do_not_go_together(folder: Path) -> None:
     if available():
         with pytest.raises(ConfigError, match="the native engine computes on a CPU, not on 'cuda'"):
-            open_model(folder, "cuda", "native")
-    with pytest.raises(ConfigError, match="the ctranslate2 engine computes on a CPU here, not on 'cuda:0'"):
-        open_model(folder, "cuda:0", "ctranslate2")
+            open_engine(folder, "cuda", "native")
+    with pytest.raises(ConfigError, match="jumok does not run CTranslate2\n  choose native on a CPU"):
+        open_engine(folder, "cpu", "ctranslate2")
     with pytest.raises(ConfigError, match="there is no engine 'tpu'"):
-        open_model(folder, engine="tpu")
+        open_engine(folder, engine="tpu")
     with pytest.raises(ConfigError, match="device 'abacus' is not available"):
-        open_model(folder, "abacus")
+        open_engine(folder, "abacus")
 
 
 def test_a_gpu_is_seen_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,13 @@ from jumok.decoding.torch_engine import TorchEngine
 @pytest.fixture(scope="module")
 def engine() -> TorchEngine:
     loaded = untrained(TINY["luong"])
-    return TorchEngine(loaded.model, loaded.tokenizers)
+    return TorchEngine(loaded.model, loaded)
 
 
 def test_it_lacks_nothing_and_says_what_it_is(engine: TorchEngine) -> None:
     assert engine.lacks(make_request(DecodingConfig(), {"sample": True, "ban": "a"})) == ""
     assert engine.about == {"name": "torch", "type": "float32", "level": "cpu"}
-    assert engine.to_torch() is engine.model
+    assert engine.to_torch() is engine
 
 
 def test_every_job_gets_its_answers(engine: TorchEngine) -> None:

@@ -314,7 +314,7 @@ def transformer(monkeypatch: pytest.MonkeyPatch) -> Translator:
 
 
 def searches_on_the_device(translator: Translator) -> bool:
-    return "_device_search" in vars(translator._torch.engine(translator.tokenizers))
+    return "_device_search" in vars(translator._engine.to_torch())
 
 
 @pytest.mark.parametrize("options", [{}, {"beam": 1}, {"beam": 4, "n_best": 3}, {"batch_tokens": 200}])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import (
     DataConfig,
     DecodingConfig,
@@ -67,14 +67,16 @@ class Workshop:
         config_of_run = RunConfig(model=config, text=text, data=data, decoding=decoding)
         about = {"parameters": 7, "step": 3, "fingerprint": f"{name}-{config.arch}"}
         return Translator(
-            Loaded(network.eval(), Tokenizers(tokenizer, tokenizer), config_of_run, Path(name), about)
+            LoadedModel(
+                Tokenizers(tokenizer, tokenizer), config_of_run, Path(name), about, model=network.eval()
+            )
         )
 
     def model(self, model: ModelConfig | str, *, name: str = "tiny", **settings: Any) -> Model:
         """The same as what `jumok.load` returns."""
         one = self.translator(model, name=name, **settings)
         about = {"parameters": 7, "step": 3, "fingerprint": f"{name}-{one.config.model.arch}"}
-        return Model(Loaded(one.model, one.tokenizers, one.config, Path(name), about))
+        return Model(LoadedModel(one.tokenizers, one.config, Path(name), about, model=one.model))
 
 
 @pytest.fixture(scope="session")

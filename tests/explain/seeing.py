@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from tests.explain.conftest import MODELS
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, DecodingConfig, ImageConfig, RunConfig, TextConfig
 from jumok.explain.model import Model
 from jumok.images.patches import PatchReader
@@ -37,7 +37,7 @@ def seeing(arch: str = "transformer", *, size: int = 32, patch: int = 8, name: s
         decoding=replace(DecodingConfig(), max_len=8, beam=2),
     )
     about = {"parameters": 7, "step": 3, "fingerprint": f"{name}-{arch}"}
-    return Model(Loaded(network.eval(), Tokenizers(reader, tokenizer), config, Path(name), about))
+    return Model(LoadedModel(Tokenizers(reader, tokenizer), config, Path(name), about, model=network.eval()))
 
 
 def picture(seed: int = 0, size: int = 32) -> str:

@@ -7,7 +7,7 @@ import torch
 from tests.decoding.conftest import untrained
 from torch import Tensor
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import ModelConfig
 from jumok.decoding.batched import pad_sources, shift_right
 from jumok.export import onnx
@@ -20,7 +20,7 @@ TARGET = torch.tensor(
 )  # (B, T)
 
 
-def varied(model: ModelConfig) -> Loaded:
+def varied(model: ModelConfig) -> LoadedModel:
     """A model with random weights, none of which is 0 or 1 as fresh biases and norms are."""
     loaded = untrained(model)
     with torch.no_grad():
@@ -32,13 +32,13 @@ def varied(model: ModelConfig) -> Loaded:
 
 
 @torch.inference_mode()
-def our_numbers(loaded: Loaded) -> Tensor:
+def our_numbers(loaded: LoadedModel) -> Tensor:
     """Log-probabilities of every next piece, (B, T, V)."""
     source, mask = pad_sources(SOURCES, torch.device("cpu"))
     return loaded.model(source, mask, shift_right(TARGET)).log_softmax(dim=-1)
 
 
-def onnx_numbers(loaded: Loaded, folder: Path) -> Tensor:
+def onnx_numbers(loaded: LoadedModel, folder: Path) -> Tensor:
     """The same from the two graphs, step by step."""
     onnx.write(loaded, folder, Options())
     model = onnx.Onnx(folder)

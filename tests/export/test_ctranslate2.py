@@ -5,14 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from tests.decoding.conftest import LINES, TINY, untrained
 
 from jumok.checkpoint.bundled import bundled
-from jumok.checkpoint.checkpoints import Loaded, load_model
-from jumok.checkpoint.model import build_for
+from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.model import LoadedModel, build_for
 from jumok.config import RunConfig, TextConfig, TransformerConfig
 from jumok.decoding.batched import CONTROL
 from jumok.decoding.filters import NEVER
@@ -40,7 +39,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 SAMPLE = Sample("lines", "", [*LINES[:4], "a", "the horse sees one man!", "영화", "one two three a horse"])
 
 
-def without_bytes(loaded: Loaded) -> Loaded:
+def without_bytes(loaded: LoadedModel) -> LoadedModel:
     """The model with single bytes made improbable: CTranslate2 does not know which may follow which."""
     model: Any = loaded.model
     norm = (
@@ -57,7 +56,7 @@ def without_bytes(loaded: Loaded) -> Loaded:
     return loaded
 
 
-def separate(model: TransformerConfig) -> Loaded:
+def separate(model: TransformerConfig) -> LoadedModel:
     """A model with a vocabulary for each side."""
     pair = Tokenizers(
         train_tokenizer(LINES[:2], TextConfig(vocabulary=300)),
@@ -69,10 +68,10 @@ def separate(model: TransformerConfig) -> Loaded:
     with torch.no_grad():
         for parameter in network.parameters():
             parameter *= 2
-    return Loaded(network, pair, like.config, Path("two"), {})
+    return LoadedModel(pair, like.config, Path("two"), {}, model=network)
 
 
-def written(loaded: Loaded, folder: Path, kind: str = "float32") -> ctranslate2.CTranslate2Answerer:
+def written(loaded: LoadedModel, folder: Path, kind: str = "float32") -> ctranslate2.CTranslate2Answerer:
     ctranslate2.write(loaded, folder, Options(kind))
     return ctranslate2.open(folder)
 
@@ -109,12 +108,11 @@ def test_a_trained_model_gives_the_same_text_also_with_a_beam(kind: str, tmp_pat
         assert found.largest_difference > 1e-6  # it really is another type
 
 
-def test_the_folder_has_what_both_programs_need(tmp_path: Path) -> None:
+def test_the_folder_has_what_ctranslate2_needs_and_our_tokenizer(tmp_path: Path) -> None:
     loaded = untrained(BASE)
     ctranslate2.write(loaded, tmp_path, Options())
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"config.json", "jumok.json", "model.bin", "shared_vocabulary.json", "tokenizer.json"}
-    assert json.loads((tmp_path / "jumok.json").read_text())["model_type"] == "jumok"
+    assert names == {"config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json"}
     theirs = json.loads((tmp_path / "config.json").read_text())
     assert theirs["decoder_start_token"] == theirs["bos_token"] == "<s>"
     assert theirs["add_source_eos"] is True
@@ -174,12 +172,21 @@ def test_a_damaged_folder_is_an_error_of_ours(tmp_path: Path) -> None:
         ctranslate2.open(tmp_path)
 
 
+def test_answers_have_their_end_apart() -> None:
+    whole = ctranslate2.as_answer((260, 261, EOS), (-1.0, -2.0, -3.0))
+    assert (whole.ids, whole.log_probs, whole.finished) == ((260, 261), (-1.0, -2.0, -3.0), True)
+    cut = ctranslate2.as_answer((260, 261), (-1.0, -2.0, -3.0))
+    assert (cut.ids, cut.log_probs, cut.finished) == ((260, 261), (-1.0, -2.0), False)
+
+
+def test_bytes_that_make_no_character_are_broken() -> None:
+    assert not ctranslate2.is_broken([4 + byte for byte in "나a".encode()])
+    assert ctranslate2.is_broken([4 + 0xEB, 300])
+    assert not ctranslate2.is_broken([300, EOS])
+
+
 def test_a_computed_table_is_long_enough() -> None:
     config = RunConfig()
     assert ctranslate2.positions(config) == 1024
     longer = replace(config, data=replace(config.data, max_length=3000))
     assert ctranslate2.positions(longer) == 3001
-    model: Any = untrained(BASE).model
-    table = ctranslate2.table(model, model.target_positions, 5)
-    assert table.shape == (5, 16)
-    assert np.allclose(table[0], [0, 1] * 8)  # sine and cosine of 0 in turn

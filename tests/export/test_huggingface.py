@@ -14,7 +14,8 @@ from tests.decoding.conftest import TINY, untrained
 from tests.export.forced import SOURCES, TARGET, our_numbers, varied
 
 import jumok
-from jumok.checkpoint.checkpoints import Loaded, load_model
+from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, LuongConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.decoding.batched import pad_sources, search, shift_right
 from jumok.decoding.jobs import Job, piece_bytes
@@ -30,12 +31,12 @@ TEXTS = ["3 May 2021", "2021년 3월 4일", "  5. Mai\t1999", "</s> 12", "the fi
 
 
 @pytest.fixture(scope="module")
-def dates() -> Loaded:
+def dates() -> LoadedModel:
     return load_model(TRAINED)
 
 
 @pytest.fixture(scope="module")
-def folder(dates: Loaded, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(dates: LoadedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model of dates, written; read only."""
     place = tmp_path_factory.mktemp("dates")
     huggingface.write(dates, place, Options())
@@ -47,13 +48,13 @@ def tokenizer(folder: Path) -> Any:
     return transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def greedy(loaded: Loaded, texts: list[str]) -> list[str]:
+def greedy(loaded: LoadedModel, texts: list[str]) -> list[str]:
     config, target = replace(loaded.config.decoding, beam=1), loaded.tokenizers.target
     jobs = [Job(tuple(loaded.tokenizers.source.encode(tidy(text)))) for text in texts]
     return [target.decode(best.ids) for best, *_ in search(loaded.model, jobs, config, piece_bytes(target))]
 
 
-def test_raw_text_in_and_text_out_as_ours(dates: Loaded, folder: Path, tokenizer: Any) -> None:
+def test_raw_text_in_and_text_out_as_ours(dates: LoadedModel, folder: Path, tokenizer: Any) -> None:
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
     assert type(model).__name__ == "MarianMTModel"
     batch = tokenizer(TEXTS, return_tensors="pt", padding=True)
@@ -61,7 +62,7 @@ def test_raw_text_in_and_text_out_as_ours(dates: Loaded, folder: Path, tokenizer
     assert tokenizer.batch_decode(found, skip_special_tokens=True) == greedy(dates, TEXTS)
 
 
-def test_answers_and_their_scores_are_ours(dates: Loaded, folder: Path) -> None:
+def test_answers_and_their_scores_are_ours(dates: LoadedModel, folder: Path) -> None:
     answerer = huggingface.open(folder)
     jobs = [Job(tuple(ids)) for ids in dates.tokenizers.source.encode_many(TEXTS)]
     config = replace(dates.config.decoding, beam=1)
@@ -69,7 +70,7 @@ def test_answers_and_their_scores_are_ours(dates: Loaded, folder: Path) -> None:
     ours = [best for best, *_ in search(dates.model, jobs, config, piece_bytes(dates.tokenizers.target))]
     theirs = answerer.answer(sources, limits, beam=1, length_penalty=1.0)
     assert [(one.ids, one.finished) for one in theirs] == [(one.ids, one.finished) for one in ours]
-    assert [one.log_prob for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-4)
+    assert [one.score for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-4)
     [wide] = answerer.answer(sources[:1], limits[:1], beam=4, length_penalty=1.0)
     assert wide.ids == ours[0].ids
     [cut] = answerer.answer(sources[:1], [3], beam=1, length_penalty=1.0)
@@ -85,7 +86,7 @@ def test_the_card_is_a_program_that_works(folder: Path, capsys: pytest.CaptureFi
 
 
 @given(text=st.text(st.characters(exclude_categories=("Cs", "Cn"))) | st.text("3May </s>\t\n\x1c\u3000é년"))
-def test_text_becomes_our_ids(dates: Loaded, tokenizer: Any, text: str) -> None:
+def test_text_becomes_our_ids(dates: LoadedModel, tokenizer: Any, text: str) -> None:
     found = tokenizer(text)
     assert found["input_ids"] == [*dates.tokenizers.source.encode(tidy(text)), EOS]
     assert set(found) == {"input_ids", "attention_mask"}
@@ -184,7 +185,7 @@ def test_two_vocabularies_are_refused_even_if_the_settings_do_not_say_so(tmp_pat
         huggingface.write(replace(base, model=model, tokenizers=both), tmp_path, Options())
 
 
-def test_tables_of_waves_are_long_enough(dates: Loaded) -> None:
+def test_tables_of_waves_are_long_enough(dates: LoadedModel) -> None:
     assert huggingface.positions(dates.config) == 512
     long = replace(dates.config, data=replace(dates.config.data, max_length=900))
     assert huggingface.positions(long) == 901

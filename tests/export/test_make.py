@@ -9,8 +9,9 @@ import pytest
 from tests.decoding.conftest import TINY, untrained
 
 from jumok.checkpoint.bundled import bundled
-from jumok.checkpoint.checkpoints import Loaded, load_model
+from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.manifest import verify_folder
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, RunError, ThresholdError
 from jumok.export import ctranslate2, make
@@ -21,7 +22,7 @@ SAMPLE = Sample("two dates", "ab", ["5. März 2024", "May 3, 2021"], [("2024-03-
 
 
 @pytest.fixture(scope="module")
-def dates() -> Loaded:
+def dates() -> LoadedModel:
     return load_model(bundled()["transformer"])
 
 
@@ -33,7 +34,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_good_export_stands_in_its_place_with_its_certificate(dates: Loaded, tmp_path: Path) -> None:
+def test_a_good_export_stands_in_its_place_with_its_certificate(dates: LoadedModel, tmp_path: Path) -> None:
     result = export_model(dates, order(tmp_path / "out"), SAMPLE)
     assert names(tmp_path) == {"out"}
     assert json.loads((tmp_path / "out" / "certificate.json").read_bytes()) == result
@@ -44,7 +45,7 @@ def test_a_good_export_stands_in_its_place_with_its_certificate(dates: Loaded, t
     assert ctranslate2.open(tmp_path / "out").answer([[300]], [9], beam=1, length_penalty=1.0)
 
 
-def test_a_bad_one_is_kept_aside_and_said_aloud(dates: Loaded, tmp_path: Path) -> None:
+def test_a_bad_one_is_kept_aside_and_said_aloud(dates: LoadedModel, tmp_path: Path) -> None:
     strict = order(tmp_path / "out", thresholds=Thresholds(score=1e-15))
     for _ in range(2):  # an earlier failure is replaced
         with pytest.raises(
@@ -57,7 +58,7 @@ def test_a_bad_one_is_kept_aside_and_said_aloud(dates: Loaded, tmp_path: Path) -
     assert error.value.exit_code == 4
 
 
-def test_a_failure_leaves_an_earlier_export_alone(dates: Loaded, tmp_path: Path) -> None:
+def test_a_failure_leaves_an_earlier_export_alone(dates: LoadedModel, tmp_path: Path) -> None:
     export_model(dates, order(tmp_path / "out"), SAMPLE)
     before = (tmp_path / "out" / "certificate.json").read_bytes()
     with pytest.raises(ThresholdError):
@@ -65,7 +66,7 @@ def test_a_failure_leaves_an_earlier_export_alone(dates: Loaded, tmp_path: Path)
     assert (tmp_path / "out" / "certificate.json").read_bytes() == before
 
 
-def test_an_earlier_export_is_replaced_only_when_asked(dates: Loaded, tmp_path: Path) -> None:
+def test_an_earlier_export_is_replaced_only_when_asked(dates: LoadedModel, tmp_path: Path) -> None:
     export_model(dates, order(tmp_path / "out"), SAMPLE)
     with pytest.raises(ConfigError, match=f"{tmp_path / 'out'} exists\n  add --overwrite"):
         export_model(dates, order(tmp_path / "out"), SAMPLE)
@@ -75,7 +76,7 @@ def test_an_earlier_export_is_replaced_only_when_asked(dates: Loaded, tmp_path: 
     assert names(tmp_path) == {"out"}
 
 
-def test_nothing_of_others_is_overwritten(dates: Loaded, tmp_path: Path) -> None:
+def test_nothing_of_others_is_overwritten(dates: LoadedModel, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("years of work")
     (tmp_path / "file").write_text("also mine")
@@ -88,7 +89,7 @@ def test_nothing_of_others_is_overwritten(dates: Loaded, tmp_path: Path) -> None
 
 
 def test_a_disk_that_fails_leaves_nothing(
-    dates: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dates: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

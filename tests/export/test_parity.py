@@ -5,23 +5,21 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.decoding.conftest import TINY, untrained
 
+from jumok.answers import Answer
 from jumok.checkpoint.bundled import bundled
-from jumok.checkpoint.checkpoints import Loaded, load_model
+from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import search
 from jumok.decoding.jobs import Job, piece_bytes
 from jumok.errors import ConfigError, DataError, RunError
-from jumok.export.format import Given
 from jumok.export.parity import (
     USUAL,
     Sample,
     Thresholds,
     certificate,
-    common_tokens,
     compare,
     read_thresholds,
     shown,
@@ -33,11 +31,11 @@ SAMPLE = Sample("four dates", "0" * 64, TEXTS, REFERENCES)
 
 
 @pytest.fixture(scope="module")
-def dates() -> Loaded:
+def dates() -> LoadedModel:
     return load_model(bundled()["transformer"])
 
 
-def same(one: Given) -> Given:
+def same(one: Answer) -> Answer:
     return one
 
 
@@ -45,25 +43,25 @@ def same(one: Given) -> Given:
 class Echo:
     """Our own search as another program, that changes the answer to what it is told to."""
 
-    loaded: Loaded
-    change: Callable[[Given], Given] = same
+    loaded: LoadedModel
+    change: Callable[[Answer], Answer] = same
     calls: int = 0
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
-    ) -> list[Given]:
+    ) -> list[Answer]:
         self.calls += len(sources)
         config = DecodingConfig(beam=beam, length_penalty=length_penalty, max_len=max(limits))
         jobs = [Job(tuple(source)) for source in sources]
         found = search(self.loaded.model, jobs, config, piece_bytes(self.loaded.tokenizers.target))
-        return [self.change(Given(best.ids, best.score, best.finished)) for best, *_ in found]
+        return [self.change(best) for best, *_ in found]
 
 
-def certify(loaded: Loaded, answerer: Echo, thresholds: Thresholds = USUAL["float32"]) -> dict:
+def certify(loaded: LoadedModel, answerer: Echo, thresholds: Thresholds = USUAL["float32"]) -> dict:
     return certificate(loaded, compare(loaded, answerer, SAMPLE), SAMPLE, thresholds, {"format": "echo"})
 
 
-def test_the_same_engine_agrees_with_itself(dates: Loaded) -> None:
+def test_the_same_engine_agrees_with_itself(dates: LoadedModel) -> None:
     answerer = Echo(dates)
     result = certify(dates, answerer)
     assert result["passed"]
@@ -83,15 +81,15 @@ def test_the_same_engine_agrees_with_itself(dates: Loaded) -> None:
     assert answerer.calls == 6  # each different sentence once for each search
 
 
-def test_scores_are_compared_per_token_whatever_the_text(dates: Loaded) -> None:
+def test_scores_are_compared_per_token_whatever_the_text(dates: LoadedModel) -> None:
     tokens = len(dates.tokenizers.target.encode("2024-03-05")) + 1
-    shifted = Echo(dates, lambda one: replace(one, log_prob=one.log_prob + 0.05 * (len(one.ids) + 1)))
+    shifted = Echo(dates, lambda one: replace(one, log_probs=tuple(value + 0.05 for value in one.log_probs)))
     result = certify(dates, shifted)
     assert result["greedy"]["equal"] == 4
     assert result["largest_score_difference"] == pytest.approx(0.05, abs=1e-4)
     assert result["failures"] == ["scores differ by up to 0.05 per token, 0.001 may be"]
     # An answer of its own, with the right probability, is no difference of scores.
-    other = Given(tuple(dates.tokenizers.target.encode("2024-03-05")), 0.0, finished=True)
+    other = Answer(tuple(dates.tokenizers.target.encode("2024-03-05")), (0.0,), finished=True)
     assert len(other.ids) + 1 == tokens
     comparison = compare(dates, Echo(dates, lambda one: replace(one, ids=other.ids)), SAMPLE)
     odd = next(pair for pair in comparison.greedy if pair.source == "May 3, 2021")
@@ -99,7 +97,7 @@ def test_scores_are_compared_per_token_whatever_the_text(dates: Loaded) -> None:
     assert odd.score < -5  # by our own account this date is most improbable
 
 
-def test_other_texts_fail_and_are_listed(dates: Loaded) -> None:
+def test_other_texts_fail_and_are_listed(dates: LoadedModel) -> None:
     cut = Echo(dates, lambda one: replace(one, ids=one.ids[:-1]))
     result = certify(dates, cut, Thresholds(equal=0.999, agreement=0.99, bleu=0.2))
     assert not result["passed"]
@@ -114,7 +112,7 @@ def test_other_texts_fail_and_are_listed(dates: Loaded) -> None:
     assert "theirs" in shown(result["differences"][0])
 
 
-def test_without_references_bleu_asks_nothing(dates: Loaded) -> None:
+def test_without_references_bleu_asks_nothing(dates: LoadedModel) -> None:
     bare = replace(SAMPLE, references=())
     comparison = compare(dates, Echo(dates, lambda one: replace(one, ids=one.ids[:-1])), bare)
     result = certificate(dates, comparison, bare, Thresholds(bleu=0.2), {})
@@ -123,16 +121,16 @@ def test_without_references_bleu_asks_nothing(dates: Loaded) -> None:
     assert result["passed"]
 
 
-def test_blank_lines_count_for_nothing(dates: Loaded) -> None:
+def test_blank_lines_count_for_nothing(dates: LoadedModel) -> None:
     mixed = Sample("mixed", "", ["", TEXTS[0], " \t"], [("x",), REFERENCES[0], ("y",)])
     assert len(compare(dates, Echo(dates), mixed).greedy) == 1
     with pytest.raises(DataError, match="nothing has no sentences to compare with"):
         compare(dates, Echo(dates), Sample("nothing", "", ["", " "]))
 
 
-def test_numbers_that_are_not_finite_end_it(dates: Loaded) -> None:
+def test_numbers_that_are_not_finite_end_it(dates: LoadedModel) -> None:
     with pytest.raises(RunError, match="the exported model gave numbers that are not finite"):
-        compare(dates, Echo(dates, lambda one: replace(one, log_prob=float("nan"))), SAMPLE)
+        compare(dates, Echo(dates, lambda one: replace(one, log_probs=(float("nan"),))), SAMPLE)
     broken = untrained(TINY["transformer"])
     with torch.no_grad():
         broken.model.target_embedding.weight.fill_(float("nan"))
@@ -140,7 +138,7 @@ def test_numbers_that_are_not_finite_end_it(dates: Loaded) -> None:
         compare(broken, Echo(broken), Sample("one", "", ["a man"]))
 
 
-def test_progress_counts_the_sentences(dates: Loaded) -> None:
+def test_progress_counts_the_sentences(dates: LoadedModel) -> None:
     seen: list[tuple[str, int, int | None]] = []
     compare(dates, Echo(dates), SAMPLE, lambda *one: seen.append(one))
     assert ("comparing, greedy", 0, 3) in seen
@@ -155,18 +153,3 @@ def test_thresholds_are_those_of_the_type_and_can_be_changed() -> None:
     for text in ("x", "nan", "inf", ""):
         with pytest.raises(ConfigError, match=f"the threshold 'bleu={text}' has no number"):
             read_thresholds("int8", [f"bleu={text}"])
-
-
-IDS = st.lists(st.integers(0, 3), max_size=7)
-
-
-@given(IDS, IDS)
-def test_common_tokens_is_the_longest_common_subsequence(one: list[int], other: list[int]) -> None:
-    def slow(a: list[int], b: list[int]) -> int:
-        if not a or not b:
-            return 0
-        if a[0] == b[0]:
-            return 1 + slow(a[1:], b[1:])
-        return max(slow(a[1:], b), slow(a, b[1:]))
-
-    assert common_tokens(one, other) == common_tokens(other, one) == slow(one, other)

@@ -31,6 +31,18 @@ def test_what_was_written_is_complete_and_reads_back(folder: RunFolder) -> None:
     assert record["data_fingerprint"] == "a" * 64
 
 
+def test_a_run_of_before_had_4096_tokens_where_nobody_chose(folder: RunFolder) -> None:
+    config, record = folder.path / "config.toml", folder.path / "run.json"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("\nbatch_tokens = 0\n", "\nbatch_tokens = 4096\n"), encoding="utf-8")
+    assert folder.read({}).decoding.batch_tokens == 4096
+    fields = json.loads(record.read_text(encoding="utf-8"))
+    del fields["settings_version"]
+    record.write_text(json.dumps(fields), encoding="utf-8")
+    assert folder.read({}).decoding.batch_tokens == 0
+    assert folder.read({"decoding.batch_tokens": 4096}).decoding.batch_tokens == 4096
+
+
 def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("notes")
     with pytest.raises(ConfigError, match="run is a file\n  give a folder for the run with --out"):

@@ -8,7 +8,7 @@ from jumok import __version__
 from jumok.checkpoint.folder import dump_json
 from jumok.checkpoint.manifest import FORMAT_VERSION
 from jumok.config import RunConfig
-from jumok.settings import config_to_dict
+from jumok.settings import SETTINGS_VERSION, config_to_dict
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizers
 
 _ARCHITECTURES = {"rnn": "RnnSeq2Seq", "luong": "LuongSeq2Seq", "transformer": "TransformerSeq2Seq"}
@@ -42,6 +42,7 @@ def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
         "shared_vocabulary": tokenizers.shared,
         "tokenizer_sha256": tokenizers.fingerprint,
         **_special_ids(),
+        "settings_version": SETTINGS_VERSION,
         "jumok": config_to_dict(config),
         "info": dict(info),
     }

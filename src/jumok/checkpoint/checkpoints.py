@@ -16,32 +16,19 @@ import torch
 from torch import Tensor
 
 from jumok.checkpoint.candidates import first_whole, was_best
-from jumok.checkpoint.card import model_files
 from jumok.checkpoint.folder import discard, dump_json, replace_file, settle, write_folder
 from jumok.checkpoint.lock import run_lock
 from jumok.checkpoint.manifest import (
     CHECKPOINTS,
     checkpoint_folders,
-    content_fingerprint,
     damaged,
     read_file,
     read_json,
     verify_folder,
 )
-from jumok.checkpoint.model import Loaded, read_model, save_model
+from jumok.checkpoint.model import LoadedModel, read_model
 from jumok.checkpoint.tensors import pack, unpack
 from jumok.errors import Error, ModelError, RunError
-
-__all__ = [
-    "Checkpoint",
-    "Checkpoints",
-    "Loaded",
-    "average",
-    "content_fingerprint",
-    "load_model",
-    "model_files",
-    "save_model",
-]
 
 log = logging.getLogger("jumok")
 
@@ -238,7 +225,7 @@ def average(checkpoints: Iterable[Checkpoint]) -> dict[str, Tensor]:
     return newest | means
 
 
-def load_model(path: str | Path, device: str | torch.device = "cpu") -> Loaded:
+def load_model(path: str | Path, device: str | torch.device = "cpu") -> LoadedModel:
     """The model of a run folder (its best checkpoint, else its newest), a checkpoint or a model folder.
 
     In a run, a damaged checkpoint is passed over with a warning. A ModelError if no model can be read.

@@ -23,7 +23,7 @@ from jumok.native.shortlist import FILE as SHORTLIST
 from jumok.native.shortlist import Shortlist, check_listed, parse_shortlist
 from jumok.native.tensors import Array, parse_tensors
 from jumok.native.weights import Packed
-from jumok.settings import parse_config
+from jumok.settings import flatten, nest, parse_config, upgrade_settings
 from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, parse_tokenizer
 
 WEIGHTS = "model.safetensors"
@@ -43,13 +43,10 @@ class Contents:
     """Its weights are packed int8 codes, with a certificate."""
 
 
-def read_contents(folder: Path, settings: str = "config.json") -> Contents:
-    """Everything but the weights, after every file was checked; a ModelError says what is wrong.
-
-    An exported folder, where `config.json` is another program's, has our settings in a file of another name.
-    """
-    fields = read_json(folder, settings)
-    config = _read_config(fields, folder / settings)
+def read_contents(folder: Path) -> Contents:
+    """Everything but the weights, after every file was checked; a ModelError says what is wrong."""
+    fields = read_json(folder, "config.json")
+    config = _read_config(fields, folder / "config.json")
     tokenizers = _read_tokenizers(fields, folder)
     for fault in verify_folder(folder, skip=_NOT_CHECKED_FIRST, extras=False):
         raise damaged(folder, fault)
@@ -102,17 +99,21 @@ def read_shortlist(contents: Contents) -> Shortlist:
 
 def _read_config(fields: Mapping[str, Any], where: Path) -> RunConfig:
     if fields.get("model_type") != "jumok":
+        hint = "only models that jumok trained can be loaded"
+        if (where.parent / CERTIFICATE).exists():
+            hint = "it was exported for another program: use that, or the model it was made from"
         raise ModelError(
             f"this is a model of type {str(fields.get('model_type'))[:80]!r}, not of jumok",
             where=str(where),
-            hint="only models that jumok trained can be loaded",
+            hint=hint,
             code="foreign_model",
         )
     check_version(fields.get("format_version"), where)
     match fields.get("jumok"):
         case dict(settings):
             try:
-                return parse_config(settings, f"in {where}")
+                flat = upgrade_settings(flatten(settings), fields.get("settings_version"))
+                return parse_config(nest(flat), f"in {where}")
             except ConfigError as error:
                 raise damaged(where, f"config.json cannot be used: {error.message}") from None
             except (TypeError, ValueError, AttributeError) as error:

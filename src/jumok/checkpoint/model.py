@@ -21,15 +21,11 @@ from jumok.native.weights import Packed, unpack_weights, wrong_weights
 from jumok.text.tokenizer import Tokenizers
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A model in eval mode and everything it came with."""
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel(Contents):
+    """A folder's contents with its model in torch, in eval mode."""
 
     model: Seq2Seq
-    tokenizers: Tokenizers
-    config: RunConfig
-    folder: Path
-    info: dict[str, Any]
 
 
 def save_model(
@@ -45,7 +41,7 @@ def save_model(
     return folder
 
 
-def read_model(folder: Path, device: str | torch.device = "cpu") -> Loaded:
+def read_model(folder: Path, device: str | torch.device = "cpu") -> LoadedModel:
     """The model of one folder, after every file it needs was checked; a ModelError says what is wrong."""
     contents = read_contents(folder)
     if contents.quantised:
@@ -55,7 +51,7 @@ def read_model(folder: Path, device: str | torch.device = "cpu") -> Loaded:
 
 def load_packed(
     contents: Contents, parts: Mapping[str, Packed], device: str | torch.device = "cpu"
-) -> Loaded:
+) -> LoadedModel:
     """The model that packed weights stand for, for what only torch can do."""
     arrays = unpack_weights(contents.config.model, parts, shared=contents.tokenizers.shared)
     return load_tensors(contents, {name: torch.from_numpy(one) for name, one in arrays.items()}, device)
@@ -63,14 +59,13 @@ def load_packed(
 
 def load_tensors(
     contents: Contents, tensors: dict[str, Tensor], device: str | torch.device = "cpu"
-) -> Loaded:
+) -> LoadedModel:
     """The model of a folder with these weights."""
     where = contents.folder / (PACKED if contents.quantised else WEIGHTS)
     model = _build(contents.config.model, contents.tokenizers, tensors, where)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    about = {**contents.info, "parameters": parameters}
-    config, folder = contents.config, contents.folder
-    return Loaded(model.to(device).eval(), contents.tokenizers, config, folder, about)
+    known = vars(contents) | {"info": {**contents.info, "parameters": parameters}}
+    return LoadedModel(**known, model=model.to(device).eval())
 
 
 def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tensor], where: Path) -> Seq2Seq:

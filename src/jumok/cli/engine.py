@@ -1,17 +1,28 @@
 """The option --engine, and what commands say about engines."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 
 from jumok.cli.console import say
 
-NAMES = ("auto", "native", "torch", "ctranslate2")
+NAMES = ("auto", "native", "torch")
 """As in `jumok.decoding.engines`, which help must not wait for."""
+
+
+class EngineChoice(click.Choice[str]):
+    """The name of an engine; who knows CTranslate2 as one is told what to use."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == "ctranslate2":
+            self.fail("jumok does not run CTranslate2: choose native on a CPU", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 ENGINE = click.option(
     "--engine",
-    type=click.Choice(NAMES),
+    type=EngineChoice(NAMES),
     default="auto",
     help="What computes [auto: native on a CPU, else torch].",
 )

@@ -20,7 +20,7 @@ from jumok.decoding.filters import (
     whole_characters,
 )
 from jumok.decoding.greedy import Choose, GreedySearch
-from jumok.decoding.jobs import Job, Source, chosen_budget
+from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
 from jumok.decoding.sample import sampler, uniforms
 from jumok.decoding.scores import check_finite, log_softmax
 from jumok.decoding.search import Search, run_search
@@ -33,16 +33,13 @@ CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
 USUAL = whole_characters(never=NEVER + CONTROL)
 """The filter of every search."""
-
-
 CUDA_TOKENS = 65_536
-"""`batch_tokens` on a GPU, which has little to do with the default."""
+"""`BATCH_TOKENS` of a GPU, which would have little to do with the usual number."""
 
 
 def token_budget(config: DecodingConfig, device: torch.device) -> int:
-    """`batch_tokens`; on a GPU more of them, unless someone has chosen a number."""
-    usual = CUDA_TOKENS if device.type == "cuda" else config.batch_tokens
-    return chosen_budget(config) or usual
+    """`batch_tokens` as someone has chosen it, or as it suits the device."""
+    return config.batch_tokens or (CUDA_TOKENS if device.type == "cuda" else BATCH_TOKENS)
 
 
 def search(

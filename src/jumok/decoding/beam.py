@@ -23,7 +23,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
 from jumok.decoding.scores import check_finite, normalised, ranked, top
-from jumok.decoding.search import Lead, find_lead, run_search
+from jumok.decoding.search import Lead, Search, find_lead, run_search
 from jumok.decoding.tree import BeamTree, Way
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
@@ -87,7 +87,7 @@ class Beam:
     found: list[Answer] = field(default_factory=list)
 
 
-class BeamSearch:
+class BeamSearch(Search):
     """The search of `beam_search`, one `advance` at a time."""
 
     def __init__(
@@ -139,11 +139,10 @@ class BeamSearch:
         self._rows = rows.select(kept).grow(self.token, chosen.to(log_probs))
         return kept if parents != list(range(len(log_probs))) else None
 
-    def wants(self, usual: WholeCharacters) -> int:
-        """How many best pieces of each row decide the next step, if `usual` leaves out its fixed ids only.
+    def last_tokens(self) -> list[int]:
+        return self.tokens
 
-        0 where more must be known: then `advance` has to see all of the vocabulary.
-        """
+    def wants(self, usual: WholeCharacters) -> int:
         free = (
             self.record is None
             and self.filters == (usual,)
@@ -152,10 +151,13 @@ class BeamSearch:
         )
         return 2 * self.width if free else 0
 
-    def advance_with(self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]) -> list[int]:
-        """`advance` with what it `wants`, best first: the model's own log-probabilities, and the pieces."""
+    def advance_with(
+        self, log_probs: Tensor, best: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
+    ) -> list[int]:
+        if not best or not all(isfinite(row[0]) for row in best):
+            return super().advance_with(log_probs, best, ids)
         count = 2 * self.width
-        parents = self._choose(self._ways([row[:count] for row in log_probs], ids))
+        parents = self._choose(self._ways([row[:count] for row in best], ids))
         self._rows = None
         return parents
 
@@ -245,11 +247,6 @@ class BeamSearch:
             log_probs=torch.tensor([one.log_probs for _, one in pairs], device=self.device).view(R, t),
             ends=torch.zeros(R, t, dtype=torch.bool, device=self.device),
         )
-
-
-def all_finite(log_probs: Sequence[Sequence[float]]) -> bool:
-    """Whether the best piece of every row has a probability."""
-    return all(isfinite(row[0]) for row in log_probs)
 
 
 def is_done(

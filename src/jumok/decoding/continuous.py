@@ -15,7 +15,6 @@ from torch import Tensor
 
 from jumok.answers import Answer
 from jumok.decoding.batched import USUAL, device_of, encode
-from jumok.decoding.beam import BeamSearch, all_finite
 from jumok.decoding.filters import WholeCharacters
 from jumok.decoding.jobs import Job
 from jumok.decoding.scores import log_softmax, top
@@ -138,10 +137,7 @@ class Continuous:
 
     def _tokens(self, items: Iterable[Item]) -> Tensor:
         """The last token of each row of these searches."""
-        tokens: list[int] = []
-        for item in items:
-            search = item.search
-            tokens += search.tokens if isinstance(search, BeamSearch) else search.token.tolist()
+        tokens = [token for item in items for token in item.search.last_tokens()]
         return torch.tensor(tokens, device=device_of(self.model))
 
     def _advance(self, log_probs: Tensor, over: list[Outcome]) -> None:
@@ -151,7 +147,7 @@ class Continuous:
         than that see all of the vocabulary.
         """
         items = list(self._running.values())
-        wants = [self._wants(item.search) for item in items]
+        wants = [item.search.wants(self.usual) for item in items]
         values, ids = list[list[float]](), list[list[int]]()
         if count := min(max(wants), log_probs.shape[1]):
             best = top(self.usual.between(log_probs), count)  # (R, count)
@@ -160,11 +156,8 @@ class Continuous:
         for item, wanted in zip(items, wants, strict=True):
             mine, search = slice(first, first + item.rows), item.search
             try:
-                if wanted and isinstance(search, BeamSearch) and all_finite(values[mine]):
-                    rows = search.advance_with(values[mine], ids[mine])
-                else:
-                    going = search.advance(log_probs[mine])
-                    rows = list(range(item.rows)) if going is None else going.tolist()
+                best_of = (values[mine], ids[mine]) if wanted else ((), ())
+                rows = search.advance_with(log_probs[mine], *best_of)
                 if search.done:
                     self._leave(item, search.answers()[0], over)
                 kept += [first + row for row in rows]
@@ -174,9 +167,6 @@ class Continuous:
             first = mine.stop
         if kept != list(range(first)):
             self._keep(kept)
-
-    def _wants(self, search: Search) -> int:
-        return search.wants(self.usual) if isinstance(search, BeamSearch) else 0
 
     def _leave(self, item: Item, outcome: list[Answer] | Exception, over: list[Outcome]) -> None:
         del self._running[item.key]

@@ -1,18 +1,22 @@
-"""Engines: what computes the answers. Torch does everything, the others the plain search only, and faster.
+"""Engines: what computes the answers. Torch does everything, native the plain search only, and faster.
 
 Nothing here imports torch. `docs/engines.md` says which engine is chosen when.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from jumok.answers import Answer
+from jumok.checkpoint.contents import Contents
 from jumok.decoding.jobs import Job
 from jumok.decoding.request import Request
 from jumok.errors import ConfigError, nearest
 
-EngineName = Literal["auto", "native", "torch", "ctranslate2"]
+if TYPE_CHECKING:
+    from jumok.decoding.torch_engine import TorchEngine
+
+EngineName = Literal["auto", "native", "torch"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 Explained = Callable[[Sequence[Job]], AbstractContextManager[None]]
@@ -24,11 +28,21 @@ Scores = Iterator[tuple[list[Job], list[list[float]]]]
 
 
 class Engine(Protocol):
-    """One way to compute the answers of a model."""
+    """A model and one way to compute its answers."""
 
     @property
     def name(self) -> str:
         """As `--engine` names it."""
+        ...
+
+    @property
+    def contents(self) -> Contents:
+        """The folder that the model came from."""
+        ...
+
+    @property
+    def strict(self) -> bool:
+        """It was chosen by name: what it lacks is an error, not work for torch."""
         ...
 
     @property
@@ -48,7 +62,7 @@ class Engine(Protocol):
         """How probable each job's prefix is as a whole target; `budget` as in `batch_tokens`."""
         ...
 
-    def to_torch(self) -> Any:
+    def to_torch(self) -> "TorchEngine":
         """The same model in torch, for what this engine lacks."""
         ...
 
@@ -58,6 +72,9 @@ def check_engine(name: str) -> EngineName:
     for known in ENGINES:
         if name == known:
             return known
+    if name == "ctranslate2":
+        hint = "choose native on a CPU; jumok export ctranslate2 writes folders for CTranslate2 itself"
+        raise ConfigError("jumok does not run CTranslate2", hint=hint)
     raise ConfigError(f"there is no engine {name!r}", hint=nearest(name, ENGINES))
 
 
@@ -85,10 +102,9 @@ def no_shortlist() -> ConfigError:
 
 def cannot(engine: str, what: str) -> ConfigError:
     """The error for an engine that someone has chosen and that does not have what they ask for."""
-    other = "use the model it was made from" if engine == "ctranslate2" else "choose --engine auto or torch"
     instead = "search with --beam N" if what in ("mbr", "sample") else f"leave out {what}"
     return ConfigError(
         f"the {engine} engine has no {what}",
-        hint=f"{instead}, or {other}",
+        hint=f"{instead}, or choose --engine auto or torch",
         code="engine_lacks",
     )

@@ -14,7 +14,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, allow
 from jumok.decoding.scores import check_finite, ranked
-from jumok.decoding.search import Lead, find_lead, run_search, shared_beginning
+from jumok.decoding.search import Lead, Search, find_lead, run_search, shared_beginning
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
 
@@ -40,7 +40,7 @@ def greedy(
     return [answer for [answer] in run_search(model, memory, search)]
 
 
-class GreedySearch:
+class GreedySearch(Search):
     """One hypothesis per row; `draws` rows in turn belong to one sentence and are ranked at the end.
 
     They are ranked by their probability, unless `choose` looks at all of them.
@@ -60,14 +60,17 @@ class GreedySearch:
         self.filters, self.pick, self.draws, self.alpha = filters, pick, draws, length_penalty
         self.choose = choose
         self.rows = Rows.start(limits, device)
-        self.token = torch.full_like(self.rows.sentence, BOS)  # (R,)
+        self._token = torch.full_like(self.rows.sentence, BOS)  # (R,)
         self._found: dict[int, Answer] = {}
         self._count = len(limits)
 
     @property
+    def token(self) -> Tensor:
+        return self._token
+
+    @property
     def done(self) -> bool:
-        """No row is left."""
-        return len(self.token) == 0
+        return len(self._token) == 0
 
     def advance(self, log_probs: Tensor) -> Tensor | None:
         """One more token for every row, given log_probs (R, V): the rows that go on; None for all of them."""
@@ -80,11 +83,11 @@ class GreedySearch:
 
         done = (token == EOS) | (rows.room == 0)
         if not done.any():
-            self.rows, self.token = rows, token
+            self.rows, self._token = rows, token
             return None
         self._found.update(rows.select(done.nonzero().squeeze(1)).answers())
         live = (~done).nonzero().squeeze(1)
-        self.rows, self.token = rows.select(live), token[live]
+        self.rows, self._token = rows.select(live), token[live]
         return live
 
     def answers(self) -> list[list[Answer]]:

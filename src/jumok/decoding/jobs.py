@@ -16,6 +16,8 @@ T = TypeVar("T")
 Source = Sequence[int] | Sequence[bytes]
 """Ids of pieces, or the patches of a picture."""
 
+BATCH_TOKENS = 4096
+"""`batch_tokens` where nobody has chosen a number; a GPU takes more."""
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
 
@@ -113,11 +115,6 @@ def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterat
         batch.append(item)
     if batch:
         yield batch
-
-
-def chosen_budget(config: DecodingConfig) -> int | None:
-    """`batch_tokens` if someone has chosen a number."""
-    return None if config.batch_tokens == DecodingConfig().batch_tokens else config.batch_tokens
 
 
 def cost(job: Job, config: DecodingConfig) -> int:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from jumok.checkpoint.contents import Contents, read_shortlist
 from jumok.decoding.engines import Answers, Explained, Scores, first_lack
@@ -11,6 +12,9 @@ from jumok.decoding.request import Request
 from jumok.native.library import thread_count
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.shortlist import Shortlist
+
+if TYPE_CHECKING:
+    from jumok.decoding.torch_engine import TorchEngine
 
 SENTENCES = 256
 """Of one call of the library: enough to sort by length, few enough that an interrupt is soon heard."""
@@ -23,8 +27,10 @@ class NativeEngine:
 
     name = "native"
 
-    def __init__(self, model: NativeModel, contents: Contents) -> None:
-        self.model, self._contents = model, contents
+    def __init__(self, model: NativeModel, contents: Contents, *, strict: bool = False) -> None:
+        self.model, self.contents, self.strict = model, contents, strict
+        self._torch: TorchEngine | None = None
+        self._lock = Lock()
 
     @property
     def about(self) -> dict[str, str]:
@@ -33,7 +39,7 @@ class NativeEngine:
     @cached_property
     def shortlist(self) -> Shortlist:
         """That of the folder, read when it is first asked for."""
-        return read_shortlist(self._contents)
+        return read_shortlist(self.contents)
 
     def lacks(self, request: Request) -> str:
         return first_lack(request)
@@ -63,10 +69,14 @@ class NativeEngine:
                 found = self.model.score([job.source for job in batch], [job.prefix for job in batch])
             yield batch, found
 
-    def to_torch(self) -> Any:
+    def to_torch(self) -> "TorchEngine":
         from jumok.checkpoint.model import load_packed
+        from jumok.decoding.torch_engine import TorchEngine
 
-        return load_packed(self._contents, self.model.parts).model
+        with self._lock:
+            if self._torch is None:
+                self._torch = TorchEngine(load_packed(self.contents, self.model.parts).model, self.contents)
+            return self._torch
 
 
 def chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:

@@ -4,7 +4,7 @@ import ctypes
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from jumok.native.model import NativeModel
 from jumok.native.weights import Packed, pack_weights, parameter_count
 
 if TYPE_CHECKING:
-    from jumok.checkpoint.model import Loaded
+    from jumok.decoding.torch_engine import TorchEngine
 
 log = logging.getLogger("jumok")
 
@@ -28,80 +28,54 @@ Note = Callable[[str], None]
 """Takes one line that a user should see."""
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A model, and what computes its answers; `quick` is None where torch does."""
-
-    loaded: "Loaded | Contents"
-    quick: Engine | None = None
-    strict: bool = False
-    """The quick engine was chosen by name: what it lacks is an error, not work for torch."""
-
-
-def open_model(
+def open_engine(
     path: str | Path, device: str | None = None, engine: str = "auto", note: Note = log.info
-) -> Opened:
-    """The model of a run, a checkpoint or a model folder with the engine of this name.
+) -> Engine:
+    """The model of a run, a checkpoint or a model folder in the engine of this name.
 
     auto: native on a CPU if the library is there and has the architecture, else torch; `note` hears why.
     """
     match check_engine(engine):
         case "torch":
-            return open_with_torch(path, device)
-        case "ctranslate2":
-            return open_with_ctranslate2(path, device)
+            return open_torch(path, device)
         case "native":
             if device is not None and device.split(":")[0] != "cpu":
                 raise ConfigError(
                     f"the native engine computes on a CPU, not on {device!r}", hint="choose --engine torch"
                 )
             library()  # says what is missing
-            return replace(open_native(path, note), strict=True)
+            return open_native(path, note, strict=True)
         case "auto":
             return open_best(path, device, note)
 
 
-def open_best(path: str | Path, device: str | None, note: Note) -> Opened:
+def open_best(path: str | Path, device: str | None, note: Note) -> Engine:
     """The fastest engine that has the model."""
-    from jumok.decoding.ct2_engine import is_exported
-
-    if is_exported(path):
-        return open_with_ctranslate2(path, device)
     kind = "cpu" if device is None and not gpu_seen() else check_device(device).split(":")[0]
     if kind != "cpu":
-        return open_with_torch(path, device)
+        return open_torch(path, device)
     if not available():
         note(f"torch is used, not the native engine: {why_not()}")
-        return open_with_torch(path, "cpu")
+        return open_torch(path, "cpu")
     try:
         return open_native(path, note)
     except NotNative as reason:
         if not reason.silent:
             note(f"torch is used: {reason.message}")
-        return open_with_torch(path, "cpu")
+        return open_torch(path, "cpu")
 
 
-def open_with_torch(path: str | Path, device: str | None) -> Opened:
+def open_torch(path: str | Path, device: str | None) -> "TorchEngine":
     """The model on a device that this machine has."""
     import torch
 
     from jumok.checkpoint.checkpoints import load_model
+    from jumok.decoding.torch_engine import TorchEngine
 
     # cuDNN's attention makes a plan for each new shape, 0.4 s each, and every step has another.
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)
-    return Opened(load_model(path, check_device(device)))
-
-
-def open_with_ctranslate2(path: str | Path, device: str | None) -> Opened:
-    """A folder that `jumok export ctranslate2` made."""
-    from jumok.decoding.ct2_engine import open_exported
-
-    if device is not None and device != "cpu":
-        raise ConfigError(
-            f"the ctranslate2 engine computes on a CPU here, not on {device!r}", hint="leave out --device"
-        )
-    contents, engine = open_exported(Path(path))
-    return Opened(contents, engine, strict=True)
+    loaded = load_model(path, check_device(device))
+    return TorchEngine(loaded.model, loaded)
 
 
 class NotNative(ConfigError):  # noqa: N818  under auto it is no error
@@ -110,7 +84,7 @@ class NotNative(ConfigError):  # noqa: N818  under auto it is no error
     silent = False
 
 
-def open_native(path: str | Path, note: Note) -> Opened:
+def open_native(path: str | Path, note: Note, *, strict: bool = False) -> NativeEngine:
     """The model in the C library; NotNative if it does not have its architecture."""
     contents, parts = first_whole(path, read_packed)
     if lack := lacking(contents):
@@ -129,7 +103,7 @@ def open_native(path: str | Path, note: Note) -> Opened:
         note("this CPU has no AVX2: the native engine runs its portable code, which is slower")
     count = parameter_count(config, *sizes, shared=contents.tokenizers.shared)
     contents = replace(contents, info={**contents.info, "parameters": count})
-    return Opened(contents, NativeEngine(model, contents))
+    return NativeEngine(model, contents, strict=strict)
 
 
 def lacking(contents: Contents) -> str:

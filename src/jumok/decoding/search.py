@@ -4,14 +4,15 @@ The model and the search know nothing of each other: `run_search` is the loop be
 same loop for many searches at once.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from jumok.answers import Answer
+from jumok.decoding.filters import WholeCharacters
 from jumok.decoding.scores import log_softmax, normalised, ranked
 from jumok.models.interface import Memory, Seq2Seq
 
@@ -28,30 +29,51 @@ class Lead:
     """How many of its first pieces are sure to begin the answer."""
 
 
-class Search(Protocol):
+class Search(ABC):
     """A search for the answers to one sentence or more. R is the number of its live rows, and changes."""
 
     @property
+    @abstractmethod
     def token(self) -> Tensor:
         """The last token of each live row (R,)."""
-        ...
 
     @property
+    @abstractmethod
     def done(self) -> bool:
         """Nothing is left to be searched."""
-        ...
 
+    @abstractmethod
     def advance(self, log_probs: Tensor) -> Tensor | None:
         """One step, given log_probs (R, V): of these R rows those that go on; None: all, in order."""
-        ...
 
+    @abstractmethod
     def answers(self) -> list[list[Answer]]:
         """The answers to each sentence, best first."""
-        ...
 
+    @abstractmethod
     def lead(self) -> Lead:
         """The first sentence as it stands."""
-        ...
+
+    def last_tokens(self) -> list[int]:
+        """`token` on the host."""
+        return [int(token) for token in self.token.tolist()]
+
+    def wants(self, usual: WholeCharacters) -> int:
+        """How many best tokens of each row decide the next step, if `usual` leaves out its fixed ids only.
+
+        0 where more must be known: then `advance` has to see all of the vocabulary.
+        """
+        return 0
+
+    def advance_with(
+        self, log_probs: Tensor, best: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
+    ) -> list[int]:
+        """`advance`, told the best tokens `ids` of each row and their log-probabilities if it `wants` them.
+
+        The rows that go on.
+        """
+        rows = self.advance(log_probs)
+        return list(range(len(log_probs))) if rows is None else [int(row) for row in rows.tolist()]
 
 
 def run_search(model: Seq2Seq, memory: Memory, search: Search) -> list[list[Answer]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 
 from jumok.answers import Answer
-from jumok.checkpoint.model import Loaded as Loaded  # also for those who may not import checkpoint
+from jumok.checkpoint.contents import Contents
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
 from jumok.decoding.device import DeviceSearch, preferred, supports
@@ -12,7 +12,7 @@ from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.found import Options
 from jumok.decoding.greedy import Choose
-from jumok.decoding.jobs import Job, batches, chosen_budget, pair_size, piece_bytes
+from jumok.decoding.jobs import Job, batches, pair_size, piece_bytes
 from jumok.decoding.mbr import by_agreement
 from jumok.decoding.request import Request
 from jumok.decoding.search import Search
@@ -20,16 +20,15 @@ from jumok.decoding.stream import Partial, stream_jobs
 from jumok.decoding.tree import BeamTree
 from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.text.tokenizer import Tokenizers
 
 
 class TorchEngine:
     """A model in torch, searched step by step or, on a GPU, as a whole."""
 
-    name = "torch"
+    name, strict = "torch", False
 
-    def __init__(self, model: Seq2Seq, tokenizers: Tokenizers) -> None:
-        self.model, self._tokenizers = model, tokenizers
+    def __init__(self, model: Seq2Seq, contents: Contents) -> None:
+        self.model, self.contents, self._tokenizers = model, contents, contents.tokenizers
 
     @property
     def about(self) -> dict[str, str]:
@@ -64,8 +63,8 @@ class TorchEngine:
                 )
             yield batch, found
 
-    def to_torch(self) -> Seq2Seq:
-        return self.model
+    def to_torch(self) -> "TorchEngine":
+        return self
 
     def search_for(self, job: Job, request: Request, record: BeamTree | None = None) -> Search:
         """The search for the answers to one job, ready for its first step."""
@@ -97,7 +96,7 @@ class TorchEngine:
         keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
         options = Options(config.beam, config.n_best, config.length_penalty, keep)
         sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
-        budget = chosen_budget(config)
+        budget = config.batch_tokens or None  # None: what memory allows
         with explained(jobs):
             for places, answers in self._device_search.search(sources, limits, options, budget=budget):
                 yield [jobs[place] for place in places], answers

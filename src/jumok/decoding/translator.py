@@ -6,15 +6,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import chain, islice
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, cannot
-from jumok.decoding.jobs import Job, make_jobs
-from jumok.decoding.opening import Note, Opened, log, open_model
+from jumok.decoding.jobs import BATCH_TOKENS, Job, make_jobs
+from jumok.decoding.opening import Note, log, open_engine
 from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
@@ -25,10 +24,9 @@ from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
 if TYPE_CHECKING:
-    from jumok.checkpoint.model import Loaded
+    from jumok.checkpoint.model import LoadedModel
     from jumok.decoding.search import Search
     from jumok.decoding.stream import Final, Partial
-    from jumok.decoding.torch_engine import TorchEngine
     from jumok.decoding.tree import BeamTree
     from jumok.models.interface import Edits, Seq2Seq
 
@@ -42,45 +40,23 @@ def load(
 ) -> "Translator":
     """The translator in a run folder (its best checkpoint), a checkpoint or a model folder.
 
-    Without a device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2;
+    Without a device the best there is: cuda, else cpu. The engine is auto, native or torch;
     `note` gets a line where auto cannot have the fastest.
     """
-    return Translator(open_model(path, device, engine, note))
-
-
-class InTorch:
-    """The model in torch: made when it is first asked for, and shared by copies of a translator."""
-
-    def __init__(self, engine: "Engine | None", model: "Seq2Seq | None") -> None:
-        self._engine, self._model = engine, model
-        self._searching: TorchEngine | None = None
-        self._lock = Lock()
-
-    def model(self) -> "Seq2Seq":
-        with self._lock:
-            if self._model is None:
-                assert self._engine is not None
-                self._model = self._engine.to_torch()
-            return self._model
-
-    def engine(self, tokenizers: Any) -> "TorchEngine":
-        from jumok.decoding.torch_engine import TorchEngine
-
-        model = self.model()
-        if self._searching is None:
-            self._searching = TorchEngine(model, tokenizers)
-        return self._searching
+    return Translator(open_engine(path, device, engine, note))
 
 
 class Translator:
     """A loaded model. It has no state that changes, so threads may share it."""
 
-    def __init__(self, loaded: "Loaded | Opened") -> None:
-        opened = loaded if isinstance(loaded, Opened) else Opened(loaded)
-        contents = opened.loaded
+    def __init__(self, model: "LoadedModel | Engine") -> None:
+        if isinstance(model, Contents):
+            from jumok.decoding.torch_engine import TorchEngine
+
+            model = TorchEngine(model.model, model)
+        self._engine: Engine = model
+        contents = model.contents
         self.tokenizers, self.config = contents.tokenizers, contents.config
-        self._quick, self._strict = opened.quick, opened.strict
-        self._torch = InTorch(opened.quick, None if isinstance(contents, Contents) else contents.model)
         self._about = {"name": contents.folder.name, **contents.info}
         self.interventions: Sequence[Mapping[str, Any]] = ()
         """What `edited` put into the model, in words that people and traces read."""
@@ -88,37 +64,38 @@ class Translator:
     @property
     def model(self) -> "Seq2Seq":
         """The model in torch, whichever engine translates."""
-        return self._torch.model()
+        return self._engine.to_torch().model
 
     @model.setter
     def model(self, model: "Seq2Seq") -> None:
         """Another model takes its place, and torch computes."""
-        self._torch, self._quick, self._strict = InTorch(None, model), None, False
+        from jumok.decoding.torch_engine import TorchEngine
+
+        self._engine = TorchEngine(model, self._engine.contents)
 
     @property
     def engine(self) -> dict[str, str]:
         """What translates: the engine's name, the type of its numbers, its instructions or its device."""
-        return (self._quick or self._torch.engine(self.tokenizers)).about
+        return self._engine.about
 
     def engine_for(self, **options: Any) -> dict[str, str]:
         """What a call of `translate` with these options is computed by, in the same words."""
-        quick = self.quick_for(make_request(self.config.decoding, options))
-        return (quick or self._torch.engine(self.tokenizers)).about
+        return self.engine_of(make_request(self.config.decoding, options)).about
 
     def on_torch(self, what: str) -> Self:
         """The same translator on torch, which has `what`; an error if another engine was chosen by name."""
-        if self._quick is None:
+        if self._engine.name == "torch":
             return self
-        if self._strict:
-            raise cannot(self._quick.name, what)
+        if self._engine.strict:
+            raise cannot(self._engine.name, what)
         other = copy.copy(self)
-        other._quick = None
+        other._engine = self._engine.to_torch()
         return other
 
-    def quick_for(self, request: Request) -> Engine | None:
-        """The engine besides torch, if there is one and it has all that is asked for."""
-        lack = "" if self._quick is None else self._quick.lacks(request)
-        return self.on_torch(lack)._quick if lack else self._quick
+    def engine_of(self, request: Request) -> Engine:
+        """The engine, if it has all that is asked for, else torch."""
+        lack = self._engine.lacks(request)
+        return self.on_torch(lack)._engine if lack else self._engine
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.info['name']!r}, {self.config.model.arch})"
@@ -206,7 +183,7 @@ class Translator:
     def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final
 
-        for one in self._torch.engine(self.tokenizers).grow(jobs, request, self.explained):
+        for one in self._engine.to_torch().grow(jobs, request, self.explained):
             yield Final(self.finish(text, one, request)) if isinstance(one, list) else one
 
     def translate_iter(
@@ -258,9 +235,8 @@ class Translator:
         # A target is a prefix that goes on to the end.
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
-        engine = self._quick or self._torch.engine(self.tokenizers)
-        budget = self.config.decoding.batch_tokens
-        for batch, found in engine.scores(list(todo), budget, self.explained):
+        budget = self.config.decoding.batch_tokens or BATCH_TOKENS
+        for batch, found in self._engine.scores(list(todo), budget, self.explained):
             scores.update(zip(batch, found, strict=True))
             progress("scoring", len(scores), len(todo))
         results = []
@@ -282,7 +258,7 @@ class Translator:
 
     def search_for(self, job: Job, request: Request, *, record: "BeamTree | None" = None) -> "Search":
         """The search for the answers to one job in torch, ready for its first step."""
-        return self._torch.engine(self.tokenizers).search_for(job, request, record)
+        return self._engine.to_torch().search_for(job, request, record)
 
     def finish(self, text: str, answers: Sequence[Sequence[Answer]], request: Request) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
@@ -306,7 +282,7 @@ class Translator:
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
         jobs = self.jobs(texts, request, before)
-        engine = self.quick_for(request) or self._torch.engine(self.tokenizers)
+        engine = self.engine_of(request)
         todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
         for batch, answers in engine.answers(list(todo), request, self.explained):
             found.update(zip(batch, answers, strict=True))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from jumok.answers import NotFiniteError
 from jumok.decoding.batched import device_of, pad_sources, shift_right
-from jumok.decoding.jobs import Source
+from jumok.decoding.jobs import BATCH_TOKENS, Source
 from jumok.decoding.scores import check_finite, log_softmax
 from jumok.decoding.translator import Translator
 from jumok.errors import Error, LimitError, RunError
@@ -52,7 +52,8 @@ def forced(model: Seq2Seq, memory: Memory, target: Sequence[int]) -> Tensor:
 def tokens_at_once(translator: Translator) -> int:
     """How many tokens of either side, padding included, one pass may hold: the model's own budget, and a
     bound on the logits, which are the largest tensor."""
-    return min(translator.config.decoding.batch_tokens, CELLS // translator.tokenizers.target.size)
+    budget = translator.config.decoding.batch_tokens or BATCH_TOKENS
+    return min(budget, CELLS // translator.tokenizers.target.size)
 
 
 @contextmanager

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
 from jumok.decoding.jobs import Job
-from jumok.decoding.opening import Note, Opened, log, open_model
+from jumok.decoding.opening import Note, log, open_engine
 from jumok.decoding.request import make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Final, Partial
-from jumok.decoding.torch_engine import Loaded
 from jumok.decoding.translator import BLOCK, Translator, check_texts
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array
@@ -31,21 +31,19 @@ def load(
     """The model in a run folder (its best checkpoint), a checkpoint or a model folder.
 
     `demo/rnn`, `demo/luong` and `demo/transformer` are the small models that come with the package. Without a
-    device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2; what the one
+    device the best there is: cuda, else cpu. The engine is auto, native or torch; what the one
     that it chose lacks, such as attention, auto leaves to torch.
     """
-    return Model(open_model(path, device, engine, note))
+    return Model(open_engine(path, device, engine, note))
 
 
 class Model(Translator):
     """A loaded model: translates, shows how, and answers what if. Nothing in it changes; threads share it."""
 
-    def __init__(self, loaded: Loaded | Opened) -> None:
-        super().__init__(loaded)
-        self.ops: tuple[Op, ...] = ()
-        """The interventions in force; see `edit`."""
-        self._plain: Self | None = None
-        self._brought: dict[str, Any] = {}
+    ops: tuple[Op, ...] = ()
+    """The interventions in force; see `edit`."""
+    _plain: Self | None = None
+    _brought: Mapping[str, Any] = MappingProxyType({})
 
     @overload  # type: ignore[override]  # a str is a sequence of str, too
     def translate(

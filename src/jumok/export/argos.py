@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.checkpoint.checkpoints import Loaded
 from jumok.checkpoint.folder import dump_json
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
-from jumok.decoding.ct2_engine import CTranslate2Engine
 from jumok.errors import ConfigError
 from jumok.export import ctranslate2, sentencepiece
 from jumok.export.format import Options
@@ -93,7 +92,7 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: Loaded, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
     """The folder that `to_file` makes the package of."""
     about = metadata(loaded, options.languages)
     if not loaded.tokenizers.shared:
@@ -108,7 +107,7 @@ def write(loaded: Loaded, folder: Path, options: Options) -> None:
     (folder / "README.md").write_text(readme(about), encoding="utf-8")
 
 
-def metadata(loaded: Loaded, languages: tuple[str, str]) -> dict[str, Any]:
+def metadata(loaded: LoadedModel, languages: tuple[str, str]) -> dict[str, Any]:
     """What Argos Translate wants to know about a package."""
     data = loaded.config.data
     given = [
@@ -153,16 +152,16 @@ here: Argos Translate uses its own for `{about["from_code"]}`, and fetches it wh
 
 def open(folder: Path) -> ctranslate2.CTranslate2Answerer:  # noqa: A001
     """The model in the folder, with text cut by SentencePiece."""
-    return ctranslate2.CTranslate2Answerer(ArgosEngine(folder))
+    return ArgosAnswerer(folder)
 
 
-class ArgosEngine(CTranslate2Engine):
+class ArgosAnswerer(ctranslate2.CTranslate2Answerer):
     """CTranslate2 behind SentencePiece: sources become text again, and are cut as Argos Translate does."""
 
     def __init__(self, folder: Path) -> None:
         import sentencepiece as library
 
-        super().__init__(folder / MODEL, *ctranslate2.vocabularies(folder / MODEL))
+        super().__init__(folder / MODEL)
         self._pieces = library.SentencePieceProcessor(model_file=str(folder / PIECES))
 
     def cut(self, source: Sequence[int]) -> list[str]:
@@ -170,7 +169,7 @@ class ArgosEngine(CTranslate2Engine):
         return pieces
 
 
-def more(loaded: Loaded, folder: Path, sample: Sample) -> dict[str, Any]:
+def more(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:
     """How many of the sentences SentencePiece cuts as we do."""
     texts = [loaded.tokenizers.tidy_source(text) for text in sample.sources if text.strip()]
     model, tokenizer = (folder / PIECES).read_bytes(), loaded.tokenizers.target

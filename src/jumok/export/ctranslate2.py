@@ -1,32 +1,29 @@
 """CTranslate2: a folder that `ctranslate2.Translator` opens, made through its own specification objects.
 
-The folder also has our tokenizer, and our settings as `jumok.json`. The vocabulary is our pieces as they are,
-a leading space included. A source is given without its end: CTranslate2 adds it, and starts from `<s>`.
-
-`jumok.decoding.ct2_engine` runs such a folder, and says what it cannot be told of our own search.
+The folder also has our tokenizer. The vocabulary is our tokens as they are, a leading space included. A
+source is given without its end: CTranslate2 adds it, and starts from `<s>`.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from jumok.checkpoint.card import model_files
-from jumok.checkpoint.checkpoints import Loaded
-from jumok.config import DecodingConfig, RunConfig, TransformerConfig
-from jumok.decoding.ct2_engine import SETTINGS, CTranslate2Engine
-from jumok.decoding.jobs import Job
-from jumok.export.format import Given, Options
-from jumok.models.transformer import DecoderLayer, EncoderLayer, TransformerSeq2Seq
-from jumok.nn.attention import MergedProjection, SplitProjection
-from jumok.nn.layers import FeedForward, Residual
-from jumok.text.tokenizer import SPECIALS
+from jumok.answers import Answer, ranked
+from jumok.checkpoint.model import LoadedModel
+from jumok.config import RunConfig, TransformerConfig
+from jumok.errors import ModelError
+from jumok.export.format import Options
+from jumok.export.layouts import position_table, projections
+from jumok.native.library import thread_count
+from jumok.native.shortlist import NO_TEXT
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, SPECIALS, UNK
 
 TYPES = ("float32", "int8")
 NEEDS = ("ctranslate2",)
@@ -34,8 +31,13 @@ EXTRA = "ct2"
 FILE = False
 
 POSITIONS = 1024  # rows of a table that is computed; CTranslate2 cuts a source there unless told otherwise
+NEVER = (BOS, PAD, UNK, *(FIRST_BYTE + byte for byte in NO_TEXT))
+HIGH = tuple(range(FIRST_BYTE + 0x80, FIRST_BYTE + 0x100))
+"""Bytes that are a part of a character."""
 
 Spell = Callable[[str], str]
+Ids = Sequence[int]
+Weights = Mapping[str, Tensor]
 SIDES = ("source", "target")
 
 
@@ -53,17 +55,15 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: Loaded, folder: Path, options: Options) -> None:
-    """model.bin, config.json and the vocabularies of CTranslate2; our tokenizer and settings beside them."""
+def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+    """model.bin, config.json and the vocabularies of CTranslate2, and our tokenizer beside them."""
     write_model(loaded, folder, options)
-    files = model_files(loaded.config, loaded.tokenizers, {})
     for name, data in loaded.tokenizers.files().items():
         (folder / name).write_bytes(data)
-    (folder / SETTINGS).write_bytes(files["config.json"])
 
 
-def write_model(loaded: Loaded, folder: Path, options: Options, spell: Spell = str) -> None:
-    """CTranslate2's own files; `spell` turns a piece of ours into its name in the vocabulary."""
+def write_model(loaded: LoadedModel, folder: Path, options: Options, spell: Spell = str) -> None:
+    """CTranslate2's own files; `spell` turns a token of ours into its name in the vocabulary."""
     options.progress("writing for ctranslate2", 0, 3)
     spec = make_spec(loaded, spell)
     options.progress("writing for ctranslate2", 1, 3)
@@ -76,45 +76,111 @@ def write_model(loaded: Loaded, folder: Path, options: Options, spell: Spell = s
 
 def open(folder: Path) -> "CTranslate2Answerer":  # noqa: A001
     """The model in the folder, computed in the type that it is stored in."""
-    return CTranslate2Answerer(CTranslate2Engine(folder, *vocabularies(folder)))
+    return CTranslate2Answerer(folder)
 
 
 class CTranslate2Answerer:
-    """Answers through the engine that `--engine ctranslate2` uses."""
+    """Answers through `ctranslate2.Translator`, which uses one thread for each sentence at work.
 
-    def __init__(self, engine: CTranslate2Engine) -> None:
-        self._engine = engine
+    It cannot be told which bytes make a character, nor our length penalty: all answers of its beam are scored
+    once more, broken ones go, and ours is the order.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import ctranslate2
+
+        self._source, self._target = vocabularies(folder)
+        self._ids = {name: i for i, name in enumerate(self._target)}
+        try:
+            self._translator: Any = ctranslate2.Translator(
+                str(folder), inter_threads=thread_count(), intra_threads=1
+            )
+        except RuntimeError as error:
+            raise ModelError(
+                f"ctranslate2 cannot open the model: {error}", where=str(folder), hint="export it again"
+            ) from None
 
     def answer(
-        self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
-    ) -> list[Given]:
+        self, sources: Sequence[Ids], limits: Sequence[int], *, beam: int, length_penalty: float
+    ) -> list[Answer]:
         """The best answer to each source; those with the same limit go together."""
-        config = DecodingConfig(beam=beam, length_penalty=length_penalty, max_len=max(limits))
         groups = defaultdict[int, list[int]](list)
         for i, limit in enumerate(limits):
             groups[limit].append(i)
-        found: dict[int, Given] = {}
+        best: dict[int, Answer] = {}
         for limit, places in groups.items():
-            answers = self._engine.search([Job(tuple(sources[i])) for i in places], limit, config)
-            for i, (best, *_) in zip(places, answers, strict=True):
-                found[i] = Given(best.ids, best.score, best.finished)
-        return [found[i] for i in range(len(sources))]
+            beams = self._search([sources[i] for i in places], limit, beam)
+            best |= {i: ranked(answers, length_penalty)[0] for i, answers in zip(places, beams, strict=True)}
+        return [best[i] for i in range(len(sources))]
+
+    def _search(self, sources: Sequence[Ids], limit: int, beam: int) -> list[list[Answer]]:
+        """The answers to each source, of at most `limit` tokens, with log-probabilities."""
+        beams = self._beams(sources, limit, beam, NEVER)
+        broken = [i for i, answers in enumerate(beams) if any(map(is_broken, answers))]
+        if broken:  # a second try without the bytes of which some made no character
+            again = self._beams([sources[i] for i in broken], limit, beam, (*NEVER, *HIGH))
+            for i, answers in zip(broken, again, strict=True):
+                beams[i] = [ids for ids in beams[i] if not is_broken(ids)] or answers
+        pairs = [(source, ids) for source, answers in zip(sources, beams, strict=True) for ids in answers]
+        scored = self._translator.score_batch(
+            [[self._source[i] for i in source] for source, _ in pairs],
+            [[self._target[i] for i in ids if i != EOS] for _, ids in pairs],
+            max_input_length=0,
+        )
+        made = (as_answer(ids, one.log_probs) for (_, ids), one in zip(pairs, scored, strict=True))
+        return [[next(made) for _ in answers] for answers in beams]
+
+    def _beams(
+        self, sources: Sequence[Ids], limit: int, beam: int, never: Ids
+    ) -> list[list[tuple[int, ...]]]:
+        """The answers of each beam without the ids in `never`, each with its end if it has one."""
+        results = self._translator.translate_batch(
+            [self.cut(source) for source in sources],
+            beam_size=beam,
+            num_hypotheses=beam,
+            suppress_sequences=[[self._target[i]] for i in never],
+            return_end_token=True,
+            max_input_length=0,
+            max_decoding_length=limit,
+            min_decoding_length=0,
+        )
+        return [[tuple(self._ids[name] for name in names) for names in one.hypotheses] for one in results]
+
+    def cut(self, source: Ids) -> list[str]:
+        """A source as it is searched for; a program that cuts text itself may have other tokens."""
+        return [self._source[i] for i in source]
+
+
+def as_answer(ids: Ids, log_probs: Sequence[float]) -> Answer:
+    """An answer from the ids of a beam and the log-probabilities of its tokens and of an end."""
+    finished = bool(ids) and ids[-1] == EOS
+    tokens = tuple(ids[:-1] if finished else ids)
+    return Answer(tokens, tuple(float(value) for value in log_probs[: len(tokens) + finished]), finished)
+
+
+def is_broken(ids: Ids) -> bool:
+    """Whether some of the bytes make no character."""
+    text = b"".join(bytes([i - FIRST_BYTE]) if FIRST_BYTE <= i < FIRST_BYTE + 256 else b" " for i in ids)
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def vocabularies(folder: Path) -> tuple[list[str], list[str]]:
-    """The names of the source's and the target's pieces, in the order of their ids."""
+    """The names of the source's and the target's tokens, in the order of their ids."""
     shared = folder / "shared_vocabulary.json"
     paths = [shared] * 2 if shared.exists() else [folder / f"{side}_vocabulary.json" for side in SIDES]
     source, target = (json.loads(path.read_text(encoding="utf-8")) for path in paths)
     return source, target
 
 
-def make_spec(loaded: Loaded, spell: Spell = str) -> Any:
+def make_spec(loaded: LoadedModel, spell: Spell = str) -> Any:
     """The model as CTranslate2 describes one; raises what it raises if a part is missing."""
     from ctranslate2.specs import transformer_spec
 
-    model, config = loaded.model, loaded.config.model
-    assert isinstance(model, TransformerSeq2Seq)
+    config, ours = loaded.config.model, loaded.model.state_dict()
     assert isinstance(config, TransformerConfig)
     how = {"pre_norm": config.norm == "pre", "rotary_dim": 0 if config.positions == "rotary" else None}
     spec = transformer_spec.TransformerSpec(
@@ -129,28 +195,19 @@ def make_spec(loaded: Loaded, spell: Spell = str) -> Any:
     spec.config.decoder_start_token, spec.config.layer_norm_epsilon = bos, 1e-5
     spec.config.add_source_bos, spec.config.add_source_eos = False, True
 
-    spec.encoder.embeddings[0].weight = array(source_rows(model))
-    spec.decoder.embeddings.weight = array(model.target_embedding.weight)
-    spec.decoder.projection.weight = array(model.head)
-    if config.positions != "rotary":
-        rows = positions(loaded.config)
-        spec.encoder.position_encodings.encodings = table(model, model.source_positions, rows)
-        spec.decoder.position_encodings.encodings = table(model, model.target_positions, rows)
-    for one, encoder_layer in zip(spec.encoder.layer, model.encoder, strict=True):
-        put_encoder_layer(one, encoder_layer, scaled=config.scaled)
-    for one, decoder_layer in zip(spec.decoder.layer, model.decoder, strict=True):
-        put_decoder_layer(one, decoder_layer, scaled=config.scaled)
-    if config.norm == "pre":
-        put_norm(spec.encoder.layer_norm, model.encoder_norm)
-        put_norm(spec.decoder.layer_norm, model.decoder_norm)
+    spec.encoder.embeddings[0].weight = array(ours["source_embedding.weight"])
+    spec.decoder.embeddings.weight = array(ours["target_embedding.weight"])
+    output = "target_embedding.weight" if config.tied else "output.weight"
+    spec.decoder.projection.weight = array(ours[output])
+    for side, stack in (("encoder", spec.encoder), ("decoder", spec.decoder)):
+        if config.positions != "rotary":
+            table = position_table(loaded.model, ours, side, positions(loaded.config))
+            stack.position_encodings.encodings = array(table)
+        for n, layer in enumerate(stack.layer):
+            put_layer(layer, ours, f"{side}.{n}", scaled=config.scaled)
+        if config.norm == "pre":
+            put_norm(stack.layer_norm, ours, f"{side}_norm")
     return spec
-
-
-def source_rows(model: TransformerSeq2Seq) -> Tensor:
-    """The source embedding (V, D)."""
-    weight = model.source_embedding.weight
-    assert isinstance(weight, Tensor)
-    return weight
 
 
 def positions(config: RunConfig) -> int:
@@ -158,71 +215,34 @@ def positions(config: RunConfig) -> int:
     return max(POSITIONS, config.data.max_length + 1, config.decoding.max_len + 1)
 
 
-@torch.inference_mode()
-def table(model: TransformerSeq2Seq, places: nn.Module, rows: int) -> NDArray[np.float32]:
-    """What is added at each position (P, D): computed, learned, or nothing."""
-    learned = getattr(places, "table", None)
-    if learned is not None:
-        return array(learned)
-    zeros = torch.zeros(1, rows, model.target_embedding.weight.shape[1])
-    return array(places(zeros, torch.arange(rows), rows)[0])
+def put_layer(spec: Any, ours: Weights, name: str, *, scaled: bool) -> None:
+    """The weights of one layer of either side."""
+    put_attention(spec.self_attention, ours, f"{name}.attention", ["project"], scaled=scaled)
+    put_norm(spec.self_attention.layer_norm, ours, f"{name}.add_attention.norm")
+    if f"{name}.cross.output.linear.weight" in ours:
+        names = ["project_query", "project_memory"]
+        put_attention(spec.attention, ours, f"{name}.cross", names, scaled=scaled)
+        put_norm(spec.attention.layer_norm, ours, f"{name}.add_cross.norm")
+    put_linear(spec.ffn.linear_0, ours, f"{name}.feedforward.inner")
+    put_linear(spec.ffn.linear_1, ours, f"{name}.feedforward.outer")
+    put_norm(spec.ffn.layer_norm, ours, f"{name}.add_feedforward.norm")
 
 
-def put_encoder_layer(spec: Any, layer: nn.Module, *, scaled: bool) -> None:
-    assert isinstance(layer, EncoderLayer)
-    put_attention(
-        spec.self_attention, [layer.attention.project], layer.attention.output.linear, scaled=scaled
-    )
-    put_norm(spec.self_attention.layer_norm, norm_of(layer.add_attention))
-    put_feedforward(spec.ffn, layer.feedforward, layer.add_feedforward)
-
-
-def put_decoder_layer(spec: Any, layer: nn.Module, *, scaled: bool) -> None:
-    assert isinstance(layer, DecoderLayer)
-    put_attention(
-        spec.self_attention, [layer.attention.project], layer.attention.output.linear, scaled=scaled
-    )
-    put_norm(spec.self_attention.layer_norm, norm_of(layer.add_attention))
-    cross = [layer.cross.project_query, layer.cross.project_memory]
-    put_attention(spec.attention, cross, layer.cross.output.linear, scaled=scaled)
-    put_norm(spec.attention.layer_norm, norm_of(layer.add_cross))
-    put_feedforward(spec.ffn, layer.feedforward, layer.add_feedforward)
-
-
-def put_attention(spec: Any, projections: Sequence[nn.Module], out: nn.Linear, *, scaled: bool) -> None:
-    for linear, projection in zip(spec.linear, projections, strict=False):
-        linear.weight, linear.bias = merged(projection)
-    put_linear(spec.linear[-1], out)
+def put_attention(spec: Any, ours: Weights, name: str, stored: Sequence[str], *, scaled: bool) -> None:
+    for linear, one in zip(spec.linear, stored, strict=False):
+        weights, biases = zip(*projections(ours, f"{name}.{one}"), strict=True)
+        linear.weight, linear.bias = array(torch.cat(weights)), array(torch.cat(biases))
+    put_linear(spec.linear[-1], ours, f"{name}.output.linear")
     if not scaled:
         spec.queries_scale = 1.0
 
 
-def merged(projection: nn.Module) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """One matrix (parts · D, D) and its bias, also of a projection that has a matrix for each head."""
-    if isinstance(projection, MergedProjection):
-        return array(projection.linear.weight), array(projection.linear.bias)
-    assert isinstance(projection, SplitProjection)
-    weight = projection.weight.mT  # (parts, H, K, D)
-    return array(weight.reshape(-1, weight.shape[-1])), array(projection.bias.reshape(-1))
+def put_linear(spec: Any, ours: Weights, name: str) -> None:
+    spec.weight, spec.bias = array(ours[f"{name}.weight"]), array(ours[f"{name}.bias"])
 
 
-def put_feedforward(spec: Any, layer: FeedForward, around: Residual) -> None:
-    put_linear(spec.linear_0, layer.inner)
-    put_linear(spec.linear_1, layer.outer)
-    put_norm(spec.layer_norm, norm_of(around))
-
-
-def put_linear(spec: Any, linear: nn.Linear) -> None:
-    spec.weight, spec.bias = array(linear.weight), array(linear.bias)
-
-
-def put_norm(spec: Any, norm: nn.Module) -> None:
-    assert isinstance(norm, nn.LayerNorm)
-    spec.gamma, spec.beta = array(norm.weight), array(norm.bias)
-
-
-def norm_of(around: Residual) -> nn.Module:
-    return around.norm
+def put_norm(spec: Any, ours: Weights, name: str) -> None:
+    spec.gamma, spec.beta = array(ours[f"{name}.weight"]), array(ours[f"{name}.bias"])
 
 
 def array(tensor: Tensor) -> NDArray[np.float32]:

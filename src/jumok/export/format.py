@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.answers import Answer
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, nearest
 from jumok.progress import Progress, silent
@@ -29,29 +30,17 @@ class Options:
     progress: Progress = silent
 
 
-@dataclass(frozen=True)
-class Given:
-    """The best answer of the other program to one source."""
-
-    ids: tuple[int, ...]
-    """Pieces, without the end."""
-    log_prob: float
-    """log P(answer | source) as the other program has it, natural logarithm, the end included if it ended."""
-    finished: bool
-    """The model ended it; False where the limit did."""
-
-
 class Answerer(Protocol):
     """A model that was written, opened by the program that it was written for."""
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
-    ) -> list[Given]:
-        """The best answer to each source, in order. Called with a few dozen sources at a time.
+    ) -> list[Answer]:
+        """The best answer to each source, in order, with the other program's own log-probabilities.
 
-        Sources are ids without their end; the answerer adds it. An answer to source i has at most `limits[i]`
-        tokens, its end included. A beam of 1 is greedy search. Never answer with what `USUAL` of
-        decoding/batched.py leaves out (ids 0, 1, 3 and control bytes), as far as the program can be told.
+        It is called with a few dozen sources at a time: ids without their end, which it adds. An answer to
+        source i has at most `limits[i]` tokens, its end included. A beam of 1 is greedy search. Never answer
+        with what `USUAL` of decoding/batched.py leaves out, as far as the program can be told.
         """
         ...
 
@@ -72,7 +61,7 @@ class Format(Protocol):
         """Why a model with these settings cannot be written; one short sentence for each reason."""
         ...
 
-    def write(self, loaded: Loaded, folder: Path, options: Options) -> None:
+    def write(self, loaded: LoadedModel, folder: Path, options: Options) -> None:
         """Write all files but the certificate into an empty folder. The model is on the CPU, in float32."""
         ...
 

@@ -12,14 +12,15 @@ from typing import Any
 
 import torch
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.answers import Answer
 from jumok.checkpoint.folder import dump_json
+from jumok.checkpoint.model import LoadedModel
 from jumok.checkpoint.tensors import pack
 from jumok.config import RunConfig, TransformerConfig
 from jumok.decoding.batched import pad_sources, shift_right
 from jumok.decoding.scores import log_softmax
 from jumok.errors import ConfigError
-from jumok.export.format import Answerer, Given, Options
+from jumok.export.format import Answerer, Options
 from jumok.export.layouts import LAYOUTS, Layout, layout_weights
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS
@@ -64,7 +65,7 @@ _NO_POSITIONS = {
 }
 
 
-def write(loaded: Loaded, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
     """config.json, weights, tokenizer, generation settings and a card."""
     config, model = loaded.config, loaded.config.model
     assert isinstance(model, TransformerConfig)
@@ -212,7 +213,7 @@ class Transformers:
     @torch.inference_mode()
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
-    ) -> list[Given]:
+    ) -> list[Answer]:
         """The best answer to each source; all are searched up to the largest limit, and cut at their own."""
         ids, mask = pad_sources(sources, torch.device("cpu"))  # (B, S)
         found = self.model.generate(
@@ -229,7 +230,7 @@ class Transformers:
             for source, row, limit in zip(sources, found[:, 1:].tolist(), limits, strict=True)
         ]
 
-    def given(self, source: Sequence[int], row: list[int]) -> Given:
+    def given(self, source: Sequence[int], row: list[int]) -> Answer:
         """An answer with the model's log-probability of it, from one more pass over source and answer."""
         finished = EOS in row
         tokens = row[: row.index(EOS) + 1] if finished else row
@@ -238,5 +239,5 @@ class Transformers:
         logits = self.model(
             input_ids=ids, attention_mask=mask.long(), decoder_input_ids=shift_right(target), use_cache=False
         ).logits
-        log_probs = log_softmax(logits).gather(2, target[:, :, None])  # (1, T, 1)
-        return Given(tuple(tokens[:-1] if finished else tokens), float(log_probs.sum()), finished)
+        log_probs = log_softmax(logits).gather(2, target[:, :, None]).flatten()  # (T,)
+        return Answer(tuple(tokens[:-1] if finished else tokens), tuple(log_probs.tolist()), finished)

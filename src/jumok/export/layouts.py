@@ -60,7 +60,7 @@ def layout_weights(model: Seq2Seq, config: TransformerConfig, layout: Layout, ro
     for side in ("encoder", "decoder"):
         if not config.tied:  # nothing is tied then, not even the two sides: each has its own copy
             theirs[f"model.{side}.embed_tokens.weight"] = theirs["model.shared.weight"]
-        theirs[f"model.{side}.embed_positions.weight"] = _positions(model, ours, side, rows)[:, order]
+        theirs[f"model.{side}.embed_positions.weight"] = position_table(model, ours, side, rows)[:, order]
         if config.norm == "pre":
             theirs |= _outputs(ours, f"{side}_norm", f"model.{side}.layer_norm", order)
         for n in range(getattr(config, f"{side}_layers")):
@@ -69,12 +69,11 @@ def layout_weights(model: Seq2Seq, config: TransformerConfig, layout: Layout, ro
     return theirs
 
 
-def _positions(model: Seq2Seq, ours: Mapping[str, Tensor], side: str, rows: int) -> Tensor:
-    """What is added at each position, (P, D)."""
+def position_table(model: Seq2Seq, ours: Mapping[str, Tensor], side: str, rows: int) -> Tensor:
+    """What is added at each position (P, D): the learned table, else so many computed rows or zeros."""
     learned = ours.get("source_positions.table" if side == "encoder" else "target_positions.table")
-    table = model.position_rows(rows) if learned is None else learned[:rows]
-    assert table is not None
-    return table
+    table = model.position_rows(rows) if learned is None else learned
+    return torch.zeros(rows, ours["target_embedding.weight"].shape[1]) if table is None else table
 
 
 def _layer(

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.checkpoint.checkpoints import Loaded
 from jumok.checkpoint.folder import dump_json
 from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.data.builtin import reads_pictures
 from jumok.data.corpus import Corpus
@@ -106,7 +106,9 @@ def is_export(path: Path) -> bool:
         return any(name.split("/")[-1] == CERTIFICATE for name in package.namelist())
 
 
-def export_model(loaded: Loaded, order: Order, sample: Sample, progress: Progress = silent) -> dict[str, Any]:
+def export_model(
+    loaded: LoadedModel, order: Order, sample: Sample, progress: Progress = silent
+) -> dict[str, Any]:
     """Write the model, compare it with ours, and put it in its place; the certificate.
 
     A ThresholdError if it does not agree well enough.
@@ -140,7 +142,7 @@ def export_model(loaded: Loaded, order: Order, sample: Sample, progress: Progres
 
 
 def certify(
-    loaded: Loaded, chosen: Format, folder: Path, order: Order, sample: Sample, progress: Progress
+    loaded: LoadedModel, chosen: Format, folder: Path, order: Order, sample: Sample, progress: Progress
 ) -> dict[str, Any]:
     """The certificate of what lies in the folder."""
     comparison = compare(loaded, chosen.open(folder), sample, progress)

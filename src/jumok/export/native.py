@@ -8,12 +8,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from jumok.answers import Answer
 from jumok.checkpoint.card import model_files
-from jumok.checkpoint.checkpoints import Loaded
 from jumok.checkpoint.contents import WEIGHTS
+from jumok.checkpoint.model import LoadedModel
 from jumok.checkpoint.tensors import pack
 from jumok.config import RunConfig, copies
-from jumok.export.format import Given, Options
+from jumok.export.format import Options
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.folder import dump_parts, parse_parts
 from jumok.native.library import why_not
@@ -38,7 +39,7 @@ def check(config: RunConfig) -> list[str]:
     return [reason for reason in (why_not(), copying) if reason]
 
 
-def write(loaded: Loaded, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
     """The files of a model folder; the weights packed as the kernels read them, or as they were."""
     progress, model = options.progress, loaded.model
     progress("writing for the native engine", 0, 1)
@@ -81,9 +82,8 @@ class NativeAnswerer:
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
-    ) -> list[Given]:
+    ) -> list[Answer]:
         options = SearchOptions(beam=beam, length_penalty=length_penalty, keep=1)
         lists = None if self.shortlist is None else [self.shortlist.ids(one) for one in sources]
         self.lengths += map(len, lists or ())
-        found = self.model.search(sources, limits, options, shortlists=lists)
-        return [Given(best.ids, best.score, best.finished) for best, *_ in found]
+        return [best for best, *_ in self.model.search(sources, limits, options, shortlists=lists)]

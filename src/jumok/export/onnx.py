@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.answers import Answer
 from jumok.checkpoint.folder import dump_json
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig, TransformerConfig, copies
 from jumok.decoding.batched import USUAL, pad_sources
 from jumok.decoding.beam import BeamSearch
@@ -23,7 +24,7 @@ from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.search import Search, run_search
 from jumok.errors import LimitError
 from jumok.export import onnx_recurrent, onnx_transformer
-from jumok.export.format import Answerer, Given, Options
+from jumok.export.format import Answerer, Options
 from jumok.export.graph import Graph
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.models.interface import Memory, Seq2Seq
@@ -49,7 +50,7 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: Loaded, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
     """Both graphs, the tokenizers, what a program must know besides, and a README with such a program."""
     size = 4 * sum(parameter.numel() for parameter in loaded.model.parameters())
     if size > MOST:
@@ -66,7 +67,7 @@ def write(loaded: Loaded, folder: Path, options: Options) -> None:
     (folder / "README.md").write_text(_readme(loaded), encoding="utf-8")
 
 
-def graphs(loaded: Loaded) -> tuple[Graph, Graph]:
+def graphs(loaded: LoadedModel) -> tuple[Graph, Graph]:
     """The encoder and the step of a model."""
     model, config = loaded.model, loaded.config.model
     if isinstance(config, TransformerConfig):
@@ -85,7 +86,7 @@ def tokenizer_files(tokenizers: Tokenizers) -> dict[str, dict[str, Any]]:
     }
 
 
-def _config(loaded: Loaded) -> dict[str, Any]:
+def _config(loaded: LoadedModel) -> dict[str, Any]:
     return {
         "format": "jumok-onnx/1",
         "arch": loaded.config.model.arch,
@@ -109,7 +110,7 @@ def _rows(config: RunConfig) -> int:
             return config.decoding.max_len
 
 
-def _readme(loaded: Loaded) -> str:
+def _readme(loaded: LoadedModel) -> str:
     return f"""# A translation model in ONNX
 
 Made by jumok. `encoder.onnx` reads the source: `source` (batch, length) and `lengths` (batch), both int64;
@@ -234,7 +235,7 @@ class Onnx(Seq2Seq):
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
-    ) -> list[Given]:
+    ) -> list[Answer]:
         """The best answer to each source, by the same search that ours come from."""
         memory = self.encode(*pad_sources(sources, torch.device("cpu")))
         search: Search
@@ -242,4 +243,4 @@ class Onnx(Seq2Seq):
             search = GreedySearch(limits, [USUAL])
         else:
             search = BeamSearch(limits, [USUAL], beam=beam, length_penalty=length_penalty)
-        return [Given(best.ids, best.score, best.finished) for best, *_ in run_search(self, memory, search)]
+        return [best for best, *_ in run_search(self, memory, search)]

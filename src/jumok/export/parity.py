@@ -11,15 +11,16 @@ from math import fsum, isfinite
 from typing import Any
 
 from jumok.answers import Answer, NotFiniteError
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job, batches, make_jobs, piece_bytes
 from jumok.decoding.request import make_request
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
+from jumok.evaluation.edits import common_subsequence
 from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf
-from jumok.export.format import Answerer, Given
+from jumok.export.format import Answerer
 from jumok.native.folder import SCHEMA
 from jumok.progress import Progress, silent
 
@@ -85,14 +86,14 @@ class Pair:
 
     source: str
     ours: tuple[int, ...]
-    theirs: Given
+    theirs: Answer
     score: float
     """Our own log-probability of their answer."""
 
     @property
     def difference(self) -> float:
         """By how much the two programs differ over the same answer, for each of its tokens."""
-        return abs(self.theirs.log_prob - self.score) / max(len(self.theirs.ids) + self.theirs.finished, 1)
+        return abs(self.theirs.score - self.score) / max(len(self.theirs.ids) + self.theirs.finished, 1)
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Comparison:
 
 
 def compare(
-    loaded: Loaded,
+    loaded: LoadedModel,
     answerer: Answerer,
     sample: Sample,
     progress: Progress = silent,
@@ -150,7 +151,7 @@ def _in_order(pairs: Mapping[Job, Pair], jobs: Sequence[Job]) -> list[Pair]:
 
 
 def answer_both(
-    loaded: Loaded,
+    loaded: LoadedModel,
     answerer: Answerer,
     jobs: Sequence[Job],
     config: DecodingConfig,
@@ -169,9 +170,8 @@ def answer_both(
             ours = [several[0].ids for several in _our_answers(loaded, batch, config, pieces)]
         sources, limits = [job.source for job in batch], [job.limit(config) for job in batch]
         theirs = answerer.answer(sources, limits, beam=config.beam, length_penalty=config.length_penalty)
-        for given in theirs:
-            if not isfinite(given.log_prob):
-                raise RunError("the exported model gave numbers that are not finite", code="non_finite")
+        if not all(isfinite(given.score) for given in theirs):
+            raise RunError("the exported model gave numbers that are not finite", code="non_finite")
         scores = score_targets(loaded.model, sources, [given.ids for given in theirs])
         for job, mine, given, own in zip(batch, ours, theirs, scores, strict=True):
             known = fsum(own if given.finished else own[:-1])
@@ -181,7 +181,7 @@ def answer_both(
 
 
 def _our_answers(
-    loaded: Loaded, batch: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes]
+    loaded: LoadedModel, batch: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes]
 ) -> list[list[Answer]]:
     """What PyTorch answers; a model that cannot is nothing to export."""
     try:
@@ -198,7 +198,7 @@ def _our_answers(
 
 
 def _metrics(
-    loaded: Loaded, pairs: Sequence[Pair], references: Sequence[tuple[str, ...]], language: str
+    loaded: LoadedModel, pairs: Sequence[Pair], references: Sequence[tuple[str, ...]], language: str
 ) -> dict[str, dict[str, float]]:
     """BLEU and chrF++ of both, if there is something to measure with."""
     if not references:
@@ -218,27 +218,17 @@ def _metrics(
 
 def agreement(pairs: Sequence[Pair]) -> float:
     """Tokens that both have in the same order, of all: twice the common ones over the sum of both."""
-    common = sum(common_tokens(pair.ours, pair.theirs.ids) for pair in pairs)
+    common = sum(common_subsequence(pair.ours, pair.theirs.ids) for pair in pairs)
     tokens = sum(len(pair.ours) + len(pair.theirs.ids) for pair in pairs)
     return 2 * common / tokens if tokens else 1.0
 
 
-def common_tokens(one: Sequence[int], other: Sequence[int]) -> int:
-    """The length of the longest common subsequence."""
-    if one == other:
-        return len(one)
-    row = [0] * (len(other) + 1)
-    for mine in one:
-        before = 0  # the row above, one place to the left
-        for place, theirs in enumerate(other, start=1):
-            above = row[place]
-            row[place] = before + 1 if mine == theirs else max(above, row[place - 1])
-            before = above
-    return row[-1]
-
-
 def certificate(
-    loaded: Loaded, comparison: Comparison, sample: Sample, thresholds: Thresholds, about: Mapping[str, Any]
+    loaded: LoadedModel,
+    comparison: Comparison,
+    sample: Sample,
+    thresholds: Thresholds,
+    about: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The certificate as plain values; `about` says the format, the type and the versions."""
     decode = loaded.tokenizers.target.decode

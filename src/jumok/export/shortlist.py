@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from jumok.checkpoint.checkpoints import Loaded
+from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig
 from jumok.data.builtin import BUILTIN, builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
@@ -59,7 +59,7 @@ def encoded(corpus: Corpus, tokenizers: Tokenizers, most: int) -> Iterator[Pair]
                 yield one, other
 
 
-def write_shortlist(loaded: Loaded, folder: Path, corpus: Corpus, progress: Progress = silent) -> None:
+def write_shortlist(loaded: LoadedModel, folder: Path, corpus: Corpus, progress: Progress = silent) -> None:
     """Learn the shortlist and write it into the folder."""
     data, tokenizers = loaded.config.data, loaded.tokenizers
     shortlist = build_shortlist(encoded(corpus, tokenizers, data.max_length), tokenizers, progress)
@@ -72,7 +72,7 @@ def write_shortlist(loaded: Loaded, folder: Path, corpus: Corpus, progress: Prog
 
 
 def certify_shortlist(  # noqa: PLR0913  what a comparison needs, and where it goes
-    loaded: Loaded,
+    loaded: LoadedModel,
     folder: Path,
     sample: Sample,
     thresholds: Thresholds,

@@ -18,7 +18,15 @@ from jumok.checkpoint.lock import run_lock
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.run.plan import Choice
-from jumok.settings import Flat, config_to_toml, nest, parse_config, read_toml
+from jumok.settings import (
+    SETTINGS_VERSION,
+    Flat,
+    config_to_toml,
+    nest,
+    parse_config,
+    read_toml,
+    upgrade_settings,
+)
 
 # Settings that may differ when a run goes on: they change when it looks, saves and ends, not what it learns.
 FREE = {
@@ -77,6 +85,7 @@ class RunFolder:
     def write(self, config: RunConfig, fingerprint: str, choices: tuple[Choice, ...]) -> None:
         record = {
             "format_version": 1,
+            "settings_version": SETTINGS_VERSION,
             "data_fingerprint": fingerprint,
             "plan": [[choice.key, choice.value, choice.reason] for choice in choices],
         }
@@ -85,7 +94,8 @@ class RunFolder:
 
     def read(self, given: Mapping[str, Any]) -> RunConfig:
         """The run's own configuration, with the free settings as given now; refuses any other difference."""
-        stored = read_toml(self.path / "config.toml")
+        record = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        stored = upgrade_settings(read_toml(self.path / "config.toml"), record.get("settings_version"))
         changes = {key: value for key, value in given.items() if value != stored.get(key)}
         for key, value in changes.items():
             if key not in FREE and not key.startswith("decoding."):

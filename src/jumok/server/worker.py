@@ -259,7 +259,7 @@ class Worker:
     def _begin(self, key: Hashable, ticket: Ticket, job: Job) -> Search | None:
         """Hand a job to the engine that answers whole sentences if there is one, else to the batch."""
         request = ticket.order.request
-        if ticket.partials is None and (engine := self.translator.quick_for(request)):
+        if ticket.partials is None and (engine := self.translator.engine_of(request)).name != "torch":
             self._quick.add(key, job, request, engine)
             return None
         stepped = self.translator.on_torch("stream")

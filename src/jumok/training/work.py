@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from jumok.checkpoint.card import model_files
-from jumok.checkpoint.checkpoints import Checkpoints, Loaded, save_model
+from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.checkpoint.manifest import AVERAGED
+from jumok.checkpoint.model import LoadedModel, save_model
 from jumok.config import FALLING
 from jumok.data.batch import lay_rows
 from jumok.data.sampler import epoch_batches
@@ -186,7 +187,8 @@ class RunWork(Updates):
     @cached_property
     def translator(self) -> Translator:
         """One for all looks: on a GPU it records graphs, and reads the weights anew at each call."""
-        return Translator(Loaded(self.model, self.prepared.tokenizers, self.config, self.checkpoints.run, {}))
+        tokenizers, folder = self.prepared.tokenizers, self.checkpoints.run
+        return Translator(LoadedModel(tokenizers, self.config, folder, {}, model=self.model))
 
     def save(self, state: LoopState, *, best: bool) -> None:
         model, optimizer = self.learner.model_tensors(), self.learner.optimizer_tensors()
