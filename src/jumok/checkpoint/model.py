@@ -8,14 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumok.backends.choose import choose_backend
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.contents import WEIGHTS, Contents, read_contents, read_parts
 from jumok.checkpoint.folder import write_folder
 from jumok.checkpoint.manifest import read_file
 from jumok.checkpoint.tensors import pack, unpack
 from jumok.config import ModelConfig, RunConfig, TransformerConfig
-from jumok.models.build import Patches, build_model
+from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
+from jumok.nn.patches import Patches
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.weights import Packed, unpack_weights, wrong_weights
 from jumok.text.tokenizer import Tokenizers
@@ -65,7 +67,9 @@ def load_tensors(
     model = _build(contents.config.model, contents.tokenizers, tensors, where)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     known = vars(contents) | {"info": {**contents.info, "parameters": parameters}}
-    return LoadedModel(**known, model=model.to(device).eval())
+    model = model.to(device).eval()
+    model.ops = choose_backend(device, next(model.parameters()).dtype)
+    return LoadedModel(**known, model=model)
 
 
 def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tensor], where: Path) -> Seq2Seq:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,7 +26,8 @@ from jumok.decoding.search import Search, run_search
 from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq
-from jumok.text.tokenizer import BOS, EOS, PAD
+from jumok.models.sentences import Sentences
+from jumok.text.tokenizer import BOS, EOS
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
@@ -109,11 +109,11 @@ def make_search(
 @torch.inference_mode()
 def encode(model: Seq2Seq, jobs: Sequence[Job], copies: Sequence[int]) -> Memory:
     """What the model reads of each job, in as many rows as `copies` says."""
-    memory = model.encode(*pad_sources([job.source for job in jobs], device_of(model)))
+    memory = model.encode(lay_sources([job.source for job in jobs], device_of(model)))
     if all(count == 1 for count in copies):
         return memory
     rows = [row for row, count in enumerate(copies) for _ in range(count)]
-    return memory.select(torch.tensor(rows, device=memory.mask.device))
+    return memory.select(rows)
 
 
 def device_of(model: Seq2Seq) -> torch.device:
@@ -127,12 +127,13 @@ def score_targets(
 ) -> list[list[float]]:
     """The log-probability of each target piece and of the end, given the source, all in one pass."""
     device = device_of(model)
-    memory = model.encode(*pad_sources(sources, device))
-    target_out, mask = pad_sources(targets, device)  # (B, T), each with its end
-    log_probs = log_softmax(model.decode(shift_right(target_out), memory))  # (B, T, V)
-    chosen = log_probs.gather(2, target_out[:, :, None]).squeeze(2)  # (B, T)
-    check_finite(chosen.masked_fill(~mask, 0).sum(dim=1), torch.arange(len(chosen), device=device))
-    return [row[real].tolist() for row, real in zip(chosen, mask, strict=True)]
+    target_in, target_out = lay_targets([[*target, EOS] for target in targets], device)
+    prediction = model.decode(target_in, model.encode(lay_sources(sources, device)))
+    chosen = log_softmax(prediction.logits()).gather(1, target_out[:, None])[:, 0]  # (M,)
+    rows = target_in.row_and_place[0]
+    total = torch.zeros(len(sources), dtype=chosen.dtype, device=device).index_add_(0, rows, chosen)
+    check_finite(total, torch.arange(len(sources), device=device))
+    return [part.tolist() for part in torch.split(chosen, target_in.known_lengths.tolist())]
 
 
 def make_filters(
@@ -152,21 +153,13 @@ def make_filters(
     return filters
 
 
-def pad_sources(sources: Sequence[Source], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Each source with its end, padded: ids (B, S) and mask (B, S), True at real tokens.
-
-    Pictures have no end and are all of one length: patches (B, S, P).
-    """
-    if sources[0] and isinstance(sources[0][0], bytes):
-        rows = [[np.frombuffer(patch, dtype=np.uint8) for patch in source] for source in sources]  # type: ignore[arg-type]
-        patches = torch.from_numpy(np.array(rows)).to(device)  # (B, S, P)
-        return patches, torch.ones(patches.shape[:2], dtype=torch.bool, device=device)
-    S = max(map(len, sources)) + 1
-    ids = [[*source, EOS, *[PAD] * (S - 1 - len(source))] for source in sources]
-    lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
-    return torch.tensor(ids, device=device), torch.arange(S, device=device) < lengths[:, None]
+def lay_sources(sources: Sequence[Source], device: torch.device) -> Sentences:
+    """Each source with its end, laid end to end; pictures have no end."""
+    pictures = bool(sources[0]) and isinstance(sources[0][0], bytes)
+    return Sentences.lay(sources if pictures else [[*source, EOS] for source in sources], device)
 
 
-def shift_right(target_out: Tensor) -> Tensor:
-    """What is read before each token is written, (B, T): the start, then all tokens but the last."""
-    return torch.nn.functional.pad(target_out[:, :-1], (1, 0), value=BOS)
+def lay_targets(outs: Sequence[Sequence[int]], device: torch.device) -> tuple[Sentences, Tensor]:
+    """What is read before each token is written, the start and all tokens but the last; and the tokens (M,)."""
+    target_in = Sentences.lay([[BOS, *out[:-1]] for out in outs], device)
+    return target_in, torch.tensor([id for out in outs for id in out], device=device)

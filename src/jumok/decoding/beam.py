@@ -50,7 +50,7 @@ def beam_search(
         beam=beam,
         n_best=n_best,
         length_penalty=length_penalty,
-        device=memory.mask.device,
+        device=memory.source.device,
     )
     return run_search(model, memory, search)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,9 +31,10 @@ from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import Job
 from jumok.decoding.slots import Growth, Slots, grow, penalties
 from jumok.models.interface import Seq2Seq
-from jumok.models.static import Cache, Shape, StaticTransformer, best, wide_bias
-from jumok.models.transformer import TransformerSeq2Seq
-from jumok.text.tokenizer import EOS, PAD
+from jumok.models.cache import BatchShape, Buffers
+from jumok.models.fixed import FixedSteps, wide_bias
+from jumok.models.sentences import Sentences
+from jumok.text.tokenizer import EOS
 
 ROWS = 10_240
 """Hypotheses in one batch, if memory allows: enough for a GPU to be busy."""
@@ -64,16 +66,15 @@ class Batches:
 
 
 @dataclass(frozen=True)
-class Room:
+class SearchRoom:
     """The tensors of one shape of batch."""
 
-    cache: Cache
+    buffers: Buffers
     slots: Slots
     final: Slots
     """Where sentences are written to when they leave, in the order of the batch."""
     place: Tensor  # (1,), steps taken
     history: Tensor  # (T, B, W, 3) int32
-    positions: Tensor  # (T, D)
     penalty: Tensor  # (T + 1,)
 
 
@@ -88,14 +89,12 @@ def supports(
     model: Seq2Seq, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter] = ()
 ) -> bool:
     """Whether these jobs can be searched here: a plain Transformer on text, no filter but the usual one."""
-    if type(model) is not TransformerSeq2Seq or model.training or config.draws:
+    if not model.fits_buffers or model.training or config.draws:
         return False
-    if model.reads_pictures or model.copies:
-        return False
-    if make_filters(jobs, config, (), banned) != [USUAL] or len(model.target_embedding.weight) < LEARNED:
+    if make_filters(jobs, config, (), banned) != [USUAL] or model.vocabulary < LEARNED:
         return False
     longest = max((max(job.limit(config), len(job.source) + 1) for job in jobs), default=0)
-    return model.rows is None or longest <= model.rows
+    return model.most_positions is None or longest <= model.most_positions
 
 
 def preferred(device: torch.device) -> bool:
@@ -108,7 +107,7 @@ class DeviceSearch:
 
     def __init__(
         self,
-        model: TransformerSeq2Seq,
+        model: Any,
         *,
         dtype: torch.dtype | None = None,
         graphs: bool = True,
@@ -116,13 +115,13 @@ class DeviceSearch:
         self.device = device_of(model)
         if self.device.type == "cuda":  # it would make a plan for each new shape
             torch.backends.cuda.enable_cudnn_sdp(enabled=False)
-        self.static = StaticTransformer(model, dtype or compute_type(self.device))
-        self.vocabulary = len(self.static.head)
+        self.fixed = FixedSteps(model, dtype or compute_type(self.device))
+        self.vocabulary = self.fixed.vocabulary
         self.tables = CharacterTables.make(USUAL, wide_bias(LEARNED, self.vocabulary), self.device)
         self._source = model
         self._graphs = Graphs() if graphs and self.device.type == "cuda" else None
-        self._memory = torch.zeros(0, dtype=self.static.dtype, device=self.device)
-        self._rooms: dict[Shape, Room] = {}
+        self._memory = torch.zeros(0, dtype=self.fixed.dtype, device=self.device)
+        self._rooms: dict[BatchShape, SearchRoom] = {}
         self._lock = Lock()
 
     def search(
@@ -149,7 +148,7 @@ class DeviceSearch:
             waiting.clear()
 
         with self._turn():
-            self.static.refresh(self._source)
+            self.fixed.refresh(self._source)
         while plan:
             with self._turn():
                 self._reserve([shape for shape, _ in plan])
@@ -175,21 +174,21 @@ class DeviceSearch:
         with self._lock, torch.inference_mode(), place:
             yield
 
-    def _plan(self, batch: Batches, places: Iterable[int]) -> list[tuple[Shape, list[int]]]:
+    def _plan(self, batch: Batches, places: Iterable[int]) -> list[tuple[BatchShape, list[int]]]:
         """Batches of similar length, longest first, each with the shape that it takes."""
         order = sorted(places, key=lambda i: (len(batch.sources[i]), batch.limits[i]), reverse=True)
         free, W = self._free(), batch.options.beam
-        plan, begin = list[tuple[Shape, list[int]]](), 0
+        plan, begin = list[tuple[BatchShape, list[int]]](), 0
         while begin < len(order):
             S = padded(len(batch.sources[order[begin]]) + 1, 32)
             most = batch.sentences or power_below(ROWS / W)
             T = padded(max(batch.limits[i] for i in order[begin : begin + most]), 64)
             if batch.sentences is None:
-                most = min(most, power_below(free / self._bytes(Shape(1, W, S, T))))
+                most = min(most, power_below(free / self._bytes(BatchShape(1, W, S, T))))
             if batch.budget is not None:
                 most = min(most, max(batch.budget // (W * S), 1))
             taken = order[begin : begin + most]
-            plan.append((Shape(power_above(len(taken)), W, S, T), taken))
+            plan.append((BatchShape(power_above(len(taken)), W, S, T), taken))
             begin += len(taken)
         return plan
 
@@ -201,45 +200,43 @@ class DeviceSearch:
         cached = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return SHARE * (free + cached + self._memory.nbytes)
 
-    def _bytes(self, shape: Shape) -> int:
+    def _bytes(self, shape: BatchShape) -> int:
         """What a batch takes: keys and values, and three times the logits."""
         rows = shape.sentences * shape.beam
-        return self.static.numbers(shape) * self.static.dtype.itemsize + 12 * rows * self.vocabulary
+        return self.fixed.numbers(shape) * self.fixed.dtype.itemsize + 12 * rows * self.vocabulary
 
-    def _reserve(self, shapes: Sequence[Shape]) -> None:
+    def _reserve(self, shapes: Sequence[BatchShape]) -> None:
         """Memory for the largest of these caches, which all of them use in turn."""
-        needed = max(map(self.static.numbers, shapes))
+        needed = max(map(self.fixed.numbers, shapes))
         if needed > len(self._memory) or len(self._rooms) > ROOMS:
             if self._graphs is not None:
                 self._graphs.clear()  # they know the old addresses
             self._rooms.clear()
             needed = max(needed, len(self._memory))
             self._memory = self._memory.new_empty(0)  # free it first
-            self._memory = torch.zeros(needed, dtype=self.static.dtype, device=self.device)
+            self._memory = torch.zeros(needed, dtype=self.fixed.dtype, device=self.device)
 
-    def _room(self, shape: Shape, alpha: float) -> Room:
+    def _room(self, shape: BatchShape, alpha: float) -> SearchRoom:
         """The tensors of a shape, made when it first comes up."""
         B, W, T, device = shape.sentences, shape.beam, shape.target, self.device
         if shape not in self._rooms:
-            self._rooms[shape] = Room(
-                cache=self.static.make_cache(shape, self._memory),
+            self._rooms[shape] = SearchRoom(
+                buffers=self.fixed.make_buffers(shape, self._memory),
                 slots=Slots.make(B, W, device),
                 final=Slots.make(B, W, device),
                 place=torch.zeros(1, dtype=torch.long, device=device),
                 history=torch.zeros(T, B, W, 3, dtype=torch.int32, device=device),
-                positions=self.static.positions(T),
                 penalty=penalties(T, alpha, device),
             )
         room = self._rooms[shape]
         room.penalty.copy_(penalties(T, alpha, device))
-        room.positions.copy_(self.static.positions(T))
         return room
 
-    def _run(self, shape: Shape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> Found:
+    def _run(self, shape: BatchShape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> Found:
         """Search one batch until only so `few` are left; `meanwhile` is called while the device works."""
         limits, n_best = batch.limits, batch.options.n_best
         room = self._room(shape, batch.options.length_penalty)
-        self.static.read(*self._padded(batch.sources), room.cache)
+        self.fixed.read(Sentences.lay([[*source, EOS] for source in batch.sources], self.device), room.buffers)
         room.slots.start(torch.tensor(limits, device=self.device), room.penalty)
         room.place.zero_()
         B, step, longest = shape.sentences, 0, max(limits)
@@ -255,7 +252,7 @@ class DeviceSearch:
             if (fewer := max(power_above(left), FEWEST)) < B:
                 leave(room, B)
                 rows = done.byte().argsort(stable=True)[:fewer]
-                room.cache.first(B).keep(rows, bucket(step))
+                room.buffers.first(B).keep(rows, bucket(step))
                 room.slots.first(B).keep(rows)
                 B = fewer
         leave(room, B)
@@ -264,23 +261,10 @@ class DeviceSearch:
             self._memory.zero_()  # what is not finite must not meet the next batch
         return found
 
-    def _padded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """ids (n, S) with an end each, and mask (n, S); one copy to the device."""
-        lengths = np.array([len(source) + 1 for source in sources])
-        S = padded(int(lengths.max()), 8)
-        ids = np.full((len(sources), S), PAD, dtype=np.int32)
-        for row, source in zip(ids, sources, strict=True):
-            row[: len(source)] = source
-        ids[np.arange(len(ids)), lengths - 1] = EOS
-        numbers = np.concatenate((ids, lengths[:, None].astype(np.int32)), axis=1)
-        there = torch.from_numpy(numbers).to(self.device)
-        mask = torch.arange(S, device=self.device) < there[:, S:]
-        return there[:, :S].long(), mask
-
-    def _step(self, shape: Shape, B: int, n_best: int, step: int) -> None:
+    def _step(self, shape: BatchShape, B: int, n_best: int, step: int) -> None:
         """One step of the first B sentences."""
         room = self._rooms[shape]
-        places = shape.target if self.static.bounded else min(bucket(step + 1), shape.target)
+        places = shape.target if self.fixed.bounded else min(bucket(step + 1), shape.target)
 
         def work() -> None:
             self._advance(room, B, n_best, places)
@@ -290,19 +274,19 @@ class DeviceSearch:
         else:
             self._graphs.run((shape, B, n_best, places), work)
 
-    def _advance(self, room: Room, B: int, n_best: int, places: int) -> None:
+    def _advance(self, room: SearchRoom, B: int, n_best: int, places: int) -> None:
         """The model's step, the choice, and what is written down of it; nothing waits for the host."""
-        slots, cache, place = room.slots.first(B), room.cache.first(B), room.place
+        slots, buffers, place = room.slots.first(B), room.buffers.first(B), room.place
         W = slots.token.shape[1]
-        logits = self.static.step(slots.token, place, room.positions, cache, places)  # (R, V)
+        logits = self.fixed.step(slots.token, place, buffers, places)  # (R, V)
         state = slots.state.flatten()  # (R,)
         left = (slots.limit - place)[:, None].expand(B, W).flatten()
-        log_probs, ids = best(logits, 2 * W, self.tables.bias(state, left), state != FREE)  # (R, 2W)
+        log_probs, ids = self.fixed.best(logits, 2 * W, self.tables.bias(state, left), state != FREE)  # (R, 2W)
 
         ways = log_probs.view(B, W, -1), ids.view(B, W, -1)
         growth = grow(slots, *ways, place, room.penalty, n_best=n_best)
         slots.state.copy_(self.tables.after(slots.state.gather(1, growth.parent), growth.token))
-        cache.reorder(growth.parent, place)
+        buffers.reorder(growth.parent, place)
         at = place * room.history.shape[1] + slots.home  # (B,)
         room.history.flatten(0, 1).index_copy_(0, at, record(growth))
         place.add_(1)
@@ -314,14 +298,14 @@ def record(growth: Growth) -> Tensor:
     return torch.stack((growth.parent.int(), growth.token.int(), bits), dim=2)
 
 
-def leave(room: Room, B: int) -> None:
+def leave(room: SearchRoom, B: int) -> None:
     """Write the first B slots to where their sentences stand in the batch."""
     home = room.slots.home[:B]
     for name, tensor in vars(room.slots).items():
         getattr(room.final, name).index_copy_(0, home, tensor[:B])
 
 
-def fetch(room: Room, count: int, steps: int) -> Found:
+def fetch(room: SearchRoom, count: int, steps: int) -> Found:
     """What is left of the first `count` sentences, on the host."""
     final = room.final.first(count)
     ends = (final.scores, final.origins, final.ends)

@@ -36,7 +36,7 @@ def greedy(
 
     Scores are the model's own, from before any filter. Rows that are done leave the batch.
     """
-    search = GreedySearch(limits, filters, pick, device=memory.mask.device)
+    search = GreedySearch(limits, filters, pick, device=memory.source.device)
     return [answer for [answer] in run_search(model, memory, search)]
 
 

@@ -19,7 +19,6 @@ from jumok.decoding.search import Search
 from jumok.decoding.stream import Partial, stream_jobs
 from jumok.decoding.tree import BeamTree
 from jumok.models.interface import Seq2Seq
-from jumok.models.transformer import TransformerSeq2Seq
 
 
 class TorchEngine:
@@ -104,8 +103,6 @@ class TorchEngine:
     @cached_property
     def _device_search(self) -> DeviceSearch:
         """A copy of the weights and the memory of the search, used by one call at a time."""
-        if not isinstance(self.model, TransformerSeq2Seq):
-            raise TypeError(f"{type(self.model).__name__} is searched step by step")
         return DeviceSearch(self.model)
 
     @cached_property

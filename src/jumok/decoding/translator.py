@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from jumok.decoding.search import Search
     from jumok.decoding.stream import Final, Partial
     from jumok.decoding.tree import BeamTree
-    from jumok.models.interface import Edits, Seq2Seq
+    from jumok.backends.edits import Edits
+    from jumok.models.interface import Seq2Seq
 
 __all__ = ["Hypothesis", "Score", "Token", "Translation", "Translator", "check_device", "load"]
 
@@ -271,10 +272,10 @@ class Translator:
 
     def edited(self, edits: "Edits", interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
         """The same translator around a model with these edits inside; nothing is copied."""
-        from jumok.models.edited import Edited
+        from jumok.backends.recording import RecordingBackend
 
         other = copy.copy(self.on_torch("intervention"))
-        other.model, other.interventions = Edited(self.model, edits), interventions
+        other.model, other.interventions = self.model.using(RecordingBackend(edits)), interventions
         return other
 
     def _translate(

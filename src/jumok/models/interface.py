@@ -159,6 +159,21 @@ class Seq2Seq(nn.Module):
         other.ops = ops
         return other
 
+    @property
+    def fits_buffers(self) -> bool:
+        """Whether a search can run in buffers that stay where they are (`fixed.py`)."""
+        return False
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens can be written; 0: nobody has said."""
+        return 0
+
+    @property
+    def most_positions(self) -> int | None:
+        """How many tokens a sentence may have; None: any number."""
+        return None
+
     def position_rows(self, count: int) -> Tensor | None:
         """What tells the first `count` positions apart, a row each (P, D); None if nothing does."""
         return None

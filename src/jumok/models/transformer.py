@@ -22,7 +22,14 @@ from jumok.backends.interface import Backend, Projected
 from jumok.backends.torch import normed_by
 from jumok.config import TransformerConfig
 from jumok.models.cache import Cache, GrowingCache, Heads, KeyValues, TransformerState, WholePass
-from jumok.models.interface import HeadPrediction, Memory, PlainPrediction, Prediction, Seq2Seq
+from jumok.models.interface import (
+    HeadPrediction,
+    Memory,
+    PlainPrediction,
+    Prediction,
+    Seq2Seq,
+    edits_of,
+)
 from jumok.models.sentences import Sentences
 from jumok.nn.attention import AttentionOutput, Matrix, make_projection
 from jumok.nn.copying import Copying
@@ -242,8 +249,17 @@ class TransformerSeq2Seq(Seq2Seq):
         return self.target_embedding.weight if self.output is None else self.output.weight
 
     @property
-    def reads_pictures(self) -> bool:
-        return isinstance(self.source_embedding, PatchEmbedding)
+    def fits_buffers(self) -> bool:
+        plain = self.copying is None and not isinstance(self.source_embedding, PatchEmbedding)
+        return plain and edits_of(self) is None
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self.head)
+
+    @property
+    def most_positions(self) -> int | None:
+        return self.rows
 
     def decoded(self, tokens: Tensor, positions: Tensor | None, end: int | None, cache: Cache) -> Tensor:
         """What the head multiplies, for tokens (L,) at these positions, all before `end` -> (L, D)."""
