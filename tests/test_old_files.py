@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.server.conftest import serving
 
 import jumok
 from jumok.cli.main import main
 from jumok.explain.ops import parse_ops
 from jumok.explain.trace import make_trace, open_trace
 from jumok.server.settings import ServerSettings
+from tests.server.conftest import serving
 
 OLD = Path(__file__).parent / "fixtures" / "run-0.1"
 LOSSES = {"transformer": 4.721854941973548, "luong": 5.5491462169346475, "rnn": 5.58182763064056}
@@ -90,10 +90,12 @@ def plain(manifest: dict[str, Any]) -> Any:
 def test_a_trace_keeps_its_beam_influence_and_positions() -> None:
     old = open_trace(OLD / "transformer.trace")
     tree = old.beam()
-    assert tree is not None and tree["schema"] == "beam/1"
+    assert tree is not None
+    assert tree["schema"] == "beam/1"
     assert old.influence().values.shape == (len(old.target_ids), 3)
     rows = old.positions()
-    assert rows is not None and rows.shape == (64, 16)
+    assert rows is not None
+    assert rows.shape == (64, 16)
 
 
 def test_a_what_if_is_made_again_from_what_its_trace_says() -> None:
@@ -109,13 +111,15 @@ def test_a_what_if_is_made_again_from_what_its_trace_says() -> None:
 def test_the_commands_and_the_page_show_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["inspect", "--trace", "transformer.trace", "--style", "digits"])
-    assert not stop.value.code and "strongest" in capsys.readouterr().out
+    assert not stop.value.code
+    assert "strongest" in capsys.readouterr().out
     models = {"transformer": jumok.load(runs / "transformer", device="cpu")}
     with serving(models, ServerSettings(port=0, runs=runs)) as running, running.client() as client:
         cards = {one["name"]: one for one in client.get("/v1/runs").json()["runs"]}
         assert {name: one["step"] for name, one in cards.items()} == dict.fromkeys(LOSSES, 4)
         details = client.get("/v1/runs/transformer").json()
-        assert details["status"] == "completed" and details["probes"] == [4]
+        assert details["status"] == "completed"
+        assert details["probes"] == [4]
         assert "train.loss" in details["series"]
         probe = client.get("/v1/runs/transformer/probes/4").json()
         assert len(probe["sentences"]) == 3
