@@ -40,7 +40,10 @@ import type { Side, Token } from "../src/api-types";
 
 const close = (a: number, b: number, by = 1e-5) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`);
 let seed = 7;
-const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+const random = () => {
+  seed = (seed * 16807) % 2147483647;
+  return seed / 2147483647;
+};
 const randomWeights = (rows: number, cols: number): Matrix => {
   const m = matrix(rows, cols);
   for (let r = 0; r < rows; r++) {

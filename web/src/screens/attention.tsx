@@ -115,7 +115,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
             </Await>
           ))}
         {picture ? (
-          <Picture
+          <Large
             choice={choice}
             manifest={manifest}
             picture={picture}
@@ -213,7 +213,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   );
 }
 
-function Picture({
+function Large({
   choice,
   manifest,
   picture,

@@ -31,7 +31,8 @@ export function Sweep({ card }: { card: Card }) {
   const now = state?.key === key ? state : null;
 
   const start = () => {
-    const abort = (control.current = new AbortController());
+    const abort = new AbortController();
+    control.current = abort;
     const values: Record<string, (readonly number[])[]> = {};
     const put = (status: Progress["status"], error: ApiError | null = null) =>
       control.current === abort && setState({ key, values: { ...values }, status, error });
@@ -39,7 +40,8 @@ export function Sweep({ card }: { card: Card }) {
     sweep(body, {
       signal: abort.signal,
       row: (row) => {
-        (values[row.kind] ??= [])[row.layer] = row.values;
+        values[row.kind] ??= [];
+        values[row.kind][row.layer] = row.values;
         put("running");
       },
     }).then(

@@ -34,7 +34,8 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
       {
         signal: control.signal,
         row: (row) => {
-          (rows[row.kind] ??= [])[row.layer] = row.values;
+          rows[row.kind] ??= [];
+          rows[row.kind][row.layer] = row.values;
           setValues({ ...rows });
         },
       },

@@ -126,7 +126,7 @@ function explanation({ stage, kind }: Choice, head: Head) {
 }
 
 /** Whether the queries are the decoder's states after W_a, not the states themselves. */
-const projected = (head: Head) => head.states !== null && head.states.data.some((x, n) => Math.abs(x - head.q.data[n]) > 1e-5);
+const projected = (head: Head) => head.states?.data.some((x, n) => Math.abs(x - head.q.data[n]) > 1e-5);
 
 type Choose = (q: number | null, k: number | null, dim?: number | null) => void;
 

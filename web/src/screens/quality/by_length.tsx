@@ -8,7 +8,7 @@ import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed, signed } from "../../lib/format";
 import { falls, outOf100 } from "../../lib/metrics";
-import { casesOf, difference, metricsOf, rareLengths, spansOf, valueOf, type Judged, type Span } from "../../lib/quality";
+import { casesOf, difference, metricsOf, rareLengths, spansOf, metricOf, type Judged, type Span } from "../../lib/quality";
 import { wordDiff } from "../../lib/words";
 import { follow, href, params, setParams } from "../../state";
 import { metricName } from "./names";
@@ -25,12 +25,12 @@ function chartOf(judged: readonly Judged[], spans: readonly Span[], metric: stri
       const bin = binOf(one.doc, span);
       const other = base && binOf(base.doc, span);
       if (!bin || (base && !other)) return [];
-      const value = valueOf(bin, metric);
+      const value = metricOf(bin, metric);
       return [
         {
           span,
           ...(base && one !== base && other
-            ? difference(value, valueOf(other, metric))
+            ? difference(value, metricOf(other, metric))
             : base
               ? { value: 0, low: null, high: null }
               : value),
