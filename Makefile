@@ -24,9 +24,11 @@ $(VENV)/native: $(VENV)/installed $(wildcard src/jumok/native/c/*)
 	-$(BIN)/python -m jumok.native.build
 	@touch $@
 
+# Python by ruff, the page by Biome; `ruff format .` and `npm run format` in web/ mend the layout.
 lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	scripts/check_web.sh lint
 
 types:
 	$(BIN)/mypy
