@@ -17,7 +17,7 @@ from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
 from jumok.explain.forced import NO_KEY
-from jumok.explain.ops import Checked, Op, ReplaceSource, bad_parameter, ops_to_json
+from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import Traced
 from jumok.explain.what_if import WhatIf, what_if
@@ -147,7 +147,7 @@ class Model(Translator):
         """
         plain, every = self._plain or self, (*self.ops, *ops)
         for n, op in enumerate(ops):
-            if not isinstance(op, Checked):
+            if not isinstance(op, Intervention):
                 raise TypeError(
                     f"intervention {n + 1} is of type {type(op).__name__}, such as mask_head() makes"
                 )
