@@ -209,10 +209,10 @@ class Compiler:
             raise bad_parameter("a Transformer has no bridge: its decoder looks at all states of the encoder")
         lines = [line for line in map(tidy, op.text.splitlines()) if line]
         if len(lines) > MOST_OPS:
-            raise bad_parameter(f"text has {len(lines)} lines, and {MOST_OPS} is the most")
+            raise bad_parameter(f"text has {len(lines)} lines, and {MOST_OPS} is the most", field="text")
         if op.mode == "swap" and len(lines) > 1:
             raise bad_parameter(
-                f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"'
+                f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"', field="text"
             )
         sources = self.translator.tokenizers.source.encode_many(lines or [blank_source(self.translator)])
         longest = max(map(len, sources))

@@ -4,18 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 
 from jumok.decoding.translator import Translator
-from jumok.server.gates.middleware import (
-    BodyLimit,
-    ContentTypeCheck,
-    HostCheck,
-    KeyCheck,
-    OriginCheck,
-    RequestId,
-)
+from jumok.server.gates.middleware import make_middleware
 from jumok.server.gates.problems import handle_problems
 from jumok.server.pages import health
 from jumok.server.pages.openapi import describe
@@ -43,8 +34,6 @@ ROUTERS = (
 )
 """The API. The page comes after it: `GET /translate` is a screen, `POST /translate` an endpoint."""
 
-FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
-
 
 def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | None = None) -> FastAPI:
     """The server for these models, the first being the default. `app.state.services` is what they share."""
@@ -55,12 +44,8 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
         yield
         services.close()
 
-    gates = (RequestId, HostCheck, BodyLimit, OriginCheck, ContentTypeCheck, KeyCheck)
     app = FastAPI(
-        middleware=[
-            *(Middleware(gate, services) for gate in gates),
-            Middleware(GZipMiddleware, minimum_size=1024, compresslevel=FAST),
-        ],
+        middleware=make_middleware(services),
         lifespan=lifespan,
         openapi_url=None,
         docs_url=None,

@@ -285,13 +285,13 @@ def test_what_it_counts(tiny_models: dict[str, Translator]) -> None:
     worker = worker_for(translator)
     asyncio.run(worker.translate(order_for(translator, "a man", "the dog", max_len=3, min_len=3), soon()))
     metrics = worker.metrics
-    assert metrics.sentences.value(model="tiny", side="source") == 2
-    assert metrics.tokens.value(model="tiny", side="source") == 4
-    assert metrics.tokens.value(model="tiny", side="target") == 6
+    assert metrics.value("jumok_translate_sentences_total", model="tiny", side="source") == 2
+    assert metrics.value("jumok_translate_tokens_total", model="tiny", side="source") == 4
+    assert metrics.value("jumok_translate_tokens_total", model="tiny", side="target") == 6
     text = metrics.render()
     assert 'jumok_translate_duration_seconds_count{model="tiny"} 1' in text
     assert 'jumok_queue_wait_seconds_count{model="tiny"} 1' in text
-    assert 'jumok_batch_sentences_bucket{model="tiny",le="2"}' in text
+    assert 'jumok_batch_sentences_bucket{le="2.0",model="tiny"}' in text
     worker.close()
 
 

@@ -6,6 +6,7 @@ import type { ApiError } from "../errors";
 import type { Resource } from "../hooks";
 import { hasMessage, t } from "../i18n";
 import { Icon } from "./Icon";
+import { Button } from "./controls";
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
@@ -37,11 +38,7 @@ export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
       <Icon name="alert" size={24} />
       <h2>{problemText(error)}</h2>
       {error.detail && error.status !== 0 && <p>{error.detail}</p>}
-      {retry && (
-        <button type="button" class="btn" onClick={retry}>
-          {t("shell.retry")}
-        </button>
-      )}
+      {retry && <Button onClick={retry}>{t("shell.retry")}</Button>}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { KINDS, type Manifest } from "../api-types";
 import { getInfluence } from "../api";
 import { Badge, choices, kindChoices, Segmented, Select, Switch, Tabs } from "../components/controls";
+import { Link } from "../components/Link";
 import { Figure } from "../components/Figure";
 import { Heatmap, type Cell } from "../components/Heatmap";
 import { HeatmapFigure, heatmapSvg, MatrixTable, matrixTable } from "../components/HeatmapFigure";
@@ -15,7 +16,7 @@ import { t } from "../i18n";
 import { fixed, signed } from "../lib/format";
 import { extent, fromRows, rank, row } from "../lib/matrix";
 import type { Tensor } from "../lib/safetensors";
-import { follow, href, model, params, setParams } from "../state";
+import { href, model, params, setParams } from "../state";
 import { Flow } from "./attention_parts/Flow";
 import { Heads } from "./attention_parts/Heads";
 import { RowPanel } from "./attention_parts/RowPanel";
@@ -42,10 +43,7 @@ export function Attention() {
         <h1>{t("attention.title")}</h1>
         {Object.keys(model.value?.kinds ?? {}).length > 0 && (
           <p class="small">
-            {t("attention.caution")}{" "}
-            <a href={href("translate", { r: "influence" })} onClick={follow}>
-              {t("attention.see_influence")}
-            </a>
+            {t("attention.caution")} <Link href={href("translate", { r: "influence" })}>{t("attention.see_influence")}</Link>
           </p>
         )}
       </header>

@@ -8,8 +8,8 @@ from fastapi.responses import Response
 
 from jumok.errors import Error
 from jumok.explain.reads import blank_source
+from jumok.server.gates.bodies import problem_of
 from jumok.server.gates.problems import Problem, dump
-from jumok.server.pages.openapi import problem_of
 from jumok.server.services import Here, Served, Services
 from jumok.server.translate.order import make_order
 

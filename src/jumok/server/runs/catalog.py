@@ -17,8 +17,7 @@ from threading import Lock
 from typing import Any
 
 from jumok.config import FALLING
-from jumok.server.runs.decimate import FEWEST
-from jumok.server.runs.log import RunLog, Story
+from jumok.server.runs.log import FEWEST, RunLog, Story
 from jumok.server.runs.probes import probe_steps
 from jumok.server.runs.tail import plain, read_small
 

@@ -10,9 +10,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from jumok.server.runs.decimate import decimate
 from jumok.server.runs.tail import Event, Tail
 
 MOST_COLUMNS = 64  # curves of one kind of event
@@ -20,6 +19,7 @@ MOST_NOTICES = 500
 MOST_SAMPLES = 200  # validations whose samples are kept; of more, every second one
 MOST_SENTENCES = 16  # of one validation
 LONGEST_TEXT = 2000  # characters of a text that is kept
+FEWEST = 4  # points of a curve that is cut down
 NO_CURVES = {"step", "epoch", "elapsed_s", "time"}
 LARGEST = 2**53  # whole numbers that every reader of JSON keeps exactly
 
@@ -58,6 +58,22 @@ def newest(steps: NDArray[np.int64]) -> NDArray[np.intp]:
     """The last place of each step, by rising step."""
     _, from_end = np.unique(steps[::-1], return_index=True)
     return len(steps) - 1 - from_end
+
+
+def decimate(values: ArrayLike, points: int) -> NDArray[np.intp]:
+    """Places of at most `points` values (at least 4), in order: the first, the last, and between them the
+    smallest and the largest of equally many values each. So the extremes of all are among them.
+    """
+    curve = np.asarray(values, dtype=np.float64)
+    count = len(curve)
+    if count <= max(points, FEWEST):
+        return np.arange(count)
+    edges = np.linspace(1, count - 1, (max(points, FEWEST) - 2) // 2 + 1).astype(np.intp)
+    kept = {0, count - 1}
+    for start, end in zip(edges, edges[1:], strict=False):
+        stretch = curve[start:end]
+        kept |= {int(start + stretch.argmin()), int(start + stretch.argmax())}
+    return np.array(sorted(kept), dtype=np.intp)
 
 
 @dataclass

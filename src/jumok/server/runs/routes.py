@@ -1,28 +1,31 @@
 """`/v1/runs` and `/v1/evals`: training and quality, from the files that runs leave."""
 
+import asyncio
 import re
+from collections.abc import AsyncGenerator
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from jumok.server.events import EVENTS, sse
-from jumok.server.gates.problems import Problem
-from jumok.server.pages.openapi import api_router
+from jumok.server.events import EVENTS, Event, stream_endless
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import Problem, json_answer
 from jumok.server.runs.catalog import Run
-from jumok.server.runs.decimate import FEWEST
 from jumok.server.runs.evals import Evals
-from jumok.server.runs.follow import follow
+from jumok.server.runs.log import FEWEST
 from jumok.server.runs.probes import read_probe
 from jumok.server.runs.schema import EvalsOut, ProbeOut, RunDetails, RunsOut, SeriesOut
+from jumok.server.runs.tail import Tail
 from jumok.server.schema import Name
 from jumok.server.services import Here
-from jumok.server.work import json_answer
 
 router = api_router("runs")
 
 POINTS, MOST_POINTS, MOST_NAMES = 1000, 10_000, 32
 LARGEST = 2**53
+POLL_S = 0.25
 DIGITS = re.compile(r"[0-9]{1,15}")
 
 LONGEST = 512  # characters of a name: two folders
@@ -90,7 +93,25 @@ async def follow_run(
     An event `reset` says that the file was cut or replaced, and is told from its start.
     """
     offset = int(last_event_id) if DIGITS.fullmatch(last_event_id) else after
-    return sse(request, services, follow(run.metrics, offset), endless=True)
+    return stream_endless(request, services, follow(run.metrics, offset))
+
+
+async def follow(path: FilePath, offset: int = 0, *, poll_s: float = POLL_S) -> AsyncGenerator[Event]:
+    """Each event of the file from a byte offset on, for ever; its id is the offset to go on from.
+
+    A file that was cut or replaced gives an event `reset`, and is then told from its start.
+    """
+    tail, restarts = Tail(path, offset), 0
+    while True:
+        before = tail.offset
+        lines = await asyncio.to_thread(tail.read)
+        if tail.restarts != restarts:
+            restarts = tail.restarts
+            yield Event("reset", {}, "0")
+        for line in lines:
+            yield Event("message", line.event, str(line.end))
+        if tail.offset == before:
+            await asyncio.sleep(poll_s)
 
 
 @router.get("/v1/runs/{run}/probes/{step}", response_model=ProbeOut)

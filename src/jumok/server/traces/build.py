@@ -33,9 +33,9 @@ from jumok.explain.pictures import source_ids_of
 from jumok.explain.tensors import LiveStore
 from jumok.explain.trace import Trace, make_trace
 from jumok.explain.watched import too_long, watched
-from jumok.server.analysis import Flag
+from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
-from jumok.server.gates.problems import Problem
+from jumok.server.gates.problems import Problem, bad_field
 from jumok.server.services import Served, Services, answered, deadline_of
 from jumok.server.traces.cache import Kept
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
@@ -98,13 +98,13 @@ async def trace_of(question: Question, request: Request, services: Services) -> 
     return services.traces.put(trace, question.key)
 
 
-def prepare(flag: Flag, question: Question, limits: Limits) -> Question:
+def prepare(flag: CancelFlag, question: Question, limits: Limits) -> Question:
     """The question with bounds on its options and an order for the worker; 422 beyond the limits."""
     translator, text, ops = question.served.translator, question.text, question.ops
     with watched(translator, flag.check, limits.trace_tokens) as own:
         compiled = compile_ops(ops, own, text, question.options)
     if not compiled.text:
-        raise Problem(422, "empty_text", "text: a sentence is needed")
+        raise bad_field("text", "a sentence is needed", "empty_text")
     order = make_order(translator, [compiled.text], compiled.options, limits)
     [[job]] = order.parts
     if len(job.source) >= limits.trace_tokens:
@@ -117,7 +117,7 @@ def prepare(flag: Flag, question: Question, limits: Limits) -> Question:
 
 
 def capture_trace(
-    flag: Flag, ready: Question, translation: Translation | None, ms: float | None, services: Services
+    flag: CancelFlag, ready: Question, translation: Translation | None, ms: float | None, services: Services
 ) -> Trace:
     """The trace, with its manifest made and, if there is a folder for it, kept there."""
     served = ready.served
@@ -156,7 +156,7 @@ async def find_trace(id: str, request: Request, services: Services) -> Kept:
     return kept
 
 
-def open_kept(flag: Flag, folder: TraceFolder, id: str, services: Services) -> Trace | None:
+def open_kept(flag: CancelFlag, folder: TraceFolder, id: str, services: Services) -> Trace | None:
     """A trace of the folder; where its model is served, with all that the model can compute."""
     trace = folder.open(id)
     if trace is None:

@@ -50,9 +50,9 @@ class TraceCache:
         self.trim()
         found = self._kept.get(id)
         if found is None:
-            self.metrics.cache_misses.add(1)
+            self.metrics.cache_misses.inc()
             return None
-        self.metrics.cache_hits.add(1)
+        self.metrics.cache_hits.inc()
         found.used = self.clock()
         self._kept.move_to_end(id)
         return found

@@ -15,7 +15,7 @@ from jumok.decoding.results import Translation
 from jumok.server.gates.bodies import read_json
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.middleware import FORM
-from jumok.server.gates.problems import Problem, from_validation
+from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import Text, Texts, Told
 from jumok.server.services import Here, Served, Services, answered
 from jumok.server.translate.detect import Detection, detect
@@ -94,7 +94,7 @@ async def translate(request: Request, services: Here) -> JSONResponse:
     asked = await read_fields(request, services, TranslateFields)
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
     if asked.format not in (None, "text"):
-        raise Problem(400, "bad_parameter", "format: only text can be translated")
+        raise bad_field("format", "only text can be translated", status=400)
     detected: list[Detection] = []
     if asked.source == "auto":
         guesses = asyncio.to_thread(guess_all, texts, services)
@@ -181,7 +181,7 @@ def pick(services: Services, source: str, target: str) -> Served:
         if (served.source, served.target) == (source, target):
             return served
     side = "target" if any(served.source == source for served in services.models.values()) else "source"
-    raise Problem(400, "bad_parameter", f"{side}: no model for this language; GET /languages lists them")
+    raise bad_field(side, "no model for this language; GET /languages lists them", status=400)
 
 
 def shaped(

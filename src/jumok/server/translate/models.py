@@ -10,11 +10,11 @@ from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.manifest import score_kind
 from jumok.explain.reads import reads_context
-from jumok.server.analysis import Flag
-from jumok.server.pages.openapi import api_router
+from jumok.server.analysis import CancelFlag
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import json_answer
 from jumok.server.schema import Card, Cards, KindOut, Name, Positions
 from jumok.server.services import Here, Served, Services
-from jumok.server.work import json_answer
 
 router = api_router("models")
 
@@ -41,7 +41,7 @@ async def show_positions(
     return await services.scorer.run(position_rows, services.model(model).translator, n)
 
 
-def position_rows(flag: Flag, translator: Translator, n: int) -> Response:
+def position_rows(flag: CancelFlag, translator: Translator, n: int) -> Response:
     rows = translator.model.position_rows(n)  # (P, D)
     kind = position_kind(translator.config.model)
     return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})

@@ -13,13 +13,12 @@ from jumok.decoding.results import Score, Translation
 from jumok.errors import DataError
 from jumok.explain.align import links, pharaoh
 from jumok.explain.attention import attention_of
-from jumok.server.analysis import Flag
-from jumok.server.gates.problems import Problem
-from jumok.server.pages.openapi import api_router
+from jumok.server.analysis import CancelFlag
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import Problem, bad_field, json_answer
 from jumok.server.schema import ScoreAnswer, ScoreRequest, TranslateAnswer, TranslateRequest
 from jumok.server.services import Here, Served, Services, answered, deadline_of
 from jumok.server.translate.order import Order, check_lengths, make_order
-from jumok.server.work import json_answer
 
 router = api_router("translate")
 
@@ -29,7 +28,7 @@ async def translate(asked: TranslateRequest, request: Request, services: Here) -
     """Translations of the texts, in order; a blank text gives a blank one."""
     served = services.model(asked.model)
     if isinstance(asked.prefix, list) and len(asked.prefix) != len(asked.texts):
-        raise Problem(422, "bad_parameter", "prefix: give one for all texts, or one for each")
+        raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
     order, found = await answered(
         request, services, translations(served, services, asked.texts, asked.chosen(), request)
@@ -67,7 +66,9 @@ def result_fields(answer: Translation | Score) -> dict[str, Any]:
     return {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
 
 
-def align_all(flag: Flag, served: Served, order: Order, answers: Sequence[Translation]) -> list[str | None]:
+def align_all(
+    flag: CancelFlag, served: Served, order: Order, answers: Sequence[Translation]
+) -> list[str | None]:
     """Which source word each target word came from, for each answer, in Pharaoh's form.
 
     None for a model without attention, and for a text that was translated in parts.
@@ -92,7 +93,7 @@ async def score(asked: ScoreRequest, request: Request, services: Here) -> Respon
     """How probable the model finds each target, given its source."""
     served = services.model(asked.model)
     if len(asked.sources) != len(asked.targets):
-        raise Problem(422, "bad_parameter", "targets: give one target for each source")
+        raise bad_field("targets", "give one target for each source")
     began = time.perf_counter()
     work = services.scorer.run(score_pairs, served, services, asked.sources, asked.targets)
     found = await answered(request, services, work)
@@ -100,7 +101,7 @@ async def score(asked: ScoreRequest, request: Request, services: Here) -> Respon
 
 
 def score_pairs(
-    flag: Flag, served: Served, services: Services, sources: Sequence[str], targets: Sequence[str]
+    flag: CancelFlag, served: Served, services: Services, sources: Sequence[str], targets: Sequence[str]
 ) -> list[Score]:
     """Scores of the pairs, a few at a time, so that a client who leaves is noticed."""
     check_lengths(served.translator, sources, services.limits)

@@ -16,13 +16,12 @@ from fastapi.responses import Response, StreamingResponse
 
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial
-from jumok.server.events import EVENTS, Event
-from jumok.server.pages.openapi import api_router
+from jumok.server.events import EVENTS, Event, stream_events
+from jumok.server.gates.bodies import api_router
 from jumok.server.schema import StreamRequest
 from jumok.server.services import Here, Served, deadline_of
 from jumok.server.translate.order import Order, make_order
 from jumok.server.translate.routes import result_fields
-from jumok.server.work import streamed
 
 router = api_router("translate")
 
@@ -44,7 +43,7 @@ async def stream(
         make_order, served.translator, [asked.text], asked.chosen(), services.limits
     )
     deadline = deadline_of(request, services.limits)
-    return streamed(request, services, translation_events(served, order, deadline, last_event_id or ""))
+    return stream_events(request, services, translation_events(served, order, deadline, last_event_id or ""))
 
 
 async def translation_events(

@@ -137,7 +137,7 @@ class Worker:
                 self._thread.start()
             self._queue.append(ticket)
             self._tickets[ticket] = None
-            self.metrics.queue_length.set(len(self._queue), model=self.name)
+            self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
             self._changed.notify()
         return ticket
 
@@ -165,7 +165,7 @@ class Worker:
             return
         running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
         stepping = 0 if self._batch is None else len(self._batch)
-        self.metrics.batch_sentences.observe(stepping + len(self._quick), model=self.name)
+        self.metrics.batch_sentences.labels(model=self.name).observe(stepping + len(self._quick))
         for key, result in [*self._quick.step(), *(self._batch.step() if self._batch else ())]:
             if key not in self._keys:  # another text of its request has just failed
                 continue
@@ -211,11 +211,11 @@ class Worker:
 
     def _measure(self, ticket: Ticket) -> None:
         metrics, name = self.metrics, self.name
-        metrics.translate_seconds.observe(time.monotonic() - ticket.entered, model=name)
+        metrics.translate_seconds.labels(model=name).observe(time.monotonic() - ticket.entered)
         written = sum(len(answers[0].log_probs) for answers in ticket.found.values() if answers)
         for side, tokens in (("source", sum(len(job.source) for job in ticket.found)), ("target", written)):
-            metrics.sentences.add(len(ticket.found), model=name, side=side)
-            metrics.tokens.add(tokens, model=name, side=side)
+            metrics.sentences.labels(model=name, side=side).inc(len(ticket.found))
+            metrics.tokens.labels(model=name, side=side).inc(tokens)
 
     def _explain(self, error: Exception, *jobs: Job) -> Problem:
         known = self.translator.explain(error, jobs)
@@ -228,7 +228,7 @@ class Worker:
         """Jobs join in turns, one of each ticket, while there is room; the first that has none waits."""
         while (ticket := self._next()) is not None:
             self._join(ticket, ticket.waiting.popleft())
-        self.metrics.queue_length.set(len(self._queue), model=self.name)
+        self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
 
     def _next(self) -> Ticket | None:
         """The ticket whose turn it is, out of the queue; None if there is none, or no room for its job."""
@@ -242,7 +242,7 @@ class Worker:
 
     def _join(self, ticket: Ticket, job: Job) -> None:
         if not ticket.found and not ticket.running:
-            self.metrics.queue_seconds.observe(time.monotonic() - ticket.entered, model=self.name)
+            self.metrics.queue_seconds.labels(model=self.name).observe(time.monotonic() - ticket.entered)
         key = next(self._numbers)  # never used again
         try:
             search = self._begin(key, ticket, job)

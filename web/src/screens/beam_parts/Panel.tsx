@@ -1,6 +1,6 @@
 /** Beside the tree: one node in words and numbers with what can be tried from it, or the answers the search ended with. */
 import type { BeamNode, BeamTree, Manifest } from "../../api-types";
-import { IconButton } from "../../components/controls";
+import { Button, IconButton } from "../../components/controls";
 import { Tokens } from "../../components/Tokens";
 import { Await } from "../../components/states";
 import { embedded } from "../../embedded";
@@ -136,9 +136,9 @@ function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
       >
         {t("beam.force")}
       </button>
-      <button type="button" class="btn" disabled={end || byte || word === "" || banned} onClick={() => addOp({ op: "ban", text: [word] })}>
+      <Button disabled={end || byte || word === "" || banned} onClick={() => addOp({ op: "ban", text: [word] })}>
         {t("beam.ban")}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -18,7 +18,7 @@ import {
 } from "../../lib/arithmetic";
 import { fixed, percent } from "../../lib/format";
 import { entropy, row } from "../../lib/matrix";
-import { follow, href, params, setParams } from "../../state";
+import { href, params, setParams } from "../../state";
 import {
   asMatrix,
   dimensionOf,
@@ -31,6 +31,7 @@ import {
   type Chosen,
   type Head,
 } from "./head";
+import { Link } from "../../components/Link";
 
 interface Props {
   manifest: Manifest;
@@ -406,7 +407,7 @@ function Norms({ items }: { items: readonly (readonly [string, number])[] }) {
 }
 
 const Onward = () => (
-  <a class="small" href={href("attention")} onClick={follow}>
+  <Link class="small" href={href("attention")}>
     {t("inside.to_attention")}
-  </a>
+  </Link>
 );
