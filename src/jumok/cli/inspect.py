@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import say
+from jumok.cli.shared.console import say
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import duration, progress_display, say, stderr_is_live
+from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live
 
 if TYPE_CHECKING:
     from jumok.run.plan import Plan
@@ -101,7 +101,7 @@ def train(
 
 def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
     """Run the request under the eyes of a person or a program. Of several processes the first one speaks."""
-    from jumok.cli.panel import Panel
+    from jumok.cli.shared.panel import Panel
     from jumok.run.train import Watch
     from jumok.training.distributed import is_first_here
     from jumok.training.log import to_json

@@ -5,7 +5,7 @@ import io
 import json
 from pathlib import Path
 
-from jumok.cli.output import check_output, open_output
+from jumok.cli.shared.output import check_output, open_output
 from jumok.cli.views.look import Looked
 from jumok.cli.views.view import View, size_of
 from jumok.errors import ConfigError

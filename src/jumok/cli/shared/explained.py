@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from jumok.cli.console import say
-from jumok.cli.output import check_output
+from jumok.cli.shared.console import say
+from jumok.cli.shared.output import check_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:

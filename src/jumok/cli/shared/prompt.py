@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.console import say
-from jumok.cli.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
+from jumok.cli.shared.console import say
+from jumok.cli.shared.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
 from jumok.errors import ConfigError, Error, nearest
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Prompt:
 
     def attention(self, words: str) -> None:
         """The heat map of the last answer, or a file with it."""
-        from jumok.cli.explained import check_place, keep_attention
+        from jumok.cli.shared.explained import check_place, keep_attention
         from jumok.cli.views.heat import heat_view, no_attention
         from jumok.cli.views.view import harmless
 

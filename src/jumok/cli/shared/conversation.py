@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumok.cli.console import say
-from jumok.cli.explained import growing
+from jumok.cli.shared.console import say
+from jumok.cli.shared.explained import growing
 from jumok.data.corpus import read_lines
 from jumok.data.questions import join_question
 from jumok.decoding.request import make_request

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.explain.seeing import seeing
 
-from jumok.cli.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
+from jumok.cli.shared.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
 from jumok.config import TextConfig
 from jumok.errors import ConfigError
 from jumok.explain.model import Model, load
