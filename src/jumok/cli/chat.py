@@ -58,7 +58,7 @@ def chat(
     """
     chosen = choose(options)
     from jumok.cli.shared.conversation import Conversation, read_context, warn_unread, warn_untold
-    from jumok.explain.model import load
+    from jumok.model import load
 
     told = read_context(context)
     conversation = Conversation(load(model_path, device, engine="torch"), chosen, told)

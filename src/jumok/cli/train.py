@@ -226,7 +226,6 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
 
 def show_end(done: "TrainedRun") -> None:
     from jumok.data.builtin import reads_pictures
-    from jumok.explain.reads import reads_context
 
     reasons = {
         "max_steps": "all steps are done",
@@ -240,7 +239,8 @@ def show_end(done: "TrainedRun") -> None:
     score = "" if done.score is None else f" · best {metric} {value:.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
-    context = '--context "…" ' if ".json" in done.config.data.source and reads_context(done.model) else ""
+    asks = ".json" in done.config.data.source and done.model.tokenizers.reads_context
+    context = '--context "…" ' if asks else ""
     say(f"next: jumok translate -m {done.folder} {context}{source}")
 
 

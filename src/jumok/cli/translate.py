@@ -20,7 +20,7 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.decoding.results import Hypothesis, Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.model import Model
+    from jumok.model import Model
     from jumok.progress import Progress
 
 Form = Literal["text", "moses", "json"]
@@ -174,7 +174,7 @@ class Way:
         """The model: one that can be looked into only if that is asked for, for it takes torch."""
         note = noted(quiet=self.quiet)
         if self.align or self.attention:
-            from jumok.explain.model import load as load_whole
+            from jumok.model import load as load_whole
 
             return load_whole(path, device, engine=engine, note=note)
         from jumok.decoding.translator import load

@@ -8,7 +8,7 @@ import pytest
 from jumok.cli.shared.conversation import Conversation
 from jumok.cli.shared.prompt import COMMANDS, HELP, Prompt, complete
 from jumok.errors import ConfigError
-from jumok.explain.model import Model, load
+from jumok.model import Model, load
 
 Captured = pytest.CaptureFixture[str]
 

@@ -13,8 +13,8 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.model import Model
     from jumok.explain.traced import Traced
+    from jumok.model import Model
     from jumok.progress import Progress
 
 BLOCK = 64  # lines whose attention is in memory at a time
