@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jumok.server.analysis import WAITING, Analyst, Flag, Stopped
-from jumok.server.problems import Problem
+from jumok.server.gates.problems import Problem
 
 
 @pytest.fixture

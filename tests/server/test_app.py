@@ -21,7 +21,14 @@ from starlette.types import Receive, Scope, Send
 
 from jumok.decoding.translator import Translator
 from jumok.server.app import ROUTERS, build_app
-from jumok.server.middleware import BodyLimit, ContentTypeCheck, HostCheck, KeyCheck, OriginCheck, RequestId
+from jumok.server.gates.middleware import (
+    BodyLimit,
+    ContentTypeCheck,
+    HostCheck,
+    KeyCheck,
+    OriginCheck,
+    RequestId,
+)
 from jumok.server.settings import ServerSettings
 
 EXAMPLES = 12  # for each operation

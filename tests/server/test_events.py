@@ -9,8 +9,8 @@ import pytest
 
 from jumok.errors import LimitError
 from jumok.server.events import Event, beating, sse
-from jumok.server.limits import Limits
-from jumok.server.problems import Problem
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem
 from jumok.server.services import Slots
 
 

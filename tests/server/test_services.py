@@ -13,8 +13,8 @@ from jumok.decoding.translator import Translator
 from jumok.errors import DataError
 from jumok.images.read import data_of_url
 from jumok.server.analysis import Flag
-from jumok.server.limits import Limits
-from jumok.server.problems import Problem
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem
 from jumok.server.services import Services, Slots, Turns, answered, make_services
 from jumok.server.settings import About, ServerSettings
 

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from jumok.errors import ConfigError
 from jumok.explain.ops import bad_parameter
 from jumok.server.events import Event
-from jumok.server.limits import Limits
-from jumok.server.problems import Problem
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem
 from jumok.server.services import Services, make_services
 from jumok.server.settings import ServerSettings
 from jumok.server.work import my_turn, refusal, streamed, wants_events, within, worked

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Concatenate, ParamSpec, TypeVar
 
-from jumok.server.problems import busy
+from jumok.server.gates.problems import busy
 
 P = ParamSpec("P")
 T = TypeVar("T")

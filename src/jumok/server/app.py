@@ -8,20 +8,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
 from jumok.decoding.translator import Translator
-from jumok.server import (
-    compare,
-    libre,
-    models,
-    operations,
-    run_routes,
-    stream,
-    traces,
-    translate,
-    what_if,
-)
-from jumok.server.documents import describe
-from jumok.server.evals import Evals
-from jumok.server.middleware import (
+from jumok.server.gates.middleware import (
     BodyLimit,
     ContentTypeCheck,
     HostCheck,
@@ -29,11 +16,19 @@ from jumok.server.middleware import (
     OriginCheck,
     RequestId,
 )
-from jumok.server.page import page_router
-from jumok.server.problems import handle_problems
-from jumok.server.runs import Runs
+from jumok.server.gates.problems import handle_problems
+from jumok.server.pages import health
+from jumok.server.pages.openapi import describe
+from jumok.server.pages.page import page_router
+from jumok.server.runs import routes as runs
+from jumok.server.runs.catalog import Runs
+from jumok.server.runs.evals import Evals
 from jumok.server.services import make_services
 from jumok.server.settings import ServerSettings
+from jumok.server.traces import compare, what_if
+from jumok.server.traces import routes as traces
+from jumok.server.translate import libretranslate, models, stream
+from jumok.server.translate import routes as translate
 
 ROUTERS = (
     models.router,
@@ -42,9 +37,9 @@ ROUTERS = (
     traces.router,
     what_if.router,
     compare.router,
-    run_routes.router,
-    libre.router,
-    operations.router,
+    runs.router,
+    libretranslate.router,
+    health.router,
 )
 """The API. The page comes after it: `GET /translate` is a screen, `POST /translate` an endpoint."""
 

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from jumok.errors import Error
-from jumok.server.problems import Problem, document, dump, from_error, internal, request_id
+from jumok.server.gates.problems import Problem, document, dump, from_error, internal, request_id
 from jumok.server.services import Services
 
 log = logging.getLogger("jumok.server")

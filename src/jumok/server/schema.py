@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from jumok.config import Utility
-from jumok.server.limits import DEFAULTS
+from jumok.server.gates.limits import DEFAULTS
 
 
 class Asked(BaseModel):

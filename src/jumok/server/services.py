@@ -12,14 +12,14 @@ from fastapi import Depends, Request
 
 from jumok.decoding.translator import Translator
 from jumok.server.analysis import Analyst
-from jumok.server.keys import Keys
-from jumok.server.limits import Limits
+from jumok.server.gates.keys import Keys
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem, busy, too_late, unknown_model
 from jumok.server.metrics import Metrics
-from jumok.server.problems import Problem, busy, too_late, unknown_model
 from jumok.server.settings import About, ServerSettings
-from jumok.server.trace_cache import TraceCache
-from jumok.server.trace_folder import TraceFolder
-from jumok.server.worker import Worker
+from jumok.server.traces.cache import TraceCache
+from jumok.server.traces.folder import TraceFolder
+from jumok.server.translate.worker import Worker
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from jumok.errors import ConfigError
 from jumok.server.events import Event, sse
-from jumok.server.problems import Problem, dump, too_late
+from jumok.server.gates.problems import Problem, dump, too_late
 from jumok.server.services import Services, answered, deadline_of
 
 T = TypeVar("T")

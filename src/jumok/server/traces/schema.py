@@ -1,0 +1,158 @@
+"""The shapes of requests and answers around traces: trace, what-if, sweep, compare, influence, beam."""
+
+import json
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, RootModel, WithJsonSchema
+
+from jumok.explain.compare import MOST_CUTS
+from jumok.explain.ops import MOST_OPS
+from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
+from jumok.server.traces.interventions import ops_schema
+
+KindName = Literal["enc_self", "dec_self", "cross", "copy"]
+UnitName = Literal["words", "pieces"]
+ReplaceName = Literal["unk", "drop"]
+
+Interventions = Annotated[
+    list[dict[str, Any]], Field(max_length=MOST_OPS), WithJsonSchema(ops_schema(), mode="validation")
+]
+
+
+class TraceRequest(Options):
+    text: Source
+    target: Text | None = Field(
+        None, description="What the answer is; without it, what the model makes of it."
+    )
+    prefix: Text | None = None
+    interventions: Interventions = Field(
+        default=[], description="What is changed in the model or the search."
+    )
+    fingerprint: Annotated[str, Field(min_length=8, max_length=80)] | None = Field(
+        None, description="The model that is meant, or the beginning of its fingerprint; 409 for another."
+    )
+
+
+class SweepRequest(TraceRequest):
+    kinds: Annotated[list[KindName], Field(min_length=1, max_length=4)] | None = Field(
+        None, description="Kinds of attention; all that the model has, if not given."
+    )
+
+
+class CompareRequest(Options):
+    model: None = Field(None, description="Not used here: `models` names them.")
+    models: Annotated[list[Name], Field(min_length=2, max_length=3)]
+    text: Source
+    prefix: Text | None = None
+    reference: Text | None = Field(None, description="A good translation, to compare the answers with.")
+    cuts: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=MOST_CUTS)] = Field(
+        default=[], description="Numbers of words: the text is also translated cut after so many."
+    )
+
+
+def published(name: str) -> dict[str, Any]:
+    """A JSON Schema of the package as one value: what it refers to is put in its place."""
+    text = files("jumok.explain").joinpath(f"schemas/{name}.json").read_text(encoding="utf-8")
+    schema = json.loads(text)
+    parts = schema.pop("$defs", {})
+
+    def inline(value: Any) -> Any:
+        if isinstance(value, dict):
+            meant = parts[value["$ref"].rpartition("/")[2]] if "$ref" in value else {}
+            rest = {key: inline(inner) for key, inner in value.items() if key != "$ref"}
+            return {**(inline(meant) if meant else {}), **rest}
+        return [inline(inner) for inner in value] if isinstance(value, list) else value
+
+    return {key: inline(value) for key, value in schema.items() if key not in ("$schema", "$id")}
+
+
+class TraceOut(RootModel[dict[str, Any]]):
+    model_config = ConfigDict(json_schema_extra=lambda schema: take_place(schema, "trace-1"))
+
+
+class BeamOut(RootModel[dict[str, Any]]):
+    model_config = ConfigDict(json_schema_extra=lambda schema: take_place(schema, "beam-1"))
+
+
+def take_place(schema: dict[str, Any], name: str) -> None:
+    schema.clear()
+    schema.update(published(name))
+
+
+class UnitOut(Told):
+    text: str
+    tokens: list[int]
+
+
+class InfluenceOut(Told):
+    unit: UnitName
+    replace: ReplaceName
+    units: list[UnitOut]
+    values: list[list[float]] = Field(
+        description="A row for each target token, a column for each unit; nats."
+    )
+
+
+class SideOut(Told):
+    id: str = Field(description="Of its trace.")
+    text: str
+    score: float
+    tokens: list[TokenOut]
+
+
+class ChangeOut(Told):
+    op: Literal["equal", "replace", "delete", "insert"]
+    a: tuple[int, int] = Field(description="Tokens of the baseline, half open.")
+    b: tuple[int, int] = Field(description="Tokens of the edited answer, half open.")
+
+
+class WhatIfOut(Told):
+    baseline: SideOut
+    edited: SideOut
+    diff: list[ChangeOut]
+    first_divergence: int | None
+    baseline_logprob_under_edit: float
+
+
+class SweepOut(Told):
+    baseline_logprob: float
+    kinds: dict[KindName, list[list[float]]] = Field(
+        description="What masking each head alone adds to the log-probability: a row for each layer."
+    )
+
+
+class WordsOut(Told):
+    text: str
+    words: list[str]
+
+
+class ColumnOut(Told):
+    model: str
+    arch: Literal["rnn", "luong", "transformer"]
+    id: str = Field(description="Of its trace.")
+    text: str
+    score: float
+    score_per_token: float
+    chrf: float | None
+    tokens: list[TokenOut]
+    influence: InfluenceOut
+
+
+class GrownOut(Told):
+    chrf: float
+    text: str
+
+
+class CutOut(Told):
+    words: int
+    source: str
+    reference: str
+    scores: dict[str, GrownOut]
+
+
+class CompareOut(Told):
+    source: WordsOut
+    pseudo_reference: str | None
+    results: list[ColumnOut]
+    grow: list[CutOut]

@@ -1,0 +1,98 @@
+"""Which models are served: their cards, sizes, limits and position rows."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from fastapi.responses import Response
+
+from jumok.config import ModelConfig
+from jumok.decoding.translator import Translator
+from jumok.explain.manifest import score_kind
+from jumok.server.analysis import Flag
+from jumok.server.pages.openapi import api_router
+from jumok.server.schema import Card, Cards, KindOut, Name, Positions
+from jumok.server.services import Here, Served, Services
+from jumok.server.work import json_answer
+
+router = api_router("models")
+
+ModelName = Annotated[Name, Path(description="A name of /v1/models.")]
+
+
+@router.get("/v1/models")
+async def list_models(services: Here) -> Cards:
+    """The cards of all models, in the order in which they were named at the start."""
+    return Cards(models=[card(served, services) for served in services.models.values()])
+
+
+@router.get("/v1/models/{model}")
+async def show_model(model: ModelName, services: Here) -> Card:
+    """One model's card."""
+    return card(services.model(model), services)
+
+
+@router.get("/v1/models/{model}/positions", response_model=Positions)
+async def show_positions(
+    model: ModelName, services: Here, n: Annotated[int, Query(ge=1, le=1024)] = 64
+) -> Response:
+    """What each of the first `n` positions adds to a source token; null for a model without such rows."""
+    return await services.scorer.run(position_rows, services.model(model).translator, n)
+
+
+def position_rows(flag: Flag, translator: Translator, n: int) -> Response:
+    rows = translator.model.position_rows(n)  # (P, D)
+    kind = position_kind(translator.config.model)
+    return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})
+
+
+def card(served: Served, services: Services) -> Card:
+    """What a client needs to know about a model."""
+    info, model = served.translator.info, served.translator.config.model
+    return Card(
+        name=served.name,
+        arch=model.arch,
+        source_language=served.source,
+        target_language=served.target,
+        parameters=int(info.get("parameters", 0)),
+        fingerprint=served.fingerprint,
+        max_length=int(info["max_length"]),
+        positions=position_kind(model),
+        score=score_kind(model),
+        d_model=model.width,
+        kinds=kinds_of(model),
+        decoding=decoding_defaults(served, services),
+        limits=services.limits.for_clients(),
+        run=served.about.run,
+        examples=list(served.about.examples),
+        context=served.translator.tokenizers.reads_context,
+        source=info["source"],
+        image=info.get("image"),
+    )
+
+
+def decoding_defaults(served: Served, services: Services) -> dict[str, Any]:
+    """How the model searches unless told: as its folder says, within the server's limits."""
+    defaults = asdict(served.translator.config.decoding)
+    del defaults["batch_tokens"]
+    return {**defaults, "max_len": min(defaults["max_len"], services.limits.new_tokens)}
+
+
+def position_kind(model: ModelConfig) -> str | None:
+    return model.positions if model.arch == "transformer" else None
+
+
+def kinds_of(model: ModelConfig) -> dict[str, KindOut]:
+    """Layers, heads and width of a head for each kind of attention; none for a model without any."""
+    match model.arch:
+        case "rnn":
+            return {}
+        case "luong":
+            return {"cross": KindOut(layers=1, heads=1, d_head=model.width)}
+        case "transformer":
+            encoder, decoder = (
+                KindOut(layers=layers, heads=model.heads, d_head=model.width // model.heads)
+                for layers in (model.encoder_layers, model.decoder_layers)
+            )
+            copy = {"copy": KindOut(layers=1, heads=1, d_head=model.width)} if model.copy else {}
+            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
