@@ -12,12 +12,12 @@ from jumok.errors import ConfigError
 from jumok.explain.compare import compare
 from jumok.explain.html import trace_html
 from jumok.explain.manifest import schema
-from jumok.explain.model import Model
 from jumok.explain.ops import mask_head, replace_source
 from jumok.explain.pictures import ended, endless, hidden, is_picture, source_ids_of
 from jumok.explain.sweep import sweep
 from jumok.explain.trace import open_trace
 from jumok.images.patches import PatchReader
+from jumok.model import Model
 
 ARCHS = ("rnn", "luong", "transformer")
 

@@ -32,7 +32,6 @@ from jumok.explain.ops import (
     bad_parameter,
     check_count,
 )
-from jumok.explain.reads import blank_source
 from jumok.explain.tokens import side_of
 from jumok.explain.units import units_of
 from jumok.models.edited import Edited
@@ -214,7 +213,8 @@ class Compiler:
             raise bad_parameter(
                 f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"', field="text"
             )
-        sources = self.translator.tokenizers.source.encode_many(lines or [blank_source(self.translator)])
+        tokenizers = self.translator.tokenizers
+        sources = tokenizers.source.encode_many(lines or [tokenizers.blank_source])
         longest = max(map(len, sources))
         if longest > most:
             raise LimitError(

@@ -20,9 +20,9 @@ from tests.server.conftest import Running, Serve, serving
 from jumok.decoding.translator import Translator
 from jumok.explain import trace as trace_module
 from jumok.explain.manifest import build_manifest
-from jumok.explain.model import load as load_model
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import make_trace
+from jumok.model import load as load_model
 from jumok.server.gates.limits import Limits
 from jumok.server.settings import ServerSettings
 

@@ -9,7 +9,6 @@ from fastapi.responses import Response
 from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.manifest import score_kind
-from jumok.explain.reads import reads_context
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import json_answer
@@ -66,7 +65,7 @@ def card(served: Served, services: Services) -> Card:
         limits=services.limits.for_clients(),
         run=served.about.run,
         examples=list(served.about.examples),
-        context=reads_context(served.translator),
+        context=served.translator.tokenizers.reads_context,
         source=info["source"],
         image=info.get("image"),
     )

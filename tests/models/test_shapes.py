@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
-from jumok.explain.shapes import ShapeTrace, trace_shapes
+from jumok.decoding.batched import pad_sources
 from jumok.models.build import build_model
 from jumok.models.interface import Probe, Seq2Seq
-from jumok.text.tokenizer import Tokenizers, train_tokenizer
+from jumok.models.shapes import ShapeTrace, trace_shapes
+from jumok.text.tokenizer import BOS, Tokenizers, train_tokenizer
 
 CONFIGS: list[ModelConfig] = [
     RnnConfig(width=8, layers=2, cell="lstm", bidirectional=True),
@@ -28,10 +29,14 @@ def tokenizers() -> Tokenizers:
     return Tokenizers(train_tokenizer(["3 May 2024"], config), train_tokenizer(["2024-05-03"], config))
 
 
+def shapes_of(model: Seq2Seq, source: list[int], target: list[int]) -> ShapeTrace:
+    return trace_shapes(model, *pad_sources([source], torch.device("cpu")), torch.tensor([[BOS, *target]]))
+
+
 def trace(config: ModelConfig, tokenizers: Tokenizers) -> tuple[Seq2Seq, ShapeTrace]:
     sizes = tokenizers.source.size, tokenizers.target.size
     model = build_model(config, *sizes, shared=False).eval()
-    return model, trace_shapes(
+    return model, shapes_of(
         model, tokenizers.source.encode("3 May 2024"), tokenizers.target.encode("2024-05-03")
     )
 
@@ -57,7 +62,7 @@ def test_no_hook_stays_behind(config: ModelConfig, tokenizers: Tokenizers) -> No
 def test_hooks_are_removed_when_the_model_fails(tokenizers: Tokenizers) -> None:
     model = build_model(TransformerConfig(positions="learned", max_positions=4), 400, 400, shared=True)
     with pytest.raises(LookupError):
-        trace_shapes(model, tokenizers.source.encode("3 May 2024"), tokenizers.target.encode("2024-05-03"))
+        shapes_of(model, tokenizers.source.encode("3 May 2024"), tokenizers.target.encode("2024-05-03"))
     assert not any(module._forward_hooks for module in model.modules())
 
 
@@ -115,7 +120,7 @@ def test_rows_of_a_model_that_copies_show_where_it_points(tokenizers: Tokenizers
     source = tokenizers.source
     config = TransformerConfig(width=12, heads=2, feedforward=20, copy=True)
     model = build_model(config, source.size, source.size, shared=True).eval()
-    found = trace_shapes(model, source.encode("3 May 2024"), source.encode("2024"))
+    found = shapes_of(model, source.encode("3 May 2024"), source.encode("2024"))
     rows = {row.operation: row.shape for row in found.rows if row.stage == "copying"}
     assert rows == {
         "q(s)": (1, 5, 12),
@@ -166,7 +171,7 @@ def test_models_of_an_unknown_class_are_refused() -> None:
             self.weight = torch.nn.Parameter(torch.zeros(1))
 
     with pytest.raises(TypeError, match="no shape trace for Other"):
-        trace_shapes(Other(), [5], [6])
+        shapes_of(Other(), [5], [6])
 
 
 def test_to_dict_is_plain(tokenizers: Tokenizers) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.explain.conftest import COPYING, MODELS, Workshop, built
 
-from jumok.cli import explained
-from jumok.cli.explained import BLOCK, align, check_place, keep_attention, only_line, traced
+from jumok.cli.shared import explained
+from jumok.cli.shared.explained import BLOCK, align, check_place, keep_attention, only_line, traced
 from jumok.errors import ConfigError
 from jumok.explain.align import parse_pharaoh
-from jumok.explain.model import Model
 from jumok.explain.trace import open_trace
+from jumok.model import Model
 
 __all__ = ["built"]
 

@@ -5,10 +5,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from jumok.cli.conversation import Conversation
-from jumok.cli.prompt import COMMANDS, HELP, Prompt, complete
+from jumok.cli.shared.conversation import Conversation
+from jumok.cli.shared.prompt import COMMANDS, HELP, Prompt, complete
 from jumok.errors import ConfigError
-from jumok.explain.model import Model, load
+from jumok.model import Model, load
 
 Captured = pytest.CaptureFixture[str]
 

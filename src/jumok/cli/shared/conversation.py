@@ -7,21 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumok.cli.console import say
-from jumok.cli.explained import growing
+from jumok.cli.shared.console import say
+from jumok.cli.shared.explained import growing
 from jumok.data.corpus import read_lines
 from jumok.data.questions import join_question
 from jumok.decoding.request import make_request
 from jumok.errors import ConfigError, nearest
-from jumok.explain.reads import reads_context
 from jumok.settings import parse_config, read_words
 from jumok.text.normalize import tidy
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.model import Model
     from jumok.explain.traced import Traced
+    from jumok.model import Model
 
 SETTINGS = (
     "sample",
@@ -145,13 +144,13 @@ def path_of(given: str) -> Path:
 
 def warn_unread(model: "Translator") -> None:
     """Say that a context means nothing to a model that never met one."""
-    if not reads_context(model):
+    if not model.tokenizers.reads_context:
         say("warning: this model was not trained on questions with a context")
 
 
 def warn_untold(model: "Model") -> None:
     """Say that a model which answers questions about a context has none."""
-    if reads_context(model):
+    if model.tokenizers.reads_context:
         say("warning: this model answers questions about a context, and has none: --context or /context")
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from jumok.cli import console
-from jumok.cli.console import (
+from jumok.cli.shared import console
+from jumok.cli.shared.console import (
     PlainLines,
     duration,
     live_bars,

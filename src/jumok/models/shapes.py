@@ -15,13 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumok.decoding.batched import pad_sources
 from jumok.models.build import PatchEmbedding
 from jumok.models.interface import Kind, Probe, Record, Seq2Seq
 from jumok.models.luong import LuongSeq2Seq
 from jumok.models.rnn import RnnSeq2Seq
 from jumok.models.transformer import DecoderLayer, EncoderLayer, TransformerSeq2Seq
-from jumok.text.tokenizer import BOS
 
 Add = Callable[[str, str, str, Tensor], None]
 """`add(stage, operation, axes, tensor)`: notes the next tensor."""
@@ -69,14 +67,12 @@ class Watch:
     axes: str
 
 
-def trace_shapes(model: Seq2Seq, source: Sequence[Any], target: Sequence[int]) -> ShapeTrace:
-    """Run the model on a pair of ids (without special ids) and note the shape of what each part gives.
+def trace_shapes(model: Seq2Seq, source: Tensor, source_mask: Tensor, target_in: Tensor) -> ShapeTrace:
+    """Run the model on one pair and note the shape of what each part gives: source (1, S), or (1, S, P) of a
+    picture, with its mask, and the target shifted right (1, T).
 
     Parts are watched by hooks that are gone when this returns; do not run the model elsewhere meanwhile.
     """
-    device = next(model.parameters()).device
-    source_ids, mask = pad_sources([source], device)  # (1, S), or (1, S, P) of a picture
-    target_in = torch.tensor([[BOS, *target]], device=device)  # (1, T)
     seen: Counter[ShapeRow] = Counter()
 
     def add(stage: str, operation: str, axes: str, tensor: Tensor) -> None:
@@ -86,10 +82,10 @@ def trace_shapes(model: Seq2Seq, source: Sequence[Any], target: Sequence[int]) -
     encoder, decoder, record = parts_of(model, add)
     probe = Probe(record=record)
     with torch.inference_mode():
-        pictures = source_ids.dim() == 3
-        add("source", "patches" if pictures else "ids", "[B,S,P]" if pictures else "[B,S]", source_ids)
+        pictures = source.dim() == 3
+        add("source", "patches" if pictures else "ids", "[B,S,P]" if pictures else "[B,S]", source)
         with watching(encoder, add):
-            memory = model.encode(source_ids, mask, probe)
+            memory = model.encode(source, source_mask, probe)
         states, final = memory_words(model)
         add("memory", states, "[B,S,D]", memory.states)
         if memory.final is not None:

@@ -6,7 +6,7 @@ from math import isfinite
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from jumok.cli.console import duration, say, stamp, stderr_is_live
+from jumok.cli.shared.console import duration, say, stamp, stderr_is_live
 from jumok.cli.views.card import describe
 
 if TYPE_CHECKING:

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.explain.conftest import Workshop
 
 import jumok
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Final
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, ModelError
-from jumok.explain.model import Model, load
 from jumok.explain.ops import (
     Op,
     ban,
@@ -27,7 +25,11 @@ from jumok.explain.ops import (
 )
 from jumok.explain.traced import Traced
 from jumok.explain.what_if import what_if
+from jumok.model import Model, load
 from jumok.native.library import available
+from tests.explain.conftest import Workshop, workshop
+
+__all__ = ["workshop"]
 
 TEXT = "a man rides 영화를 봤다."
 TEXTS = [TEXT, " ", "나는", "the dog sees two men! one two three", TEXT]

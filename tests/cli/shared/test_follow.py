@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jumok.cli import console, follow
-from jumok.cli.follow import Follow
+from jumok.cli.shared import console, follow
+from jumok.cli.shared.follow import Follow
 from jumok.lineage.budget import Budget
 from jumok.lineage.entry import Entry
 from jumok.progress import silent
@@ -61,7 +61,7 @@ def test_a_budget_of_time_tells_the_time_at_once(clock: list[float]) -> None:
 def test_a_terminal_shows_it_below_the_panel(
     clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    for module in ("jumok.cli.panel", console.__name__):
+    for module in ("jumok.cli.shared.panel", console.__name__):
         monkeypatch.setattr(f"{module}.stderr_is_live", lambda: True)
     flag: list[int] = []
     with Follow(ENTRIES, Budget("time", 100), silent, flag, quiet=False) as shown:

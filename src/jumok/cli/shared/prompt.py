@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.console import say
-from jumok.cli.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
+from jumok.cli.shared.console import say
+from jumok.cli.shared.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
 from jumok.errors import ConfigError, Error, nearest
 
 if TYPE_CHECKING:
-    from jumok.cli.views.heat import Which
+    from jumok.cli.views.heat import AttentionChoice
 
 HELP = {
     "/attention [words] [layer=N] [head=N]": "where the last answer looked",
@@ -89,8 +90,8 @@ class Prompt:
 
     def attention(self, words: str) -> None:
         """The heat map of the last answer, or a file with it."""
-        from jumok.cli.explained import check_place, keep_attention
-        from jumok.cli.views.heat import heat_view, no_attention
+        from jumok.cli.shared.explained import check_place, keep_attention
+        from jumok.cli.views.heat import heat_view
         from jumok.cli.views.view import harmless
 
         turn = self.last()
@@ -98,11 +99,8 @@ class Prompt:
             check_place(words)
             keep_attention(words, 1, turn.traced, quiet=False)
             return
-        trace, which = turn.traced.trace, which_of(words.split())
-        if trace.attention.cross is None:
-            click.echo(no_attention(trace.manifest["model"]["arch"], "cross"))
-            return
-        click.echo(harmless(heat_view(trace, which).text), color=True)  # coloured only where that was decided
+        view = heat_view(turn.traced.trace, choice_of(words.split()))
+        click.echo(harmless(view.text), color=True)  # coloured only where that was decided
 
     def last(self) -> Turn:
         if not self.conversation.turns:
@@ -131,17 +129,19 @@ class Prompt:
         say(said if self.conversation.options["sample"] else "answers are not drawn: /set sample=true")
 
 
-def which_of(words: list[str]) -> "Which":
+def choice_of(words: list[str]) -> "AttentionChoice":
     """The attention that is asked for: `words layer=1 head=2`."""
-    from jumok.cli.views.heat import Which
+    from jumok.cli.views.heat import AttentionChoice
 
-    asked = dict(word.split("=", 1) for word in words if "=" in word)
-    for name in [*asked, *(word for word in words if "=" not in word)]:
-        if name not in ("words", "layer", "head"):
+    choice = AttentionChoice()
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in (("layer", "head") if equals else ("words",)):
             raise ConfigError(
                 f"/attention does not know {name!r}", hint="it takes words, layer=N, head=N, or a file.html"
             )
-    return Which(layer=asked.get("layer", "last"), head=asked.get("head", "mean"), words="words" in words)
+        choice = replace(choice, **{name: value if equals else True})
+    return choice
 
 
 def edit_lines() -> None:

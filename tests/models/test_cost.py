@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.explain.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.build import build_model
+from jumok.models.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.interface import Probe, Seq2Seq
 
 LAYERS = st.integers(1, 3)

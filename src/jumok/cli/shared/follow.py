@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from jumok.cli.console import duration, say
-from jumok.cli.panel import Panel, share_done
+from jumok.cli.shared.console import duration, say
+from jumok.cli.shared.panel import Panel, share_done
 
 if TYPE_CHECKING:
     from jumok.lineage.budget import Budget

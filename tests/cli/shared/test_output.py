@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.cli.output import check_output, open_output
+from jumok.cli.shared.output import check_output, open_output
 from jumok.errors import ConfigError, RunError
 
 

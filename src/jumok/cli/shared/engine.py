@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from jumok.cli.console import say
+from jumok.cli.shared.console import say
 
 NAMES = ("auto", "native", "torch", "ctranslate2")
 """As in `jumok.decoding.engines`, which help must not wait for."""

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.explain.seeing import seeing
 
-from jumok.cli.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
+from jumok.cli.shared.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
 from jumok.config import TextConfig
 from jumok.errors import ConfigError
-from jumok.explain.model import Model, load
+from jumok.model import Model, load
 from jumok.text.tokenizer import train_tokenizer
 
 DRAWN = {"sample": True, "temperature": 2.0, "top_p": 1.0, "seed": 5, "max_len": 10, "long": "error"}

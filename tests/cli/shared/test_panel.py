@@ -12,8 +12,17 @@ from typing import Any
 import pytest
 from tests.run.conftest import quick_settings
 
-from jumok.cli import panel as module
-from jumok.cli.panel import Panel, count_of, figures_line, head, plain, progress_line, spark, valid_lines
+from jumok.cli.shared import panel as module
+from jumok.cli.shared.panel import (
+    Panel,
+    count_of,
+    figures_line,
+    head,
+    plain,
+    progress_line,
+    spark,
+    valid_lines,
+)
 from jumok.run.machine import look_at_machine
 from jumok.run.prepare import reopen
 from jumok.run.train import Started, TrainedRun

@@ -6,15 +6,15 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from jumok.cli.console import say
-from jumok.cli.output import check_output
+from jumok.cli.shared.console import say
+from jumok.cli.shared.output import check_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.model import Model
     from jumok.explain.traced import Traced
+    from jumok.model import Model
     from jumok.progress import Progress
 
 BLOCK = 64  # lines whose attention is in memory at a time

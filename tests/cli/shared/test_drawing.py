@@ -2,7 +2,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from jumok.cli.drawing import OPTIONS, check_drawing, drawing
+from jumok.cli.shared.drawing import OPTIONS, check_drawing, drawing
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError
 

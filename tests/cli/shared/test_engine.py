@@ -1,6 +1,6 @@
 import pytest
 
-from jumok.cli.engine import NAMES, engine_words, noted
+from jumok.cli.shared.engine import NAMES, engine_words, noted
 from jumok.decoding.engines import ENGINES
 
 
