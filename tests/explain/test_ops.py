@@ -1,14 +1,17 @@
 """Interventions: what is made is what was meant, and JSON keeps it."""
 
 import json
+from typing import Any
 
+import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from jumok.errors import ConfigError
 from jumok.explain import ops
-from jumok.explain.ops import OPS, Op, ops_to_json, parse_ops
+from jumok.explain.ops import OPS, Op, OpList, ops_to_json, parse_ops
 
 kinds = st.sampled_from(["enc_self", "dec_self", "cross"])
 numbers = st.integers(0, 200)
@@ -82,6 +85,38 @@ def test_json_is_short_and_as_people_write_it() -> None:
 
 
 HEAD = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}
+HEADS = {"kind": "cross", "layer": 0, "head": "*"}
+GOOD: list[dict[str, Any]] = [
+    {"op": "mask_head", **HEADS},
+    {"op": "scale_head", **HEADS, "factor": -2},
+    {"op": "mask_edge", **HEADS, "q": [0, 1], "k": 2},
+    {"op": "set_row", **HEADS, "q": 1, "weights": {"0": 1, "2": 0.5}},
+    {"op": "uniform", "kind": "enc_self", "layer": [0, 1], "head": 0},
+    {"op": "no_scale", "kind": "dec_self"},
+    {"op": "positions", "mode": "shift", "side": "encoder", "by": -3},
+    {"op": "bridge", "mode": "swap", "text": "a man"},
+    {"op": "force_prefix", "text": "the"},
+    {"op": "ban", "text": ["movie"]},
+    {"op": "require", "text": ["a"]},
+    {"op": "replace_source", "unit": 0, "text": ""},
+]
+"""One of each."""
+ANYTHING = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(GOOD),
+    st.dictionaries(st.sampled_from(["op", "kind", "layer", "q", "text", "x"]), ANYTHING),
+)
+def test_whatever_is_given_is_read_or_refused(good: dict[str, Any], changed: dict[str, Any]) -> None:
+    try:
+        found = parse_ops([{**good, **changed}])
+    except ConfigError:
+        return
+    assert parse_ops(ops_to_json(found)) == found
 
 
 INDEX = 'it must be a whole number from 0 up, a list of 1 to 128 of them or "*"'
@@ -91,7 +126,7 @@ INDEX = 'it must be a whole number from 0 up, a list of 1 to 128 of them or "*"'
     ("given_op", "message", "field", "hint"),
     [
         (5, "an intervention must be an object; it is 5", "", "give an object with op and the fields"),
-        ({}, "op is missing", "op", "known: ban, bridge"),
+        ({}, "op is missing", "op", "give one of ban, bridge"),
         ({"op": "mask_hed"}, "unknown op 'mask_hed'", "op", "did you mean 'mask_head'?"),
         ({"op": ["mask_head"]}, "unknown op ['mask_head']", "op", "did you mean 'mask_head'?"),
         ({**HEAD, "hed": 1}, "mask_head: unknown field 'hed'", "hed", "did you mean 'head'?"),
@@ -164,6 +199,13 @@ def test_64_interventions_are_the_most() -> None:
     assert len(parse_ops([HEAD] * 64)) == 64
     with pytest.raises(ConfigError, match="there are 65 interventions, and 64 is the most"):
         parse_ops([HEAD] * 65)
+
+
+def test_the_published_schema_takes_what_is_written() -> None:
+    schema = TypeAdapter(OpList).json_schema()
+    assert set(schema["items"]["discriminator"]["mapping"]) == set(OPS)
+    jsonschema_rs.validator_for(schema).validate(ops_to_json(parse_ops(GOOD)))
+    jsonschema_rs.validator_for(schema).validate(GOOD)
 
 
 def test_functions_check_as_json_does() -> None:

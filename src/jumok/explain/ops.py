@@ -47,7 +47,7 @@ def brief(value: object) -> str:
 class Intervention(BaseModel):
     """One change to the model, to the search or to the source."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     op: str
 
 
@@ -283,8 +283,10 @@ def _parse_op(given: object, n: int) -> Op:
         )
     name = given.get("op")
     if not isinstance(name, str) or name not in OPS:
-        said = f"unknown op {brief(name)}" if "op" in given else "op is missing"
-        raise bad_parameter(said, hint=nearest(str(name), OPS), where=where, field=f"{path}.op")
+        said, hint = f"unknown op {brief(name)}", nearest(str(name), OPS)
+        if "op" not in given:
+            said, hint = "op is missing", f"give one of {', '.join(sorted(OPS))}"
+        raise bad_parameter(said, hint=hint, where=where, field=f"{path}.op")
     try:
         return _read(OPS[name], given)
     except ConfigError as error:

@@ -19,6 +19,7 @@ def describe(app: FastAPI) -> None:
                 version=__version__,
                 summary="Translation, and every step of it, from sequence-to-sequence models.",
                 routes=app.routes,
+                separate_input_output_schemas=False,
             )
             parts = document.setdefault("components", {})
             schemas = parts.setdefault("schemas", {})

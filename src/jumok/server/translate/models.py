@@ -6,13 +6,12 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
-from jumok.explain.manifest import score_kind
+from jumok.explain.manifest import kind_sizes, position_kind, score_kind
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import json_answer
-from jumok.server.schema import Card, Cards, KindOut, Name, Positions
+from jumok.server.schema import Card, Cards, Name, PositionRows
 from jumok.server.services import Here, Served, Services
 
 router = api_router("models")
@@ -32,7 +31,7 @@ async def show_model(model: ModelName, services: Here) -> Card:
     return card(services.model(model), services)
 
 
-@router.get("/v1/models/{model}/positions", response_model=Positions)
+@router.get("/v1/models/{model}/positions", response_model=PositionRows)
 async def show_positions(
     model: ModelName, services: Here, n: Annotated[int, Query(ge=1, le=1024)] = 64
 ) -> Response:
@@ -60,7 +59,7 @@ def card(served: Served, services: Services) -> Card:
         positions=position_kind(model),
         score=score_kind(model),
         d_model=model.width,
-        kinds=kinds_of(model),
+        kinds=kind_sizes(model),
         decoding=decoding_defaults(served, services),
         limits=services.limits.for_clients(),
         run=served.about.run,
@@ -76,23 +75,3 @@ def decoding_defaults(served: Served, services: Services) -> dict[str, Any]:
     defaults = asdict(served.translator.config.decoding)
     del defaults["batch_tokens"]
     return {**defaults, "max_len": min(defaults["max_len"], services.limits.new_tokens)}
-
-
-def position_kind(model: ModelConfig) -> str | None:
-    return model.positions if model.arch == "transformer" else None
-
-
-def kinds_of(model: ModelConfig) -> dict[str, KindOut]:
-    """Layers, heads and width of a head for each kind of attention; none for a model without any."""
-    match model.arch:
-        case "rnn":
-            return {}
-        case "luong":
-            return {"cross": KindOut(layers=1, heads=1, d_head=model.width)}
-        case "transformer":
-            encoder, decoder = (
-                KindOut(layers=layers, heads=model.heads, d_head=model.width // model.heads)
-                for layers in (model.encoder_layers, model.decoder_layers)
-            )
-            copy = {"copy": KindOut(layers=1, heads=1, d_head=model.width)} if model.copy else {}
-            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
