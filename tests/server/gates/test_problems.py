@@ -22,9 +22,7 @@ SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"
             "these options cannot work together: choose less",
         ),
         (
-            ConfigError(
-                "kind: there is none", hint="it has cross", where="a line", code="bad_parameter"
-            ),
+            ConfigError("kind: there is none", hint="it has cross", where="a line", code="bad_parameter"),
             422,
             "bad_parameter",
             "a line: kind: there is none: it has cross",

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
+from jumok.explain.edits import attention_sizes
 from jumok.explain.manifest import score_kind
 from jumok.explain.reads import reads_context
 from jumok.server.analysis import CancelFlag
@@ -85,15 +86,7 @@ def position_kind(model: ModelConfig) -> str | None:
 
 def kinds_of(model: ModelConfig) -> dict[str, KindOut]:
     """Layers, heads and width of a head for each kind of attention; none for a model without any."""
-    match model.arch:
-        case "rnn":
-            return {}
-        case "luong":
-            return {"cross": KindOut(layers=1, heads=1, d_head=model.width)}
-        case "transformer":
-            encoder, decoder = (
-                KindOut(layers=layers, heads=model.heads, d_head=model.width // model.heads)
-                for layers in (model.encoder_layers, model.decoder_layers)
-            )
-            copy = {"copy": KindOut(layers=1, heads=1, d_head=model.width)} if model.copy else {}
-            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
+    return {
+        kind: KindOut(layers=layers, heads=heads, d_head=model.width // heads)
+        for kind, (layers, heads) in attention_sizes(model).items()
+    }
