@@ -29,9 +29,9 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 
 async function problem(response: Response): Promise<ApiError> {
   try {
-    const body = (await response.json()) as { code?: string; detail?: unknown; title?: string };
+    const body = (await response.json()) as { code?: string; detail?: unknown; title?: string; field?: string };
     const detail = typeof body.detail === "string" ? body.detail : (body.title ?? response.statusText);
-    return new ApiError(response.status, body.code ?? "internal", detail);
+    return new ApiError(response.status, body.code ?? "internal", detail, body.field);
   } catch {
     return new ApiError(response.status, "internal", response.statusText);
   }
@@ -109,8 +109,8 @@ export async function events(
 
 function errorOf(data: string): ApiError {
   try {
-    const body = JSON.parse(data) as { status?: number; code?: string; detail?: string };
-    return new ApiError(body.status ?? 500, body.code ?? "internal", body.detail ?? "");
+    const body = JSON.parse(data) as { status?: number; code?: string; detail?: string; field?: string };
+    return new ApiError(body.status ?? 500, body.code ?? "internal", body.detail ?? "", body.field);
   } catch {
     return new ApiError(500, "internal", data);
   }

@@ -114,9 +114,9 @@ test("a silenced head is found, and only that one", () => {
 });
 
 test("the server's reason says which intervention it is about", () => {
-  assert.deepEqual(refused("interventions[1]: mask_head: layer 5 does not exist: cross has layers 0 to 1"), {
-    at: 1,
-    reason: "layer 5 does not exist: cross has layers 0 to 1",
-  });
-  assert.deepEqual(refused("the text is too long"), { at: null, reason: "the text is too long" });
+  const field = "interventions.1.layer";
+  assert.deepEqual(refused({ field, detail: `${field}: layer 5 does not exist` }), { at: 1, reason: "layer 5 does not exist" });
+  assert.deepEqual(refused({ field: "interventions.0", detail: "no scale" }), { at: 0, reason: "no scale" });
+  assert.deepEqual(refused({ field: "interventions", detail: "too many" }), { at: null, reason: "too many" });
+  assert.deepEqual(refused({ field: null, detail: "the text is too long" }), { at: null, reason: "the text is too long" });
 });

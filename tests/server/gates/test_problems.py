@@ -22,12 +22,10 @@ SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"
             "these options cannot work together: choose less",
         ),
         (
-            ConfigError(
-                "kind: there is none", hint="it has cross", where="interventions[0]", code="bad_parameter"
-            ),
+            ConfigError("kind: there is none", hint="it has cross", where="a line", code="bad_parameter"),
             422,
             "bad_parameter",
-            "interventions[0]: kind: there is none: it has cross",
+            "a line: kind: there is none: it has cross",
         ),
         (
             ConfigError(
@@ -35,7 +33,7 @@ SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"
             ),
             422,
             "bad_parameter",
-            "give the text",
+            "interventions.0.ids: give the text",
         ),
         (ConfigError("GEHEIM"), 422, "bad_parameter", "these options cannot work together"),
         (

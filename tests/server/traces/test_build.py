@@ -68,19 +68,19 @@ def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
             {"interventions": [{"op": "no_scale", "kind": "cross"}]},
             422,
             "bad_parameter",
-            "interventions[0]: no_scale",
+            "interventions.0.kind: no_scale",
         ),
         (
             {"interventions": [{"op": "replace_source", "unit": 99, "text": "GEHEIM"}]},
             422,
             "bad_parameter",
-            "interventions[0]: replace_source: unit 99 does not exist: the source has words 0 to 8",
+            "interventions.0.unit: replace_source: unit 99 does not exist: the source has words 0 to 8",
         ),
         (
             {"interventions": [{"op": "force_prefix", "ids": [300, 5]}]},
             422,
             "bad_parameter",
-            "interventions[0]: give [",
+            "interventions.0.ids: give [",
         ),
         (
             {
@@ -89,7 +89,7 @@ def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
             },
             422,
             "bad_parameter",
-            "interventions[0]: uniform: layer 7 does not exist: cross has layers 0 to 1",
+            "interventions.0.layer: uniform: layer 7 does not exist: cross has layers 0 to 1",
         ),
         (
             {"interventions": [{"op": "ban", "text": ["GEHEIM"]}, {"op": "force_prefix", "text": "GEHEIM"}]},

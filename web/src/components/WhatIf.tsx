@@ -27,7 +27,7 @@ export function WhatIf() {
   if (!card) return null;
   const list = ops.value;
   const bad = answer.status === "error" ? answer.error : null;
-  const why = bad && refused(bad.detail);
+  const why = bad && refused(bad);
   const culprit = why ? (why.at ?? (list.length === 1 ? 0 : null)) : null;
   return (
     <div class="stack whatif">

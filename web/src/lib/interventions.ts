@@ -152,8 +152,12 @@ export const numbersOf = (value: unknown): readonly number[] | "*" =>
 export const maskAt = (ops: readonly Op[], kind: Kind, layer: number, head: number): number =>
   ops.findIndex((op) => op.op === "mask_head" && op.kind === kind && op.layer === layer && op.head === head);
 
-/** Which intervention the server's reason is about, when it says so, and the reason without that. */
-export function refused(detail: string): { readonly at: number | null; readonly reason: string } {
-  const found = /^interventions\[(\d+)\][^:]*:\s*(?:[a-z_]+:\s*)?/.exec(detail);
-  return found ? { at: Number(found[1]), reason: detail.slice(found[0].length) } : { at: null, reason: detail };
+/** Which intervention the server refused, by the path of the field that is wrong, and its reason without that path. */
+export function refused({ detail, field }: { readonly detail: string; readonly field: string | null }): {
+  readonly at: number | null;
+  readonly reason: string;
+} {
+  const [list, at] = (field ?? "").split(".");
+  const reason = field !== null && detail.startsWith(`${field}: `) ? detail.slice(field.length + 2) : detail;
+  return { at: list === "interventions" && at !== undefined ? Number(at) : null, reason };
 }

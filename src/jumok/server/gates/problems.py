@@ -70,7 +70,7 @@ def from_error(error: Error) -> Problem:
             return Problem(422, error.code, error.message)
         case ConfigError() if error.code == "bad_parameter":
             quoted = (error.field or "").rpartition(".")[2] in QUOTED
-            said = (error.where, "" if quoted else error.message, error.hint)
+            said = (error.field or error.where, "" if quoted else error.message, error.hint)
             return Problem(422, error.code, ": ".join(part for part in said if part), field=error.field)
         case ConfigError():
             advice = f": {error.hint}" if error.hint else ""
