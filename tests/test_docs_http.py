@@ -17,7 +17,7 @@ from jumok.checkpoint.bundled import bundled
 from jumok.decoding.translator import load
 from jumok.evaluation.evaluate import score_texts
 from jumok.run.train import train
-from jumok.server.limits import Limits
+from jumok.server.gates.limits import Limits
 from jumok.server.metrics import Metrics
 from jumok.server.settings import ServerSettings
 from tests.run.conftest import quick_settings, write_corpus

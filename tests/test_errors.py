@@ -54,6 +54,12 @@ def test_an_error_reads_as_what_where_and_what_to_do() -> None:
     )
 
 
+def test_the_field_is_for_programs_and_not_in_the_text() -> None:
+    error = ConfigError("layer 9 does not exist", field="interventions.0.layer")
+    assert (str(error), error.field) == ("layer 9 does not exist", "interventions.0.layer")
+    assert ConfigError("no").field is None
+
+
 def test_parts_that_are_not_given_leave_no_blank_lines() -> None:
     assert str(RunError("stopped")) == "stopped"
     assert str(RunError("stopped", hint="go on")) == "stopped\n  go on"

@@ -17,16 +17,19 @@ from typing import ClassVar
 class Error(Exception):
     """Root of everything jumok raises on purpose.
 
-    `message` says what happened, `where` names the file, line or key, `hint` what to try, `code` is one
-    stable word for programs.
+    `message` says what happened, `where` names the file, line or key, `hint` what to try. For programs there
+    are `code`, one stable word, and `field`, the path of the value that is wrong (`interventions.0.layer`)
+    where a caller gave several: nobody has to read it out of the message.
     """
 
     exit_code: ClassVar[int] = 1
     default_code: ClassVar[str] = "failed"
 
-    def __init__(self, message: str, *, where: str = "", hint: str = "", code: str = "") -> None:
+    def __init__(
+        self, message: str, *, where: str = "", hint: str = "", code: str = "", field: str | None = None
+    ) -> None:
         super().__init__(message)
-        self.message, self.where, self.hint = message, where, hint
+        self.message, self.where, self.hint, self.field = message, where, hint, field
         self.code = code or self.default_code
 
     def __str__(self) -> str:

@@ -30,7 +30,7 @@ from tests.server.conftest import Running, serving
 from jumok.checkpoint.bundled import EXAMPLES, bundled
 from jumok.decoding.translator import Translator, load
 from jumok.explain import page as exported_page
-from jumok.server.limits import Limits
+from jumok.server.gates.limits import Limits
 from jumok.server.settings import About, ServerSettings
 
 STATIC = Path(os.environ["JUMOK_TEST_STATIC"]) if "JUMOK_TEST_STATIC" in os.environ else None

@@ -7,7 +7,7 @@ from tests.browser.screens import GERMAN, KOREAN, OF_A_MODEL, ready, wait_for
 from tests.server.conftest import serving
 
 from jumok.decoding.translator import Translator
-from jumok.server.limits import Limits
+from jumok.server.gates.limits import Limits
 
 GONE = ("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE", "Failed to load resource")
 

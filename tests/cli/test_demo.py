@@ -85,7 +85,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
                 one.join(10)
         return 130
 
-    monkeypatch.setattr("jumok.server.run.serve", run)
+    monkeypatch.setattr("jumok.server.serve.serve", run)
     monkeypatch.setattr("webbrowser.open", lambda address: kept.update(opened=address) or True)
     return kept
 

@@ -59,7 +59,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         sock.close()
         return 0
 
-    monkeypatch.setattr("jumok.server.run.serve", run)
+    monkeypatch.setattr("jumok.server.serve.serve", run)
     monkeypatch.setattr("webbrowser.open", lambda address: kept.update(opened=address) or True)
     return kept
 

@@ -24,8 +24,8 @@ from jumok.checkpoint.bundled import bundled
 from jumok.decoding.translator import Translator, load
 from jumok.explain.watched import Watched
 from jumok.server.app import build_app
-from jumok.server.limits import Limits
-from jumok.server.run import Server, listen
+from jumok.server.gates.limits import Limits
+from jumok.server.serve import Server, listen
 from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.console import say
-from jumok.cli.engine import ENGINE, engine_words, noted
+from jumok.cli.shared.console import say
+from jumok.cli.shared.engine import ENGINE, engine_words, noted
 from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 
@@ -128,8 +128,8 @@ def serve_folders(
     """
     from jumok.decoding.translator import load as load_model
     from jumok.server.app import build_app
-    from jumok.server.run import address_of
-    from jumok.server.run import serve as run_server
+    from jumok.server.serve import address_of
+    from jumok.server.serve import serve as run_server
 
     began = time.monotonic()
     # Before the models are loaded: a port that is taken shows at once.
@@ -161,7 +161,7 @@ def log_requests() -> None:
 
 def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:
     """A socket on the port, or on the first of the next ones that is free."""
-    from jumok.server.run import listen
+    from jumok.server.serve import listen
 
     try:
         return listen(settings)
@@ -230,7 +230,7 @@ def load_models(
     folders: dict[str, Path], load: "Callable[[Path], Translator]", runs: Path | None
 ) -> "tuple[dict[str, Translator], dict[str, About]]":
     """The models, and what else is known about each."""
-    from jumok.server.runs import Runs
+    from jumok.server.runs.catalog import Runs
     from jumok.server.settings import About
 
     shown, loaded, about = Runs(runs), {}, {}

@@ -4,36 +4,22 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 
 from jumok.decoding.translator import Translator
-from jumok.server import (
-    compare,
-    libre,
-    models,
-    operations,
-    run_routes,
-    stream,
-    traces,
-    translate,
-    what_if,
-)
-from jumok.server.documents import describe
-from jumok.server.evals import Evals
-from jumok.server.middleware import (
-    BodyLimit,
-    ContentTypeCheck,
-    HostCheck,
-    KeyCheck,
-    OriginCheck,
-    RequestId,
-)
-from jumok.server.page import page_router
-from jumok.server.problems import handle_problems
-from jumok.server.runs import Runs
+from jumok.server.gates.middleware import make_middleware
+from jumok.server.gates.problems import handle_problems
+from jumok.server.pages import health
+from jumok.server.pages.openapi import describe
+from jumok.server.pages.page import page_router
+from jumok.server.runs import routes as runs
+from jumok.server.runs.catalog import Runs
+from jumok.server.runs.evals import Evals
 from jumok.server.services import make_services
 from jumok.server.settings import ServerSettings
+from jumok.server.traces import compare, what_if
+from jumok.server.traces import routes as traces
+from jumok.server.translate import libretranslate, models, stream
+from jumok.server.translate import routes as translate
 
 ROUTERS = (
     models.router,
@@ -42,13 +28,11 @@ ROUTERS = (
     traces.router,
     what_if.router,
     compare.router,
-    run_routes.router,
-    libre.router,
-    operations.router,
+    runs.router,
+    libretranslate.router,
+    health.router,
 )
 """The API. The page comes after it: `GET /translate` is a screen, `POST /translate` an endpoint."""
-
-FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
 
 
 def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | None = None) -> FastAPI:
@@ -60,12 +44,8 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
         yield
         services.close()
 
-    gates = (RequestId, HostCheck, BodyLimit, OriginCheck, ContentTypeCheck, KeyCheck)
     app = FastAPI(
-        middleware=[
-            *(Middleware(gate, services) for gate in gates),
-            Middleware(GZipMiddleware, minimum_size=1024, compresslevel=FAST),
-        ],
+        middleware=make_middleware(services),
         lifespan=lifespan,
         openapi_url=None,
         docs_url=None,

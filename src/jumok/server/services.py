@@ -4,7 +4,7 @@ import asyncio
 import copy
 import time
 from collections.abc import Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypeVar
 
@@ -12,16 +12,19 @@ from fastapi import Depends, Request
 
 from jumok.decoding.translator import Translator
 from jumok.server.analysis import Analyst
-from jumok.server.keys import Keys
-from jumok.server.limits import Limits
+from jumok.server.gates.keys import Keys
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem, busy, too_late, unknown_model
 from jumok.server.metrics import Metrics
-from jumok.server.problems import Problem, busy, too_late, unknown_model
 from jumok.server.settings import About, ServerSettings
-from jumok.server.trace_cache import TraceCache
-from jumok.server.trace_folder import TraceFolder
-from jumok.server.worker import Worker
+from jumok.server.traces.cache import TraceCache
+from jumok.server.traces.folder import TraceFolder
+from jumok.server.translate.worker import Worker
 
 T = TypeVar("T")
+
+PATIENCE_S = 0.5
+LOOK_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -48,17 +51,17 @@ class Served:
         return self.translator.config.data.target_language or "und"
 
 
-class Slots:
-    """A number of places, such as open streams; taking one more than there are is a 429."""
+class StreamPlaces:
+    """Places for open event streams; taking one more than there are is a 429."""
 
-    def __init__(self, places: int, what: str) -> None:
-        self.places, self.what, self.taken = places, what, 0
+    def __init__(self, places: int) -> None:
+        self.places, self.taken = places, 0
 
     @contextmanager
     def take(self) -> Iterator[None]:
         """One place while the block lasts."""
         if self.taken >= self.places:
-            raise busy(f"all {self.places} {self.what} are taken")
+            raise busy(f"all {self.places} event streams are taken")
         self.taken += 1
         try:
             yield
@@ -72,17 +75,21 @@ class Turns:
     def __init__(self) -> None:
         self._busy: set[str] = set()
 
-    @contextmanager
-    def take(self, request: Request) -> Iterator[None]:
-        """The client's turn while the block lasts."""
+    async def take(self, request: Request) -> ExitStack:
+        """The client's turn, until the stack is closed.
+
+        A client that has just left one analysis for a newer one waits a moment, until the old one is gone.
+        """
         client = request.client.host if request.client else ""
-        if client in self._busy:
-            raise busy("an analysis of yours is still running")
+        until = time.monotonic() + PATIENCE_S
+        while client in self._busy:
+            if time.monotonic() > until:
+                raise busy("an analysis of yours is still running")
+            await asyncio.sleep(LOOK_S)
         self._busy.add(client)
-        try:
-            yield
-        finally:
-            self._busy.discard(client)
+        turn = ExitStack()
+        turn.callback(self._busy.discard, client)
+        return turn
 
 
 @dataclass
@@ -97,7 +104,7 @@ class Services:
     """Runs traces, what-if, influence, sweeps, comparisons."""
     scorer: Analyst
     """Runs what is short, such as scoring, beside them."""
-    streams: Slots
+    streams: StreamPlaces
     traces: TraceCache
     """Traces in memory, for a while."""
     folder: TraceFolder | None
@@ -140,9 +147,9 @@ def make_services(models: Mapping[str, Translator], settings: ServerSettings) ->
         worker = Worker(name, translator, settings.limits, metrics)
         served[name] = one = Served(name, translator, worker, about)
         arch = translator.config.model.arch
-        metrics.model_info.set(1, model=name, arch=arch, fingerprint=one.fingerprint[:16])
-        metrics.load_seconds.set(about.load_s, model=name)
-        metrics.queue_length.set(0, model=name)
+        metrics.model_info.labels(model=name, arch=arch, fingerprint=one.fingerprint[:16]).set(1)
+        metrics.load_seconds.labels(model=name).set(about.load_s)
+        metrics.queue_length.labels(model=name).set(0)
     return Services(
         settings,
         served,
@@ -150,7 +157,7 @@ def make_services(models: Mapping[str, Translator], settings: ServerSettings) ->
         Keys(settings.keys),
         Analyst(),
         Analyst("score"),
-        Slots(settings.limits.streams, "event streams"),
+        StreamPlaces(settings.limits.streams),
         TraceCache(settings.limits, metrics),
         TraceFolder(settings.keep) if settings.keep else None,
     )

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from jumok.errors import ConfigError, DataError
-from jumok.server.limits import Limits
+from jumok.server.gates.limits import Limits
 
 PORT = 7717
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

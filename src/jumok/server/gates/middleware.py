@@ -1,0 +1,218 @@
+"""What every request passes before a handler sees it, from outside in. Pure ASGI: nothing is buffered."""
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from jumok.server.gates.keys import token
+from jumok.server.gates.problems import Problem, internal, is_libre, render
+from jumok.server.metrics import Metrics
+from jumok.server.services import Services
+
+access = logging.getLogger("jumok.access")
+log = logging.getLogger("jumok.server")
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+Check = Callable[[Scope, Headers, Services], Problem | None]
+UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+PATIENCE = 4  # times the limit: so much of a body that is too large is still read
+GONE = 499  # the client went away before the answer
+FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
+CHALLENGE = 'Basic realm="jumok", charset="UTF-8", Bearer'
+
+
+def make_middleware(services: Services) -> list[Middleware]:
+    """All of them, from outside in. Pages of allowed origins need no key to ask what they may send."""
+    origins = services.settings.allow_origins
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=("GET", "POST"),
+        allow_headers=("Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"),
+        expose_headers=("X-Request-ID", "Retry-After"),
+    )
+    return [
+        Middleware(RequestId, services),
+        Middleware(HeaderChecks, services, check_host, check_origin),
+        Middleware(BodyLimit, services),
+        *([cors] if origins else []),
+        Middleware(HeaderChecks, services, check_content_type, check_key),
+        Middleware(GZipMiddleware, minimum_size=1024, compresslevel=FAST),
+    ]
+
+
+class RequestId:
+    """Names the request, measures it, logs one line without its text, and turns a crash into a plain 500.
+
+    While the server drains it refuses what is new.
+    """
+
+    def __init__(self, app: ASGIApp, services: Services) -> None:
+        self.app, self.services = app, services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        given = Headers(scope=scope).get("x-request-id", "")
+        name = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        began = time.monotonic()
+        scope.setdefault("state", {}).update(request_id=name, began=began, services=self.services)
+        status = GONE
+
+        async def name_answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = name
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "no-referrer"
+            await send(message)
+
+        services = self.services
+        services.running += 1
+        try:
+            if services.draining and not scope["path"].startswith("/health/"):
+                away = Problem(503, "draining", "the server is stopping", {"Connection": "close"})
+                await render(away, scope)(scope, receive, name_answer)
+            else:
+                await self.app(scope, receive, name_answer)
+        except Exception:
+            log.exception("request %s failed", name)
+            if status != GONE:  # the answer has begun: cutting it off is the only honest end
+                raise
+            await render(internal(), scope)(scope, receive, name_answer)
+        finally:
+            services.running -= 1
+            record(services.metrics, scope, status, time.monotonic() - began)
+
+
+def record(metrics: Metrics, scope: Scope, status: int, seconds: float) -> None:
+    """Counts one answered request; its route is a template, never the path that was typed."""
+    route = getattr(scope.get("route"), "path", "unmatched")
+    method = scope["method"] if scope["method"] in UNSAFE | {"GET", "HEAD", "OPTIONS"} else "other"
+    metrics.requests.labels(route=route, method=method, status=str(status)).inc()
+    metrics.request_seconds.labels(route=route).observe(seconds)
+    name = scope["state"]["request_id"]
+    access.info("%s %s %d %.1f ms %s", method, route, status, seconds * 1000, name)
+
+
+class BodyLimit:
+    """Refuses a body above the limit, by its stated length or as soon as too much has come.
+
+    What is a little too large is read to its end and thrown away first: a client that is still sending when
+    the connection closes never sees the answer.
+    """
+
+    def __init__(self, app: ASGIApp, services: Services) -> None:
+        self.app, self.most = app, services.limits.body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        stated = Headers(scope=scope).get("content-length", "0")
+        if not stated.isdecimal() or int(stated) > self.most:
+            if stated.isdecimal() and int(stated) <= PATIENCE * self.most:
+                await self.discard(receive)
+            return await render(self.too_large(), scope)(scope, receive, send)
+        taken = 0
+
+        async def count() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self.most:
+                if message.get("more_body"):
+                    await self.discard(receive)
+                raise self.too_large()
+            return message
+
+        await self.app(scope, count, send)
+
+    async def discard(self, receive: Receive) -> None:
+        """Read on to the end of the body, but not for ever."""
+        taken, more = 0, True
+        while more and taken < PATIENCE * self.most:
+            message = await receive()
+            taken += len(message.get("body", b""))
+            more = message.get("more_body", False)
+
+    def too_large(self) -> Problem:
+        return Problem(413, "too_large", f"the body has more than {self.most:,} bytes")
+
+
+class HeaderChecks:
+    """Refuses a request with the first problem that one of these checks finds in its headers."""
+
+    def __init__(self, app: ASGIApp, services: Services, *checks: Check) -> None:
+        self.app, self.services, self.checks = app, services, checks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            for check in self.checks:
+                if problem := check(scope, headers, self.services):
+                    return await render(problem, scope)(scope, receive, send)
+        await self.app(scope, receive, send)
+
+
+def check_host(scope: Scope, headers: Headers, services: Services) -> Problem | None:
+    """Answers only to its own names: a foreign name that was pointed at this address is turned away."""
+    size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    if size > services.limits.header_bytes:
+        return Problem(431, "too_large", "the headers are too large", {"Connection": "close"})
+    names = headers.getlist("host")
+    if len(names) != 1 or without_port(names[0]) not in services.settings.hosts:
+        return Problem(400, "bad_host", "this server does not answer to that host name")
+    return None
+
+
+def without_port(host: str) -> str:
+    return re.sub(r":[0-9]{1,5}\Z", "", host.lower())
+
+
+def check_origin(scope: Scope, headers: Headers, services: Services) -> Problem | None:
+    """Turns away what other web pages send, unless their origin was allowed at the start."""
+    origin, host = headers.get("origin"), headers.get("host", "").lower()
+    if origin is None or scope["method"] not in UNSAFE | {"OPTIONS"}:
+        return None
+    if origin in services.settings.allow_origins or origin.lower() in (f"http://{host}", f"https://{host}"):
+        return None
+    return Problem(403, "foreign_origin", "pages of other origins may not call this server")
+
+
+def check_content_type(scope: Scope, headers: Headers, services: Services) -> Problem | None:
+    """Bodies are JSON, in UTF-8 and not packed; `/translate` also takes the fields of a form."""
+    if scope["method"] not in UNSAFE:
+        return None
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        return Problem(415, "bad_content_type", "packed bodies are not read")
+    if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        return None
+    kind, _, parameters = headers.get("content-type", "").partition(";")
+    allowed = (JSON, FORM) if scope["path"] == "/translate" else (JSON,)
+    charset = parameters.replace(" ", "").replace('"', "").lower()
+    if kind.strip().lower() in allowed and charset in ("", "charset=utf-8", "charset=utf8"):
+        return None
+    return Problem(415, "bad_content_type", f"the content type must be {' or '.join(allowed)} in UTF-8")
+
+
+def check_key(scope: Scope, headers: Headers, services: Services) -> Problem | None:
+    """Asks for an API key, if there are any: as a bearer token, or as the password when a browser asks.
+
+    Clients of LibreTranslate put it into the body, where only the handler can see it.
+    """
+    given, keys = headers.get("authorization"), services.keys
+    later = given is None and is_libre(scope) and scope["method"] == "POST"
+    if not keys or scope["path"] == "/health/live" or later or keys.admit(token(given or "")):
+        return None
+    return Problem(401, "key_missing", "an API key is needed", {"WWW-Authenticate": CHALLENGE})

@@ -1,0 +1,191 @@
+"""What goes wrong, said to a client: problem documents that never hold the input, a path or a traceback."""
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.types import Scope
+
+from jumok.errors import ConfigError, Error, LimitError, nearest
+
+log = logging.getLogger("jumok.server")
+
+LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings")
+"""Paths whose errors have the form of LibreTranslate."""
+LIBRE_STATUS = {401: 403, 404: 400, 405: 400, 415: 400, 422: 400, 504: 500}
+
+CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
+QUOTED = ("ids", "need")
+"""Fields whose errors repeat what the client wrote: forced ids spell a text, a need is a name of theirs."""
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Problem(HTTPException):
+    """A refusal with a status, a stable code word, a sentence for people, and the field that is wrong."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(status, detail, dict(headers or {}))
+        self.code, self.sentence, self.field = code, detail, field
+
+
+def bad_field(field: str, reason: str, code: str = "bad_parameter", status: int = 422) -> Problem:
+    """A refusal of one field of the request."""
+    return Problem(status, code, f"{field}: {reason}", field=field)
+
+
+def busy(detail: str, code: str = "queue_full", after: int = 1) -> Problem:
+    """429: come back in a moment."""
+    return Problem(429, code, detail, {"Retry-After": str(after)})
+
+
+def internal() -> Problem:
+    return Problem(500, "internal", "the server failed; its log says more under this request id")
+
+
+def too_late(seconds: float) -> Problem:
+    return Problem(504, "deadline", f"there was no answer within {seconds:g} seconds")
+
+
+def from_error(error: Error) -> Problem:
+    """A mistake that our own code found; only its advice where its message may quote the input."""
+    match error:
+        case LimitError():
+            return Problem(422, error.code, error.message, field=error.field)
+        case ConfigError() if error.code == "engine_lacks":
+            return Problem(422, error.code, error.message)
+        case ConfigError() if error.code == "bad_parameter":
+            quoted = (error.field or "").rpartition(".")[2] in QUOTED
+            said = (error.field or error.where, "" if quoted else error.message, error.hint)
+            return Problem(422, error.code, ": ".join(part for part in said if part), field=error.field)
+        case ConfigError():
+            advice = f": {error.hint}" if error.hint else ""
+            return Problem(422, "bad_parameter", f"these options cannot work together{advice}")
+        case _ if error.code == "model_numeric_error":
+            return Problem(500, error.code, "the model gave numbers that are not finite for this text")
+        case _ if error.code == "bad_image":
+            reason = error.message.partition(":")[0]  # what follows is the reader's own word for the bytes
+            return Problem(422, error.code, f"{reason}: {error.hint}")
+        case _ if error.code == "bad_unicode":
+            return Problem(400, "bad_utf8", "a text has half of a surrogate pair")
+        case _:
+            log.error("a request failed: %s", error.message)
+            return internal()
+
+
+def is_libre(scope: Scope) -> bool:
+    """Whether a client of LibreTranslate asks: `GET /translate` is a screen of the page."""
+    return scope["path"] in LIBRE and not (
+        scope["path"] == "/translate" and scope["method"] in ("GET", "HEAD")
+    )
+
+
+def render(problem: Problem, scope: Scope) -> Response:
+    """The answer of a refusal, in the form that the path speaks."""
+    headers = {"Cache-Control": "no-store", **(problem.headers or {})}
+    if is_libre(scope):
+        status = LIBRE_STATUS.get(problem.status_code, problem.status_code)
+        return Response(dump({"error": problem.sentence}), status, headers, "application/json")
+    return Response(
+        dump(document(problem, request_id(scope))),
+        problem.status_code,
+        headers,
+        "application/problem+json",
+    )
+
+
+def document(problem: Problem, request: str) -> dict[str, Any]:
+    """The members of a problem document (RFC 9457, with `code`, `request_id` and perhaps `field`)."""
+    field = {} if problem.field is None else {"field": problem.field}
+    return {
+        "type": f"urn:jumok:problem:{problem.code}",
+        "title": HTTPStatus(problem.status_code).phrase,
+        "status": problem.status_code,
+        "detail": problem.sentence,
+        "code": problem.code,
+        "request_id": request,
+        **field,
+    }
+
+
+def request_id(scope: Scope) -> str:
+    return str(scope.get("state", {}).get("request_id", ""))
+
+
+def dump(value: object) -> bytes:
+    """Compact JSON; a number that is not finite is a fault of ours and raises."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def json_answer(value: object) -> Response:
+    return Response(dump(value), media_type="application/json")
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Let every error of this app leave as a problem document."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        return render(as_problem(error), request.scope)
+
+    for kind in (StarletteHTTPException, RequestValidationError, Error):
+        app.add_exception_handler(kind, answer)
+
+
+def as_problem(error: Exception) -> Problem:
+    """What a client is told about any error; one that we did not expect is logged."""
+    match error:
+        case Problem():
+            return error
+        case StarletteHTTPException(status_code=status):
+            phrase = HTTPStatus(status).phrase.lower()
+            return Problem(status, CODES.get(status, "bad_request"), phrase, error.headers)
+        case RequestValidationError():
+            return from_validation(error.errors())
+        case Error():
+            return from_error(error)
+        case _:
+            log.error("a request failed", exc_info=error)
+            return internal()
+
+
+def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    """422 that names the first wrong field by its path and says what it should be, not what it was."""
+    first = errors[0]
+    ours = first.get("ctx", {}).get("error")
+    if isinstance(ours, ConfigError) and ours.field:  # its message may quote the input, its hint never does
+        return bad_field(field_path(["body", *ours.field.split(".")]), ours.hint)
+    path = field_path(first["loc"])
+    kind = str(first["type"])
+    if kind == "extra_forbidden":
+        return bad_field(path, "unknown field")
+    code = "bad_parameter"
+    if kind == "too_long" and path in ("texts", "sources", "targets", "q"):
+        code = "too_many_texts"
+    elif kind == "string_too_long":
+        code = "too_long"
+    reason = "an object is needed" if path == "body" else str(first["msg"])
+    return bad_field(path, f"{reason[:1].lower()}{reason[1:]}", code)
+
+
+def field_path(places: Sequence[str | int]) -> str:
+    """`texts.3`; a name that is not plain ASCII is left out, for it is the client's own text."""
+    parts = [str(place) for place in places[1:]] or ["body"]
+    return ".".join(part if PLAIN_NAME.fullmatch(part) else "?" for part in parts)
+
+
+def unknown_model(names: Sequence[str]) -> Problem:
+    return Problem(404, "unknown_model", nearest("", names) if names else "no model is loaded")

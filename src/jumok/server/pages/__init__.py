@@ -1,0 +1,1 @@
+"""The explorer's page, the OpenAPI document, and health."""

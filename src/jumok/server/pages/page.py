@@ -1,0 +1,115 @@
+"""The explorer's page: built files, served from memory with a fixed ETag and strict headers."""
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+STATIC = Path(__file__).parents[1] / "static"
+SCREENS = (
+    "/",
+    "/translate",
+    "/chat",
+    "/attention",
+    "/inside",
+    "/compare",
+    "/beam",
+    "/training",
+    "/quality",
+    "/learn",
+    "/docs",
+    "/t/{trace}",
+    "/learn/{chapter}",
+    "/training/{run}",
+    "/quality/{report}",
+)
+"""Paths of the page; each gives the same document, and the page draws the screen that the path names."""
+
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+NOT_BUILT = (
+    b'<!doctype html><html lang="en"><meta charset="utf-8"><title>jumok</title>'
+    b"<h1>jumok</h1><p>The page has not been built: <code>cd web && npm ci && npm run build</code>. "
+    b'The API is here all the same: <a href="/openapi.json">openapi.json</a>.</p></html>'
+)
+
+
+@dataclass(frozen=True)
+class StaticFile:
+    """One file in memory, plain and packed."""
+
+    content: bytes
+    packed: bytes
+    kind: str
+    etag: str
+    lasting: bool
+
+    def answer(self, request: Request) -> Response:
+        """The file, or 304 if the client has it."""
+        packs = "gzip" in request.headers.get("accept-encoding", "") and len(self.packed) < len(self.content)
+        etag = f'"{self.etag}{"-gzip" if packs else ""}"'
+        headers = {
+            **HEADERS,
+            "ETag": etag,
+            "Vary": "Accept-Encoding",
+            # A name with a hash in it never changes its content; the document is asked for again each time.
+            "Cache-Control": "public, max-age=31536000, immutable" if self.lasting else "no-cache",
+        }
+        if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+            return Response(status_code=304, headers=headers)
+        if packs:
+            headers["Content-Encoding"] = "gzip"
+        return Response(self.packed if packs else self.content, headers=headers, media_type=self.kind)
+
+
+def read_static(folder: Path) -> dict[str, StaticFile]:
+    """The files of a built page by their path below it; nothing else can ever be asked for."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    files = {path.relative_to(folder).as_posix(): static_file(path.name, path.read_bytes()) for path in paths}
+    return {"index.html": static_file("index.html", NOT_BUILT), **files}
+
+
+def static_file(name: str, content: bytes) -> StaticFile:
+    kind = KINDS.get(Path(name).suffix, "application/octet-stream")
+    etag = hashlib.sha256(content).hexdigest()[:32]
+    return StaticFile(content, gzip.compress(content, 9, mtime=0), kind, etag, lasting="-" in name)
+
+
+def page_router(folder: Path | None) -> APIRouter:
+    """Routes for every screen and every built file."""
+    files = read_static(folder or STATIC)
+    router = APIRouter(include_in_schema=False)
+
+    def route(path: str, found: StaticFile) -> None:
+        async def answer(request: Request) -> Response:
+            return found.answer(request)
+
+        router.add_api_route(path, answer, methods=["GET", "HEAD"], response_model=None)
+
+    for path in SCREENS:
+        route(path, files["index.html"])
+    for name, found in files.items():
+        route(f"/{name}", found)
+    return router

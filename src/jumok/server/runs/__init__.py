@@ -1,0 +1,1 @@
+"""Training runs and evaluations over HTTP, read from their files."""

@@ -1,0 +1,76 @@
+"""The probes of a run: where the model looked at each validation, as training left it in `probes/`."""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from jumok.server.runs.tail import plain, read_small
+
+NAME = re.compile(r"step-([0-9]{7,15})\.safetensors")
+LARGEST = 16 << 20
+HEADER = 8  # bytes that hold the length of the header
+
+
+def probe_files(run: Path) -> dict[int, Path]:
+    """The probes of a run by step."""
+    found = {}
+    with suppress(OSError):
+        for file in (run / "probes").iterdir():
+            if match := NAME.fullmatch(file.name):
+                found[int(match[1])] = file
+    return dict(sorted(found.items()))
+
+
+def probe_steps(run: Path) -> list[int]:
+    return list(probe_files(run))
+
+
+def read_probe(run: Path, step: int) -> dict[str, Any] | None:
+    """The probe of a step: its sentences with the labels of both axes and the atlas, base64 of uint8
+    [L, H, Q, K]. None if there is none, or if its file is damaged.
+    """
+    file = probe_files(run).get(step)
+    data = read_small(file, LARGEST) if file else None
+    if data is None:
+        return None
+    try:
+        about = plain(json.loads(metadata_of(data)["probe"]))
+        sentences = list(match_up(about["sentences"], load(data)))
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return {"step": step, "sentences": sentences}
+
+
+def metadata_of(data: bytes) -> Mapping[str, Any]:
+    """What a safetensors file says besides its tensors."""
+    length = int.from_bytes(data[:HEADER], "little")
+    metadata: Mapping[str, Any] = json.loads(data[HEADER : HEADER + length])["__metadata__"]
+    return metadata
+
+
+def match_up(sentences: Any, tensors: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:
+    """Each sentence with its tensor; ValueError where labels and shape do not agree."""
+    for number, one in enumerate(sentences):
+        maps, source, target = tensors[str(number)], labels(one["source"]), labels(one["target"])
+        if maps.dtype != np.uint8 or maps.ndim != 4 or maps.shape[2:] != (len(target), len(source)):
+            raise ValueError(f"sentence {number} has another shape than its labels")
+        yield {
+            "source": source,
+            "target": target,
+            "text": str(one["text"]),
+            "shape": list(maps.shape),
+            "atlas": b64encode(maps.tobytes()).decode("ascii"),
+        }
+
+
+def labels(value: Any) -> list[str]:
+    return [str(one) for one in value]

@@ -1,0 +1,1 @@
+"""Traces over HTTP: how they are made, kept, edited and compared."""

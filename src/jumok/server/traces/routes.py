@@ -1,0 +1,166 @@
+"""`/v1/trace` and `/v1/traces`: one translation with every number behind it."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from jumok.errors import RunError
+from jumok.explain.documents import BeamDocument, Manifest
+from jumok.explain.tensors import pack
+from jumok.explain.trace import Trace
+from jumok.server.analysis import CancelFlag
+from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
+from jumok.server.services import Here, Services, answered
+from jumok.server.traces.build import find_trace, question_of, trace_of
+from jumok.server.traces.cache import Kept
+from jumok.server.traces.schema import InfluenceOut, ReplaceName, TraceRequest, UnitName
+
+router = api_router("traces")
+
+MOST_NEEDS = 256
+MEMORY = 8  # bytes that a value of Python takes for each one of its JSON, roughly
+TraceId = Annotated[str, Path(max_length=64, description="An id of a trace: 16 hexadecimal digits.")]
+NeedName = Annotated[str, Query(max_length=64)]
+Needs = Annotated[
+    list[NeedName],
+    Query(
+        min_length=1,
+        max_length=MOST_NEEDS,
+        description="`name`, `name:layer` or `name:layer.head`, such as `cross.weights:1.0`; from 0.",
+    ),
+]
+FOREVER = "private, max-age=31536000, immutable"
+TENSORS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Tensors in the safetensors layout, each under its need.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    304: {"description": "The client has these already."},
+}
+PAGE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "One file that needs no server.", "content": {"text/html": {}}}
+}
+
+
+@router.post("/v1/trace", response_model=Manifest)
+async def trace(asked: TraceRequest, request: Request, services: Here) -> Response:
+    """The trace of a text and its translation: everything but its tensors, schema `trace/1`.
+
+    It is a pure function of the request and the model: the same request gives the same id.
+    """
+    question = question_of(asked, services)
+    kept = await answered(request, services, trace_of(question, request, services))
+    return json_answer(kept.trace.manifest)
+
+
+@router.get("/v1/traces/{id}", response_model=Manifest)
+async def show_trace(id: TraceId, request: Request, services: Here) -> Response:
+    """A trace that was made before. It is kept for a while; then the same request makes it again."""
+    return json_answer((await find_trace(id, request, services)).trace.manifest)
+
+
+@router.get("/v1/traces/{id}/tensors", response_class=Response, responses=TENSORS)
+async def show_tensors(id: TraceId, need: Needs, request: Request, services: Here) -> Response:
+    """Tensors of a trace. They never change, so a client may keep them for ever."""
+    asked = hashlib.sha256(" ".join(need).encode()).hexdigest()[:16]
+    etag = f'W/"{id}-{asked}"'
+    kept = await find_trace(id, request, services)
+    headers = {"ETag": etag, "Cache-Control": FOREVER}
+    if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers=headers)
+    work = services.scorer.run(packed, kept.trace, need, services.limits.trace_bytes)
+    data = await answered(request, services, work)
+    services.traces.trim()
+    return Response(data, headers=headers, media_type="application/octet-stream")
+
+
+def packed(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
+    """The tensors named; 422 beyond so many bytes."""
+    found: dict[str, Any] = {}
+    taken = 0
+    for need in dict.fromkeys(needs):
+        flag.check()
+        found[need] = trace.tensor(need)
+        taken += found[need].nbytes
+        if taken > most:
+            reason = f"the tensors have more than {most:,} bytes; ask for fewer layers or heads at once"
+            raise bad_field("need", reason, "too_large")
+    return pack(found)
+
+
+@router.get("/v1/traces/{id}/beam", response_model=BeamDocument)
+async def show_beam(id: TraceId, request: Request, services: Here) -> Response:
+    """What the search for this answer kept and rejected, schema `beam/1`."""
+    kept = await find_trace(id, request, services)
+    if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
+        raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
+    data = await answered(request, services, services.analyst.run(beam_of, kept.trace))
+    return analysed(kept, "beam", data, services)
+
+
+def beam_of(flag: CancelFlag, trace: Trace) -> bytes:
+    return dump(trace.beam())
+
+
+@router.get("/v1/traces/{id}/influence", response_model=InfluenceOut, responses=EVENTS)
+async def show_influence(
+    id: TraceId, request: Request, services: Here, unit: UnitName = "words", replace: ReplaceName = "unk"
+) -> Response:
+    """How much each source unit supports each target token; leave-one-out, for every architecture.
+
+    With `Accept: text/event-stream`, `progress` events and then `final`.
+    """
+    kept = await find_trace(id, request, services)
+    events = services.analyst.items(partial(influence_events, kept.trace, unit, replace))
+    if wants_events(request, usual=False):
+        return stream_events(request, services, events)
+    data = await answered(request, services, final_of(events))
+    return analysed(kept, f"influence {unit} {replace}", dump(data), services)
+
+
+def influence_events(
+    trace: Trace, unit: UnitName, replace: ReplaceName, emit: Callable[[Event], None]
+) -> None:
+    """How far the analysis has come, and then what it found."""
+
+    def progress(what: str, done: int, total: int | None) -> None:
+        emit(Event("progress", {"done": done, "total": total}))
+
+    emit(Event("final", trace.influence(unit=unit, replace=replace, progress=progress).to_dict()))
+
+
+def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response:
+    """The answer; what was worked out stays with its trace, and counts."""
+    kept.extra[name] = MEMORY * len(data)
+    services.traces.trim()
+    return Response(data, media_type="application/json")
+
+
+@router.get("/v1/traces/{id}/html", response_class=HTMLResponse, responses=PAGE)
+async def show_html(id: TraceId, request: Request, services: Here) -> Response:
+    """The trace as one file that opens from disk, without a server."""
+    kept = await find_trace(id, request, services)
+    page = await answered(request, services, services.analyst.run(written, kept.trace))
+    headers = {
+        "Content-Disposition": f'attachment; filename="{kept.trace.id}.html"',
+        "Content-Security-Policy": "sandbox",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return HTMLResponse(page, headers=headers)
+
+
+def written(flag: CancelFlag, trace: Trace) -> str:
+    from jumok.explain.html import trace_html  # it reads the built page, which only this route needs
+
+    try:
+        return trace_html(trace)
+    except RunError as error:
+        if error.code != "page_not_built":
+            raise
+        raise Problem(503, error.code, f"{error.message}: {error.hint}") from None

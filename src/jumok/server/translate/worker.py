@@ -1,0 +1,307 @@
+"""One thread per model decodes everyone's sentences together.
+
+A request joins the running batch at the next step, leaves it when it is done, cancelled or late, and no one's
+answer depends on who else is there.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+
+from jumok.answers import Answer
+from jumok.decoding.continuous import Continuous
+from jumok.decoding.jobs import Job
+from jumok.decoding.results import Translation
+from jumok.decoding.search import Lead, Search
+from jumok.decoding.stream import Partial, make_partial
+from jumok.decoding.translator import Translator
+from jumok.errors import Error
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem, busy, from_error, internal, too_late
+from jumok.server.metrics import Metrics
+from jumok.server.translate.engine_queue import Quick
+from jumok.server.translate.order import Order
+
+log = logging.getLogger("jumok.server")
+
+
+@dataclass(eq=False)
+class Ticket:
+    """One request's place in the batch, known to the thread and to the coroutine that waits."""
+
+    order: Order
+    deadline: float
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[list[Translation]]
+    partials: asyncio.Queue[Partial | None] | None = None
+    """Gets the state after each step; the parts of a text then go one after the other."""
+    entered: float = field(default_factory=time.monotonic)
+    gone: bool = False
+    waiting: deque[Job] = field(default_factory=deque)
+    running: dict[Job, Search | None] = field(default_factory=dict)
+    """Whole sentences have no search that could be asked how far it is."""
+    found: dict[Job, list[Answer]] = field(default_factory=dict)
+    leads: list[Lead] = field(default_factory=list)
+    """Of the jobs that are done."""
+    steps: int = 0
+
+    def settle(self, result: list[Translation] | Exception) -> None:
+        """Hand the result to whoever waits. Called in the thread."""
+
+        def hand_over() -> None:
+            if not self.done.done():
+                if isinstance(result, Exception):
+                    self.done.set_exception(result)
+                else:
+                    self.done.set_result(result)
+
+        self.call(hand_over)
+
+    def call(self, what: Callable[[], None]) -> None:
+        try:
+            self.loop.call_soon_threadsafe(what)
+        except RuntimeError:  # the loop has ended, and with it whoever waited
+            self.gone = True
+
+
+class Worker:
+    """Decodes for one model. Coroutines call `translate` and `stream`; the thread does everything else."""
+
+    def __init__(self, name: str, translator: Translator, limits: Limits, metrics: Metrics) -> None:
+        self.name, self.translator, self.limits, self.metrics = name, translator, limits, metrics
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._queue: deque[Ticket] = deque()  # with jobs that have not joined, in the order of their turns
+        self._tickets: dict[Ticket, None] = {}  # all that are not settled
+        self._load = 0  # beam-tokens in the batch
+        self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
+        self._numbers = count()
+        self._batch: Continuous | None = None  # in torch, made for the first search that needs it
+        self._quick = Quick()
+
+    async def translate(self, order: Order, deadline: float) -> list[Translation]:
+        """The translations of an order. Cancelling this takes it out of the batch within a step."""
+        ticket = self._enter(order, deadline, None)
+        try:
+            return await ticket.done
+        finally:
+            ticket.gone = True
+
+    async def stream(self, order: Order, deadline: float) -> AsyncGenerator[Partial | Translation]:
+        """How the translation of one text grows, step by step, and then the translation."""
+        partials: asyncio.Queue[Partial | None] = asyncio.Queue()
+        ticket = self._enter(order, deadline, partials)
+        ticket.done.add_done_callback(lambda _: partials.put_nowait(None))
+        try:
+            while (part := await partials.get()) is not None:
+                yield part
+            [answer] = await ticket.done
+            yield answer
+        finally:
+            ticket.gone = True
+            ticket.done.cancel()  # no one is left to hear why it ended
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread can work: it has not started yet, or it runs."""
+        return not self._closed and (self._thread is None or self._thread.is_alive())
+
+    def close(self) -> None:
+        """End the thread; whoever waits is told that the server stops."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def _enter(self, order: Order, deadline: float, partials: asyncio.Queue[Partial | None] | None) -> Ticket:
+        loop = asyncio.get_running_loop()
+        ticket = Ticket(order, deadline, loop, loop.create_future(), partials, waiting=deque(order.costs))
+        if not ticket.waiting:  # blank texts need no model
+            ticket.done.set_result(self._finish(ticket))
+            return ticket
+        with self._changed:
+            if self._closed:
+                raise Problem(503, "draining", "the server is stopping")
+            if not self.alive:
+                raise Problem(503, "not_ready", "the worker of this model has ended")
+            if len(self._queue) >= self.limits.queue:
+                raise busy(f"{self.limits.queue} requests are waiting for this model")
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=f"jumok-{self.name}", daemon=True)
+                self._thread.start()
+            self._queue.append(ticket)
+            self._tickets[ticket] = None
+            self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
+            self._changed.notify()
+        return ticket
+
+    # From here on everything runs in the thread.
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not (self._tickets or self._closed):
+                    self._changed.wait()
+                if self._closed:
+                    break
+            try:
+                self._turn()
+            except Exception:  # a fault of ours: everyone who waits hears of it, and the next ones are served
+                log.exception("the batch of %s failed", self.name)
+                self._give_up(internal())
+        self._give_up(Problem(503, "draining", "the server is stopping"))
+
+    def _turn(self) -> None:
+        """One step of the batch: the late leave, the new join, all go on by one token."""
+        self._drop_late()
+        self._admit()
+        if not self._load:
+            return
+        running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
+        stepping = 0 if self._batch is None else len(self._batch)
+        self.metrics.batch_sentences.labels(model=self.name).observe(stepping + len(self._quick))
+        for key, result in [*self._quick.step(), *(self._batch.step() if self._batch else ())]:
+            if key not in self._keys:  # another text of its request has just failed
+                continue
+            ticket, job = self._keys[key]
+            if isinstance(result, Exception):
+                self._fail(ticket, self._explain(result, job))
+                continue
+            ticket.found[job] = result
+            if search := ticket.running[job]:
+                ticket.leads.append(search.lead())
+            self._leave(key)
+        for ticket in running:
+            if ticket in self._tickets:
+                self._report(ticket)
+
+    def _report(self, ticket: Ticket) -> None:
+        """Tell how far a ticket has come, or its answers."""
+        ticket.steps += 1
+        try:
+            if ticket.partials is not None:
+                leads = [*ticket.leads, *(search.lead() for search in ticket.running.values() if search)]
+                part = make_partial(self.translator.tokenizers.target, ticket.steps, leads)
+                ticket.call(partial(ticket.partials.put_nowait, part))
+            done = len(ticket.found) == len(ticket.order.costs)
+            answers = self._finish(ticket) if done else []
+        except Exception as error:
+            self._fail(ticket, self._explain(error, *ticket.found))
+            return
+        if done:
+            self._forget(ticket)
+            self._measure(ticket)
+            ticket.settle(answers)
+        elif ticket.partials is not None and not ticket.running:  # its next part
+            with self._changed:
+                self._queue.append(ticket)
+
+    def _finish(self, ticket: Ticket) -> list[Translation]:
+        order = ticket.order
+        return [
+            self.translator.finish(text, [ticket.found[job] for job in jobs], order.request)
+            for text, jobs in zip(order.texts, order.parts, strict=True)
+        ]
+
+    def _measure(self, ticket: Ticket) -> None:
+        metrics, name = self.metrics, self.name
+        metrics.translate_seconds.labels(model=name).observe(time.monotonic() - ticket.entered)
+        written = sum(len(answers[0].log_probs) for answers in ticket.found.values() if answers)
+        for side, tokens in (("source", sum(len(job.source) for job in ticket.found)), ("target", written)):
+            metrics.sentences.labels(model=name, side=side).inc(len(ticket.found))
+            metrics.tokens.labels(model=name, side=side).inc(tokens)
+
+    def _explain(self, error: Exception, *jobs: Job) -> Problem:
+        known = self.translator.explain(error, jobs)
+        if isinstance(known, Error):
+            return from_error(known)
+        log.error("decoding with %s failed", self.name, exc_info=error)
+        return internal()
+
+    def _admit(self) -> None:
+        """Jobs join in turns, one of each ticket, while there is room; the first that has none waits."""
+        while (ticket := self._next()) is not None:
+            self._join(ticket, ticket.waiting.popleft())
+        self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
+
+    def _next(self) -> Ticket | None:
+        """The ticket whose turn it is, out of the queue; None if there is none, or no room for its job."""
+        with self._changed:
+            if not self._queue:
+                return None
+            ticket = self._queue[0]
+            cost = ticket.order.costs[ticket.waiting[0]]
+            fits = not self._load or self._load + cost <= self.limits.work
+            return self._queue.popleft() if fits else None
+
+    def _join(self, ticket: Ticket, job: Job) -> None:
+        if not ticket.found and not ticket.running:
+            self.metrics.queue_seconds.labels(model=self.name).observe(time.monotonic() - ticket.entered)
+        key = next(self._numbers)  # never used again
+        try:
+            search = self._begin(key, ticket, job)
+        except Exception as error:
+            self._fail(ticket, self._explain(error, job))
+            return
+        self._keys[key] = (ticket, job)
+        ticket.running[job] = search
+        self._load += ticket.order.costs[job]
+        if ticket.waiting and ticket.partials is None:
+            with self._changed:
+                self._queue.append(ticket)
+
+    def _begin(self, key: Hashable, ticket: Ticket, job: Job) -> Search | None:
+        """Hand a job to the engine that answers whole sentences if there is one, else to the batch."""
+        request = ticket.order.request
+        if ticket.partials is None and (engine := self.translator.engine_of(request)).name != "torch":
+            self._quick.add(key, job, request, engine)
+            return None
+        stepped = self.translator.on_torch("stream")
+        search = stepped.search_for(job, request)
+        if self._batch is None:
+            self._batch = Continuous(stepped.model)
+        self._batch.add(key, job, search)
+        return search
+
+    def _leave(self, key: Hashable) -> None:
+        ticket, job = self._keys.pop(key)
+        del ticket.running[job]
+        self._load -= ticket.order.costs[job]
+
+    def _drop_late(self) -> None:
+        """Take out who is gone or out of time."""
+        now = time.monotonic()
+        with self._changed:
+            tickets = list(self._tickets)
+        for ticket in tickets:
+            if ticket.gone or now > ticket.deadline:
+                self._fail(ticket, too_late(self.limits.deadline_s))
+
+    def _fail(self, ticket: Ticket, problem: Problem) -> None:
+        for key in [key for key, (owner, _) in self._keys.items() if owner is ticket]:
+            self._quick.cancel(key)
+            if self._batch is not None:
+                self._batch.cancel(key)
+            self._leave(key)
+        self._forget(ticket)
+        ticket.settle(problem)
+
+    def _forget(self, ticket: Ticket) -> None:
+        with self._changed:
+            self._tickets.pop(ticket, None)
+            if ticket in self._queue:
+                self._queue.remove(ticket)
+
+    def _give_up(self, problem: Problem) -> None:
+        """Everyone who waits gets this problem, and the batch begins anew."""
+        with self._changed:
+            tickets = list(self._tickets)
+        for ticket in tickets:
+            self._fail(ticket, problem)
+        self._batch, self._quick = None, Quick()

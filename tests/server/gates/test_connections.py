@@ -1,0 +1,129 @@
+"""Connections: slow ones are closed, broken requests are told so, and healthy ones go on."""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.server.conftest import Running, read_answer, serving
+
+from jumok.decoding.translator import Translator
+from jumok.server.gates.limits import Limits
+from jumok.server.settings import ServerSettings
+
+GET = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+
+
+PATIENCE = 0.3
+
+
+@pytest.fixture(scope="module")
+def quick(tiny_models: dict[str, Translator]) -> Iterator[Running]:
+    with serving(tiny_models, ServerSettings(port=0, limits=Limits(receive_s=PATIENCE))) as found:
+        yield found
+
+
+def closed_after(sock: socket.socket) -> float:
+    began = time.monotonic()
+    try:
+        while sock.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"G",
+        GET,
+        GET + b"X-Slow: ",
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 100\r\n\r\n",
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b'Content-Length: 100\r\n\r\n{"texts":',
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n5\r\n",
+    ],
+    ids=["nothing", "a letter", "headers", "half a header", "no body", "half a body", "half a chunk"],
+)
+def test_a_request_that_does_not_arrive_is_closed(quick: Running, sent: bytes) -> None:
+    with quick.connect() as sock:
+        sock.sendall(sent)
+        assert PATIENCE * 0.5 < closed_after(sock) < PATIENCE + 5
+
+
+def test_dripping_does_not_help(quick: Running) -> None:
+    with quick.connect() as sock:
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 10:
+                sock.sendall(b"X")
+                time.sleep(0.05)
+        assert time.monotonic() - began < PATIENCE + 3
+
+
+def test_each_request_on_a_connection_has_its_own_time(quick: Running) -> None:
+    with quick.connect() as sock:
+        for _ in range(4):
+            sock.sendall(GET)
+            time.sleep(PATIENCE * 0.5)
+            sock.sendall(b"\r\n")
+            answer = b""
+            while not answer.endswith(b'{"status":"ok"}'):
+                answer += sock.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_an_answer_may_take_longer_than_the_request(quick: Running) -> None:
+    body = json.dumps({"texts": ["a man"], "beam": 8, "max_len": 200, "min_len": 200}).encode()
+    status, _ = quick.post_raw("/v1/translate", body)
+    assert status == 200
+
+
+def test_a_client_that_does_not_read_is_closed(quick: Running) -> None:
+    with quick.connect() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        request = GET.replace(b"/health/live", b"/v1/models/transformer/positions?n=1024") + b"\r\n"
+        for _ in range(60):  # answers that nobody takes
+            sock.sendall(request)
+        deadline = time.monotonic() + 10
+        while quick.server.server_state.connections and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not quick.server.server_state.connections
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"HELLO\r\n\r\n",
+        b"GET / SPDY/3\r\nHost: localhost\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nBad Header: x\r\n\r\n",
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nXYZ\r\n",
+    ],
+)
+def test_what_is_not_http_gets_a_problem_document(running: Running, sent: bytes) -> None:
+    with running.connect() as sock:
+        sock.sendall(sent + b"\r\n\r\n")
+        status, answer = read_answer(sock)
+    assert status in (400, 415)
+    assert b"application/problem+json" in answer
+
+
+def test_requests_one_after_the_other_on_one_connection(running: Running) -> None:
+    with running.connect() as sock:
+        sock.sendall((GET + b"\r\n") * 3 + GET + b"Connection: close\r\n\r\n")
+        _, answer = read_answer(sock)
+    assert answer.count(b"HTTP/1.1 200") == 4
+
+
+def test_a_websocket_is_not_spoken(running: Running) -> None:
+    status, _ = running.raw(GET + b"Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n")
+    assert status == 200

@@ -1,0 +1,189 @@
+"""Each limit of a request: at it there is an answer, one above it a refusal that says the limit."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+import httpx2
+import pytest
+from tests.server.conftest import Running, Serve
+
+from jumok.server.gates.limits import Limits
+
+TEXT = "a man"  # two pieces
+
+
+def post(client: httpx2.Client, **body: Any) -> httpx2.Response:
+    return client.post("/v1/translate", json={"texts": [TEXT], "beam": 1, "max_len": 4, **body})
+
+
+def refused(answer: httpx2.Response, status: int, code: str, words: str) -> None:
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert words in answer.json()["detail"]
+
+
+def test_the_defaults_are_those_of_the_product() -> None:
+    limits = Limits()
+    assert (limits.header_bytes, limits.receive_s, limits.keep_alive_s) == (65536, 10, 5)
+    assert (limits.body_bytes, limits.depth) == (1 << 20, 32)
+    assert (limits.texts, limits.characters, limits.tokens) == (64, 5000, 512)
+    assert (limits.beam, limits.n_best, limits.new_tokens, limits.work) == (16, 16, 512, 16384)
+    assert limits.mbr == 64
+    assert (limits.trace_tokens, limits.trace_bytes) == (128, 4 << 20)
+    assert (limits.traces, limits.traces_bytes) == (64, 256 << 20)
+    assert (limits.streams, limits.heartbeat_s, limits.queue, limits.connections) == (16, 15, 256, 512)
+    assert (limits.deadline_s, limits.drain_s) == (30, 20)
+
+
+def test_a_card_says_what_a_client_can_keep_to(client: httpx2.Client) -> None:
+    limits = client.get("/v1/models/rnn").json()["limits"]
+    assert limits["texts"] == 64
+    assert limits["work"] == 16384
+    assert "connections" not in limits
+
+
+def test_texts(client: httpx2.Client) -> None:
+    assert len(post(client, texts=[TEXT] * 64).json()["results"]) == 64
+    refused(post(client, texts=[TEXT] * 65), 422, "too_many_texts", "at most 64 items")
+
+
+def test_characters(client: httpx2.Client) -> None:
+    assert post(client, texts=[" " * 4999 + "a"]).status_code == 200
+    refused(
+        post(client, texts=["ok", " " * 5000 + "a"]),
+        422,
+        "too_long",
+        "texts.1: string should have at most 5000",
+    )
+
+
+def test_tokens(client: httpx2.Client) -> None:
+    assert post(client, texts=["a " * 512], long="cut").status_code == 200
+    refused(
+        post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 pieces, and 512"
+    )
+
+
+def test_a_text_longer_than_the_model_is_split_cut_or_refused(client: httpx2.Client) -> None:
+    text = "a man rides a horse. the dog sees a man! one two three four"
+    split, cut = (post(client, texts=[text], long=how).json()["results"][0] for how in ("split", "cut"))
+    assert len(split["tokens"]) > len(cut["tokens"])
+    refused(post(client, texts=[text], long="error"), 422, "too_long", "and this model takes 12")
+
+
+@pytest.mark.parametrize(("field", "most"), [("beam", 16), ("n_best", 16), ("max_len", 512)])
+def test_beams_answers_and_new_tokens(client: httpx2.Client, field: str, most: int) -> None:
+    beam = {"beam": 16} if field == "n_best" else {}
+    assert post(client, **{**beam, field: most}).status_code == 200
+    refused(
+        post(client, **{**beam, field: most + 1}), 422, "bad_parameter", f"{field}: input should be less than"
+    )
+    refused(post(client, **{field: 0}), 422, "bad_parameter", f"{field}: input should be greater than")
+
+
+def test_work(client: httpx2.Client) -> None:
+    # 16 beams x (2 source pieces + their end + 512 new tokens), of which a short text gets no more than 36.
+    texts = [f"a {number}" for number in range(30)]
+    refused(
+        post(client, texts=texts, beam=16, max_len=512),
+        422,
+        "too_large",
+        "and 16,384 are allowed: send fewer",
+    )
+
+
+def test_work_to_the_token(serve: Serve) -> None:
+    """One text of 2 pieces and its end, 4 beams, 7 new tokens: 40 beam-tokens. The same text costs once."""
+    for work, status in ((40, 200), (39, 422)):
+        with serve(limits=Limits(work=work)) as running, running.client() as client:
+            assert post(client, beam=4, max_len=7, texts=[TEXT, TEXT, ""]).status_code == status
+
+
+def test_body(running: Running) -> None:
+    head = b'{"texts": ["a"], "beam": 1, "max_len": 1}'
+    for size, status in ((1 << 20, 200), ((1 << 20) + 1, 413)):
+        found, answer = running.post_raw("/v1/translate", head + b" " * (size - len(head)))
+        assert found == status
+    assert answer["code"] == "too_large"
+    assert answer["detail"] == "the body has more than 1,048,576 bytes"
+
+
+def test_a_body_in_chunks_is_counted_as_it_comes(running: Running) -> None:
+    head = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    for spaces, status in (
+        (65536, b"400"),
+        (65537, b"413"),
+    ):  # 16 chunks of 64 KiB are a MiB; blanks are no JSON
+        with running.connect() as sock, contextlib.suppress(ConnectionError):
+            sock.sendall(head)
+            for _ in range(15):
+                sock.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+            sock.sendall(b"%x\r\n" % spaces + b" " * spaces + b"\r\n0\r\n\r\n")
+            assert sock.recv(65536)[9:12] == status
+
+
+def test_headers(running: Running) -> None:
+    plain = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    room = 65536 - len(plain) - 200
+    assert running.raw(plain + b"X-Fill: " + b"x" * room + b"\r\n\r\n")[0] == 200
+    status, answer = running.raw(plain + b"X-Fill: " + b"x" * 65536 + b"\r\n\r\n")
+    assert status == 431
+    assert b'"code":"too_large"' in answer
+
+
+def test_queue(serve: Serve) -> None:
+    """Two at work or waiting for room and two in the queue; the next one is told to come back."""
+
+    async def flood(url: str) -> list[httpx2.Response]:
+        body = {"texts": ["a man"], "beam": 1, "max_len": 150, "min_len": 150}
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
+            tasks = []
+            for number in range(6):
+                tasks.append(asyncio.create_task(client.post("/v1/translate", json={**body, "seed": number})))
+                await asyncio.sleep(0.03)
+            return await asyncio.gather(*tasks)
+
+    with serve(limits=Limits(queue=2, work=200)) as running:
+        answers = asyncio.run(flood(running.url))
+    statuses = [answer.status_code for answer in answers]
+    assert statuses[:3] == [200, 200, 200]
+    assert 429 in statuses[3:]
+    busy = answers[statuses.index(429)]
+    refused(busy, 429, "queue_full", "2 requests are waiting for this model")
+    assert busy.headers["retry-after"] == "1"
+
+
+def test_deadline(serve: Serve) -> None:
+    body = {"beam": 16, "max_len": 500, "min_len": 500}
+    with serve(limits=Limits(deadline_s=0.05)) as running, running.client() as client:
+        refused(post(client, **body), 504, "deadline", "within 0.05 seconds")
+        assert post(client, max_len=1).status_code == 200  # the one before has left the batch
+
+
+def test_streams(serve: Serve) -> None:
+    body = {"text": "a man", "beam": 1, "max_len": 150, "min_len": 150}
+    with serve(limits=Limits(streams=1)) as running, running.client() as client:
+        with client.stream("POST", "/v1/translate/stream", json=body) as first:
+            assert first.status_code == 200
+            answer = client.post("/v1/translate/stream", json=body)
+            refused(answer, 429, "queue_full", "all 1 event streams are taken")
+            for _ in first.iter_bytes():
+                pass
+        assert (
+            client.post("/v1/translate/stream", json={**body, "max_len": 1, "min_len": 0}).status_code == 200
+        )
+
+
+def test_connections(serve: Serve) -> None:
+    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serve(limits=Limits(connections=3)) as running:
+        socks = [running.connect() for _ in range(3)]
+        for sock in socks:
+            sock.sendall(request)
+            assert sock.recv(4096).startswith(b"HTTP/1.1 200")
+        with running.connect() as extra:
+            extra.sendall(request)
+            assert extra.recv(4096).startswith(b"HTTP/1.1 503")
+        for sock in socks:
+            sock.close()

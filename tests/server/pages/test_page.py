@@ -1,0 +1,88 @@
+"""The page: every screen is the same document, every file comes from memory, every header is strict."""
+
+import gzip
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.server.conftest import PAGE, Running
+
+from jumok.server.pages.page import POLICY, SCREENS, read_static
+
+PATHS = [path.replace("{trace}", "0123abcd").replace("{chapter}", "attention") for path in SCREENS]
+PATHS = [path.replace("{run}", "demo~rnn").replace("{report}", "x") for path in PATHS]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_screen_is_the_page(client: httpx2.Client, path: str) -> None:
+    answer = client.get(f"{path}?s=%3Cb%3E&t=x")
+    assert answer.text == PAGE
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"] == POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-cache"
+
+
+def test_the_policy_is_that_of_the_design() -> None:
+    assert POLICY == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_files_with_a_hash_in_their_name_last(client: httpx2.Client, static: Path) -> None:
+    plain = client.get("/app-0a1b.js", headers={"Accept-Encoding": "identity"})
+    packed = client.get("/app-0a1b.js", headers={"Accept-Encoding": "gzip"})
+    assert plain.content == packed.content == (static / "app-0a1b.js").read_bytes()
+    assert plain.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert packed.headers["content-encoding"] == "gzip"
+    assert plain.headers["etag"] != packed.headers["etag"]
+    assert "immutable" in plain.headers["cache-control"]
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"])
+
+
+def test_a_client_that_has_it_gets_304(client: httpx2.Client) -> None:
+    etag = client.get("/").headers["etag"]
+    for given in (etag, f'"x", {etag}'):
+        again = client.get("/", headers={"If-None-Match": given})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == etag
+    assert client.get("/", headers={"If-None-Match": '"x"'}).status_code == 200
+
+
+def test_no_byte_ranges(client: httpx2.Client) -> None:
+    answer = client.get("/app-0a1b.js", headers={"Range": "bytes=0-3"})
+    assert answer.status_code == 200
+    assert "accept-ranges" not in answer.headers
+
+
+def test_head_has_no_body(client: httpx2.Client) -> None:
+    answer = client.head("/")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../pyproject.toml",
+        "/static/index.html",
+        "/app-0a1b.js/",
+        "/app-0a1b.js%00",
+        "/%2e%2e/conftest.py",
+        "/..%5cconftest.py",
+        "//etc/passwd",
+        "/etc/passwd",
+        "/app.js",
+        "/INDEX.HTML",
+    ],
+)
+def test_nothing_else_can_be_read(running: Running, path: str) -> None:
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert running.raw(request.encode())[0] == 404
+
+
+def test_a_page_that_was_not_built_says_how(tmp_path: Path) -> None:
+    found = read_static(tmp_path / "none")["index.html"]
+    assert b"npm run build" in found.content
+    assert gzip.decompress(found.packed) == found.content

@@ -1,0 +1,146 @@
+"""Starting and stopping: addresses, ports that are taken, and signals with requests in flight."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+from tests.server.conftest import read_answer
+
+from jumok.errors import ConfigError
+from jumok.server.app import build_app
+from jumok.server.gates.limits import Limits
+from jumok.server.serve import Server, address_of, cannot_bind, listen, make_config
+from jumok.server.settings import ServerSettings
+
+PROGRAM = """
+import sys, torch
+from tests.decoding.conftest import TINY, untrained
+from jumok.decoding.translator import Translator
+from jumok.server.app import build_app
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.limits import Limits
+from jumok.server.serve import address_of, listen, serve
+from jumok.server.settings import ServerSettings
+torch.set_num_threads(1)
+settings = ServerSettings(port=0)
+sock = listen(settings)
+app = build_app({"rnn": Translator(untrained(TINY["rnn"]))}, settings=settings)
+sys.exit(serve(app, settings, sock, lambda: print(address_of(sock, settings), flush=True)))
+"""
+
+
+@contextmanager
+def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server in a process of its own, and its address."""
+    command = [sys.executable, "-c", PROGRAM]
+    environment = {**os.environ, "PYTHONPATH": ".", "OMP_NUM_THREADS": "1"}
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        assert child.stdout is not None
+        yield child, child.stdout.readline().strip()
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()
+
+
+def request_bytes(number: int) -> bytes:
+    body = {"texts": [f"a man {number}"], "beam": 8, "max_len": 450, "min_len": 450}
+    content = json.dumps(body).encode()
+    head = f"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
+    return head.encode() + b"Content-Type: application/json\r\nConnection: close\r\n\r\n" + content
+
+
+def test_sigterm_lets_running_requests_finish_and_refuses_new_ones() -> None:
+    with process() as (child, address), httpx2.Client(base_url=address) as kept:
+        assert kept.get("/health/ready").status_code == 200
+        port = int(address.rsplit(":", 1)[1].strip("/"))
+        socks = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(4)]
+        for number, sock in enumerate(socks):
+            sock.sendall(request_bytes(number))
+        joined = 'jumok_queue_wait_seconds_count{model="rnn"} 5'  # these and the self-test
+        while joined not in kept.get("/metrics").text:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGTERM)
+        while (ready := kept.get("/health/ready")).status_code == 200:
+            time.sleep(0.01)
+        assert (ready.status_code, ready.json()["code"]) == (503, "draining")
+        assert kept.get("/health/live").status_code == 200
+        late = kept.post("/v1/translate", json={"texts": ["a"]})
+        assert (late.status_code, late.json()["code"]) == (503, "draining")
+        assert late.headers["connection"] == "close"
+        for sock in socks:
+            status, answer = read_answer(sock)
+            sock.close()
+            assert status == 200
+            assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["results"][0]["tokens"]) == 450
+        assert child.wait(20) == 0
+        assert child.stderr is not None
+        assert child.stderr.read() == ""
+
+
+def test_a_port_that_is_taken_says_so() -> None:
+    with listen(ServerSettings(port=0)) as first:
+        first.listen()
+        port = first.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"port {port} is taken") as found:
+            listen(ServerSettings(port=port))
+        assert found.value.code == "port_taken"
+        assert "choose another port with --port" in found.value.hint
+
+
+def test_other_addresses_that_cannot_be_listened_on() -> None:
+    with pytest.raises(ConfigError, match="there is no host 'no.such.host.invalid'"):
+        listen(ServerSettings(host="no.such.host.invalid", insecure=True, port=0))
+    with pytest.raises(ConfigError, match="cannot listen on 192.0.2.1:0: Cannot assign"):
+        listen(ServerSettings(host="192.0.2.1", insecure=True, port=0))
+    refused = cannot_bind(PermissionError(13, "Permission denied"), ServerSettings(port=80))
+    assert str(refused).startswith("cannot listen on 127.0.0.1:80: Permission denied")
+
+
+def test_the_address_is_one_that_a_browser_takes() -> None:
+    with listen(ServerSettings(port=0)) as sock:
+        port = sock.getsockname()[1]
+        assert address_of(sock, ServerSettings()) == f"http://127.0.0.1:{port}/"
+        assert address_of(sock, ServerSettings(host="::1")) == f"http://[::1]:{port}/"
+        assert address_of(sock, ServerSettings(host="0.0.0.0", insecure=True)) == f"http://127.0.0.1:{port}/"
+
+
+def test_limits_reach_the_server() -> None:
+    config = make_config(build_app({}), ServerSettings())
+    assert config.limit_concurrency == 513
+    assert (config.timeout_keep_alive, config.h11_max_incomplete_event_size) == (5, 65536)
+    config.load()
+    assert config.http_protocol_class.receive_s == 10  # type: ignore[union-attr]
+
+
+def test_a_second_signal_ends_it_at_once() -> None:
+    server = Server(build_app({}), ServerSettings(), lambda: None)
+    server.handle_exit(signal.SIGTERM, None)
+    assert server.services.draining
+    assert not server.should_exit
+    server.handle_exit(signal.SIGINT, None)
+    assert server.should_exit
+    assert server.force_exit
+    assert server.stopped_by == signal.SIGINT
+
+
+def test_a_drain_has_an_end() -> None:
+    for running, drain_s, ends in ((0, 20.0, True), (1, 20.0, False), (1, -1.0, True)):
+        settings = ServerSettings(limits=Limits(drain_s=drain_s))
+        server = Server(build_app({}, settings=settings), settings, lambda: None)
+        assert asyncio.run(server.on_tick(1)) is False
+        server.services.running = running
+        server.handle_exit(signal.SIGTERM, None)
+        assert asyncio.run(server.on_tick(1)) is ends

@@ -1,0 +1,85 @@
+from collections.abc import Sequence
+
+from jumok.answers import Answer
+from jumok.config import DecodingConfig
+from jumok.decoding.engines import Answers, Explained
+from jumok.decoding.jobs import Job, cost
+from jumok.decoding.request import Request, make_request
+from jumok.server.translate.engine_queue import WORK, Quick
+
+
+class Echo:
+    """An engine that answers with the source, and refuses the piece 99."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.calls: list[list[Job]] = []
+
+    def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
+        self.calls.append(list(jobs))
+        with explained(jobs):
+            if any(99 in job.source for job in jobs):
+                raise ArithmeticError("99")
+            yield list(jobs), [[Answer(job.source, (), finished=True)] for job in jobs]
+
+
+def request(**options: object) -> Request:
+    return make_request(DecodingConfig(), options)
+
+
+def outcomes(quick: Quick) -> dict[object, object]:
+    found: dict[object, object] = {}
+    while quick:
+        found.update(quick.step())
+    return found
+
+
+def test_jobs_are_answered_together_in_the_order_they_came() -> None:
+    engine, quick = Echo(), Quick()
+    for n in range(5):
+        quick.add(n, Job((n + 4,)), request(), engine)
+    assert len(quick) == 5
+    assert outcomes(quick) == {n: [Answer((n + 4,), (), finished=True)] for n in range(5)}
+    assert len(engine.calls) == 1
+    assert quick.step() == []
+
+
+def test_other_options_are_another_call() -> None:
+    engine, quick = Echo(), Quick()
+    for n in range(4):
+        quick.add(n, Job((n + 4,)), request(beam=1 + n % 2), engine)
+    assert [key for key, _ in quick.step()] == [0, 2]
+    assert [key for key, _ in quick.step()] == [1, 3]
+
+
+def test_a_call_stays_within_its_work() -> None:
+    engine, quick = Echo(), Quick()
+    jobs = [Job((n + 4,) * 100) for n in range(40)]
+    for job in jobs:
+        quick.add(job.source[0], job, request(), engine)
+    assert outcomes(quick).keys() == {job.source[0] for job in jobs}
+    assert len(engine.calls) > 1
+    for call in engine.calls:
+        assert len(call) == 1 or sum(cost(job, request().decoding) for job in call) <= WORK
+
+
+def test_only_the_culprit_fails() -> None:
+    engine, quick = Echo(), Quick()
+    for n in (4, 99, 5):
+        quick.add(n, Job((n,)), request(), engine)
+    found = outcomes(quick)
+    assert isinstance(found[99], ArithmeticError)
+    assert found[4] == [Answer((4,), (), finished=True)]
+    assert found[5] == [Answer((5,), (), finished=True)]
+
+
+def test_equal_jobs_are_searched_once_and_who_leaves_is_not() -> None:
+    engine, quick = Echo(), Quick()
+    for n in range(3):
+        quick.add(n, Job((7,)), request(), engine)
+    quick.add("gone", Job((8,)), request(), engine)
+    quick.cancel("gone")
+    quick.cancel("never here")
+    assert outcomes(quick).keys() == {0, 1, 2}
+    assert engine.calls == [[Job((7,))]]
