@@ -27,6 +27,7 @@ import numpy as np
 import sacrebleu
 import torch
 from contest import attempt, line, peak_memory, read_options, synchronize, table
+from jumok.decoding.found import Options
 from peers import copy_into_marian, marian_logits
 
 from jumok.checkpoint.checkpoints import load_model
@@ -34,7 +35,6 @@ from jumok.config import DecodingConfig, TextConfig, TransformerConfig
 from jumok.data.batch import pad_pairs
 from jumok.decoding.characters import LEARNED
 from jumok.decoding.device import DeviceSearch
-from jumok.decoding.found import Options
 from jumok.decoding.jobs import Job
 from jumok.models.build import build_model
 from jumok.models.transformer import TransformerSeq2Seq

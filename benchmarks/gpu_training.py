@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 from contest import attempt, line, peak_memory, read_options, synchronize, table
+from jumok.training.packed import PackedStep
 from peers import PlainTransformer, make_marian, marian_logits, without_layer_drop
 from pool import Size, Work, count_operations, make_work, places, real_lengths
 from torch import Tensor, nn
@@ -41,7 +42,6 @@ from jumok.models.interface import Seq2Seq
 from jumok.presets import TRANSFORMERS
 from jumok.text.tokenizer import PAD
 from jumok.training.optimizer import Optimizers
-from jumok.training.packed import PackedStep
 from jumok.training.step import Share, train_step
 
 RATE = 3e-4

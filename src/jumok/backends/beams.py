@@ -16,6 +16,7 @@ from torch import Tensor
 from jumok.backends.interface import Pair
 from jumok.nn.functional import fused_attention, merge_heads
 
+
 def twin_past(
     query: Tensor,
     new: Pair,

@@ -21,9 +21,7 @@ Peaks = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
 """Logits (R, V) -> scores (R, V), shift (R, 1), peaks (R, C): log P is scores - shift, a peak a chunk's best."""
 
 
-def k_best(
-    logits: Tensor, k: int, bias: Tensor, closed: Tensor, row_peaks: Peaks
-) -> tuple[Tensor, Tensor]:
+def k_best(logits: Tensor, k: int, bias: Tensor, closed: Tensor, row_peaks: Peaks) -> tuple[Tensor, Tensor]:
     """log P and ids (R, k) of each row's best entries, best first; of equals the lower id comes first.
 
         log P(v) = logits[v] - log sum_u exp(logits[u])

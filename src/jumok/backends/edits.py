@@ -47,7 +47,9 @@ class Edits:
     attention: Mapping[Where, AttentionEdit] = field(default_factory=dict)
     source_positions: PositionEdit | None = None
     target_positions: PositionEdit | None = None
-    bridge: Tensor | None = None  # (N, C, D), recurrent models: stands in for the final state of every sentence
+    bridge: Tensor | None = (
+        None  # (N, C, D), recurrent models: stands in for the final state of every sentence
+    )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Edits):

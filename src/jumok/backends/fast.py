@@ -38,7 +38,14 @@ class FastBackend(TorchBackend):
         return F.embedding(positions, self.kept[key])
 
     def branch(
-        self, x: Tensor, weight: Tensor, bias: Tensor, *, relu: bool = False, owed: bool = False, own: bool = True
+        self,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        *,
+        relu: bool = False,
+        owed: bool = False,
+        own: bool = True,
     ) -> tuple[Projected, Tensor]:
         if not own or x.dtype != weight.dtype:
             return super().branch(x, weight, bias, relu=relu)

@@ -79,7 +79,14 @@ class Backend(Protocol):
         ...
 
     def branch(
-        self, x: Tensor, weight: Tensor, bias: Tensor, *, relu: bool = False, owed: bool = False, own: bool = True
+        self,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        *,
+        relu: bool = False,
+        owed: bool = False,
+        own: bool = True,
     ) -> tuple[Projected, Tensor]:
         """y = x W^T + b, or relu of it, beside which x goes on along the residual stream: y and that x.
 
@@ -186,7 +193,15 @@ class Backend(Protocol):
     # A search in fixed buffers
 
     def attend_past(
-        self, query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int, *, scale: bool
+        self,
+        query: Tensor,
+        new: Pair,
+        past: Pair,
+        ancestors: Tensor,
+        place: Tensor,
+        places: int,
+        *,
+        scale: bool,
     ) -> Tensor:
         """query and new (B, H, W, K) at one `place`, past (B, H, T·W, K) -> (B, W, H·K)."""
         ...

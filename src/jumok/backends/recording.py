@@ -52,7 +52,11 @@ class RecordingBackend(TorchBackend):
 
     def masks(self, tables: Tables, *, causal: bool) -> list[Tensor]:
         """Empty queries see all keys, so that no edit can leave one without a key."""
-        (mask,), (lengths,), ((_, T),) = tables.masks(causal=causal), tables.query_lengths, tables.query_shapes
+        (mask,), (lengths,), ((_, T),) = (
+            tables.masks(causal=causal),
+            tables.query_lengths,
+            tables.query_shapes,
+        )
         empty = torch.arange(T, device=lengths.device) >= lengths[:, None]  # (B, T)
         return [mask | empty[:, None, :, None]]
 
@@ -92,7 +96,9 @@ class RecordingBackend(TorchBackend):
         if edit is not None and where[0] == "copy":
             edit = replace(edit, factors=())  # they act on the share copied: `output`
         q, k, v, e, scaled = (x[:, None] for x in (query, keys, values, before, after))  # one head
-        stages = Stages(q, k, v, e, scaled, *weigh(scaled, v.to(scaled.dtype), mask[:, None], edit, first=first))
+        stages = Stages(
+            q, k, v, e, scaled, *weigh(scaled, v.to(scaled.dtype), mask[:, None], edit, first=first)
+        )
         self.pending = (where, stages)
         return stages.weights[:, 0], stages.context[:, 0]
 

@@ -47,7 +47,14 @@ class TorchBackend:
         return dropout(x, share, training=training)
 
     def branch(
-        self, x: Tensor, weight: Tensor, bias: Tensor, *, relu: bool = False, owed: bool = False, own: bool = True
+        self,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        *,
+        relu: bool = False,
+        owed: bool = False,
+        own: bool = True,
     ) -> tuple[Projected, Tensor]:
         y = F.linear(x, weight, bias.to(weight.dtype))
         return Projected(y.relu() if relu else y), x
@@ -134,7 +141,9 @@ class TorchBackend:
         seed: Tensor | None,
         add: bool = True,
     ) -> tuple[Tensor, Tensor | None]:
-        change = self.drop(self.branch(states, linear.weight, linear.bias)[0].values, share, training=training)
+        change = self.drop(
+            self.branch(states, linear.weight, linear.bias)[0].values, share, training=training
+        )
         s = x + change if add else change
         return s, None if norm is None else normed_by(norm, s)
 
@@ -167,7 +176,15 @@ class TorchBackend:
         return chunked(states, head, target, rows)
 
     def attend_past(
-        self, query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int, *, scale: bool
+        self,
+        query: Tensor,
+        new: Pair,
+        past: Pair,
+        ancestors: Tensor,
+        place: Tensor,
+        places: int,
+        *,
+        scale: bool,
     ) -> Tensor:
         return twin_past(query, new, past, ancestors, place, places, scale=scale)
 

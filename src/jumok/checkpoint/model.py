@@ -17,9 +17,9 @@ from jumok.checkpoint.tensors import pack, unpack
 from jumok.config import ModelConfig, RunConfig, TransformerConfig
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
-from jumok.nn.patches import Patches
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.weights import Packed, unpack_weights, wrong_weights
+from jumok.nn.patches import Patches
 from jumok.text.tokenizer import Tokenizers
 
 

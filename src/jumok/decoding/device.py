@@ -26,13 +26,13 @@ from jumok.config import DecodingConfig
 from jumok.decoding.batched import USUAL, device_of, make_filters
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
 from jumok.decoding.filters import Filter
-from jumok.decoding.found import Found, Options, unpacked
+from jumok.decoding.device_answers import Found, Options, unpacked
 from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import Job
 from jumok.decoding.slots import Growth, Slots, grow, penalties
-from jumok.models.interface import Seq2Seq
 from jumok.models.cache import BatchShape, Buffers
 from jumok.models.fixed import FixedSteps, wide_bias
+from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import EOS
 
@@ -236,7 +236,9 @@ class DeviceSearch:
         """Search one batch until only so `few` are left; `meanwhile` is called while the device works."""
         limits, n_best = batch.limits, batch.options.n_best
         room = self._room(shape, batch.options.length_penalty)
-        self.fixed.read(Sentences.lay([[*source, EOS] for source in batch.sources], self.device), room.buffers)
+        self.fixed.read(
+            Sentences.lay([[*source, EOS] for source in batch.sources], self.device), room.buffers
+        )
         room.slots.start(torch.tensor(limits, device=self.device), room.penalty)
         room.place.zero_()
         B, step, longest = shape.sentences, 0, max(limits)
@@ -281,7 +283,9 @@ class DeviceSearch:
         logits = self.fixed.step(slots.token, place, buffers, places)  # (R, V)
         state = slots.state.flatten()  # (R,)
         left = (slots.limit - place)[:, None].expand(B, W).flatten()
-        log_probs, ids = self.fixed.best(logits, 2 * W, self.tables.bias(state, left), state != FREE)  # (R, 2W)
+        log_probs, ids = self.fixed.best(
+            logits, 2 * W, self.tables.bias(state, left), state != FREE
+        )  # (R, 2W)
 
         ways = log_probs.view(B, W, -1), ids.view(B, W, -1)
         growth = grow(slots, *ways, place, room.penalty, n_best=n_best)

@@ -24,11 +24,11 @@ from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
 if TYPE_CHECKING:
+    from jumok.backends.edits import Edits
     from jumok.checkpoint.model import LoadedModel
     from jumok.decoding.search import Search
     from jumok.decoding.stream import Final, Partial
     from jumok.decoding.tree import BeamTree
-    from jumok.backends.edits import Edits
     from jumok.models.interface import Seq2Seq
 
 __all__ = ["Hypothesis", "Score", "Token", "Translation", "Translator", "check_device", "load"]

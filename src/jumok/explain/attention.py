@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.backends.interface import Kind
 from jumok.decoding.jobs import Source
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array, capture, read_only
 from jumok.explain.heatmap import Style, heat_map, merge_words
 from jumok.explain.pictures import ended
 from jumok.explain.tokens import label, text_of, word_groups
-from jumok.models.interface import Kind, Seq2Seq
+from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
 
 

@@ -14,12 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.decoding.batched import device_of, pad_sources, shift_right
+from jumok.backends.interface import Kind
+from jumok.backends.recording import RecordingBackend
+from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Source
 from jumok.decoding.scores import log_softmax, top
 from jumok.explain.pictures import ended as with_end
-from jumok.models.interface import Kind, Probe, Seq2Seq
-from jumok.text.tokenizer import EOS, PAD
+from jumok.models.interface import Seq2Seq, edits_of
+from jumok.text.tokenizer import EOS
 
 TOP = 5  # candidates kept for each step
 STAGES = ("q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out")
@@ -68,30 +70,24 @@ def capture(
     Sources and targets are ids without special ones, or a source is the patches of a picture; `ended` says
     which targets go on to their end (all of them, when not given). Row t of a target is the step that wrote
     token t. Of the `stages` only the layers named are copied. The explicit path is taken, whatever the model:
-    an `Edited` one shows its edits.
+    one with edits shows them.
     """
     whole = [True] * len(targets) if ended is None else ended
     outs = [[*target, *([EOS] if end else [])] for target, end in zip(targets, whole, strict=True)]
     device = device_of(model)
-    source, mask = pad_sources(sources, device)  # (B, S), of pictures (B, S, P)
-    target_out = _pad_targets(outs, device)  # (B, T)
-
-    found: dict[Layer, Any] = {}
-    states: dict[str, Tensor] = {}
-    copied: Tensor | None = None
-
-    def record(kind: Kind, layer: int, one: Any) -> None:
-        nonlocal copied
-        found[kind, layer] = one if (kind, layer) in stages else one.weights
-        copied = one.out if kind == "copy" else copied  # (B, T, 1)
-
-    probe = Probe(record=record, states=states.__setitem__)
-    memory = model.encode(source, mask, probe)
-    logits = model.decode(shift_right(target_out), memory, probe)
+    ops = RecordingBackend(edits_of(model), record=True)
+    model = model.using(ops)
+    memory = model.encode(lay_sources(sources, device))
+    target_in, target_out = lay_targets(outs, device)
+    logits = model.decode(target_in, memory).logits()  # (M, V)
+    states = dict(ops.states)
     if memory.final is not None:
         states["bridge"] = model.start(memory).hidden  # (B, N, C, D)
+    copied = None
+    if ("copy", 0) in ops.stages:
+        copied = target_in.flat(ops.stages["copy", 0].out)  # type: ignore[arg-type]  # (M, 1)
     steps = _steps(logits, copied, target_out, [len(out) for out in outs])
-    kept = {layer: _arrays(one) for layer, one in found.items()}
+    kept = {layer: _arrays(one if layer in stages else one.weights) for layer, one in ops.stages.items()}
     numbers = {name: state.float().cpu().numpy() for name, state in states.items()}
     return [
         _one(row, with_end(sources[row]), tuple(outs[row]), kept, numbers, steps[row])
@@ -99,24 +95,17 @@ def capture(
     ]
 
 
-def _pad_targets(outs: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """What is written, (B, T)."""
-    T = max(map(len, outs))
-    return torch.tensor([[*out, *[PAD] * (T - len(out))] for out in outs], device=device)
-
-
 def _steps(
     logits: Tensor, copied: Tensor | None, target_out: Tensor, lengths: Sequence[int]
 ) -> list[tuple[Step, ...]]:
-    """The steps of each sentence: logits (B, T, V), copied (B, T, 1), target_out (B, T)."""
-    real = torch.tensor([t < length for length in lengths for t in range(target_out.shape[1])])
-    ids = target_out.flatten()[real]  # (R,), real tokens only
-    log_probs = log_softmax(logits.flatten(0, 1)[real])  # (R, V)
+    """The steps of each sentence: logits (M, V), copied (M, 1), and what was written (M,)."""
+    log_probs = log_softmax(logits)  # (M, V)
+    ids = target_out
     chosen = log_probs.gather(1, ids[:, None]).squeeze(1)
     # An impossible piece adds nothing: 0 · log 0 = 0.
     entropy = -(log_probs.exp() * log_probs.clamp(min=torch.finfo(log_probs.dtype).min)).sum(dim=1) / log(2)
     values, best = top(log_probs, min(TOP, log_probs.shape[1]))  # (R, 5)
-    shares = [None] * len(ids) if copied is None else copied.flatten()[real].tolist()
+    shares = [None] * len(ids) if copied is None else copied.flatten().tolist()
     columns = (ids, chosen, entropy, best, values)
     rows = iter(zip(*(column.tolist() for column in columns), shares, strict=True))
     return [

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from jumok.backends.interface import Kind
 from jumok.config import Arch, Utility
 from jumok.explain.ops import Op
-from jumok.models.interface import Kind
 
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(ge=1)]

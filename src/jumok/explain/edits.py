@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, assert_never
 import torch
 from torch import Tensor
 
+from jumok.backends.edits import Edits, PositionEdit
+from jumok.backends.interface import Kind
+from jumok.backends.torch import TorchBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
@@ -34,8 +37,8 @@ from jumok.explain.ops import (
 )
 from jumok.explain.tokens import side_of
 from jumok.explain.units import units_of
-from jumok.models.edited import Edited
-from jumok.models.interface import AttentionEdit, Edits, Kind, PositionEdit, Seq2Seq
+from jumok.models.interface import Seq2Seq, edits_of
+from jumok.nn.edit import AttentionEdit
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import SPECIALS, Tokenizer
@@ -203,7 +206,7 @@ class Compiler:
 
     def bridge_of(self, op: Bridge) -> Tensor:
         """What the decoder starts from instead, (N, C, D)."""
-        model, most = plain(self.translator.model)[0], self.translator.config.data.max_length
+        model, most = unedited(self.translator.model), self.translator.config.data.max_length
         if isinstance(self.translator.config.model, TransformerConfig):
             raise bad_parameter("a Transformer has no bridge: its decoder looks at all states of the encoder")
         lines = [line for line in map(tidy, op.text.splitlines()) if line]
@@ -238,7 +241,7 @@ def compile_ops(
     too long for the model is cut, never split: positions must mean one sentence.
     """
     check_count(ops)
-    if ops and isinstance(translator.model, Edited):
+    if ops and edits_of(translator.model) is not None:
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
@@ -297,9 +300,9 @@ def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
             assert_never(config)
 
 
-def plain(model: Seq2Seq) -> tuple[Seq2Seq, Edits]:
-    """A model without its edits, and the edits."""
-    return (model.model, model.edits) if isinstance(model, Edited) else (model, Edits())
+def unedited(model: Seq2Seq) -> Seq2Seq:
+    """A model without its edits."""
+    return model if edits_of(model) is None else model.using(TorchBackend())
 
 
 def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:

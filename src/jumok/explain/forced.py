@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jumok.answers import NotFiniteError
-from jumok.decoding.batched import device_of, pad_sources, shift_right
+from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import BATCH_TOKENS, Source
 from jumok.decoding.scores import check_finite, log_softmax
 from jumok.decoding.translator import Translator
@@ -36,15 +36,16 @@ def log_probs(translator: Translator, sources: Sequence[Source], target: Sequenc
 def encode(model: Seq2Seq, sources: Sequence[Source]) -> Memory:
     """What the model's encoder makes of sources without their ends."""
     with torch.inference_mode():
-        return model.encode(*pad_sources(sources, device_of(model)))
+        return model.encode(lay_sources(sources, device_of(model)))
 
 
 def forced(model: Seq2Seq, memory: Memory, target: Sequence[int]) -> Tensor:
     """log p of each target token for every row of the memory: (B, T)."""
-    written = torch.tensor([target], device=device_of(model)).expand(len(memory.mask), -1)  # (B, T)
+    rows = len(memory.source)
+    target_in, written = lay_targets([target] * rows, device_of(model))
     with torch.inference_mode():
-        logits = model.decode(shift_right(written), memory)  # (B, T, V)
-        found = log_softmax(logits).gather(2, written[:, :, None]).squeeze(2)
+        logits = model.decode(target_in, memory).logits()  # (B · T, V)
+        found = log_softmax(logits).gather(1, written[:, None]).view(rows, -1)  # (B, T)
     check_finite(found.sum(dim=1), torch.arange(len(found), device=found.device))
     return found
 

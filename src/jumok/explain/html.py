@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from jumok.backends.interface import Kind
 from jumok.errors import ConfigError, Error, nearest
 from jumok.explain.capture import Array
 from jumok.explain.manifest import SIDES, finite
 from jumok.explain.page import document
 from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
-from jumok.models.interface import Kind
 
 T = TypeVar("T")
 

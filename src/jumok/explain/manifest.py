@@ -7,6 +7,7 @@ from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
 
+from jumok.backends.interface import Kind
 from jumok.config import LuongConfig, ModelConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
@@ -16,7 +17,6 @@ from jumok.explain.fingerprint import fingerprint
 from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
 from jumok.explain.tokens import label, side_of
-from jumok.models.interface import Kind
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 SCHEMA = "trace/1"

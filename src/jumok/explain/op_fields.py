@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from jumok.models.interface import Kind
+from jumok.backends.interface import Kind
 
 MOST = 128  # entries of one list
 LARGEST = 2**31 - 1

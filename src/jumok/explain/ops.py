@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from jumok.backends.interface import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.op_fields import (
     BridgeField,
@@ -28,7 +29,6 @@ from jumok.explain.op_fields import (
     Weights,
     Whole,
 )
-from jumok.models.interface import Kind
 
 MOST_OPS = 64
 

@@ -11,14 +11,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from jumok.backends.edits import Edits
+from jumok.backends.interface import Kind
+from jumok.backends.recording import RecordingBackend
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, nearest
-from jumok.explain.edits import attention_sizes, plain
+from jumok.explain.edits import attention_sizes
 from jumok.explain.forced import encode, explained, forced
 from jumok.explain.influence import source_ids, target_ids
-from jumok.models.edited import Edited
-from jumok.models.interface import AttentionEdit, Edits, Kind
+from jumok.models.interface import edits_of
+from jumok.nn.edit import AttentionEdit
 
 
 @dataclass(frozen=True)
@@ -64,18 +67,19 @@ def rows(
     target: Sequence[int],
     sizes: dict[Kind, tuple[int, int]],
 ) -> Iterator[SweepRow]:
-    model, edits = plain(translator.model)
+    model = translator.model
+    edits = edits_of(model) or Edits()
     if not sizes or not target:
         return
     with explained():
-        whole = Edited(model, edits)
+        whole = model.using(RecordingBackend(edits))
         memory = encode(whole, [source])
         baseline = forced(whole, memory, target).double().sum()
     for kind, (layers, heads) in sizes.items():
         for layer in range(layers):
             scores = []
             for head in range(heads):
-                masked = Edited(model, with_mask(edits, kind, layer, head))
+                masked = model.using(RecordingBackend(with_mask(edits, kind, layer, head)))
                 with explained():
                     seen = encode(masked, [source]) if kind == "enc_self" else memory
                     scores.append(forced(masked, seen, target).double().sum())

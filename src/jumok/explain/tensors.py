@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from jumok.backends.interface import Kind
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.pictures import endless
-from jumok.models.interface import Kind, Seq2Seq
+from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import EOS
 
 NEED = re.compile(r"([a-z_]{1,20}\.[a-z]{1,20})(?::(\d{1,6})(?:\.(\d{1,6}))?)?", re.ASCII)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jumok.backends.interface import Kind
 from jumok.decoding.jobs import batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
@@ -38,8 +39,7 @@ from jumok.explain.tensors import (
     unpack,
 )
 from jumok.explain.units import UnitName, units_of
-from jumok.models.edited import Edited
-from jumok.models.interface import Kind
+from jumok.models.interface import edits_of
 from jumok.progress import Progress, silent
 
 LARGEST = 2 << 30  # bytes of a file
@@ -342,7 +342,7 @@ def _captured(translator: Translator, subjects: Sequence[Subject]) -> list[Captu
 
     found: dict[int, Captured] = {}
     # Interventions speak of single positions, also of those that are padding in other sentences.
-    budget = 1 if isinstance(translator.model, Edited) else tokens_at_once(translator)
+    budget = 1 if edits_of(translator.model) is not None else tokens_at_once(translator)
     for batch in batches(range(len(subjects)), budget, length):
         some = [subjects[i] for i in batch]
         with explained():

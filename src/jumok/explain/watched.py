@@ -7,9 +7,11 @@ from typing import Any, Literal, TypeVar
 
 from torch import Tensor
 
+from jumok.backends.interface import Backend
 from jumok.decoding.translator import Translator
 from jumok.errors import LimitError
-from jumok.models.interface import Memory, Probe, Seq2Seq
+from jumok.models.interface import Memory, Prediction, Seq2Seq
+from jumok.models.sentences import Sentences
 
 T = TypeVar("T", bound=Translator)
 
@@ -23,23 +25,28 @@ class Watched(Seq2Seq):
 
     def __init__(self, model: Seq2Seq, look: Callable[[], None], tokens: int) -> None:
         super().__init__()
-        self.model, self.look, self.tokens = model, look, tokens
+        self.model, self.look, self.tokens, self.ops = model, look, tokens, model.ops
         self.training = model.training
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
-        self.check("source", source.shape[1])
-        return self.model.encode(source, source_mask, probe)
+    def encode(self, source: Sentences) -> Memory:
+        self.check("source", source.longest)
+        return self.model.encode(source)
 
-    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
-        self.check("target", target_in.shape[1])
-        return self.model.decode(target_in, memory, probe)
+    def decode(self, target_in: Sentences, memory: Memory) -> Prediction:
+        self.check("target", target_in.longest)
+        return self.model.decode(target_in, memory)
 
-    def start(self, memory: Memory, probe: Probe | None = None) -> Any:
-        return self.model.start(memory, probe)
+    def start(self, memory: Memory) -> Any:
+        return self.model.start(memory)
 
     def step(self, token: Tensor, state: Any) -> tuple[Tensor, Any]:
         self.look()
         return self.model.step(token, state)
+
+    def using(self, ops: Backend) -> "Watched":
+        other = super().using(ops)
+        other.model = self.model.using(ops)
+        return other
 
     def position_rows(self, count: int) -> Tensor | None:
         return self.model.position_rows(count)

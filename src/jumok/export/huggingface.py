@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn import functional as F
 
 from jumok.answers import Answer
 from jumok.checkpoint.folder import dump_json
 from jumok.checkpoint.model import LoadedModel
 from jumok.checkpoint.tensors import pack
 from jumok.config import RunConfig, TransformerConfig
-from jumok.decoding.batched import pad_sources, shift_right
 from jumok.decoding.scores import log_softmax
 from jumok.errors import ConfigError
 from jumok.export.format import Answerer, Options
@@ -215,7 +216,7 @@ class Transformers:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Answer]:
         """The best answer to each source; all are searched up to the largest limit, and cut at their own."""
-        ids, mask = pad_sources(sources, torch.device("cpu"))  # (B, S)
+        ids, mask = padded(sources)  # (B, S)
         found = self.model.generate(
             input_ids=ids,
             attention_mask=mask.long(),
@@ -235,9 +236,19 @@ class Transformers:
         finished = EOS in row
         tokens = row[: row.index(EOS) + 1] if finished else row
         target = torch.tensor([tokens])  # (1, T)
-        ids, mask = pad_sources([source], target.device)
+        ids, mask = padded([source])
         logits = self.model(
-            input_ids=ids, attention_mask=mask.long(), decoder_input_ids=shift_right(target), use_cache=False
+            input_ids=ids,
+            attention_mask=mask.long(),
+            decoder_input_ids=F.pad(target[:, :-1], (1, 0), value=BOS),
+            use_cache=False,
         ).logits
         log_probs = log_softmax(logits).gather(2, target[:, :, None]).flatten()  # (T,)
         return Answer(tuple(tokens[:-1] if finished else tokens), tuple(log_probs.tolist()), finished)
+
+
+def padded(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Each source with its end, in a rectangle (B, S), as that library reads it; and where it is real."""
+    S = max(map(len, sources)) + 1
+    ids = torch.tensor([[*source, EOS, *[PAD] * (S - 1 - len(source))] for source in sources])
+    return ids, torch.arange(S) < torch.tensor([[len(source) + 1] for source in sources])

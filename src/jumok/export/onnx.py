@@ -18,7 +18,7 @@ from jumok.answers import Answer
 from jumok.checkpoint.folder import dump_json
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig, TransformerConfig, copies
-from jumok.decoding.batched import USUAL, pad_sources
+from jumok.decoding.batched import USUAL, lay_sources
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.search import Search, run_search
@@ -28,6 +28,7 @@ from jumok.export.format import Answerer, Options
 from jumok.export.graph import Graph
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizers
 
@@ -219,13 +220,14 @@ class Onnx(Seq2Seq):
         found = session.run(None, values)
         return dict(zip([output.name for output in session.get_outputs()], found, strict=True))
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: object = None) -> Memory:
+    def encode(self, source: Sentences) -> Memory:
         """The memory keeps the ids: `start` reads them."""
-        return Memory(source[:, :, None], source_mask)
+        return Memory(source.tokens[:, None], source)
 
-    def start(self, memory: Memory, probe: object = None) -> Values:
-        source, lengths = memory.states[:, :, 0].numpy(), memory.mask.sum(dim=1).numpy()
-        return Values(self.run("encoder", {"source": source, "lengths": lengths}))
+    def start(self, memory: Memory) -> Values:
+        source = memory.source
+        read = {"source": source.grid(source.tokens).numpy(), "lengths": source.known_lengths}
+        return Values(self.run("encoder", read))
 
     def step(self, token: Tensor, state: Values) -> tuple[Tensor, Values]:
         """Log-probabilities (B, V) are logits, too: a softmax changes nothing about them."""
@@ -237,7 +239,7 @@ class Onnx(Seq2Seq):
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Answer]:
         """The best answer to each source, by the same search that ours come from."""
-        memory = self.encode(*pad_sources(sources, torch.device("cpu")))
+        memory = self.encode(lay_sources(sources, torch.device("cpu")))
         search: Search
         if beam == 1:
             search = GreedySearch(limits, [USUAL])

@@ -17,8 +17,8 @@ from torch.autograd.graph import saved_tensors_hooks
 from jumok.config import ModelConfig, TransformerConfig
 from jumok.models.cost import forward_cost
 from jumok.models.interface import Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.progress import Progress, silent
-from jumok.training.loss import token_loss
 
 LENGTHS = (16, 32, 64, 128, 256, 512)
 REPEATS, SECONDS = (3, 15), 0.2  # passes at each length: at least, at most, and when to stop between
@@ -63,9 +63,8 @@ def measure_growth(
 def one_pass(model: Seq2Seq, n: int) -> Tensor:
     """The loss of a pair of n pieces on either side; which ones they are does not change the cost."""
     device = next(model.parameters()).device
-    ids = torch.full((1, n), 4, dtype=torch.int64, device=device)  # (B, S), the first of the plain pieces
-    mask = torch.ones_like(ids, dtype=torch.bool)
-    loss, _ = token_loss(model(ids, mask, ids), ids, mask, 0.0)
+    sentence = Sentences.lay([[4] * n], device)  # of the first of the plain tokens
+    loss: Tensor = model(sentence, sentence).loss(sentence.tokens, 0.0)[0]
     return loss
 
 

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from jumok.config import RunConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import lay_pairs
 from jumok.models.interface import Seq2Seq
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import train_step
@@ -84,7 +84,7 @@ def update_peak(model: Seq2Seq, config: RunConfig, pairs: Pairs) -> int:
     ordered = [pair for pair in ordered if max(map(len, pair)) <= config.data.max_length] or ordered[-1:]
     widest = sum(map(len, ordered[0])) + 2
     some = ordered[: max(1, room // widest)]
-    batch = pad_pairs([source for source, _ in some], [target for _, target in some])
+    batch = lay_pairs([source for source, _ in some], [target for _, target in some])
 
     def updates() -> None:
         optimizers = Optimizers(twin, training)

@@ -14,11 +14,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from jumok.backends.interface import Backend, Kind, Pair, Projected
+from jumok.backends.interface import Backend, Kind, Projected
 from jumok.models.interface import join_padded, longest
 from jumok.nn.attention import Projection
 from jumok.nn.copying import Pointed
-from jumok.nn.functional import merge_heads
 from jumok.nn.spans import Spans
 
 
@@ -220,7 +219,9 @@ class GrowingCache:
         self.past = list(state.past)
         self.length = state.past[0].length
         self.begin = state.begin
-        self.first = self.length if self.begin is None else self.length - self.begin  # where each row's token stands
+        self.first = (
+            self.length if self.begin is None else self.length - self.begin
+        )  # where each row's token stands
 
     @property
     def positions(self) -> Tensor:

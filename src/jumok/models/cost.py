@@ -13,12 +13,15 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.models.build import Patches
-from jumok.models.interface import Kind, Probe, Seq2Seq
+from jumok.models.interface import Seq2Seq
+from jumok.models.sentences import Sentences
+from jumok.nn.patches import Patches
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 NUMBER = 4  # bytes of a float32
@@ -295,17 +298,14 @@ def measured_flops(
     """FLOPs that torch counts while the model runs: what `forward_cost` predicts."""
     # The kernels that hide their products (oneDNN's LSTM, cuDNN) take no float64 on a CPU.
     twin = deepcopy(model).to("cpu", torch.float64).eval()
-    source = torch.zeros(1, source_length, dtype=torch.int64)
-    mask = torch.ones_like(source, dtype=torch.bool)
+    ids, lengths = torch.zeros(source_length, dtype=torch.int64), np.array([source_length])
     if patches is not None:
-        source = torch.zeros(1, source_length, patches.numbers, dtype=torch.uint8)
-    target = torch.zeros(1, target_length, dtype=torch.int64)
-
-    def explicit(kind: Kind, layer: int, stages: object) -> None:
-        """Asks for the path whose products torch can see; the fused kernel does the same sums."""
-
+        ids = torch.zeros(source_length, patches.numbers, dtype=torch.uint8)
+    source = Sentences.of(ids, lengths)
+    target = Sentences.lay([[0] * target_length], torch.device("cpu"))
+    # The back end whose products torch can see; a fused kernel does the same sums.
+    twin = twin.using(RecordingBackend())
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        memory = twin.encode(source, mask, Probe(record=explicit))
-        twin.decode(target, memory, Probe(record=explicit))
+        twin(source, target).logits()
     return counter.get_total_flops()

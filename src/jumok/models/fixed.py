@@ -83,7 +83,9 @@ class FixedSteps:
         All that is seen lies within the first `places`.
         """
         cache = FixedCache(self.ops, self.heads, buffers, place, places)
-        end = buffers.ancestors.shape[2]  # T; a table of learned positions may have fewer rows, none of them read
+        end = buffers.ancestors.shape[
+            2
+        ]  # T; a table of learned positions may have fewer rows, none of them read
         end = end if self.model.rows is None else min(end, self.model.rows)
         x = self.model.decoded(token.flatten(), place, end, cache)
         return logits(x, self.model.head)

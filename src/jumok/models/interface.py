@@ -62,9 +62,7 @@ class Prediction(ABC):
         """Label-smoothed cross-entropy and plain nll, summed over the places; 0 in target (M,) weighs nothing."""
 
     @abstractmethod
-    def rdrop_loss(
-        self, other: Any, target: Tensor, smoothing: float, alpha: float
-    ) -> tuple[Tensor, Tensor]:
+    def rdrop_loss(self, other: Any, target: Tensor, smoothing: float, alpha: float) -> tuple[Tensor, Tensor]:
         """The same of two passes that should agree (R-Drop, Liang et al. 2021)."""
 
     def best(self) -> Tensor:

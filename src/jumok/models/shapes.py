@@ -2,27 +2,25 @@
 
     [B,S] int64 → [B,S,D] → … → [B,T,V]
 
+The pass has one sentence, so that B is 1; more of them lie end to end.
 Axis letters: B batch, S source, T target, D width, H heads, K width of one head, F inner width of the
 feed-forward network, V vocabulary, N recurrent layers, C parts of a cell's state (LSTM has two).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from jumok.models.build import PatchEmbedding
-from jumok.models.interface import Kind, Probe, Record, Seq2Seq
-from jumok.models.luong import LuongSeq2Seq
-from jumok.models.rnn import RnnSeq2Seq
-from jumok.models.transformer import DecoderLayer, EncoderLayer, TransformerSeq2Seq
-
-Add = Callable[[str, str, str, Tensor], None]
-"""`add(stage, operation, axes, tensor)`: notes the next tensor."""
+from jumok.backends.interface import Side, Tokens, Where
+from jumok.backends.recording import RecordingBackend
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.models.interface import Seq2Seq
+from jumok.models.sentences import Sentences
+from jumok.nn.functional import Stages
 
 
 @dataclass(frozen=True)
@@ -57,44 +55,32 @@ class ShapeTrace:
         return {"path": self.path, "sizes": self.sizes, "rows": rows}
 
 
-@dataclass(frozen=True)
-class Watch:
-    """A module to watch, and how to name what it gives."""
-
-    module: nn.Module
-    stage: str
-    operation: str
-    axes: str
-
-
-def trace_shapes(model: Seq2Seq, source: Tensor, source_mask: Tensor, target_in: Tensor) -> ShapeTrace:
-    """Run the model on one pair and note the shape of what each part gives: source (1, S), or (1, S, P) of a
-    picture, with its mask, and the target shifted right (1, T).
-
-    Parts are watched by hooks that are gone when this returns; do not run the model elsewhere meanwhile.
-    """
-    seen: Counter[ShapeRow] = Counter()
-
-    def add(stage: str, operation: str, axes: str, tensor: Tensor) -> None:
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        seen[ShapeRow(stage, operation, axes, tuple(tensor.shape), dtype)] += 1
-
-    encoder, decoder, record = parts_of(model, add)
-    probe = Probe(record=record)
+def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_in: Sentences) -> ShapeTrace:
+    """Run the model on one pair, the target shifted right, and note the shape of what each op gives."""
+    ops = ShapeBackend(config)
+    model = model.using(ops)
     with torch.inference_mode():
-        pictures = source.dim() == 3
-        add("source", "patches" if pictures else "ids", "[B,S,P]" if pictures else "[B,S]", source)
-        with watching(encoder, add):
-            memory = model.encode(source, source_mask, probe)
-        states, final = memory_words(model)
-        add("memory", states, "[B,S,D]", memory.states)
+        pictures = source.tokens.dim() == 2
+        ops.add(
+            "source",
+            "patches" if pictures else "ids",
+            "[B,S,P]" if pictures else "[B,S]",
+            source.tokens[None],
+        )
+        if pictures:
+            located = getattr(model.source_embedding, "positions", None) is not None
+            words = "patch W + b + E_pos" if located else "patch W + b"
+            ops.add("encoder", words, "[B,S,D]", torch.zeros(1, source.longest, config.width))
+        memory = model.encode(source)
+        states, final = memory_words(config)
+        ops.add("memory", states, "[B,S,D]", memory.states[None])
         if memory.final is not None:
-            add("memory", final, "[B,N,C,D]", memory.final)
-        add("target", "ids, shifted right", "[B,T]", target_in)
-        with watching(decoder, add):
-            logits = model.decode(target_in, memory, probe)
-        add("output", "logits", "[B,T,V]", logits)
-    return ShapeTrace(sizes_of(tuple(seen)), tuple(seen), tuple(seen.values()))
+            ops.add("memory", final, "[B,N,C,D]", memory.final)
+        ops.add("target", "ids, shifted right", "[B,T]", target_in.tokens[None])
+        ops.side = "target"
+        logits = model.decode(target_in, memory).logits()
+        ops.add("output", "logits", "[B,T,V]", logits[None])
+    return ShapeTrace(sizes_of(tuple(ops.seen)), tuple(ops.seen), tuple(ops.seen.values()))
 
 
 def sizes_of(rows: Sequence[ShapeRow]) -> dict[str, int]:
@@ -107,176 +93,147 @@ def sizes_of(rows: Sequence[ShapeRow]) -> dict[str, int]:
     return sizes
 
 
-@contextmanager
-def watching(watches: Sequence[Watch], add: Add) -> Iterator[None]:
-    """Notes what the watched modules give, until the block ends."""
-
-    def hook(watch: Watch) -> Callable[[nn.Module, tuple[Tensor, ...], Any], None]:
-        def note(_: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
-            tensor = output[0] if isinstance(output, tuple) else output
-            add(watch.stage, watch.operation, watch.axes, tensor)
-
-        return note
-
-    with ExitStack() as stack:
-        for watch in watches:
-            stack.callback(watch.module.register_forward_hook(hook(watch)).remove)
-        yield
-
-
-def parts_of(model: Seq2Seq, add: Add) -> tuple[list[Watch], list[Watch], Record]:
-    """What to watch in the encoder and in the decoder, and what to note of attention."""
-    match model:
-        case TransformerSeq2Seq():
-            return *transformer_watches(model), transformer_stages(model, add)
-        case LuongSeq2Seq():
-            return *luong_watches(model), luong_stages(model, add)
-        case RnnSeq2Seq():
-            return *rnn_watches(model), lambda *_: None
-        case _:
-            raise TypeError(f"no shape trace for {type(model).__name__}")
-
-
-def memory_words(model: Seq2Seq) -> tuple[str, str]:
+def memory_words(config: ModelConfig) -> tuple[str, str]:
     """Names of the encoder's states and of its last state."""
-    match model:
-        case RnnSeq2Seq():
+    match config:
+        case RnnConfig():
             return "H, which the decoder never sees", "h_final: the fixed vector, all that the decoder gets"
-        case LuongSeq2Seq():
+        case LuongConfig():
             return "H, seen at every step", "h_final, where the decoder starts"
         case _:
             return "seen by every decoder layer", ""
 
 
-def rnn_watches(model: RnnSeq2Seq) -> tuple[list[Watch], list[Watch]]:
-    return [
-        Watch(
-            model.source_embedding, "encoder", read_words(model.source_embedding, "X, embedding"), "[B,S,D]"
-        )
-    ], [
-        Watch(model.target_embedding, "decoder", "y, embedding", "[B,T,D]"),
-        Watch(model.decoder, "decoder", "s_t = Cell(y_t-1, s_t-1)", "[B,T,D]"),
-    ]
+ATTENTIONS = {"enc_self": "self-attention", "dec_self": "masked self-attention", "cross": "cross-attention"}
+SCORES = {
+    "dot": "E_t = s_t Hᵀ",
+    "general": "E_t = (s_t W_a) Hᵀ",
+    "concat": "E_t = v_a · tanh(W_a [s_t; H])",
+}
 
 
-def luong_watches(model: LuongSeq2Seq) -> tuple[list[Watch], list[Watch]]:
-    T = "1" if model.input_feeding else "T"  # with input feeding the decoder goes step by step
-    cell = "Cell([y_t-1; s̃_t-1], s_t-1)" if model.input_feeding else "Cell(y_t-1, s_t-1)"
-    return [
-        Watch(
-            model.source_embedding, "encoder", read_words(model.source_embedding, "X, embedding"), "[B,S,D]"
-        )
-    ], [
-        Watch(model.target_embedding, "decoder", "y, embedding", f"[B,{T},D]"),
-        Watch(model.decoder, "decoder", f"s_t = {cell}", f"[B,{T},D]"),
-        Watch(model.attention, "attention", "s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]"),
-    ]
+class ShapeBackend(RecordingBackend):
+    """Notes the shape of what each op gives, under the words for a model of this kind."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(record=True)
+        self.config, self.seen, self.side = config, Counter[ShapeRow](), "source"
+        self.deep = isinstance(config, TransformerConfig)
+        self.stage, self.sublayer, self.located = "", "", False
+
+    def add(self, stage: str, operation: str, axes: str, tensor: Tensor) -> None:
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        self.seen[ShapeRow(stage, operation, axes, tuple(tensor.shape), dtype)] += 1
+
+    @property
+    def letter(self) -> str:
+        """The axis of the tokens: with input feeding a decoder goes step by step."""
+        if self.side == "source":
+            return "S"
+        return "1" if isinstance(self.config, LuongConfig) and self.config.input_feeding else "T"
+
+    def embed(self, ids: Tensor, table: Tensor, scale: float = 1.0) -> Tensor:
+        x = super().embed(ids, table, scale)
+        name = "embedding · √D" if self.deep else "X, embedding" if self.side == "source" else "y, embedding"
+        if not self.deep or scale != 1:  # not a row of learned positions
+            self.add(stage_of(self.side), name, "[B,S,D]" if self.side == "source" else "[B,T,D]", x[None])
+        return x
+
+    def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
+        if self.deep and not self.stage:
+            self.add(stage_of(self.side), "+ positions", f"[B,{self.letter},D]", x[None])
+            self.stage = stage_of(self.side)
+        return super().drop(x, share, training=training)
+
+    def close(self, out: Tensor) -> None:
+        """An attention is over: its stages, then what it gave."""
+        assert self.pending is not None
+        where, stages = self.pending
+        if where[0] == "copy":
+            self.add_pointing(stages, out)
+        elif self.deep:
+            self.add_heads(where, stages, out)
+        else:
+            self.add_luong(stages, out)
+        super().close(out)
+
+    def add_heads(self, where: Where, stages: Stages, out: Tensor) -> None:
+        kind, layer = where
+        self.sublayer, self.stage = ATTENTIONS[kind], f"{stage_of(self.side)} layer {layer + 1}"
+        assert isinstance(self.config, TransformerConfig)
+        q, k = self.letter, "T" if kind == "dec_self" else "S"
+        weights = "softmax(Q Kᵀ / √K)" if self.config.scaled else "softmax(Q Kᵀ)"
+        for name, axes, tensor in (
+            ("Q", f"[B,H,{q},K]", stages.query),
+            ("K", f"[B,H,{k},K]", stages.key),
+            ("V", f"[B,H,{k},K]", stages.value),
+            ("Q Kᵀ", f"[B,H,{q},{k}]", stages.scores),
+            (weights, f"[B,H,{q},{k}]", stages.weights),
+            ("weights V", f"[B,H,{q},K]", stages.context),
+            ("Concat(heads) W_O", f"[B,{q},D]", out[None]),
+        ):
+            self.add(self.stage, f"{self.sublayer}: {name}", axes, tensor)
+
+    def add_luong(self, stages: Stages, out: Tensor) -> None:
+        assert isinstance(self.config, LuongConfig)
+        T = self.letter
+        both = torch.cat((stages.context, stages.query), dim=-1)[:, 0]
+        for name, axes, tensor in (
+            (SCORES[self.config.score], f"[B,{T},S]", stages.scores[:, 0]),
+            ("α_t = softmax(E_t)", f"[B,{T},S]", stages.weights[:, 0]),
+            ("c_t = α_t H", f"[B,{T},D]", stages.context[:, 0]),
+            ("[c_t; s_t]", f"[B,{T},2D]", both),
+            ("s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]", out if out.dim() == 3 else out[None]),
+        ):
+            self.add("attention", name, axes, tensor)
+
+    def add_pointing(self, stages: Stages, out: Tensor) -> None:
+        """The attention that says where to point, and the gate's share."""
+        self.add("copying", "q(s)", "[B,T,D]", stages.query[:, 0])
+        self.add("copying", "k(H)", "[B,S,D]", stages.key[:, 0])
+        self.add("copying", "a = softmax(q kᵀ / √D)", "[B,T,S]", stages.weights[:, 0])
+        self.add("copying", "a H", "[B,T,D]", stages.context[:, 0])
+        self.add("copying", "1 - g: the share copied", "[B,T,1]", out)
+
+    def add_norm(
+        self,
+        x: Tensor,
+        states: Tensor,
+        linear: nn.Linear,
+        norm: nn.Module | None,
+        share: float,
+        *,
+        training: bool,
+        seed: Tensor | None,
+        add: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        if self.pending is None:
+            self.sublayer = "FFN"
+            self.add(self.stage, "FFN: x W_1 + b_1", f"[B,{self.letter},F]", states[None])
+            self.add(self.stage, "FFN: max(0, ·) W_2 + b_2", f"[B,{self.letter},D]", linear(states)[None])
+        s, normed = super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
+        if words := self.words_after(add=add):
+            self.add(self.stage, f"{self.sublayer}: {words}", f"[B,{self.letter},D]", s[None])
+        return s, normed
+
+    def words_after(self, *, add: bool) -> str:
+        """What is done with a sub-layer's output; nothing in a model that goes on with it as it is."""
+        assert isinstance(self.config, TransformerConfig)
+        normed = self.config.norm != "none"
+        if add:
+            return "add & norm" if normed else "add"
+        return "norm" if self.config.norm == "post" else ""
+
+    def run_cell(
+        self, cell: nn.RNNBase, x: Tensor, sentences: Tokens | None, hidden: Tensor | None, side: Side
+    ) -> tuple[Tensor, Tensor]:
+        states, last = super().run_cell(cell, x, sentences, hidden, side)
+        if side == "target":
+            fed = self.letter == "1"
+            name = "s_t = Cell([y_t-1; s̃_t-1], s_t-1)" if fed else "s_t = Cell(y_t-1, s_t-1)"
+            self.add("decoder", name, f"[B,{self.letter},D]", states if sentences is None else states[None])
+        return states, last
 
 
-def luong_stages(model: LuongSeq2Seq, add: Add) -> Record:
-    scores = {
-        "dot": "E_t = s_t Hᵀ",
-        "general": "E_t = (s_t W_a) Hᵀ",
-        "concat": "E_t = v_a · tanh(W_a [s_t; H])",
-    }[model.attention.score]
-
-    def record(kind: Kind, layer: int, stages: Any) -> None:
-        add("attention", scores, "[B,T,S]", stages.scores[:, 0])
-        add("attention", "α_t = softmax(E_t)", "[B,T,S]", stages.weights[:, 0])
-        add("attention", "c_t = α_t H", "[B,T,D]", stages.context[:, 0])
-        add("attention", "[c_t; s_t]", "[B,T,2D]", torch.cat((stages.context, stages.query), dim=-1)[:, 0])
-
-    return record
-
-
-def read_words(embedding: nn.Module, text: str) -> str:
-    """What turns a source into vectors; `text` are the words for one that is text."""
-    if not isinstance(embedding, PatchEmbedding):
-        return text
-    return "patch W + b" if embedding.positions is None else "patch W + b + E_pos"
-
-
-def transformer_watches(model: TransformerSeq2Seq) -> tuple[list[Watch], list[Watch]]:
-    encoder = [
-        Watch(
-            model.source_embedding, "encoder", read_words(model.source_embedding, "embedding · √D"), "[B,S,D]"
-        ),
-        Watch(model.source_positions, "encoder", "+ positions", "[B,S,D]"),
-    ]
-    for n, layer in enumerate(model.encoder, 1):
-        encoder += layer_watches(layer, f"encoder layer {n}", "S")
-    decoder = [
-        Watch(model.target_embedding, "decoder", "embedding · √D", "[B,T,D]"),
-        Watch(model.target_positions, "decoder", "+ positions", "[B,T,D]"),
-    ]
-    for n, layer in enumerate(model.decoder, 1):
-        decoder += layer_watches(layer, f"decoder layer {n}", "T")
-    return encoder, decoder
-
-
-def layer_watches(layer: nn.Module, stage: str, L: str) -> list[Watch]:
-    """The sub-layers of one encoder or decoder layer, over `L` positions."""
-    assert isinstance(layer, EncoderLayer | DecoderLayer)
-    masked, out = isinstance(layer, DecoderLayer), f"[B,{L},D]"
-    self_attention = "masked self-attention" if masked else "self-attention"
-
-    def ends(residual: nn.Module, sublayer: str) -> list[Watch]:
-        words = after_sublayer(residual)
-        return [Watch(residual, stage, f"{sublayer}: {words}", out)] if words else []
-
-    watches = [
-        Watch(layer.attention, stage, f"{self_attention}: Concat(heads) W_O", out),
-        *ends(layer.add_attention, self_attention),
-    ]
-    if isinstance(layer, DecoderLayer):
-        watches += [
-            Watch(layer.cross, stage, "cross-attention: Concat(heads) W_O", out),
-            *ends(layer.add_cross, "cross-attention"),
-        ]
-    return [
-        *watches,
-        Watch(layer.feedforward.inner, stage, "FFN: x W_1 + b_1", f"[B,{L},F]"),
-        Watch(layer.feedforward, stage, "FFN: max(0, ·) W_2 + b_2", out),
-        *ends(layer.add_feedforward, "FFN"),
-    ]
-
-
-def after_sublayer(residual: Any) -> str:
-    """What is done with a sub-layer's output; nothing in a model that goes on with it as it is."""
-    normed = isinstance(residual.norm, nn.LayerNorm)
-    if residual.add:
-        return "add & norm" if normed else "add"
-    return "norm" if normed and not residual.pre else ""
-
-
-def transformer_stages(model: TransformerSeq2Seq, add: Add) -> Record:
-    weights = "softmax(Q Kᵀ / √K)" if model.scaled else "softmax(Q Kᵀ)"
-    names = {
-        "enc_self": ("encoder", "self-attention", "S", "S"),
-        "dec_self": ("decoder", "masked self-attention", "T", "T"),
-        "cross": ("decoder", "cross-attention", "T", "S"),
-    }
-
-    def record(kind: Kind, layer: int, stages: Any) -> None:
-        if kind == "copy":
-            note_pointing(stages, add)
-            return
-        side, attention, q, k = names[kind]
-        stage = f"{side} layer {layer + 1}"
-        add(stage, f"{attention}: Q", f"[B,H,{q},K]", stages.query)
-        add(stage, f"{attention}: K", f"[B,H,{k},K]", stages.key)
-        add(stage, f"{attention}: V", f"[B,H,{k},K]", stages.value)
-        add(stage, f"{attention}: Q Kᵀ", f"[B,H,{q},{k}]", stages.scores)
-        add(stage, f"{attention}: {weights}", f"[B,H,{q},{k}]", stages.weights)
-        add(stage, f"{attention}: weights V", f"[B,H,{q},K]", stages.context)
-
-    return record
-
-
-def note_pointing(stages: Any, add: Add) -> None:
-    """The attention that says where to point, and the gate's share."""
-    add("copying", "q(s)", "[B,T,D]", stages.query[:, 0])
-    add("copying", "k(H)", "[B,S,D]", stages.key[:, 0])
-    add("copying", "a = softmax(q kᵀ / √D)", "[B,T,S]", stages.weights[:, 0])
-    add("copying", "a H", "[B,T,D]", stages.context[:, 0])
-    add("copying", "1 - g: the share copied", "[B,T,1]", stages.out)
+def stage_of(side: str) -> str:
+    return "encoder" if side == "source" else "decoder"

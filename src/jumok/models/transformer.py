@@ -31,10 +31,10 @@ from jumok.models.interface import (
     edits_of,
 )
 from jumok.models.sentences import Sentences
-from jumok.nn.attention import AttentionOutput, Matrix, make_projection
+from jumok.nn.attention import AttentionOutput, make_projection
 from jumok.nn.copying import Copying
 from jumok.nn.functional import split_heads
-from jumok.nn.layers import Dropout, Embedding, FeedForward, Residual, embedding_scale
+from jumok.nn.layers import Dropout, Embedding, FeedForward, Matrix, Residual, embedding_scale
 from jumok.nn.patches import PatchEmbedding, Patches, read_source
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
 
@@ -53,7 +53,9 @@ class Stream(NamedTuple):
 class Pass:
     """One way through a stack of layers: the back end, and what its sub-layers look at."""
 
-    def __init__(self, model: "TransformerSeq2Seq", cache: Cache, positions: Tensor | None, end: int | None) -> None:
+    def __init__(
+        self, model: "TransformerSeq2Seq", cache: Cache, positions: Tensor | None, end: int | None
+    ) -> None:
         self.ops: Backend = model.ops
         self.cache, self.training = cache, model.training
         self.angles: Tensor | None = None  # (L, K), by which rotary positions turn queries and keys
@@ -104,7 +106,9 @@ class SelfAttention(nn.Module):
             return qkv
         L, D = qkv.values.shape[0], qkv.values.shape[1] // 3
         both = qkv.values[:, : 2 * D].view(L, 2 * self.heads, -1)  # (L, 2H, K)
-        return Projected(torch.cat((rotate(both, angles.to(both.dtype)).flatten(1), qkv.values[:, 2 * D :]), dim=1))
+        return Projected(
+            torch.cat((rotate(both, angles.to(both.dtype)).flatten(1), qkv.values[:, 2 * D :]), dim=1)
+        )
 
 
 class CrossAttention(nn.Module):
@@ -177,7 +181,11 @@ class TransformerSeq2Seq(Seq2Seq):
     ) -> None:
         super().__init__()
         D, scale, located = config.width, embedding_scale(config.width), config.positions != "none"
-        self.width, self.heads, self.rotary = D, Heads(config.heads, config.scaled), config.positions == "rotary"
+        self.width, self.heads, self.rotary = (
+            D,
+            Heads(config.heads, config.scaled),
+            config.positions == "rotary",
+        )
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = (
             self.target_embedding
@@ -212,9 +220,7 @@ class TransformerSeq2Seq(Seq2Seq):
         positions = self.ops.positions("target", target_in, self.rows)
         end = target_in.longest if positions is target_in.positions else None
         across = target_in.spans_over(memory.source)
-        cache = WholePass(
-            self.ops, self.heads, "dec_self", target_in.causal_spans, (memory.states, across)
-        )
+        cache = WholePass(self.ops, self.heads, "dec_self", target_in.causal_spans, (memory.states, across))
         x = self.decoded(target_in.tokens, positions, end, cache)  # (M, D)
         if self.copying is None:
             return HeadPrediction(x, self.head, self.ops)
@@ -274,7 +280,7 @@ class TransformerSeq2Seq(Seq2Seq):
         run.seeds = iter(self.ops.seeds(3 * len(layers), x.device))
         stream = Stream(x, None if layers[0].add_attention.pre else x)  # type: ignore[union-attr]
         for n, layer in enumerate(layers):
-            then: Any = layers[n + 1].add_attention.norm if n + 1 < len(layers) else last  # type: ignore[union-attr]
+            then: Any = layers[n + 1].add_attention.norm if n + 1 < len(layers) else last
             stream = layer(stream, run, n, None if self.apart and then is not last else then)
         return stream.sum if stream.normed is None else stream.normed
 

@@ -3,20 +3,13 @@
 Axis letters: B batch, S source, T target, L tokens, D width, H heads, K width of one head.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from jumok.nn.functional import luong_dot
-from jumok.nn.layers import init_linear
-
-
-class Matrix(NamedTuple):
-    """A projection: part by part, head by head within a part."""
-
-    weight: Tensor  # (parts · D, D)
-    bias: Tensor  # (parts · D,)
+from jumok.nn.layers import Matrix, init_linear
 
 
 class MergedProjection(nn.Module):

@@ -4,7 +4,7 @@ Axis letters: B batch, L a length, D width, F inner width, V vocabulary.
 """
 
 from math import sqrt
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -35,9 +35,6 @@ class Dropout(nn.Module):
         super().__init__()
         self.share = share
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.share, training=self.training)
-
 
 class Embedding(nn.Module):
     """Rows of W_emb (V, D) by token id, times a scale; also the output projection when tied."""
@@ -46,6 +43,13 @@ class Embedding(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocab, width) * width**-0.5)  # (V, D)
         self.scale = scale
+
+
+class Matrix(NamedTuple):
+    """A product x W^T + b; of several parts side by side, part by part, head by head within a part."""
+
+    weight: Tensor  # (parts · F, D)
+    bias: Tensor  # (parts · F,)
 
 
 class FeedForward(nn.Module):
@@ -59,9 +63,9 @@ class FeedForward(nn.Module):
         init_linear(self.outer)
 
     @property
-    def first(self) -> tuple[Tensor, Tensor]:
+    def first(self) -> Matrix:
         """W_1 and b_1, after which comes max(0, ·)."""
-        return self.inner.weight, self.inner.bias
+        return Matrix(self.inner.weight, self.inner.bias)
 
 
 class Residual(nn.Module):

@@ -102,9 +102,7 @@ class Tables:
     def masks(self, *, causal: bool) -> list[Tensor]:
         """What queries see, (B_g, 1, 1, S_g), or (B_g, 1, T_g, S_g) if causal."""
         found = []
-        for lengths, (_, T), (_, S) in zip(
-            self.key_lengths, self.query_shapes, self.key_shapes, strict=True
-        ):
+        for lengths, (_, T), (_, S) in zip(self.key_lengths, self.query_shapes, self.key_shapes, strict=True):
             place = torch.arange(S, device=lengths.device)
             mask = (place < lengths[:, None])[:, None, None]  # (B_g, 1, 1, S_g)
             found.append(mask & (place <= torch.arange(T, device=place.device)[:, None]) if causal else mask)

@@ -38,7 +38,7 @@ from jumok.training.optimizer import Optimizers
 from jumok.training.shard import shard
 from jumok.training.state import Average, Learner, LoopState
 from jumok.training.updates import packs
-from jumok.training.work import RunWork
+from jumok.training.work import PreparedData, RunWork
 
 logger = logging.getLogger("jumok")
 
@@ -76,7 +76,7 @@ class Started:
     folder: Path
     machine: Machine
     parameters: int
-    prepared: Prepared
+    prepared: PreparedData
     state: LoopState
 
 

@@ -149,9 +149,7 @@ def sides_of(batch: Batch, *, fixed: bool = False) -> tuple[Sentences, Sentences
     """A batch as models read it: its sources and its targets."""
     room = batch.room
     lengths = (None, None) if fixed else (batch.source_lengths, batch.target_lengths)
-    source = Sentences(
-        batch.source, batch.source_range, room.longest_source or room.source, lengths[0]
-    )
+    source = Sentences(batch.source, batch.source_range, room.longest_source or room.source, lengths[0])
     ranges = batch.target_reads, batch.source_readers
     longest = room.longest_target or room.target
     return source, Sentences(batch.target_in, batch.target_range, longest, lengths[1], *ranges)

@@ -31,7 +31,8 @@ from jumok.training.step import Reduce, Share, StepResult, is_out_of_memory, tra
 from jumok.training.threads import Threads, runs_in_threads
 
 HINT = (
-    "choose a smaller model (--preset tiny), a smaller text.vocabulary, or shorter sentences (data.max_length)"
+    "choose a smaller model (--preset tiny), a smaller text.vocabulary, or shorter "
+    "sentences (data.max_length)"
 )
 
 
@@ -104,9 +105,7 @@ class Updates:
         budget = self.config.training.batch_tokens // (self.world.size * parts)
         self.room = room_for(lengths[0], lengths[1], max(1, budget))
 
-    def batches_from(
-        self, cursor: Cursor, step: int
-    ) -> Generator[tuple[list[Batch], Cursor], None, None]:
+    def batches_from(self, cursor: Cursor, step: int) -> Generator[tuple[list[Batch], Cursor], None, None]:
         """The same from a place in the data on, made by a thread while the model works on those before."""
         room, parts = self.room, self.parts
 
@@ -125,9 +124,7 @@ class Updates:
 
         return ahead(self.by_epoch(cursor, step), laid)
 
-    def by_epoch(
-        self, cursor: Cursor, step: int
-    ) -> Iterator[tuple[Store, list[Indices], Cursor, int]]:
+    def by_epoch(self, cursor: Cursor, step: int) -> Iterator[tuple[Store, list[Indices], Cursor, int]]:
         """The pairs of this process's batches of each update, from each epoch's own store; and its number."""
         while True:
             store, epoch = self.prepared.for_epoch(cursor.epoch), cursor.epoch

@@ -136,7 +136,15 @@ class TritonBackend(FastBackend):
         return chunked(states, head, target, rows)
 
     def attend_past(
-        self, query: Tensor, new: Pair, past: Pair, ancestors: Tensor, place: Tensor, places: int, *, scale: bool
+        self,
+        query: Tensor,
+        new: Pair,
+        past: Pair,
+        ancestors: Tensor,
+        place: Tensor,
+        places: int,
+        *,
+        scale: bool,
     ) -> Tensor:
         plain = super().attend_past
 

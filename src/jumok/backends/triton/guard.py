@@ -33,5 +33,7 @@ class Guard:
                 raise
             self.off.add(name)
             first, *_ = (str(error).strip() or type(error).__name__).splitlines()
-            log.warning("the kernel %s does not run here (%s); plain torch does its work, slower", name, first)
+            log.warning(
+                "the kernel %s does not run here (%s); plain torch does its work, slower", name, first
+            )
             return slow()

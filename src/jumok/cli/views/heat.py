@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from jumok.backends.interface import Kind
 from jumok.cli.views.view import View, choose, pick_style, terminal_width
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention
 from jumok.explain.tokens import label
 from jumok.explain.trace import Trace
-from jumok.models.interface import Kind
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
+from jumok.backends.interface import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.ops import OPS, HeadOp, Op, bad_parameter, brief, parse_ops
-from jumok.models.interface import Kind
 
 EXAMPLE = "write it like 'mask_head kind=cross layer=2 head=1', or as a JSON object"
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from jumok.cli.views.view import View, columns
 from jumok.config import TransformerConfig
-from jumok.decoding.batched import pad_sources
+from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, LimitError
+from jumok.models.sentences import Sentences
 from jumok.models.shapes import ShapeTrace, trace_shapes
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import BOS, SPECIALS
@@ -22,8 +21,9 @@ def shapes_view(path: Path, text: str, target: str | None) -> View:
     translator = load(path, engine="torch")
     pair = read_pair(translator, text, target)
     device = next(translator.model.parameters()).device
-    target_in = torch.tensor([[BOS, *pair.target_ids]], device=device)
-    trace = trace_shapes(translator.model, *pad_sources([pair.source_ids], device), target_in)
+    target_in = Sentences.lay([[BOS, *pair.target_ids]], device)
+    source = lay_sources([pair.source_ids], device)
+    trace = trace_shapes(translator.model, translator.config.model, source, target_in)
     plain = {"source": pair.source, "target": pair.target, **trace.to_dict()}
     return View(plain, shapes_text(trace), trace.path)
 
