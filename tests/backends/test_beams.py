@@ -2,8 +2,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from jumok.nn.beams import attend_past, attend_source, runs_on_kernels
+
 from jumok.nn.functional import fused_attention, merge_heads
 
 B, H, K, T = 2, 2, 4, 8

@@ -1,9 +1,9 @@
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.nn.best import CHUNK, k_best, ranks, unpacked
 
 from jumok.decoding.scores import top
-from jumok.nn.best import CHUNK, k_best, ranks, unpacked
 
 
 @settings(max_examples=100, deadline=None)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from jumok.nn.branch import Branch, branch, masked, summed
 from torch import Tensor
 
 from jumok.nn import branch as module
-from jumok.nn.branch import Branch, branch, masked, summed
 
 Way = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor]]
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.nn.branch import branch
+from jumok.nn.fused import add_norm, drop, embed, head_loss
 from torch import Tensor
 from torch.nn import functional as F
 
 from jumok.nn import fused, native, spans
-from jumok.nn.branch import branch
-from jumok.nn.fused import add_norm, drop, embed, head_loss
 from jumok.nn.spans import Spans, causal_spans, cross_spans, masked_attention, own_spans
 
 pytestmark = pytest.mark.skipif(not native.usable(), reason="the C library is not built here")

@@ -7,11 +7,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from jumok.nn.fused import add_norm, drop, embed, head_loss, rdrop_loss
 from torch import Tensor
 from torch.nn import functional as F
 
 from jumok.nn import fused
-from jumok.nn.fused import add_norm, drop, embed, head_loss, rdrop_loss
 
 sizes = st.integers(1, 9)
 

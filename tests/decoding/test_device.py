@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.answers import Answer, NotFiniteError
+from jumok.backends.recording import RecordingBackend
 from jumok.config import DecodingConfig, LuongConfig, TransformerConfig
 from jumok.decoding import device
 from jumok.decoding.batched import USUAL, encode
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.device import DeviceSearch, bucket, compute_type, power_above, power_below, supports
+from jumok.decoding.device_answers import Options
 from jumok.decoding.filters import Phrase, forbid
-from jumok.decoding.found import Options
 from jumok.decoding.jobs import Job
 from jumok.decoding.search import run_search
 from jumok.models.build import build_model
-from jumok.models.edited import Edited
-from jumok.models.interface import Edits, Seq2Seq
+from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.text.tokenizer import EOS
 
@@ -201,7 +201,7 @@ def test_only_plain_searches_of_a_plain_transformer_are_supported() -> None:
     assert not supports(model, [*jobs, Job((4,), prefix=(7,))], plain)
     assert not supports(model, [Job((4,), phrases=(Phrase("x", (7,)),))], plain)
     assert not supports(model, jobs, plain, [forbid([9])])
-    assert not supports(Edited(model, Edits()), jobs, plain)
+    assert not supports(model.using(RecordingBackend()), jobs, plain)
     assert not supports(build_model(LuongConfig(width=8), 300, 300, shared=True).eval(), jobs, plain)
     assert not supports(build_model(TransformerConfig(**SMALL), 20, 20, shared=True).eval(), jobs, plain)
     learned = make_model(0, positions="learned")  # a table of 40 rows

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from jumok.decoding.found import Found, Options, unpacked
+from jumok.decoding.device_answers import Found, Options, unpacked
 
 INF = np.inf
 

@@ -29,11 +29,11 @@ def one_by_one(bench, model, source, limit):
 
 
 @settings(max_examples=40, deadline=None)
-@given(sources=SOURCES, seed=st.integers(0, 999), extra=st.integers(0, 3))
-def test_greedy_takes_the_best_token_at_every_step(bench, sources, seed, extra) -> None:
+@given(sources=SOURCES, seed=st.integers(0, 999))
+def test_greedy_takes_the_best_token_at_every_step(bench, sources, seed) -> None:
     model = bench.toy(seed)
     limits = [len(source) + 3 for source in sources]
-    answers = greedy(model, bench.memory(model, sources, extra), limits, [forbid(NEVER)])
+    answers = greedy(model, bench.memory(model, sources), limits, [forbid(NEVER)])
     for source, limit, answer in zip(sources, limits, answers, strict=True):
         assert (answer.ids, answer.finished) == one_by_one(bench, model, source, limit)
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from tests.explain.seeing import picture, seeing
 
+from jumok.backends.edits import Edits, PositionEdit
+from jumok.backends.interface import Kind
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain import ops
@@ -14,7 +16,6 @@ from jumok.explain.capture import Captured, capture
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import log_probs
 from jumok.explain.ops import Op
-from jumok.models.interface import Edits, Kind, PositionEdit
 from jumok.nn.edit import AttentionEdit
 
 TEXT, OTHER, TARGET = "the dog sees a horse.", "one two three", "나는 어제 봤다."

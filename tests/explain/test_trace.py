@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 from tests.explain.conftest import COPYING, Workshop
 
+from jumok.backends.edits import Edits
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError, RunError
 from jumok.explain.capture import STAGES
 from jumok.explain.ops import mask_head
 from jumok.explain.tensors import names_of
 from jumok.explain.trace import Trace, make_trace, make_traces, open_trace
-from jumok.models.interface import AttentionEdit, Edits
+from jumok.nn.edit import AttentionEdit
 
 TEXT = "a man rides 영화를 봤다."
 TEXTS = [TEXT, "나는", "the dog sees two men! one two three", TEXT]

@@ -11,13 +11,13 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.decoding.conftest import TINY, untrained
-from tests.export.forced import SOURCES, TARGET, our_numbers, varied
+from tests.export.forced import SOURCES, TARGET, our_numbers, read_before, varied
 
 import jumok
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, LuongConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
-from jumok.decoding.batched import pad_sources, search, shift_right
+from jumok.decoding.batched import search
 from jumok.decoding.jobs import Job, piece_bytes
 from jumok.errors import ConfigError
 from jumok.export import huggingface
@@ -111,8 +111,8 @@ def test_every_layout_has_our_numbers_also_when_saved_again(
     loaded = varied(replace(SMALL, **settings))
     assert huggingface.check(loaded.config) == []
     huggingface.write(loaded, tmp_path, Options())
-    source, mask = pad_sources(SOURCES, torch.device("cpu"))
-    given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": shift_right(TARGET)}
+    source, mask = huggingface.padded(SOURCES)
+    given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": read_before(TARGET)}
     model, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path, output_loading_info=True)
     assert model.config.model_type == layout
     assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))

@@ -6,9 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.models.edited import Edited
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.models.edited import Edited
 from jumok.models.interface import Edits, Kind, PositionEdit, Probe
 from jumok.nn.edit import AttentionEdit
 from jumok.nn.functional import Stages

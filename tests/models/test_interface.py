@@ -7,12 +7,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.training.loss import token_loss
 from torch import nn
 
 from jumok.config import ModelConfig, RnnConfig, TransformerConfig
 from jumok.models.interface import Memory, Probe, Seq2Seq
 from jumok.nn.functional import Stages
-from jumok.training.loss import token_loss
 
 some_lengths = st.lists(st.integers(1, 6), min_size=1, max_size=4)
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.models.edited import Edited
 
 from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 from jumok.models.cache import TransformerState
-from jumok.models.edited import Edited
 from jumok.models.interface import Edits, Memory, PositionEdit, Probe, Seq2Seq
 from jumok.nn.edit import AttentionEdit
 

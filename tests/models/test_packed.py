@@ -10,12 +10,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.models.packed import Table, exact_weights, position_table, positions_of
 from torch import Tensor
 
 from jumok.config import TransformerConfig
 from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
 from jumok.models.build import build_model
-from jumok.models.packed import Table, exact_weights, position_table, positions_of
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.nn import branch, kernels
 from jumok.nn.positions import SinusoidalPositions, sinusoidal

@@ -2,11 +2,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.models.static import Cache, Shape, StaticTransformer, best, logits, wide_bias
 from tests.models.conftest import transformers
 
 from jumok.config import TransformerConfig
 from jumok.models.build import build_model
-from jumok.models.static import Cache, Shape, StaticTransformer, best, logits, wide_bias
 from jumok.models.transformer import TransformerSeq2Seq
 
 VOCAB = 13

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from jumok.models.steps import sides_of, spread, steps_of, tables_of, to_device, trip_of
 
 from jumok.data.batch import Packed, Room, pack_pairs
-from jumok.models.steps import sides_of, spread, steps_of, tables_of, to_device, trip_of
 
 lengths = st.lists(st.integers(1, 12), min_size=1, max_size=9)
 pairs = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=9)

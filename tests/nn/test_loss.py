@@ -6,10 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jumok.training.loss import token_loss
 from torch import Tensor
 from torch.nn import functional as F
-
-from jumok.training.loss import token_loss
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(2, 9))
 smoothings = st.sampled_from([0.0, 0.1, 0.5])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jumok.run.stepping import batch_lengths, packs
 
 from jumok.checkpoint.manifest import verify_folder
 from jumok.checkpoint.tensors import unpack
@@ -18,7 +19,6 @@ from jumok.images.patches import PatchReader
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
 from jumok.run.prepare import open_corpora, reopen
-from jumok.run.stepping import batch_lengths, packs
 from jumok.run.survey import survey
 from jumok.run.train import Request, TrainedRun, Watch, run
 from jumok.settings import nest, parse_config

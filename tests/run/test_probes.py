@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from jumok.run.work import RunWork
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
@@ -19,7 +20,6 @@ from jumok.explain.tensors import atlas
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.probes import MOST_FILES, probe_bytes, thin_out, write_probe
 from jumok.run.train import TrainedRun, make_learner, train
-from jumok.run.work import RunWork
 from jumok.text.tokenizer import EOS
 from jumok.training.state import LoopState
 from tests.run.conftest import quick_settings, write_corpus

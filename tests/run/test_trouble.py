@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from jumok.training.loss import token_loss
 
 import jumok
 from jumok.checkpoint.checkpoints import Checkpoints
@@ -15,7 +16,6 @@ from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.folder import RunFolder
 from jumok.run.train import TrainedRun
-from jumok.training.loss import token_loss
 from tests.run.conftest import quick_settings
 from tests.run.test_train import events_of, go
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from jumok.training.packed import Graphs, PackedStep, copy_all
 from torch import Tensor
 
 from jumok.config import TrainingConfig, TransformerConfig
@@ -16,7 +17,6 @@ from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.training.optimizer import Optimizers
-from jumok.training.packed import Graphs, PackedStep, copy_all
 from jumok.training.step import Share, train_step
 
 SOURCES = [[4, 5, 6], [7], [8, 9, 10, 11], [5, 5]]

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of, packs
+from jumok.training.packed import PackedStep
+from tests.run.conftest import TINY
 
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.config import ARCHS, RunConfig
 from jumok.data.batch import Padded
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.prepare import Prepared, reopen
-from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of, packs
 from jumok.run.train import TrainedRun, make_learner
 from jumok.settings import nest, parse_config
 from jumok.training.distributed import World
-from jumok.training.packed import PackedStep
 from jumok.training.state import LoopState
 from jumok.training.step import Share, StepResult, train_step
-from tests.run.conftest import TINY
 
 CPU = torch.device("cpu")
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of
+from jumok.run.work import RunWork, memory_used, safe_exp
 
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.errors import RunError
 from jumok.evaluation.evaluate import evaluate
 from jumok.run.prepare import Prepared, reopen
-from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of
 from jumok.run.train import TrainedRun, make_learner
-from jumok.run.work import RunWork, memory_used, safe_exp
 from jumok.training.state import LoopState
 
 CPU = torch.device("cpu")

@@ -144,5 +144,9 @@ class LuongSeq2Seq(Seq2Seq):
     def predict(self, attentional: Tensor) -> HeadPrediction:
         """s~ W_out of attentional states (L, D)."""
         states = self.ops.drop(attentional, self.dropout.share, training=self.training)
-        head = self.target_embedding.weight if self.output is None else self.output.weight
-        return HeadPrediction(states, head, self.ops)
+        return HeadPrediction(states, self.head, self.ops)
+
+    @property
+    def head(self) -> Tensor:
+        """W_out (V, D)."""
+        return self.target_embedding.weight if self.output is None else self.output.weight

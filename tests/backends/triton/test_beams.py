@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from jumok.nn.beams import twin_past, twin_source
 from tests.nn.kernels.interpreter import DEVICE, runs_kernels
 from torch import Tensor
 
-from jumok.nn.beams import twin_past, twin_source
 from jumok.nn.functional import split_heads
 
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
