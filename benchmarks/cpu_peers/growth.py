@@ -8,9 +8,9 @@ from typing import Any
 from cpu_peers.arena import Arena, Cell
 from cpu_peers.floor import Machine, floor_ms
 from cpu_peers.task import SIZES
-from jumok.lineage.axes import Axis, Tick
-from jumok.lineage.plot import Chart, Line, Point, draw
-from jumok.lineage.svg import Size
+from jumok.comparison.axes import Axis, Tick
+from jumok.comparison.plot import Chart, Line, Point, draw
+from jumok.comparison.svg import Size
 
 LENGTHS, BATCHES = (8, 32, 128, 512), (1, 2, 4, 8, 16, 32, 64, 128)
 PATIENCE = 3.0  # seconds of one result, after which it is not measured again

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.lineage.sample import sample_report
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.page import report_page
+from jumok.comparison.page import report_page
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from jumok.comparison.bins import by_length, scored
+from jumok.comparison.entry import PLAIN, ComparisonEntry
+from jumok.comparison.measure import TESTED
 from jumok.config import Arch
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.lengths import Bars, TrainLengths
-from jumok.lineage.bins import by_length, scored
-from jumok.lineage.entry import LINEAGE, Entry
-from jumok.lineage.measure import TESTED
 
 SOURCES = [("a" * (1 + i % 30)) for i in range(240)]
 REFERENCES = [f"{i} {len(text)}" for i, text in enumerate(SOURCES)]
@@ -36,16 +36,16 @@ def longer_than(length: int) -> list[int]:
     return [i for i, text in enumerate(SOURCES) if len(text) > length]
 
 
-def entry(arch: Arch, group: str = LINEAGE, *, seed: int = 1, several: bool = False) -> Entry:
-    name = arch if group == LINEAGE else f"{arch} {group}"
-    changes = {} if group == LINEAGE else {"model.scaled": False}
-    return Entry(
+def entry(arch: Arch, group: str = PLAIN, *, seed: int = 1, several: bool = False) -> ComparisonEntry:
+    name = arch if group == PLAIN else f"{arch} {group}"
+    changes = {} if group == PLAIN else {"model.scaled": False}
+    return ComparisonEntry(
         name=f"{name}-s{seed}" if several else name, arch=arch, group=group, seed=seed, changes=changes
     )
 
 
 def measured(
-    out: Path, one: Entry, hypotheses: Sequence[str], *, trained_to: int = 30, **others: Any
+    out: Path, one: ComparisonEntry, hypotheses: Sequence[str], *, trained_to: int = 30, **others: Any
 ) -> dict[str, Any]:
     """What `measure_entry` would give, and what it would keep in the entry's folder."""
     found = score_texts(hypotheses, REFERENCES, metrics=("exact", "chrf"), bootstrap=100)

@@ -22,7 +22,7 @@ def sample_report(
         entry = sample_entry(numbers, f"transformer {name}", "transformer", points=points)
         entries.append(entry | {"group": name, "changes": changed, "settings": entry["settings"] | changed})
     entries.append(failed_entry("transformer no-residual"))
-    before = [entry for entry in entries if entry["group"] == "lineage" and entry["seed"] == 1]
+    before = [entry for entry in entries if entry["group"] == "plain" and entry["seed"] == 1]
     pairs = [(a["name"], b["name"]) for a, b in zip(before, before[1:], strict=False)]
     pairs += [("transformer", f"transformer {name}") for name in ablations]
     return {
@@ -82,7 +82,7 @@ def sample_entry(
     lengths = [8, 16, 32, 64]
     answer = "May 5" if arch == "rnn" else "March 5"
     return {
-        "name": name, "arch": arch, "group": "lineage", "seed": seed, "status": "completed", "error": None,
+        "name": name, "arch": arch, "group": "plain", "seed": seed, "status": "completed", "error": None,
         "changes": {},
         "settings": {"model.arch": arch, "model.width": 128, "model.positions": "rotary", "seed": seed},
         "parameters": 420_001 + n, "steps": 1000 + n, "train_s": 70.5 + n, "tokens": 2_000_001 + n,

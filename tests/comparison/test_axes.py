@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jumok.lineage.axes import Axis, Scale, Tick, domain, log_steps, spread, steps, thin_out, ticks
+from jumok.comparison.axes import Axis, Scale, Tick, domain, log_steps, spread, steps, thin_out, ticks
 
 values = st.floats(-1e6, 1e6, allow_nan=False)
 

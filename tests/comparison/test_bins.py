@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.evaluation.lengths import Bars, TrainLengths
-from jumok.evaluation.metrics import exact, wer
-from jumok.lineage.bins import (
+from jumok.comparison.bins import (
     SENTENCES,
     by_length,
     equal_groups,
@@ -17,6 +15,8 @@ from jumok.lineage.bins import (
     unit_for,
     wilson,
 )
+from jumok.evaluation.lengths import Bars, TrainLengths
+from jumok.evaluation.metrics import exact, wer
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=400)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from jumok.comparison.budget import NO_END, Budget, steps_for
 from jumok.errors import ConfigError
-from jumok.lineage.budget import NO_END, Budget, steps_for
 from jumok.settings import nest, parse_config
-from tests.lineage.conftest import tiny_asked
+from tests.comparison.conftest import tiny_request
 
 
 def test_settings() -> None:
@@ -25,9 +25,9 @@ def test_settings() -> None:
 
 
 def test_flops_become_steps_by_the_formula(corpus: Path) -> None:
-    from jumok.lineage.experiment import open_experiment
+    from jumok.comparison.experiment import open_experiment
 
-    experiment = open_experiment(tiny_asked(corpus, budget=Budget("flops", 2e9)))
+    experiment = open_experiment(tiny_request(corpus, budget=Budget("flops", 2e9)))
     prepared = experiment.prepared
     spent = {}
     for arch, settings in experiment.bases.items():

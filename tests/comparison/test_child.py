@@ -1,4 +1,4 @@
-"""The child: trains and measures as ordered, tells it in lines, and stops when its parent is gone."""
+"""The child: trains and measures as job_folder, tells it in lines, and stops when its parent is gone."""
 
 import io
 import json
@@ -13,64 +13,64 @@ import pytest
 import torch
 
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.lineage.budget import Budget
-from jumok.lineage.child import Line, Order, Stopped, carry_out
-from jumok.lineage.conduct import order_for
-from jumok.lineage.experiment import open_experiment
-from tests.lineage.conftest import tiny_asked
+from jumok.comparison.budget import Budget
+from jumok.comparison.child import ChildStopped, EntryJob, ParentChannel, carry_out
+from jumok.comparison.conduct import job_for
+from jumok.comparison.experiment import open_experiment
+from tests.comparison.conftest import tiny_request
 
 
-def ordered(corpus: Path, **more: Any) -> tuple[Path, Order]:
-    """A folder with the order for one entry."""
-    experiment = open_experiment(tiny_asked(corpus, archs=("rnn",), seeds=(7,), bootstrap=10, **more))
+def job_folder(corpus: Path, **more: Any) -> tuple[Path, EntryJob]:
+    """A folder with the job for one entry."""
+    experiment = open_experiment(tiny_request(corpus, archs=("rnn",), seeds=(7,), bootstrap=10, **more))
     experiment = replace(experiment, options=replace(experiment.options, growth=False, focus=False))
     folder = experiment.out / "entries" / "rnn-s7"
     folder.mkdir(parents=True)
-    order = order_for(experiment, experiment.entries[0])
-    (folder / "entry.json").write_text(json.dumps(order.to_dict()))
-    return folder, order
+    job = job_for(experiment, experiment.entries[0])
+    (folder / "entry.json").write_text(json.dumps(job.to_dict()))
+    return folder, job
 
 
 def lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(channel) for channel in text.splitlines()]
 
 
 def test_an_order_comes_back(corpus: Path) -> None:
-    folder, order = ordered(corpus)
-    assert Order.from_dict(json.loads((folder / "entry.json").read_bytes())) == order
+    folder, job = job_folder(corpus)
+    assert EntryJob.from_dict(json.loads((folder / "entry.json").read_bytes())) == job
 
 
 def test_it_trains_with_the_shared_data_and_measures(corpus: Path) -> None:
-    folder, order = ordered(corpus)
-    prepared = {path: path.stat().st_mtime_ns for path in order.data.iterdir()}
+    folder, job = job_folder(corpus)
+    prepared = {path: path.stat().st_mtime_ns for path in job.data.iterdir()}
     out, threads = io.StringIO(), torch.get_num_threads()
     torch.set_num_threads(3)  # other than training's
     try:
-        carry_out(folder, Line(out, threading.Event()))
+        carry_out(folder, ParentChannel(out, threading.Event()))
     finally:
         torch.set_num_threads(threads)
     told = lines(out.getvalue())
-    events = [line["event"]["type"] for line in told if line["type"] == "event"]
+    events = [channel["event"]["type"] for channel in told if channel["type"] == "event"]
     assert events.count("train") == 6
     assert events[-1] == "end"
-    assert {line["type"] for line in told} == {"event", "progress"}
+    assert {channel["type"] for channel in told} == {"event", "progress"}
     result = json.loads((folder / "measured.json").read_bytes())
-    assert result["key"] == order.key
+    assert result["key"] == job.key
     measured = result["measured"]
     assert measured["speed"]["threads"] == 3
     assert (measured["status"], measured["steps"], measured["quality"]["n"]) == ("completed", 6, 20)
     # Of another seed than the data, it neither holds out other pairs nor makes anything again.
-    assert {path: path.stat().st_mtime_ns for path in order.data.iterdir()} == prepared
-    assert not (order.run / "data").exists()
+    assert {path: path.stat().st_mtime_ns for path in job.data.iterdir()} == prepared
+    assert not (job.run / "data").exists()
 
 
 def test_told_to_stop_it_raises_at_the_next_word() -> None:
     stopped = threading.Event()
-    line = Line(io.StringIO(), stopped)
-    line.progress("translating", 1, 9)
+    channel = ParentChannel(io.StringIO(), stopped)
+    channel.progress("translating", 1, 9)
     stopped.set()
-    with pytest.raises(Stopped):
-        line.progress("translating", 2, 9)
+    with pytest.raises(ChildStopped):
+        channel.progress("translating", 2, 9)
 
 
 def test_a_parent_that_is_gone_tears_nothing() -> None:
@@ -79,25 +79,27 @@ def test_a_parent_that_is_gone_tears_nothing() -> None:
             raise BrokenPipeError
 
     stopped = threading.Event()
-    Line(Gone(), stopped).event({"type": "train"})  # in the middle of training: it has to save, not to fail
+    ParentChannel(Gone(), stopped).event(
+        {"type": "train"}
+    )  # in the middle of training: it has to save, not to fail
     assert stopped.is_set()
 
 
 def test_progress_is_told_now_and_then() -> None:
     out = io.StringIO()
-    line = Line(out, threading.Event())
+    channel = ParentChannel(out, threading.Event())
     for done in range(1, 1001):
-        line.progress("translating", done, 1000)
+        channel.progress("translating", done, 1000)
     told = lines(out.getvalue())
     assert told[0]["done"] == 1
     assert told[-1]["done"] == 1000
     assert len(told) < 500
-    line.tell("event", event={"loss": float("nan")})
+    channel.tell("event", event={"loss": float("nan")})
     assert lines(out.getvalue())[-1]["event"] == {"loss": None}
 
 
 def start(folder: Path) -> "subprocess.Popen[str]":
-    words = [sys.executable, "-m", "jumok.lineage.child", str(folder)]
+    words = [sys.executable, "-m", "jumok.comparison.child", str(folder)]
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     return subprocess.Popen(words, text=True, **streams)  # type: ignore[call-overload,no-any-return]
 
@@ -105,16 +107,16 @@ def start(folder: Path) -> "subprocess.Popen[str]":
 @pytest.mark.slow
 def test_a_parent_that_goes_away_makes_it_save_and_end(corpus: Path) -> None:
     rare = {"training__validate_every": 10**6, "training__save_every": 10**6}
-    folder, order = ordered(corpus, budget=Budget("steps", 10**6), **rare)
+    folder, job = job_folder(corpus, budget=Budget("steps", 10**6), **rare)
     with start(folder) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        for line in child.stdout:
-            if json.loads(line)["type"] == "event" and json.loads(line)["event"]["type"] == "train":
+        for channel in child.stdout:
+            if json.loads(channel)["type"] == "event" and json.loads(channel)["event"]["type"] == "train":
                 break
         child.stdin.close()
         *_, last = child.stdout
         assert json.loads(last) == {"type": "stopped"}
     assert child.returncode == 0
-    assert max(checkpoint_folders(order.run)) >= 1
+    assert max(checkpoint_folders(job.run)) >= 1
     assert not (folder / "measured.json").exists()

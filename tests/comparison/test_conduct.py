@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from jumok.lineage import conduct as conducting
-from jumok.lineage.conduct import Watch, conduct, last_words
-from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
-from jumok.lineage.experiment import Experiment
+from jumok.comparison import conduct as conducting
+from jumok.comparison.conduct import ExperimentCallbacks, conduct, last_words
+from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
+from jumok.comparison.experiment import Experiment
 
 CHILD = """
 import json, os, pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
-order = json.loads((folder / "entry.json").read_bytes())
+job = json.loads((folder / "entry.json").read_bytes())
 def tell(**line): print(json.dumps(line), flush=True)
 tries = folder / "tries.txt"
 tries.write_text(tries.read_text() + "x" if tries.exists() else "x")
-way = order["entry"]["settings"].get("way")
+way = job["entry"]["settings"].get("way")
 print("some words", file=sys.stderr)
 tell(type="event", event={"type": "train", "step": 1})
 tell(type="progress", what="translating", done=1, total=2)
@@ -44,7 +44,7 @@ if way == "waits" and len(tries.read_text()) == 1:
 if way == "leaves":
     tell(type="stopped")
     sys.exit(0)
-(folder / "measured.json").write_text(json.dumps({"key": order["key"], "measured": {"status": "completed"}}))
+(folder / "measured.json").write_text(json.dumps({"key": job["key"], "measured": {"status": "completed"}}))
 """
 
 
@@ -56,9 +56,11 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def experiment(out: Path, **ways: str) -> Experiment:
     made: Any = {
-        "asked": None,
+        "request": None,
         "bases": {},
-        "entries": tuple(Entry(name=name, arch="rnn", settings={"way": way}) for name, way in ways.items()),
+        "entries": tuple(
+            ComparisonEntry(name=name, arch="rnn", settings={"way": way}) for name, way in ways.items()
+        ),
         "test": TestPairs(name="t", sources=("a",), answers=(("b",),)),
         "options": MeasureOptions(),
         "prepared": None,
@@ -70,13 +72,13 @@ def experiment(out: Path, **ways: str) -> Experiment:
     class Placed(Experiment):
         @property
         def out(self) -> Path:
-            return out / "lineage"
+            return out / "plain"
 
     return Placed(**made)
 
 
 def tries(out: Path, name: str) -> int:
-    file = out / "lineage" / "entries" / name / "tries.txt"
+    file = out / "plain" / "entries" / name / "tries.txt"
     return len(file.read_text()) if file.exists() else 0
 
 
@@ -91,12 +93,12 @@ def test_one_that_fails_costs_nothing_of_the_others(tmp_path: Path) -> None:
         "g": "well",
     }
     seen: list[Any] = []
-    watch = Watch(
+    callbacks = ExperimentCallbacks(
         on_entry=lambda number, entry: seen.append((number, entry.name)),
         on_event=lambda event: seen.append(event["step"]),
         progress=lambda what, done, total: seen.append((what, done, total)),
     )
-    found = conduct(experiment(tmp_path, **ways), watch)
+    found = conduct(experiment(tmp_path, **ways), callbacks)
     assert found is not None
     assert seen == [
         part
@@ -117,7 +119,7 @@ def test_one_that_fails_costs_nothing_of_the_others(tmp_path: Path) -> None:
     assert found["f"]["error"]["message"] == "the process was told to stop"
 
     mended = experiment(tmp_path, **dict.fromkeys(ways, "well"))
-    again = conduct(replace_entries(mended, ways), Watch())
+    again = conduct(replace_entries(mended, ways), ExperimentCallbacks())
     assert again is not None
     assert {name: tries(tmp_path, name) for name in ways} == {"a": 1, **dict.fromkeys("bcdef", 2), "g": 1}
 
@@ -130,19 +132,19 @@ def replace_entries(one: Experiment, ways: dict[str, str]) -> Experiment:
 def test_what_is_measured_is_kept_until_entry_test_or_metrics_change(tmp_path: Path) -> None:
     plain = experiment(tmp_path, a="well")
     for _ in range(2):
-        assert conduct(plain, Watch()) == {"a": {"status": "completed"}}
+        assert conduct(plain, ExperimentCallbacks()) == {"a": {"status": "completed"}}
     assert tries(tmp_path, "a") == 1
     others = [
         replace(plain, options=MeasureOptions(metrics=("exact",))),
         replace(plain, test=TestPairs(name="t", sources=("a",), answers=(("c",),))),
-        replace(plain, entries=(Entry(name="a", arch="rnn", settings={"way": "well", "seed": 3}),)),
+        replace(plain, entries=(ComparisonEntry(name="a", arch="rnn", settings={"way": "well", "seed": 3}),)),
     ]
     for number, other in enumerate(others, start=2):
-        conduct(other, Watch())
+        conduct(other, ExperimentCallbacks())
         assert tries(tmp_path, "a") == number
     for number, damaged in enumerate(('{"key": ', "[]", "{}"), start=5):
-        (tmp_path / "lineage" / "entries" / "a" / "measured.json").write_text(damaged)
-        assert conduct(others[-1], Watch()) is not None
+        (tmp_path / "plain" / "entries" / "a" / "measured.json").write_text(damaged)
+        assert conduct(others[-1], ExperimentCallbacks()) is not None
         assert tries(tmp_path, "a") == number
 
 
@@ -152,17 +154,17 @@ def test_an_interruption_lets_the_child_save_and_the_next_sitting_goes_on(tmp_pa
     def note(event: Any) -> None:
         events.append(event)
 
-    interrupted = Watch(on_event=note, interrupted=lambda: len(events) == 2)
+    interrupted = ExperimentCallbacks(on_event=note, interrupted=lambda: len(events) == 2)
     assert conduct(plain, interrupted) is None
     assert [tries(tmp_path, name) for name in "abc"] == [1, 1, 0]
-    found = conduct(plain, Watch())
+    found = conduct(plain, ExperimentCallbacks())
     assert found is not None
     assert [one["status"] for one in found.values()] == ["completed"] * 3
     assert [tries(tmp_path, name) for name in "abc"] == [1, 2, 1]
 
 
 def test_nothing_is_started_once_interrupted(tmp_path: Path) -> None:
-    assert conduct(experiment(tmp_path, a="well"), Watch(interrupted=lambda: True)) is None
+    assert conduct(experiment(tmp_path, a="well"), ExperimentCallbacks(interrupted=lambda: True)) is None
     assert tries(tmp_path, "a") == 0
 
 
@@ -171,17 +173,19 @@ def test_an_error_of_the_parent_leaves_no_child_behind(tmp_path: Path) -> None:
         raise SystemExit(130)  # a second Ctrl-C
 
     with pytest.raises(SystemExit):
-        conduct(experiment(tmp_path, a="waits"), Watch(on_event=fails))  # and it waits for no one
+        conduct(
+            experiment(tmp_path, a="waits"), ExperimentCallbacks(on_event=fails)
+        )  # and it waits for no one
 
 
 def test_an_order_is_what_the_child_reads(tmp_path: Path) -> None:
-    from jumok.lineage.child import Order
+    from jumok.comparison.child import EntryJob
 
-    conduct(experiment(tmp_path, a="well"), Watch())
-    folder = tmp_path / "lineage" / "entries" / "a"
-    order = Order.from_dict(json.loads((folder / "entry.json").read_bytes()))
-    assert (order.run, order.data) == (tmp_path / "lineage" / "a", tmp_path / "lineage" / "data")
-    assert order.entry.name == "a"
+    conduct(experiment(tmp_path, a="well"), ExperimentCallbacks())
+    folder = tmp_path / "plain" / "entries" / "a"
+    job = EntryJob.from_dict(json.loads((folder / "entry.json").read_bytes()))
+    assert (job.run, job.data) == (tmp_path / "plain" / "a", tmp_path / "plain" / "data")
+    assert job.entry.name == "a"
 
 
 def test_last_words(tmp_path: Path) -> None:

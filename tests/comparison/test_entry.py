@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.lineage.entry import Entry, MeasureOptions, TestPairs, base_of
+from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs, base_of
 
 TEXT = st.text(max_size=8)
 
@@ -25,7 +25,7 @@ def test_pairs_come_back(pairs: TestPairs) -> None:
 
 
 def test_entries_and_options_come_back() -> None:
-    entry = Entry(
+    entry = ComparisonEntry(
         name="transformer-s2 no-scale",
         arch="transformer",
         group="no-scale",
@@ -33,13 +33,13 @@ def test_entries_and_options_come_back() -> None:
         changes={"model.scaled": False},
         settings={"model.scaled": False, "seed": 2},
     )
-    assert Entry.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
+    assert ComparisonEntry.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
     assert entry.folder == "transformer-s2-no-scale"
     options = MeasureOptions(metrics=("exact", "cer"), device="cpu", growth=False)
     assert MeasureOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
 
 
-def row(name: str, group: str = "lineage", seed: int = 1, **changes: object) -> dict[str, object]:
+def row(name: str, group: str = "plain", seed: int = 1, **changes: object) -> dict[str, object]:
     return {"name": name, "arch": name.split()[0], "group": group, "seed": seed, "changes": changes}
 
 

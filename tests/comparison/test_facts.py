@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from jumok.lineage.experiment import open_experiment
-from jumok.lineage.facts import facts_of, joined, parameter_counts
-from tests.lineage.conftest import tiny_asked
+from jumok.comparison.experiment import open_experiment
+from jumok.comparison.facts import facts_of, joined, parameter_counts
+from tests.comparison.conftest import tiny_request
 
 
 def test_facts(corpus: Path) -> None:
-    experiment = open_experiment(tiny_asked(corpus, metrics=("exact", "cer")))
+    experiment = open_experiment(tiny_request(corpus, metrics=("exact", "cer")))
     facts = facts_of(experiment, "jumok compare --source train.src")
     assert facts["title"] == "train.src: rnn and transformer"
     assert facts["command"] == "jumok compare --source train.src"

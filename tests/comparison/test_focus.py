@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from jumok.checkpoint.bundled import bundled
-from jumok.decoding.translator import Translator, load
-from jumok.explain.capture import Captured
-from jumok.lineage.focus import (
+from jumok.comparison.focus import (
     BINS,
     measure_attention,
     measure_influence,
@@ -18,6 +16,8 @@ from jumok.lineage.focus import (
     spread,
     summed_up,
 )
+from jumok.decoding.translator import Translator, load
+from jumok.explain.capture import Captured
 
 PAIRS = [
     ("den 5 mars 2024 kl. 14:30", "2024-03-05T14:30"),

@@ -1,7 +1,7 @@
 """Parts of the page: tables that keep their numbers, figures with their twins."""
 
-from jumok.lineage.axes import Axis
-from jumok.lineage.markup import (
+from jumok.comparison.axes import Axis
+from jumok.comparison.markup import (
     Num,
     Raw,
     Table,
@@ -12,9 +12,9 @@ from jumok.lineage.markup import (
     table_html,
     with_interval,
 )
-from jumok.lineage.numbers import short
-from jumok.lineage.plot import Chart, Line, Point
-from tests.lineage.reading import Reader
+from jumok.comparison.numbers import short
+from jumok.comparison.plot import Chart, Line, Point
+from tests.comparison.reading import Reader
 
 
 def test_a_number_keeps_its_exact_value() -> None:

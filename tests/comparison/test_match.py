@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from jumok.checkpoint.model import build_for
+from jumok.comparison.match import WITHIN, count, fit, spread
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.images.patches import PatchReader
-from jumok.lineage.match import WITHIN, count, fit, spread
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
 MODELS: list[ModelConfig] = [

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from jumok.checkpoint.bundled import RECORDS, bundled
+from jumok.comparison import measure
+from jumok.comparison.entry import MeasureOptions, TestPairs
+from jumok.comparison.measure import TESTED, measure_entry
 from jumok.config import Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.explain.cost import parameters
-from jumok.lineage import measure
-from jumok.lineage.entry import MeasureOptions, TestPairs
-from jumok.lineage.measure import TESTED, measure_entry
 from jumok.progress import silent
 from jumok.run.train import Request, Watch, run
 from tests.data.pictures import write_pictures
@@ -92,7 +92,7 @@ def test_only_what_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_the_log_and_the_formula_agree_on_the_size() -> None:
     from jumok.checkpoint.checkpoints import load_model
-    from jumok.lineage.record import training_record
+    from jumok.comparison.record import training_record
 
     for arch, folder in bundled().items():
         loaded = load_model(folder, "cpu")

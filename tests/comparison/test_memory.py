@@ -2,8 +2,8 @@
 
 import torch
 
+from jumok.comparison.memory import LiveTensors, peak_of, update_peak, weight_bytes
 from jumok.config import RnnConfig, RunConfig, TrainingConfig
-from jumok.lineage.memory import LiveTensors, peak_of, update_peak, weight_bytes
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.lineage.numbers import (
+from jumok.comparison.numbers import (
     chance,
     fixed,
     interval,
@@ -20,7 +20,7 @@ from jumok.lineage.numbers import (
     size,
     text_of,
 )
-from tests.lineage.reading import read_back
+from tests.comparison.reading import read_back
 
 finite = st.floats(-1e15, 1e15, allow_nan=False)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.lineage.page import SECTIONS, clean, report_page
-from tests.lineage.reading import Reader, numbers_in, read_back
-from tests.lineage.sample import sample_report
+from jumok.comparison.page import SECTIONS, clean, report_page
+from tests.comparison.reading import Reader, numbers_in, read_back
+from tests.comparison.sample import sample_report
 
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&\u2028\x00\ud800"
 

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.config import ARCHS, Arch, RunConfig
-from jumok.errors import ConfigError
-from jumok.lineage.plan import (
+from jumok.comparison.plan import (
     ABLATIONS,
     DATES,
     DATES_COMMON,
@@ -14,14 +12,16 @@ from jumok.lineage.plan import (
     able,
     flat,
     given_for,
-    lineage_of,
     make_entries,
     own_settings,
+    plain_entries,
     read_ablations,
     read_archs,
     read_seeds,
     settings_of,
 )
+from jumok.config import ARCHS, Arch, RunConfig
+from jumok.errors import ConfigError
 from jumok.settings import Flat, check_names, nest, parse_config
 
 
@@ -39,7 +39,7 @@ BASES = {arch: base(arch) for arch in ARCHS}
 def test_an_ablation_changes_exactly_the_settings_it_names(seeds: list[int], names: list[str]) -> None:
     entries = make_entries(BASES, seeds, [Variant(name) for name in names], 24)
     assert len({one.name for one in entries}) == len({one.folder for one in entries}) == len(entries)
-    plain = {(one.arch, one.seed): one.settings for one in lineage_of(entries)}
+    plain = {(one.arch, one.seed): one.settings for one in plain_entries(entries)}
     assert list(plain) == [(arch, seed) for seed in seeds for arch in ARCHS]
     for (arch, seed), settings in plain.items():
         assert settings == BASES[arch] | {"seed": seed}
@@ -47,8 +47,8 @@ def test_an_ablation_changes_exactly_the_settings_it_names(seeds: list[int], nam
         before = plain[one.arch, one.seed]
         changed = {key: value for key, value in one.settings.items() if value != before[key]}
         assert changed == one.changes
-        assert bool(changed) == (one.group != "lineage")
-        assert one.group in ("lineage", *names)
+        assert bool(changed) == (one.group != "plain")
+        assert one.group in ("plain", *names)
         parse_config(nest(one.settings))
     for name in names:
         assert {one.arch for one in entries if one.group == name} == set(able(Variant(name), ARCHS))

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from jumok.lineage.axes import Axis, Tick
-from jumok.lineage.plot import HALF, NARROW, WIDE, Chart, Line, Point, draw, make_frame, needs_legend
-from tests.lineage.reading import Reader
+from jumok.comparison.axes import Axis, Tick
+from jumok.comparison.plot import HALF, NARROW, WIDE, Chart, Line, Point, draw, make_frame, needs_legend
+from tests.comparison.reading import Reader
 
 
 def chart(*lines: Line, log: bool = False, **more) -> Chart:

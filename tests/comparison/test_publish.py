@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from jumok.lineage.experiment import open_experiment
-from jumok.lineage.publish import publish
-from tests.lineage.conftest import tiny_asked
+from jumok.comparison.experiment import open_experiment
+from jumok.comparison.publish import publish
+from tests.comparison.conftest import tiny_request
 
 
 def test_both_files_of_an_experiment_in_which_all_failed(corpus: Path) -> None:
-    experiment = open_experiment(tiny_asked(corpus))
+    experiment = open_experiment(tiny_request(corpus))
     error = {"message": "it <diverged>", "where": "", "hint": ""}
     measured = {entry.name: {"status": "failed", "error": error} for entry in experiment.entries}
     report = publish(experiment, measured, "jumok compare")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.checkpoint.bundled import RECORDS
-from jumok.lineage.record import training_record
+from jumok.comparison.record import training_record
 
 
 def moment(seconds: float) -> str:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from jumok.comparison.entry import ComparisonEntry
+from jumok.comparison.measure import TESTED
+from jumok.comparison.report import build_report, change_interval, telling_lines, worse
 from jumok.errors import DataError
 from jumok.evaluation.metrics import exact
 from jumok.evaluation.significance import paired_test
-from jumok.lineage.entry import Entry
-from jumok.lineage.measure import TESTED
-from jumok.lineage.report import build_report, change_interval, telling_lines, worse
-from tests.lineage.experiments import (
+from tests.comparison.experiments import (
     FACTS,
     REFERENCES,
     SOURCES,
@@ -30,13 +30,13 @@ ABLATION = entry("transformer", "no-scale")
 
 
 def report_of(
-    out: Path, hypotheses: dict[str, list[str]], entries: list[Entry], **others: Any
+    out: Path, hypotheses: dict[str, list[str]], entries: list[ComparisonEntry], **others: Any
 ) -> dict[str, Any]:
     found = {one.name: measured(out, one, hypotheses[one.name], **others) for one in entries}
     return build_report(out, entries, found, FACTS)
 
 
-def test_a_report_of_the_lineage_and_an_ablation(tmp_path: Path) -> None:
+def test_a_report_of_plain_entries_and_an_ablation(tmp_path: Path) -> None:
     made = {
         "rnn": answers(longer_than(10)),
         "luong": answers([1, 2]),
@@ -48,7 +48,7 @@ def test_a_report_of_the_lineage_and_an_ablation(tmp_path: Path) -> None:
     assert json.loads(json.dumps(report, allow_nan=False)) == report
     assert report["schema"] == "compare/1"
     assert [one["name"] for one in report["entries"]] == [one.name for one in entries]
-    assert [one["group"] for one in report["entries"]] == ["lineage"] * 3 + ["no-scale"]
+    assert [one["group"] for one in report["entries"]] == ["plain"] * 3 + ["no-scale"]
     assert report["entries"][3]["changes"] == {"model.scaled": False}
     assert report["metric"]["name"] == "exact"
     assert not report["metric"]["lower_is_better"]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from jumok.lineage.axes import Axis
-from jumok.lineage.rows import Mark, Row, RowChart, draw_rows
-from tests.lineage.reading import Reader
+from jumok.comparison.axes import Axis
+from jumok.comparison.rows import Mark, Row, RowChart, draw_rows
+from tests.comparison.reading import Reader
 
 
 def chart(*rows: Row, **more) -> RowChart:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jumok.lineage.report import build_report
-from jumok.lineage.summary import summarise
-from tests.lineage.experiments import FACTS, answers, entry, failed, longer_than, measured
+from jumok.comparison.report import build_report
+from jumok.comparison.summary import summarise
+from tests.comparison.experiments import FACTS, answers, entry, failed, longer_than, measured
 
 ATTENTION = {"entropy_bits": 1.04, "max_entropy_bits": 4.1, "sharpness": 0.78, "by_layer": [[1.04]]}
 NEAR = {"distance": [0.1, 0.3, 0.5], "share": [0.6, 0.3, 0.1], "even": [0.35, 0.35, 0.3], "sentences": 3}

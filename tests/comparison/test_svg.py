@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.lineage.svg import Size, clip, esc, picture, spot, text_at, tip, tone_of, width_of
-from tests.lineage.reading import Reader
+from jumok.comparison.svg import Size, clip, esc, picture, spot, text_at, tip, tone_of, width_of
+from tests.comparison.reading import Reader
 
 
 @given(st.text(st.characters(codec=None)))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jumok.lineage.view import View, at, ends, fields, items, names, word
-from tests.lineage.sample import sample_report
+from jumok.comparison.view import View, at, ends, fields, items, names, word
+from tests.comparison.sample import sample_report
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [], {}, {"a": None}, {"a": 3}])

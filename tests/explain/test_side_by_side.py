@@ -10,10 +10,10 @@ from tests.explain.test_page import text_of
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.compare import begin_of, chrf, compare
 from jumok.explain.html import shorter
 from jumok.explain.influence import influence
 from jumok.explain.ops import ban, mask_head
+from jumok.explain.side_by_side import begin_of, chrf, side_by_side
 
 TEXT = "the dog sees a horse."
 
@@ -28,7 +28,7 @@ def trio(workshop) -> list[Translator]:  # type: ignore[no-untyped-def]
 
 
 def test_columns_stand_by_architecture_then_name(trio: list[Translator]) -> None:
-    found = compare(trio, TEXT)
+    found = side_by_side(trio, TEXT)
     assert [(column.name, column.arch) for column in found.columns] == [
         ("c", "rnn"),
         ("a", "luong"),
@@ -43,7 +43,7 @@ def test_columns_stand_by_architecture_then_name(trio: list[Translator]) -> None
 
 
 def test_influence_is_on_the_same_words(trio: list[Translator]) -> None:
-    found = compare(trio, TEXT)
+    found = side_by_side(trio, TEXT)
     assert found.words == ("the", "dog", "sees", "a", "horse", ".")
     for column in found.columns:
         assert tuple(unit.text for unit in column.influence.units) == found.words
@@ -55,7 +55,7 @@ def test_influence_is_on_the_same_words(trio: list[Translator]) -> None:
 
 def test_a_reference_gives_scores(trio: list[Translator]) -> None:
     reference = trio[2].translate(TEXT).text
-    found = compare(trio, TEXT, reference=reference, cuts=[2, 99, 4, 2])
+    found = side_by_side(trio, TEXT, reference=reference, cuts=[2, 99, 4, 2])
     assert found.columns[1].chrf == pytest.approx(100)
     for column in found.columns:
         expected = sentence_chrf(column.translation.text, [reference]).score
@@ -75,7 +75,7 @@ def test_a_reference_gives_scores(trio: list[Translator]) -> None:
 
 
 def test_without_a_reference_the_last_model_stands_in(trio: list[Translator]) -> None:
-    found = compare({"x": trio[0], "y": trio[1]}, TEXT, cuts=[3])
+    found = side_by_side({"x": trio[0], "y": trio[1]}, TEXT, cuts=[3])
     assert [column.name for column in found.columns] == ["y", "x"]
     assert found.pseudo_reference == "x"
     assert found.grow[0].scores["x"][0] == pytest.approx(100)
@@ -83,7 +83,7 @@ def test_without_a_reference_the_last_model_stands_in(trio: list[Translator]) ->
 
 
 def test_the_json_form(trio: list[Translator]) -> None:
-    plain = compare(trio, TEXT, cuts=[1]).to_dict()
+    plain = side_by_side(trio, TEXT, cuts=[1]).to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["source"]["words"] == ["the", "dog", "sees", "a", "horse", "."]
     assert list(plain["results"][0]) == [
@@ -103,20 +103,20 @@ def test_the_json_form(trio: list[Translator]) -> None:
 
 
 def test_two_checkpoints_of_one_run_get_numbers(trio: list[Translator]) -> None:
-    found = compare([trio[0], trio[0], trio[0]], "dog")
+    found = side_by_side([trio[0], trio[0], trio[0]], "dog")
     assert [column.name for column in found.columns] == ["b", "b (2)", "b (3)"]
 
 
 def test_words_end_where_the_shortest_model_does(trio: list[Translator], workshop) -> None:  # type: ignore[no-untyped-def]
     short = workshop.translator("rnn", name="short", kind="char", max_length=9, beam=1)
-    found = compare([trio[0], short], TEXT, cuts=[9])  # it reads "the dog s"
+    found = side_by_side([trio[0], short], TEXT, cuts=[9])  # it reads "the dog s"
     assert found.words == ("the", "dog")
     assert [column.influence.values.shape[1] for column in found.columns] == [2, 2]
     assert found.grow[0].source == "the dog"
 
 
 def test_options_hold_for_all(trio: list[Translator]) -> None:
-    found = compare(trio, TEXT, prefix="dog", cuts=[1])
+    found = side_by_side(trio, TEXT, prefix="dog", cuts=[1])
     assert all(column.translation.text.startswith("dog") for column in found.columns)
     assert all(text.startswith("dog") for _, text in found.grow[0].scores.values())
 
@@ -126,20 +126,20 @@ def test_progress_may_stop_the_work(trio: list[Translator]) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compare(trio, TEXT, progress=stop)
+        side_by_side(trio, TEXT, progress=stop)
 
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_two_or_three_models(count: int, trio: list[Translator]) -> None:
     with pytest.raises(ConfigError, match=f"{count} models were given to compare"):
-        compare(trio[:1] * count, TEXT)
+        side_by_side(trio[:1] * count, TEXT)
 
 
 def test_bad_cuts_are_refused(trio: list[Translator]) -> None:
     with pytest.raises(ConfigError, match="cuts: 0 is no number of words"):
-        compare(trio, TEXT, cuts=[0])
+        side_by_side(trio, TEXT, cuts=[0])
     with pytest.raises(LimitError, match="33 cuts were asked for, and 32 is the most"):
-        compare(trio, TEXT, cuts=range(1, 34))
+        side_by_side(trio, TEXT, cuts=range(1, 34))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_chrf_of_blank_texts() -> None:
 
 
 def test_a_file_opens_on_the_comparison(trio: list[Translator], built: Path, tmp_path: Path) -> None:
-    found = compare({"x": trio[0], "y": trio[1], "z": trio[2]}, TEXT, cuts=[2])
+    found = side_by_side({"x": trio[0], "y": trio[1], "z": trio[2]}, TEXT, cuts=[2])
     page = found.save_html(tmp_path / "a.html").read_text(encoding="utf-8")
     data = json.loads(text_of(page, "jumok-data"))
     assert data["start"].startswith("/compare?")
@@ -173,14 +173,14 @@ def test_a_file_opens_on_the_comparison(trio: list[Translator], built: Path, tmp
     assert [one["id"] for one in answer["results"]] == [one["id"] for one in data["traces"]]
     assert "srcdoc" in found.show()._repr_html_()
     assert repr(found.show()) == repr(found)
-    assert repr(found).startswith(f"Comparison({TEXT!r} -> ")
+    assert repr(found).startswith(f"SideBySide({TEXT!r} -> ")
 
 
 def test_a_model_beside_itself_with_interventions(workshop) -> None:  # type: ignore[no-untyped-def]
     model = workshop.model("transformer")
     first = model.translate(TEXT).tokens[0].text.strip()
     changed = model.edit(mask_head("cross", 0, 0), ban(first))
-    _, column = compare([model, changed], TEXT).columns
+    _, column = side_by_side([model, changed], TEXT).columns
     assert [op["op"] for op in column.trace.manifest["interventions"]] == ["mask_head", "ban"]
     assert column.trace.manifest["decode"]["ban"] == [first]
     assert column.trace.id == changed.trace(TEXT).id

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from jumok.lineage.numbers import Form, significant
+from jumok.comparison.numbers import Form, significant
 
 AIR = 0.05
 TINY, HUGE = 1e-90, 1e90  # what a logarithmic axis takes for nothing, and for no end

@@ -1,6 +1,6 @@
 """One entry in a process of its own: train or go on, measure, and tell the parent in JSON lines.
 
-`python -m jumok.lineage.child FOLDER` reads FOLDER/entry.json. Each line on standard output is an object:
+`python -m jumok.comparison.child FOLDER` reads FOLDER/entry.json. Each line on standard output is an object:
 
 {"type": "event", "event": …}                       an event of the run
 {"type": "progress", "what", "done", "total"}       work that has no events
@@ -27,22 +27,22 @@ from typing import Any, Self, TextIO
 import torch
 
 from jumok.checkpoint.folder import replace_file
+from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
+from jumok.comparison.measure import measure_entry
 from jumok.errors import Error
-from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
-from jumok.lineage.measure import measure_entry
 from jumok.run.train import Request, Watch, run
 from jumok.training.log import finite
 
-ORDER, MEASURED = "entry.json", "measured.json"
+JOB, MEASURED = "entry.json", "measured.json"
 PAUSE = 0.1  # seconds between two lines about the same work
 WORDS = 200  # characters of an error that nobody foresaw; the log has all of it
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class EntryJob:
     """What a child is told. Paths are the parent's: both work in the same folder."""
 
-    entry: Entry
+    entry: ComparisonEntry
     run: Path
     data: Path
     data_seed: int
@@ -65,7 +65,7 @@ class Order:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         return cls(
-            entry=Entry.from_dict(data["entry"]),
+            entry=ComparisonEntry.from_dict(data["entry"]),
             run=Path(data["run"]),
             data=Path(data["data"]),
             data_seed=data["data_seed"],
@@ -75,11 +75,11 @@ class Order:
         )
 
 
-class Stopped(Exception):  # noqa: N818  no error
+class ChildStopped(Exception):  # noqa: N818  no error
     """The parent wants no more."""
 
 
-class Line:
+class ParentChannel:
     """The way to the parent: lines out, and one sign in."""
 
     def __init__(self, out: TextIO, stopped: threading.Event) -> None:
@@ -100,7 +100,7 @@ class Line:
     def progress(self, what: str, done: int, total: int | None) -> None:
         """Tell of work now and then, and stop it when nobody wants it any more."""
         if self.stopped.is_set():
-            raise Stopped
+            raise ChildStopped
         before, then = self.last
         now = time.monotonic()
         if what != before or now - then >= PAUSE or done == total:
@@ -108,24 +108,24 @@ class Line:
             self.tell("progress", what=what, done=done, total=total)
 
 
-def carry_out(folder: Path, line: Line) -> None:
+def carry_out(folder: Path, channel: ParentChannel) -> None:
     """Train and measure as ordered; the result is in the folder when this returns."""
-    order = Order.from_dict(json.loads((folder / ORDER).read_bytes()))
+    job = EntryJob.from_dict(json.loads((folder / JOB).read_bytes()))
     request = Request(
-        given=order.entry.settings,
-        out=order.run,
-        device=order.options.device,
-        data_folder=order.data,
-        data_seed=order.data_seed,
+        given=job.entry.settings,
+        out=job.run,
+        device=job.options.device,
+        data_folder=job.data,
+        data_seed=job.data_seed,
     )
-    watch = Watch(progress=line.progress, on_event=line.event, interrupted=line.stopped.is_set)
+    watch = Watch(progress=channel.progress, on_event=channel.event, interrupted=channel.stopped.is_set)
     threads = torch.get_num_threads()
     if run(request, watch).reason == "signal":
-        raise Stopped
+        raise ChildStopped
     torch.set_num_threads(threads)  # all are measured alike, whatever suited their training
-    test = TestPairs.from_dict(json.loads(order.test.read_bytes()))
-    measured = measure_entry(order.run, test, order.options, line.progress)
-    result = {"key": order.key, "measured": measured}
+    test = TestPairs.from_dict(json.loads(job.test.read_bytes()))
+    measured = measure_entry(job.run, test, job.options, channel.progress)
+    result = {"key": job.key, "measured": measured}
     replace_file(folder / MEASURED, json.dumps(result, ensure_ascii=False, allow_nan=False).encode())
 
 
@@ -144,17 +144,17 @@ def main(folder: Path) -> int:
     threading.Thread(target=listen, args=(sys.stdin.fileno(), stopped), daemon=True).start()
     outwards = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody else writes between the lines
-    line = Line(outwards, stopped)
+    channel = ParentChannel(outwards, stopped)
     try:
-        carry_out(folder, line)
-    except Stopped:
-        line.tell("stopped")
+        carry_out(folder, channel)
+    except ChildStopped:
+        channel.tell("stopped")
     except Error as error:
-        line.tell("error", message=error.message, where=error.where, hint=error.hint)
+        channel.tell("error", message=error.message, where=error.where, hint=error.hint)
         return error.exit_code
     except Exception as error:
         traceback.print_exc()
-        line.tell("error", message=shorten(f"{type(error).__name__}: {error}", WORDS), where="", hint="")
+        channel.tell("error", message=shorten(f"{type(error).__name__}: {error}", WORDS), where="", hint="")
         return 1
     return 0
 

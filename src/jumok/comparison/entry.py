@@ -2,7 +2,7 @@
 
 An experiment's folder, which one command fills:
 
-<entry>/          the run folder of each entry; `Entry.folder` is its name
+<entry>/          the run folder of each entry; `ComparisonEntry.folder` is its name
 data/             tokenizer and token stores, the same for all
 entries/<entry>/  entry.json what the child process is told, measured.json what it found, log.txt what it said
 experiment.json   what was asked, and the settings that were chosen for each architecture
@@ -17,7 +17,7 @@ from typing import Any, Self
 from jumok.config import Arch
 from jumok.settings import Flat
 
-LINEAGE = "lineage"
+PLAIN = "plain"
 
 Json = Mapping[str, Any]
 Facts = dict[str, Any]
@@ -26,14 +26,14 @@ version, command, data, machine, budget; and metric, which is only its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ComparisonEntry:
     """One model of an experiment. `to_dict` and `from_dict` are each other's inverse."""
 
     name: str
     """Such as "rnn", "rnn-s2" or "transformer no-scale"."""
     arch: Arch
-    group: str = LINEAGE
-    """"lineage", or the ablation that the entry belongs to."""
+    group: str = PLAIN
+    """"plain", or the ablation that the entry belongs to."""
     seed: int = 42
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The settings in which an ablation differs from its plain entry, and nothing else."""
@@ -65,7 +65,7 @@ def base_of(entry: Json, entries: Sequence[Json]) -> Json | None:
         for one in entries
         if (one["arch"], one["seed"]) == (entry["arch"], entry["seed"])
         and one["changes"].items() < changes.items()
-        and one["group"] in (LINEAGE, entry["group"])
+        and one["group"] in (PLAIN, entry["group"])
     ]
     return max(fewer, key=lambda one: len(one["changes"]), default=None)
 

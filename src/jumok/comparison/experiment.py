@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from jumok.checkpoint.folder import replace_file
+from jumok.comparison.budget import Budget, steps_for
+from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
+from jumok.comparison.match import count, fit
+from jumok.comparison.plan import Variant, flat, given_for, make_entries, own_settings
+from jumok.comparison.test_pairs import VALIDATION, read_test, usual_metrics, validation_pairs
 from jumok.config import ARCHS, Arch, RunConfig
 from jumok.data.store import Store
 from jumok.errors import ConfigError
-from jumok.lineage.budget import Budget, steps_for
-from jumok.lineage.entry import Entry, MeasureOptions, TestPairs
-from jumok.lineage.match import count, fit
-from jumok.lineage.plan import Variant, flat, given_for, make_entries, own_settings
-from jumok.lineage.tested import VALIDATION, read_test, usual_metrics, validation_pairs
 from jumok.progress import Progress, silent
 from jumok.run.folder import FREE
 from jumok.run.machine import Machine, look_at_machine
@@ -39,7 +39,7 @@ NO_TEST = "no test files are given: tested on the validation pairs, which also c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ComparisonRequest:
     """What someone asks of an experiment; everything else is planned."""
 
     out: Path
@@ -60,9 +60,9 @@ class Asked:
 class Experiment:
     """Everything that is known before the first training."""
 
-    asked: Asked
+    request: ComparisonRequest
     bases: Mapping[Arch, Flat]  # complete settings of each architecture
-    entries: tuple[Entry, ...]
+    entries: tuple[ComparisonEntry, ...]
     test: TestPairs
     options: MeasureOptions
     prepared: Prepared
@@ -73,32 +73,32 @@ class Experiment:
 
     @property
     def out(self) -> Path:
-        return self.asked.out
+        return self.request.out
 
 
-def open_experiment(asked: Asked, progress: Progress = silent) -> Experiment:
+def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> Experiment:
     """Plan the experiment, or read back what an earlier sitting planned."""
-    opening = Opening(asked, progress)
-    opening.check()
-    pairs = read_test(asked.test_source, asked.test_target, opening.config)
-    bases = opening.bases()
-    test = pairs or validation_pairs(opening.prepared)
-    first = bases[asked.archs[0]]
-    metrics = asked.metrics or usual_metrics(first["training.metric"])
-    chosen, seeds = {arch: bases[arch] for arch in asked.archs}, asked.seeds or (first["seed"],)
-    opening.write(bases)
-    replace_file(asked.out / TEST, json.dumps(test.to_dict(), ensure_ascii=False).encode())
+    planner = ExperimentPlanner(request, progress)
+    planner.check()
+    pairs = read_test(request.test_source, request.test_target, planner.config)
+    bases = planner.bases()
+    test = pairs or validation_pairs(planner.prepared)
+    first = bases[request.archs[0]]
+    metrics = request.metrics or usual_metrics(first["training.metric"])
+    chosen, seeds = {arch: bases[arch] for arch in request.archs}, request.seeds or (first["seed"],)
+    planner.write(bases)
+    replace_file(request.out / TEST, json.dumps(test.to_dict(), ensure_ascii=False).encode())
     return Experiment(
-        asked=asked,
+        request=request,
         bases=chosen,
-        entries=tuple(make_entries(chosen, seeds, asked.variants, shorter(opening.prepared.train))),
+        entries=tuple(make_entries(chosen, seeds, request.variants, shorter(planner.prepared.train))),
         test=test,
-        options=MeasureOptions(metrics=metrics, device=asked.device, bootstrap=asked.bootstrap),
-        prepared=opening.prepared,
-        machine=opening.machine,
-        data_seed=opening.text.seed,
-        fingerprint=opening.corpora.fingerprint,
-        notes=tuple(filter(None, opening.notes(test, given=pairs is not None))),
+        options=MeasureOptions(metrics=metrics, device=request.device, bootstrap=request.bootstrap),
+        prepared=planner.prepared,
+        machine=planner.machine,
+        data_seed=planner.text.seed,
+        fingerprint=planner.corpora.fingerprint,
+        notes=tuple(filter(None, planner.notes(test, given=pairs is not None))),
     )
 
 
@@ -108,18 +108,18 @@ def shorter(store: Store) -> int:
 
 
 @dataclass
-class Opening:
+class ExperimentPlanner:
     """The steps towards an experiment. Mistakes are found before anything is made."""
 
-    asked: Asked
+    request: ComparisonRequest
     progress: Progress
 
     @cached_property
     def config(self) -> RunConfig:
         """The settings without sizes: enough to open the data."""
-        asked = self.asked
-        check_names(asked.given, "your settings")
-        return check_given(given_for(asked.archs[0], asked.given, asked.archs))
+        request = self.request
+        check_names(request.given, "your settings")
+        return check_given(given_for(request.archs[0], request.given, request.archs))
 
     @cached_property
     def corpora(self) -> Corpora:
@@ -133,12 +133,12 @@ class Opening:
 
     @cached_property
     def machine(self) -> Machine:
-        return look_at_machine(self.asked.device)
+        return look_at_machine(self.request.device)
 
     @cached_property
     def record(self) -> dict[str, Any]:
         """What an earlier sitting has written; nothing for a new experiment."""
-        file = self.asked.out / RECORD
+        file = self.request.out / RECORD
         if not file.is_file():
             return {}
         try:
@@ -154,7 +154,7 @@ class Opening:
     def notes(self, test: TestPairs, *, given: bool) -> Iterator[str]:
         """What people should know before it starts."""
         if self.record:
-            yield f"goes on with the experiment in {self.asked.out}"
+            yield f"goes on with the experiment in {self.request.out}"
         if not given:
             yield NO_TEST
         if self.prepared.tokenizers.pictures is not None:
@@ -173,7 +173,7 @@ class Opening:
 
     def check(self) -> None:
         """Refuse a folder that holds something else, or another experiment."""
-        out = self.asked.out
+        out = self.request.out
         if out.exists() and not out.is_dir():
             raise ConfigError(f"{out} is a file", hint="give a folder for the experiment with --out")
         if not self.record:
@@ -197,27 +197,27 @@ class Opening:
     @cached_property
     def question(self) -> dict[str, Any]:
         """What makes an experiment another one; architectures, seeds and ablations may be added to it."""
-        asked = self.asked
-        fixed = {key: value for key, value in sorted(asked.given.items()) if key not in FREE}
-        about = {"budget": asked.budget.to_dict(), "match": asked.match, "data": self.corpora.fingerprint}
+        request = self.request
+        fixed = {key: value for key, value in sorted(request.given.items()) if key not in FREE}
+        about = {"budget": request.budget.to_dict(), "match": request.match, "data": self.corpora.fingerprint}
         return fixed | about
 
     def bases(self) -> dict[Arch, Flat]:
         """Complete settings of each architecture: those of before, and plans for the new ones."""
         known: dict[Arch, Flat] = dict(self.record.get("bases", {}))
-        new = [arch for arch in self.asked.archs if arch not in known]
+        new = [arch for arch in self.request.archs if arch not in known]
         if not new:
             return known
         drafts = {arch: self.draft(arch) for arch in new}
-        target = self.target(known, drafts) if self.asked.match else None
+        target = self.target(known, drafts) if self.request.match else None
         planned = {arch: flat(self.planned(arch, drafts[arch], target)) for arch in new}
         return {arch: (known | planned)[arch] for arch in ARCHS if arch in known | planned}
 
     def draft(self, arch: Arch, more: Mapping[str, Any] | None = None) -> RunConfig:
         """What the plan of a single run makes of the settings for this architecture."""
-        given = given_for(arch, self.asked.given, self.asked.archs) | self.asked.budget.settings()
+        given = given_for(arch, self.request.given, self.request.archs) | self.request.budget.settings()
         given |= self.common | dict(more or {})
-        for key in TIMES - self.asked.given.keys():  # what suits the data suits no run that is over before
+        for key in TIMES - self.request.given.keys():  # what suits the data suits no run that is over before
             if given.get(key, 0) * SHORT > given["training.max_steps"]:
                 del given[key]
         return make_plan(given, self.found, self.machine).config
@@ -232,14 +232,14 @@ class Opening:
     def text(self) -> RunConfig:
         """Settings of which those of text and data are the same for all."""
         settings = next(iter(self.record.get("bases", {}).values()), None)
-        return parse_config(nest(settings), RECORD) if settings else self.draft(self.asked.archs[0])
+        return parse_config(nest(settings), RECORD) if settings else self.draft(self.request.archs[0])
 
     @cached_property
     def prepared(self) -> Prepared:
         """Tokenizer and stores that all entries share."""
-        self.asked.out.mkdir(parents=True, exist_ok=True)
+        self.request.out.mkdir(parents=True, exist_ok=True)
         return prepare(
-            self.asked.out / DATA,
+            self.request.out / DATA,
             self.corpora,
             self.text,
             lambda: self.found,
@@ -254,32 +254,32 @@ class Opening:
         The Transformer's width is the coarsest. Settings that name an architecture speak of its size.
         """
         configs = {arch: parse_config(nest(settings), RECORD) for arch, settings in known.items()} or drafts
-        own = self.asked.given.get("model.arch")
+        own = self.request.given.get("model.arch")
         arch = next((one for one in configs if one == own), [one for one in ARCHS if one in configs][-1])
         return count(configs[arch].model, self.prepared.tokenizers)
 
     def planned(self, arch: Arch, draft: RunConfig, target: int | None) -> RunConfig:
         """The plan with the width that the target asks for, and with the steps that the FLOPs are worth."""
-        asked, tokenizers, more = self.asked, self.prepared.tokenizers, dict[str, Any]()
-        own = own_settings(arch, asked.given, asked.archs)
+        request, tokenizers, more = self.request, self.prepared.tokenizers, dict[str, Any]()
+        own = own_settings(arch, request.given, request.archs)
         if target is not None and "model.width" not in own and count(draft.model, tokenizers) != target:
             model = fit(draft.model, target, tokenizers, inner="model.feedforward" not in own)
             more["model.width"] = model.width
             if model.arch == "transformer":
                 more["model.feedforward"] = model.feedforward
             draft = self.draft(arch, more)
-        if asked.budget.kind == "flops":
-            steps = steps_for(asked.budget.value, draft, self.prepared.train, tokenizers)
-            draft = self.draft(arch, more | asked.budget.settings(steps))
+        if request.budget.kind == "flops":
+            steps = steps_for(request.budget.value, draft, self.prepared.train, tokenizers)
+            draft = self.draft(arch, more | request.budget.settings(steps))
         return draft
 
     def write(self, bases: Mapping[Arch, Flat]) -> None:
         record = {"format": FORMAT, "asked": self.question, "bases": bases}
         data = json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n"
-        replace_file(self.asked.out / RECORD, data)
+        replace_file(self.request.out / RECORD, data)
 
 
-def data_folder(out: Path, entry: Entry) -> Path:
+def data_folder(out: Path, entry: ComparisonEntry) -> Path:
     """Where the entry's tokenizer and stores are: with those of all, unless an ablation changes the data."""
     changed = [str(value) for key, value in entry.changes.items() if key.startswith(("data.", "text."))]
     return out / "-".join((DATA, *changed))

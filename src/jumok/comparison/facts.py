@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from jumok import __version__
+from jumok.comparison.entry import Facts
+from jumok.comparison.experiment import Experiment
+from jumok.comparison.match import WITHIN, count, spread
 from jumok.config import Arch
-from jumok.lineage.entry import Facts
-from jumok.lineage.experiment import Experiment
-from jumok.lineage.match import WITHIN, count, spread
 from jumok.settings import nest, parse_config
 
 
 def facts_of(experiment: Experiment, command: str) -> Facts:
     """What `build_report` asks for: the fields of schema compare/1 that no entry decides."""
     return {
-        "title": f"{data_name(experiment)}: {joined(experiment.asked.archs)}",
+        "title": f"{data_name(experiment)}: {joined(experiment.request.archs)}",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "version": __version__,
         "command": command,
@@ -32,7 +32,7 @@ def facts_of(experiment: Experiment, command: str) -> Facts:
 
 def data_name(experiment: Experiment) -> str:
     """The built-in set's name, or that of the source file."""
-    given = experiment.asked.given
+    given = experiment.request.given
     file = Path(str(given.get("data.source", ""))).name.removesuffix(".gz")
     return str(given.get("data.name") or file)
 
@@ -66,7 +66,7 @@ def parameter_counts(experiment: Experiment) -> dict[Arch, int]:
 def budget_facts(experiment: Experiment) -> Facts:
     """The budget of an entry, and how far the sizes of the plain entries are apart."""
     apart = spread(parameter_counts(experiment).values())
-    return experiment.asked.budget.to_dict() | {"matched": apart <= WITHIN, "spread": round(apart, 4)}
+    return experiment.request.budget.to_dict() | {"matched": apart <= WITHIN, "spread": round(apart, 4)}
 
 
 def joined(names: Sequence[str]) -> str:

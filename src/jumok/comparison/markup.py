@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jumok.lineage.numbers import NONE, Form, real, score
-from jumok.lineage.plot import NARROW, WIDE, Chart, draw, named, needs_legend
-from jumok.lineage.rows import RowChart, draw_rows
-from jumok.lineage.svg import Size, esc, tone_of
+from jumok.comparison.numbers import NONE, Form, real, score
+from jumok.comparison.plot import NARROW, WIDE, Chart, draw, named, needs_legend
+from jumok.comparison.rows import RowChart, draw_rows
+from jumok.comparison.svg import Size, esc, tone_of
 
 
 @dataclass(frozen=True)

@@ -9,23 +9,23 @@ from typing import Any
 import torch
 
 from jumok.checkpoint.folder import replace_file
-from jumok.decoding.translator import Translator, load
-from jumok.evaluation.evaluate import evaluate
-from jumok.evaluation.metrics import measure
-from jumok.evaluation.report import Evaluation
-from jumok.lineage.bins import by_length, scored
-from jumok.lineage.entry import MeasureOptions, TestPairs
-from jumok.lineage.focus import (
+from jumok.comparison.bins import by_length, scored
+from jumok.comparison.entry import MeasureOptions, TestPairs
+from jumok.comparison.focus import (
     INFLUENCE_SENTENCES,
     SENTENCES,
     measure_attention,
     measure_influence,
     spread,
 )
-from jumok.lineage.growth import LENGTHS, measure_growth
-from jumok.lineage.memory import peak_of, update_peak
-from jumok.lineage.record import training_record
-from jumok.lineage.whole import Whole
+from jumok.comparison.growth import LENGTHS, measure_growth
+from jumok.comparison.memory import peak_of, update_peak
+from jumok.comparison.record import training_record
+from jumok.comparison.unsplit import unsplit
+from jumok.decoding.translator import Translator, load
+from jumok.evaluation.evaluate import evaluate
+from jumok.evaluation.metrics import measure
+from jumok.evaluation.report import Evaluation
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.training.log import finite
@@ -47,7 +47,7 @@ def measure_entry(
     train_rate, process_peak = record.pop("train_tokens_per_s"), record.pop("process_peak_bytes")
     translator = load(folder, options.device, engine="torch")
     found = evaluate(
-        Whole(translator),
+        unsplit(translator),
         test.sources,
         test.answers,
         metrics=options.metrics,

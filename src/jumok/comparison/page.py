@@ -9,19 +9,19 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any
 
+from jumok.comparison.markup import folded, shown
+from jumok.comparison.numbers import percent, real, whole
+from jumok.comparison.sections.ablations import ablation_section
+from jumok.comparison.sections.attention import attention_section
+from jumok.comparison.sections.cost import growth_section, speed_section
+from jumok.comparison.sections.examples import examples_section
+from jumok.comparison.sections.learning import learning_section
+from jumok.comparison.sections.lengths import beyond_section, length_section
+from jumok.comparison.sections.quality import quality_section
+from jumok.comparison.sections.settings import budget_text, settings_section
+from jumok.comparison.svg import esc
+from jumok.comparison.view import View, at, fields, items, names, word
 from jumok.explain.page import block, one_line, sha256, to_json
-from jumok.lineage.markup import folded, shown
-from jumok.lineage.numbers import percent, real, whole
-from jumok.lineage.sections.ablations import ablation_section
-from jumok.lineage.sections.attention import attention_section
-from jumok.lineage.sections.cost import growth_section, speed_section
-from jumok.lineage.sections.examples import examples_section
-from jumok.lineage.sections.learning import learning_section
-from jumok.lineage.sections.lengths import beyond_section, length_section
-from jumok.lineage.sections.quality import quality_section
-from jumok.lineage.sections.settings import budget_text, settings_section
-from jumok.lineage.svg import esc
-from jumok.lineage.view import View, at, fields, items, names, word
 
 ROOM = 450_000  # bytes of JSON that the page carries; examples go first where there is more
 AT_ONCE = 8  # sentences of the summary
@@ -43,7 +43,7 @@ def report_page(report: Mapping[str, Any]) -> str:
     """The page of a report of schema compare/1. What the report has not is left out of the page."""
     view = View(clean(report))
     style, script = (
-        files("jumok.lineage").joinpath(name).read_text("utf-8") for name in ("style.css", "save.js")
+        files("jumok.comparison").joinpath(name).read_text("utf-8") for name in ("style.css", "save.js")
     )
     sections = {id: html for id, (_, make) in SECTIONS.items() if (html := make(view))}
     summary = summary_section(view)

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from jumok.comparison.budget import Budget
+from jumok.comparison.entry import PLAIN, ComparisonEntry
 from jumok.config import ARCHS, Arch, LuongConfig, RnnConfig, RunConfig, TransformerConfig
 from jumok.errors import ConfigError, nearest
-from jumok.lineage.entry import LINEAGE, Entry
 from jumok.settings import Flat, config_to_dict, flatten, nest, parse_config
 
 # Each name stands for one entry or more: what is added to the entry's name, and the settings it changes.
@@ -78,8 +79,24 @@ class Variant:
     arch: Arch | None = None
 
 
+def choose_budget(named: Mapping[str, Budget | None], given: dict[str, Any]) -> Budget:
+    """The one budget that is given, by an option or by a setting; each entry has it for itself.
+
+    `named` has the budgets by the names of their options. Settings that give one are taken out of `given`.
+    """
+    chosen = {option: budget for option, budget in named.items() if budget}
+    if len(chosen) > 1:
+        raise ConfigError(f"{' and '.join(chosen)} exclude each other", hint="give one budget")
+    time, updates = given.pop("training.time_limit", 0), given.pop("training.max_steps", 0)
+    if chosen:
+        return next(iter(chosen.values()))
+    if time or updates:
+        return Budget("time", float(time)) if time else Budget("steps", int(updates))
+    return Budget("steps", DATES_STEPS) if given.get("data.name") == "dates" else Budget()
+
+
 def read_archs(text: str) -> tuple[Arch, ...]:
-    """`rnn,luong,transformer`, each once, in the order of the lineage."""
+    """`rnn,luong,transformer`, each once, in the order rnn, luong, transformer."""
     words = _words(text, "--archs", "rnn,luong,transformer")
     for word in words:
         if word not in ARCHS:
@@ -170,10 +187,11 @@ def flat(config: RunConfig) -> Flat:
 
 def make_entries(
     bases: Mapping[Arch, Flat], seeds: Sequence[int], variants: Sequence[Variant], short: int
-) -> list[Entry]:
-    """Every model of the experiment: for each seed the plain ones in the order of the lineage, and after
-    them the ablations. `bases` has the complete settings of each architecture; `short` are the pieces of the
-    longest pair that those learn from which are to show what lies beyond.
+) -> list[ComparisonEntry]:
+    """Every model of the experiment: for each seed the plain ones, rnn first, and after them the ablations.
+
+    `bases` has the complete settings of each architecture; `short` is the length, in tokens, of the longest
+    pair that a model learns from which is to show what lies beyond the lengths of training.
     """
     plain = [_entry(arch, settings, seed) for seed in seeds for arch, settings in bases.items()]
     ablated = [
@@ -186,13 +204,13 @@ def make_entries(
     return list({one.name: one for one in (*plain, *ablated)}.values())
 
 
-def _entry(arch: Arch, settings: Flat, seed: int) -> Entry:
+def _entry(arch: Arch, settings: Flat, seed: int) -> ComparisonEntry:
     """Of the settings' own seed it is named after the architecture alone."""
     name = arch if seed == settings["seed"] else f"{arch}-s{seed}"
-    return Entry(name=name, arch=arch, seed=seed, settings=settings | {"seed": seed})
+    return ComparisonEntry(name=name, arch=arch, seed=seed, settings=settings | {"seed": seed})
 
 
-def _ablated(plain: Entry, name: str, short: int) -> Iterator[Entry]:
+def _ablated(plain: ComparisonEntry, name: str, short: int) -> Iterator[ComparisonEntry]:
     """The entries of one ablation; what would equal the plain entry is that entry."""
     less: Flat = {"data.max_length": short} if name == "positions" else {}
     for label, change in ABLATIONS[name].items():
@@ -200,7 +218,7 @@ def _ablated(plain: Entry, name: str, short: int) -> Iterator[Entry]:
         settings: dict[str, Any] = plain.settings | changes
         if changes:
             parse_config(nest(settings), f"--ablate {name}")
-            yield Entry(
+            yield ComparisonEntry(
                 name=f"{plain.name} {label}",
                 arch=plain.arch,
                 group=name,
@@ -210,6 +228,6 @@ def _ablated(plain: Entry, name: str, short: int) -> Iterator[Entry]:
             )
 
 
-def lineage_of(entries: Sequence[Entry]) -> list[Entry]:
+def plain_entries(entries: Sequence[ComparisonEntry]) -> list[ComparisonEntry]:
     """The plain entries."""
-    return [one for one in entries if one.group == LINEAGE]
+    return [one for one in entries if one.group == PLAIN]

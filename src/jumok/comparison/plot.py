@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from jumok.lineage.axes import Axis, Scale, Tick, domain, fits, spread, thin_out, ticks
-from jumok.lineage.svg import Size, clip, esc, path, picture, px, spot, text_at, tip, tone_of, width_of
+from jumok.comparison.axes import Axis, Scale, Tick, domain, fits, spread, thin_out, ticks
+from jumok.comparison.svg import Size, clip, esc, path, picture, px, spot, text_at, tip, tone_of, width_of
 
 MOST_TIPS = 160  # a picture with more marks has none to point at: its table has the numbers
 MOST_LABELS = 9

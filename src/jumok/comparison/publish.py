@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumok.checkpoint.folder import replace_file
-from jumok.lineage.experiment import Experiment
-from jumok.lineage.facts import facts_of
-from jumok.lineage.page import report_page
-from jumok.lineage.report import build_report
+from jumok.comparison.experiment import Experiment
+from jumok.comparison.facts import facts_of
+from jumok.comparison.page import report_page
+from jumok.comparison.report import build_report
 
 REPORT, PAGE = "report.json", "report.html"
 

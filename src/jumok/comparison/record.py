@@ -15,7 +15,7 @@ CURVES = ("step", "elapsed_s", "tokens", "loss", "score")
 def training_record(folder: Path) -> dict[str, Any]:
     """Settings, parameters, steps, seconds, tokens and curves of the run in a folder, as far as it came."""
     settings = read_toml(folder / "config.toml") if (folder / "config.toml").is_file() else {}
-    log = Reading(str(settings.get("training.metric", "bleu")))
+    log = LogReader(str(settings.get("training.metric", "bleu")))
     for event in read_events(folder / "metrics.jsonl"):
         log.read(event)
     return log.to_dict(settings)
@@ -36,7 +36,7 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Point:
+class LogPoint:
     """Where training stood at one line of the log."""
 
     step: int
@@ -45,7 +45,7 @@ class Point:
 
 
 @dataclass
-class Reading:
+class LogReader:
     """Events read one after the other. A line of the log counts the tokens since the line before it.
 
     A run that goes on after a crash repeats the steps behind its last checkpoint: what it had said about
@@ -55,12 +55,12 @@ class Reading:
     metric: str
     parameters: int | None = None
     status: str = "stopped"
-    at: Point = Point(0, 0.0, 0.0)
+    at: LogPoint = LogPoint(0, 0.0, 0.0)
     moment: float = 0.0  # seconds of the clock when the last line was written
     busy_s: float = 0.0  # in training steps, validation left out
     trained: float = 0.0  # tokens in that time
     memory: int = 0
-    way: list[Point] = field(default_factory=list)
+    way: list[LogPoint] = field(default_factory=list)
     curves: list[tuple[Any, ...]] = field(default_factory=list)
 
     def read(self, event: dict[str, Any]) -> None:
@@ -83,22 +83,22 @@ class Reading:
         self.parameters, self.status = event["params"], "stopped"
         self.way = [point for point in self.way if point.step <= step]
         self.curves = [row for row in self.curves if row[0] <= step]
-        last = self.way[-1] if self.way else Point(0, 0.0, 0.0)
-        self.at = Point(step, last.elapsed, last.tokens + self.uncounted(last, step))
+        last = self.way[-1] if self.way else LogPoint(0, 0.0, 0.0)
+        self.at = LogPoint(step, last.elapsed, last.tokens + self.uncounted(last, step))
 
     def train(self, event: dict[str, Any], passed: float) -> None:
         tokens = event["tokens_per_s"] * passed
         self.busy_s, self.trained = self.busy_s + passed, self.trained + tokens
         self.memory = max(self.memory, event.get("mem_bytes") or 0)
-        self.go_to(Point(event["step"], event["elapsed_s"], self.at.tokens + tokens))
+        self.go_to(LogPoint(event["step"], event["elapsed_s"], self.at.tokens + tokens))
 
     def valid(self, event: dict[str, Any], passed: float) -> None:
         tokens = self.at.tokens + self.uncounted(self.at, event["step"])
-        self.go_to(Point(event["step"], self.at.elapsed + passed, tokens))
+        self.go_to(LogPoint(event["step"], self.at.elapsed + passed, tokens))
         figures = (event.get("loss"), event.get(self.metric))
         self.curves.append((self.at.step, round(self.at.elapsed, 3), self.tokens, *figures))
 
-    def uncounted(self, last: Point, step: int) -> float:
+    def uncounted(self, last: LogPoint, step: int) -> float:
         """Tokens of the steps since a point that no line has counted, as many as a step had so far."""
         return (step - last.step) * (last.tokens / last.step) if last.step else 0.0
 
@@ -107,7 +107,7 @@ class Reading:
         """Tokens so far; None if the run was so short that no line has counted any."""
         return round(self.at.tokens) or None
 
-    def go_to(self, point: Point) -> None:
+    def go_to(self, point: LogPoint) -> None:
         self.at = point
         self.way.append(point)
 

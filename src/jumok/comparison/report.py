@@ -12,15 +12,15 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
+from jumok.comparison.bins import hopeless
+from jumok.comparison.entry import PLAIN, ComparisonEntry, base_of
+from jumok.comparison.measure import TESTED
+from jumok.comparison.record import training_record
+from jumok.comparison.summary import summarise
 from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER, Statistics
 from jumok.evaluation.significance import RESAMPLES, paired_test
-from jumok.lineage.bins import hopeless
-from jumok.lineage.entry import LINEAGE, Entry, base_of
-from jumok.lineage.measure import TESTED
-from jumok.lineage.record import training_record
-from jumok.lineage.summary import summarise
 from jumok.training.log import finite
 
 SCHEMA = "compare/1"
@@ -29,7 +29,10 @@ MEASURED = ("speed", "memory", "quality", "attention", "influence", "growth")
 
 
 def build_report(
-    folder: Path, entries: Sequence[Entry], measured: Mapping[str, dict[str, Any]], facts: Mapping[str, Any]
+    folder: Path,
+    entries: Sequence[ComparisonEntry],
+    measured: Mapping[str, dict[str, Any]],
+    facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The report of an experiment whose runs lie in `folder`.
 
@@ -39,7 +42,7 @@ def build_report(
     """
     rows = [row_of(folder, entry, measured.get(entry.name, {})) for entry in entries]
     metric = str(facts["metric"])
-    tested = {row["name"]: one for row in rows if (one := read_tested(folder, entries, row)) is not None}
+    tested = {row["name"]: one for row in rows if (one := read_answers(folder, entries, row)) is not None}
     check_same_test(tested)
     lower = metric in LOWER_IS_BETTER
     add_examples(rows, tested)
@@ -62,7 +65,7 @@ def build_report(
     return plain | {"summary": summarise(plain)}
 
 
-def row_of(folder: Path, entry: Entry, measured: Mapping[str, Any]) -> dict[str, Any]:
+def row_of(folder: Path, entry: ComparisonEntry, measured: Mapping[str, Any]) -> dict[str, Any]:
     """One entry of the report; of a run that has not been measured what its log says."""
     record = {} if "quality" in measured else training_record(folder / entry.folder)
     for name in ("train_tokens_per_s", "process_peak_bytes"):
@@ -84,7 +87,7 @@ def row_of(folder: Path, entry: Entry, measured: Mapping[str, Any]) -> dict[str,
 
 
 @dataclass(frozen=True)
-class Tested:
+class TestAnswers:
     """What an entry made of the test set."""
 
     data: str
@@ -95,16 +98,18 @@ class Tested:
     chrf: list[float]
 
 
-def read_tested(folder: Path, entries: Sequence[Entry], row: Mapping[str, Any]) -> Tested | None:
+def read_answers(
+    folder: Path, entries: Sequence[ComparisonEntry], row: Mapping[str, Any]
+) -> TestAnswers | None:
     """What `measure_entry` kept of an entry with a quality; None if it is gone."""
     entry = next(entry for entry in entries if entry.name == row["name"])
     path = folder / entry.folder / TESTED
     if row["quality"] is None or not path.is_file():
         return None
-    return Tested(**json.loads(path.read_text(encoding="utf-8")))
+    return TestAnswers(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def check_same_test(tested: Mapping[str, Tested]) -> None:
+def check_same_test(tested: Mapping[str, TestAnswers]) -> None:
     """Refuse to compare what was measured on different test sets."""
     for (first, one), (name, other) in pairwise(tested.items()):
         if one.sha256 != other.sha256:
@@ -117,8 +122,8 @@ def check_same_test(tested: Mapping[str, Tested]) -> None:
 
 
 def spread_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """By how much of the smallest the largest parameter count of the lineage is above it."""
-    counts = [row["parameters"] for row in rows if row["group"] == LINEAGE and row.get("parameters")]
+    """By how much of the smallest the largest parameter count of the plain entries is above it."""
+    counts = [row["parameters"] for row in rows if row["group"] == PLAIN and row.get("parameters")]
     return max(counts) / min(counts) - 1 if counts else 0.0
 
 
@@ -160,7 +165,7 @@ def group_name(row: Mapping[str, Any]) -> str:
 
 
 def pairs_of(
-    rows: Sequence[Mapping[str, Any]], tested: Mapping[str, Tested], metric: str
+    rows: Sequence[Mapping[str, Any]], tested: Mapping[str, TestAnswers], metric: str
 ) -> list[dict[str, Any]]:
     """Each pair of neighbours: how far the second is above the first, and how likely chance goes that far."""
     rows = [row for row in rows if row["name"] in tested]
@@ -180,14 +185,14 @@ def neighbours(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     seeds = dict.fromkeys(row["seed"] for row in rows)
     for seed in seeds:
         own = [row for row in rows if row["seed"] == seed]
-        plain = [row for row in own if row["group"] == LINEAGE]
+        plain = [row for row in own if row["group"] == PLAIN]
         yield from ((one["name"], other["name"]) for one, other in pairwise(plain))
         for row in own:
-            if row["group"] != LINEAGE and (base := base_of(row, own)):
+            if row["group"] != PLAIN and (base := base_of(row, own)):
                 yield base["name"], row["name"]
 
 
-def statistics_of(tested: Tested, row: Mapping[str, Any], metric: str) -> Statistics:
+def statistics_of(tested: TestAnswers, row: Mapping[str, Any], metric: str) -> Statistics:
     """What the metric has to know of each of an entry's answers."""
     language = str(row["settings"].get("data.target_language") or "")
     found = score_texts(
@@ -255,9 +260,9 @@ def worse(one: Sequence[float], other: Sequence[float], *, lower: bool) -> bool:
     return one[0] > other[1] if lower else one[1] < other[0]
 
 
-def add_examples(rows: Sequence[Mapping[str, Any]], tested: Mapping[str, Tested]) -> None:
+def add_examples(rows: Sequence[Mapping[str, Any]], tested: Mapping[str, TestAnswers]) -> None:
     """The same sentences for every entry: those whose answers differ most between generations, by chrF++."""
-    plain = [row["name"] for row in rows if row["group"] == LINEAGE and row["name"] in tested]
+    plain = [row["name"] for row in rows if row["group"] == PLAIN and row["name"] in tested]
     for row in rows:
         if one := tested.get(row["name"]):
             sides = (one.sources, [right[0] for right in one.references], one.hypotheses)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jumok.lineage.axes import Axis, Scale, domain, thin_out, ticks
-from jumok.lineage.svg import Size, clip, picture, px, spot, text_at, tip, tone_of, width_of
+from jumok.comparison.axes import Axis, Scale, domain, thin_out, ticks
+from jumok.comparison.svg import Size, clip, picture, px, spot, text_at, tip, tone_of, width_of
 
 ROW, NARROW_ROW, TOP, BOTTOM = 30, 46, 8, 40
 

@@ -8,8 +8,8 @@ machine's moods. Entries of which the same can be said share a sentence.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jumok.lineage.bins import hopeless
-from jumok.lineage.entry import LINEAGE, base_of
+from jumok.comparison.bins import hopeless
+from jumok.comparison.entry import PLAIN, base_of
 
 Report = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -75,7 +75,7 @@ def generations(report: Report) -> Iterator[str]:
         if pair["before"] in values and pair["after"] in values and not several_seeds(report):
             yield difference(report, pair, values)
     if several_seeds(report):
-        groups = [g for g in report["groups"] if g["group"] == LINEAGE and g["mean"] is not None]
+        groups = [g for g in report["groups"] if g["group"] == PLAIN and g["mean"] is not None]
         for before, after in zip(groups, groups[1:], strict=False):
             yield over_seeds(report, before, after)
 
@@ -107,7 +107,7 @@ def over_seeds(report: Report, before: Mapping[str, Any], after: Mapping[str, An
 def lengths(report: Report) -> Iterator[str]:
     """Who falls with the length of the source, and who does not; with several seeds all have to agree."""
     slopes: dict[str, list[Row]] = {}
-    archs = {one["name"]: one["arch"] for one in report["entries"] if one["group"] == LINEAGE}
+    archs = {one["name"]: one["arch"] for one in report["entries"] if one["group"] == PLAIN}
     for slope in report["slopes"]:
         if slope["entry"] in archs and slope["ci95"]:
             slopes.setdefault(archs[slope["entry"]], []).append(slope)
@@ -194,7 +194,7 @@ def changed_groups(report: Report) -> Iterator[tuple[Row, Row, str]]:
     home = {name: group for group in report["groups"] for name in group["entries"]}
     for group in report["groups"]:
         entry = entries[group["entries"][0]]
-        base = base_of(entry, report["entries"]) if entry["group"] != LINEAGE else None
+        base = base_of(entry, report["entries"]) if entry["group"] != PLAIN else None
         if base and group["mean"] is not None and home[base["name"]]["mean"] is not None:
             own = {key: value for key, value in entry["changes"].items() if key not in base["changes"]}
             said = ", ".join(f"{key}={plain_value(value)}" for key, value in own.items())
@@ -320,10 +320,10 @@ SENTENCES: tuple[Callable[[Report], Iterator[str]], ...] = (
 
 
 def plain(report: Report) -> list[Mapping[str, Any]]:
-    """The entries of the lineage that were measured, one of each architecture: that of the first seed."""
+    """The plain entries that were measured, one of each architecture: that of the first seed."""
     found: dict[str, Mapping[str, Any]] = {}
     for one in report["entries"]:
-        if one["group"] == LINEAGE and one["quality"]:
+        if one["group"] == PLAIN and one["quality"]:
             found.setdefault(one["arch"], one)
     return list(found.values())
 

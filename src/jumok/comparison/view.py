@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from jumok.comparison.entry import PLAIN
+from jumok.comparison.numbers import real
 from jumok.evaluation.metrics import LABELS as METRICS
-from jumok.lineage.entry import LINEAGE
-from jumok.lineage.numbers import real
 
 Json = Mapping[str, Any]
 
@@ -64,11 +64,11 @@ class View:
     @cached_property
     def lineage(self) -> list[Json]:
         """The plain entries: what the story is about."""
-        return [one for one in self.entries if word(one, "group", other=LINEAGE) == LINEAGE]
+        return [one for one in self.entries if word(one, "group", other=PLAIN) == PLAIN]
 
     @cached_property
     def ablations(self) -> list[Json]:
-        return [one for one in self.entries if word(one, "group", other=LINEAGE) != LINEAGE]
+        return [one for one in self.entries if word(one, "group", other=PLAIN) != PLAIN]
 
     @cached_property
     def archs(self) -> list[str]:

@@ -69,7 +69,7 @@ class Cut:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class SideBySide:
     """Columns by architecture, then by name. Unit j of every influence is the same word of the source."""
 
     source: str
@@ -90,7 +90,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         answers = ", ".join(f"{one.name}: {shorten(one.translation.text)}" for one in self.columns)
-        return f"Comparison({shorten(self.source)} -> {answers})"
+        return f"SideBySide({shorten(self.source)} -> {answers})"
 
     def to_html(self) -> str:
         """One HTML file with the Compare screen and the trace of every model."""
@@ -107,7 +107,7 @@ class Comparison:
         return Shown(self.to_html, self.__repr__, height)
 
 
-def compare(
+def side_by_side(
     translators: Sequence[Translator] | Mapping[str, Translator],
     text: str,
     *,
@@ -115,7 +115,7 @@ def compare(
     cuts: Sequence[int] = (),
     progress: Progress = silent,
     **options: Any,
-) -> Comparison:
+) -> SideBySide:
     """What two or three models make of one text; options are those of `translate`, the same for all.
 
     Words are those that all tokenizers agree on, so influences have the same columns.
@@ -152,7 +152,7 @@ def compare(
         line, cut_after = found[0][1]["text"], []
     grown = grow(models, line, units[0], best, cut_after, settings)
     pseudo = None if best or not grown else columns[-1].name
-    return Comparison(line, tuple(unit.text for unit in units[0]), tuple(columns), grown, pseudo)
+    return SideBySide(line, tuple(unit.text for unit in units[0]), tuple(columns), grown, pseudo)
 
 
 def in_order(translators: Sequence[Translator] | Mapping[str, Translator]) -> dict[str, Translator]:

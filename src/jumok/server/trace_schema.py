@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, RootModel, WithJsonSchema
 
-from jumok.explain.compare import MOST_CUTS
 from jumok.explain.ops import MOST_OPS
+from jumok.explain.side_by_side import MOST_CUTS
 from jumok.server.op_reader import ops_schema
 from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
 

@@ -1,11 +1,11 @@
 """Parts taken away."""
 
 import pytest
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.ablations import ablation_section, meaning
-from jumok.lineage.view import View
+from jumok.comparison.sections.ablations import ablation_section, meaning
+from jumok.comparison.view import View
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_each_architecture_has_its_own_figure() -> None:
 
 def test_without_ablations_there_is_no_section_and_without_a_plain_model_there_is() -> None:
     report = sample_report()
-    lineage = [one for one in report["entries"] if one["group"] == "lineage"]
-    rest = [one for one in report["entries"] if one["group"] != "lineage"]
+    lineage = [one for one in report["entries"] if one["group"] == "plain"]
+    rest = [one for one in report["entries"] if one["group"] != "plain"]
     assert ablation_section(View({**report, "entries": lineage})) == ""
     page = ablation_section(View({**report, "entries": rest}))
     assert "no-scale" in page

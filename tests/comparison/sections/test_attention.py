@@ -1,10 +1,10 @@
 """Entropy, sharpness and influence."""
 
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.attention import attention_section, kinds_of, shares
-from jumok.lineage.view import View
+from jumok.comparison.sections.attention import attention_section, kinds_of, shares
+from jumok.comparison.view import View
 
 
 def test_figures_of_attention_and_influence() -> None:

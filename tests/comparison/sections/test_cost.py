@@ -1,12 +1,12 @@
 """Speed, memory, and growth beside the formula."""
 
 import pytest
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.numbers import significant
-from jumok.lineage.sections.cost import by_formula, growth_points, growth_section, speed_section
-from jumok.lineage.view import View
+from jumok.comparison.numbers import significant
+from jumok.comparison.sections.cost import by_formula, growth_points, growth_section, speed_section
+from jumok.comparison.view import View
 
 
 def test_six_bars_each_and_a_table_of_all() -> None:

@@ -2,11 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.examples import LONGEST, examples_section, marked, telling
-from jumok.lineage.view import View
+from jumok.comparison.sections.examples import LONGEST, examples_section, marked, telling
+from jumok.comparison.view import View
 
 
 def test_only_where_answers_differ() -> None:

@@ -1,10 +1,10 @@
 """Learning curves."""
 
 import pytest
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.learning import (
+from jumok.comparison.sections.learning import (
     MOST_POINTS,
     ROWS,
     curve_table,
@@ -12,7 +12,7 @@ from jumok.lineage.sections.learning import (
     learning_section,
     thinned,
 )
-from jumok.lineage.view import View
+from jumok.comparison.view import View
 
 
 @pytest.mark.parametrize("of", ["score", "loss"])

@@ -1,10 +1,10 @@
 """Quality against length, within training and beyond."""
 
 import pytest
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.lengths import (
+from jumok.comparison.sections.lengths import (
     beyond_section,
     bin_label,
     kind_of,
@@ -12,7 +12,7 @@ from jumok.lineage.sections.lengths import (
     length_section,
     length_table,
 )
-from jumok.lineage.view import View
+from jumok.comparison.view import View
 
 
 @pytest.mark.parametrize(("bin", "label"), [((1, 10), "1–10"), ((41, None), "41+"), ((7, 7), "7")])

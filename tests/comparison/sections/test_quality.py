@@ -1,10 +1,10 @@
 """The models side by side."""
 
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.quality import main_table, quality_row, quality_section
-from jumok.lineage.view import View
+from jumok.comparison.sections.quality import main_table, quality_row, quality_section
+from jumok.comparison.view import View
 
 
 def test_a_row_is_the_value_and_its_interval() -> None:

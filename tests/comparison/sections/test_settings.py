@@ -1,11 +1,11 @@
 """Settings, and how the report was made."""
 
 import pytest
-from tests.lineage.reading import Reader
-from tests.lineage.sample import sample_report
+from tests.comparison.reading import Reader
+from tests.comparison.sample import sample_report
 
-from jumok.lineage.sections.settings import budget_text, settings_section
-from jumok.lineage.view import View
+from jumok.comparison.sections.settings import budget_text, settings_section
+from jumok.comparison.view import View
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ WIDTH = 100
 NOTHING = "–"
 
 
-def lineage_text(report: Mapping[str, Any], width: int = WIDTH) -> str:
+def comparison_text(report: Mapping[str, Any], width: int = WIDTH) -> str:
     """Table, quality by length, pairs of neighbours, and the summary's sentences."""
     parts = [heading(report), scores(report), costs(report), by_length(report), pairs(report), seeds(report)]
     sentences = ["\n".join(wrap(sentence, width)) for sentence in report["summary"]]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from jumok.lineage.axes import Axis
-from jumok.lineage.markup import (
+from jumok.comparison.axes import Axis
+from jumok.comparison.markup import (
     Cell,
     Num,
     Table,
@@ -16,14 +16,14 @@ from jumok.lineage.markup import (
     side_by_side,
     with_interval,
 )
-from jumok.lineage.numbers import chance, real, short, signed, text_of
-from jumok.lineage.plot import HALF, Chart
-from jumok.lineage.rows import Row, RowChart
-from jumok.lineage.sections.learning import curves_of
-from jumok.lineage.sections.lengths import bins_of, tries_positions
-from jumok.lineage.sections.quality import quality_row
-from jumok.lineage.svg import TONES
-from jumok.lineage.view import Json, View, at, fields, word
+from jumok.comparison.numbers import chance, real, short, signed, text_of
+from jumok.comparison.plot import HALF, Chart
+from jumok.comparison.rows import Row, RowChart
+from jumok.comparison.sections.learning import curves_of
+from jumok.comparison.sections.lengths import bins_of, tries_positions
+from jumok.comparison.sections.quality import quality_row
+from jumok.comparison.svg import TONES
+from jumok.comparison.view import Json, View, at, fields, word
 
 PLAIN = "plain"
 MEANINGS = {

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from jumok.lineage.axes import Axis
-from jumok.lineage.markup import (
+from jumok.comparison.axes import Axis
+from jumok.comparison.markup import (
     Cell,
     Num,
     Table,
@@ -14,10 +14,10 @@ from jumok.lineage.markup import (
     side_by_side,
     table_html,
 )
-from jumok.lineage.numbers import percent, real, significant, text_of, weight, whole
-from jumok.lineage.plot import HALF, Chart, Line, Point
-from jumok.lineage.rows import Mark, Row, RowChart
-from jumok.lineage.view import Json, View, at, fields, items, names, word
+from jumok.comparison.numbers import percent, real, significant, text_of, weight, whole
+from jumok.comparison.plot import HALF, Chart, Line, Point
+from jumok.comparison.rows import Mark, Row, RowChart
+from jumok.comparison.view import Json, View, at, fields, items, names, word
 
 KINDS = {"cross": "cross", "enc_self": "encoder", "dec_self": "decoder"}
 

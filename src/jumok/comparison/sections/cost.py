@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from jumok.lineage.axes import Axis, Tick
-from jumok.lineage.markup import (
+from jumok.comparison.axes import Axis, Tick
+from jumok.comparison.markup import (
     Cell,
     Num,
     Table,
@@ -15,11 +15,11 @@ from jumok.lineage.markup import (
     side_by_side,
     table_html,
 )
-from jumok.lineage.numbers import Form, fixed, real, score, short, significant, size, whole
-from jumok.lineage.plot import HALF, NARROW, Chart, Line, Point
-from jumok.lineage.rows import Mark, Row, RowChart
-from jumok.lineage.svg import esc
-from jumok.lineage.view import Json, View, at, items, word
+from jumok.comparison.numbers import Form, fixed, real, score, short, significant, size, whole
+from jumok.comparison.plot import HALF, NARROW, Chart, Line, Point
+from jumok.comparison.rows import Mark, Row, RowChart
+from jumok.comparison.svg import esc
+from jumok.comparison.view import Json, View, at, items, word
 
 SPEEDS: tuple[tuple[str, str, tuple[str, ...], Form, str], ...] = (
     ("fig-train-speed", "Training", ("speed", "train_tokens_per_s"), short, "tokens of both sides a second"),

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from jumok.lineage.markup import section
-from jumok.lineage.svg import esc, tone_of
-from jumok.lineage.view import Json, View, at, items, word
+from jumok.comparison.markup import section
+from jumok.comparison.svg import esc, tone_of
+from jumok.comparison.view import Json, View, at, items, word
 
 MOST, LONGEST = 8, 600
 

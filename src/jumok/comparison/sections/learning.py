@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from jumok.lineage.axes import Axis
-from jumok.lineage.markup import Cell, Num, Table, folded, line_figure, section, side_by_side, table_html
-from jumok.lineage.numbers import Form, fixed, real, score, seconds, short, text_of, whole
-from jumok.lineage.plot import HALF, Chart, Line, Point
-from jumok.lineage.view import LABELS, UP_TO_100, Json, View, at, items, word
+from jumok.comparison.axes import Axis
+from jumok.comparison.markup import Cell, Num, Table, folded, line_figure, section, side_by_side, table_html
+from jumok.comparison.numbers import Form, fixed, real, score, seconds, short, text_of, whole
+from jumok.comparison.plot import HALF, Chart, Line, Point
+from jumok.comparison.view import LABELS, UP_TO_100, Json, View, at, items, word
 
 MOST_POINTS, MOST_MARKS = 120, 20
 ROWS = 240  # of the table of all curves together

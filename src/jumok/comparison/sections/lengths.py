@@ -2,11 +2,21 @@
 
 from collections.abc import Sequence
 
-from jumok.lineage.axes import Axis, Tick
-from jumok.lineage.markup import Cell, Num, Raw, Table, line_figure, section, shown, table_html, with_interval
-from jumok.lineage.numbers import interval, real, score, signed, text_of, whole
-from jumok.lineage.plot import Chart, Line, Point
-from jumok.lineage.view import Json, View, at, ends, fields, items, word
+from jumok.comparison.axes import Axis, Tick
+from jumok.comparison.markup import (
+    Cell,
+    Num,
+    Raw,
+    Table,
+    line_figure,
+    section,
+    shown,
+    table_html,
+    with_interval,
+)
+from jumok.comparison.numbers import interval, real, score, signed, text_of, whole
+from jumok.comparison.plot import Chart, Line, Point
+from jumok.comparison.view import Json, View, at, ends, fields, items, word
 
 Bin = tuple[float, float | None]
 POSITIONS = "model.positions"

@@ -1,11 +1,11 @@
 """The models side by side: quality with its interval, the main table, and tests between neighbours."""
 
-from jumok.lineage.axes import Axis
-from jumok.lineage.markup import Num, Raw, Table, row_figure, section, table_html, with_interval
-from jumok.lineage.numbers import chance, interval, real, score, seconds, short, signed, text_of, whole
-from jumok.lineage.rows import Mark, Row, RowChart
-from jumok.lineage.svg import esc, tone_of
-from jumok.lineage.view import LABELS, Json, View, at, ends, fields, items, word
+from jumok.comparison.axes import Axis
+from jumok.comparison.markup import Num, Raw, Table, row_figure, section, table_html, with_interval
+from jumok.comparison.numbers import chance, interval, real, score, seconds, short, signed, text_of, whole
+from jumok.comparison.rows import Mark, Row, RowChart
+from jumok.comparison.svg import esc, tone_of
+from jumok.comparison.view import LABELS, Json, View, at, ends, fields, items, word
 
 
 def quality_section(view: View) -> str:

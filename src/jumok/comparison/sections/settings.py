@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from jumok.lineage.markup import Table, folded, section, table_html
-from jumok.lineage.numbers import NONE, seconds, short, text_of, whole
-from jumok.lineage.svg import esc
-from jumok.lineage.view import View, at, fields, word
+from jumok.comparison.markup import Table, folded, section, table_html
+from jumok.comparison.numbers import NONE, seconds, short, text_of, whole
+from jumok.comparison.svg import esc
+from jumok.comparison.view import View, at, fields, word
 
 
 def settings_section(view: View) -> str:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from jumok.comparison.entry import TestPairs
 from jumok.config import RunConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.errors import ConfigError
-from jumok.lineage.entry import TestPairs
 from jumok.run.prepare import Prepared, open_side
 
 VALIDATION = "validation"

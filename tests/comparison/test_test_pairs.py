@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 import pytest
 
+from jumok.comparison.test_pairs import read_test, usual_metrics, validation_pairs
 from jumok.config import RunConfig, TrainingConfig
 from jumok.errors import ConfigError
 from jumok.evaluation.metrics import check_names
-from jumok.lineage.tested import read_test, usual_metrics, validation_pairs
 from jumok.settings import nest, parse_config
 
 
