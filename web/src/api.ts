@@ -139,8 +139,10 @@ async function untilFinal<R>(path: string, body: object, { signal, ...on }: { si
 }
 
 /** Streams one translation and returns the final event. */
-export const streamTranslation = (body: object, on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void }) =>
-  untilFinal<T.StreamFinal>("/v1/translate/stream", body, { ...on });
+export const streamTranslation = (
+  body: object,
+  on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void },
+) => untilFinal<T.StreamFinal>("/v1/translate/stream", body, { ...on });
 
 // ---------------------------------------------------------------- traces
 
@@ -190,7 +192,8 @@ export const whatIf = (body: T.TraceRequest, signal?: AbortSignal) => postJson<T
 export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareAnswer>("/v1/compare", body, signal);
 
 /** Masks each head alone; rows arrive as they are computed. */
-export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }) => untilFinal<T.SweepFinal>("/v1/sweep", body, { ...on });
+export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }) =>
+  untilFinal<T.SweepFinal>("/v1/sweep", body, { ...on });
 
 // ---------------------------------------------------------------- runs and evaluations
 

@@ -59,4 +59,7 @@ export function t(key: MessageKey, args: Readonly<Record<string, string | number
 
 /** What a model translates, "Korean → English"; as much of it as its codes say. */
 export const languagesOf = (card: { readonly source_language: string; readonly target_language: string }): string =>
-  [card.source_language, card.target_language].map((code) => languageName(code, locale.value, t("shell.many_languages"))).filter(Boolean).join(" → ");
+  [card.source_language, card.target_language]
+    .map((code) => languageName(code, locale.value, t("shell.many_languages")))
+    .filter(Boolean)
+    .join(" → ");

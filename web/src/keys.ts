@@ -23,7 +23,9 @@ const press = (selector: string) => document.querySelector<HTMLElement>(selector
 
 function swap(): void {
   const now = model.value;
-  const other = models.value?.find((card) => card.source_language === now?.target_language && card.target_language === now?.source_language);
+  const other = models.value?.find(
+    (card) => card.source_language === now?.target_language && card.target_language === now?.source_language,
+  );
   if (other) setParams({ m: other.name, t: null, px: null, w: null }, { push: true });
   else toast(t("shell.no_swap"));
 }
@@ -62,5 +64,8 @@ export function installKeys(): void {
 }
 
 function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
+  return (
+    target instanceof HTMLElement &&
+    (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable)
+  );
 }

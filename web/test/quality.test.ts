@@ -4,7 +4,15 @@ import type { EvalBin, EvalCard, EvalDoc } from "../src/api-types";
 import { casesOf, dataSets, difference, labelsOf, metricsOf, rareLengths, spansOf, valueOf } from "../src/lib/quality";
 
 const card = (model: string, run: string, data = "test"): EvalCard => ({ id: `${run}:${data}`, run, model, data, n: 10, metrics: {} });
-const doc = (bins: EvalBin[], examples: EvalDoc["examples"] = []): EvalDoc => ({ schema: "eval/1", model: "m", data: { name: "test", n: 10 }, decode: {}, metrics: { bleu: { value: 1 }, exact: { value: 2 } }, by_length: { unit: "source_words", bins }, examples });
+const doc = (bins: EvalBin[], examples: EvalDoc["examples"] = []): EvalDoc => ({
+  schema: "eval/1",
+  model: "m",
+  data: { name: "test", n: 10 },
+  decode: {},
+  metrics: { bleu: { value: 1 }, exact: { value: 2 } },
+  by_length: { unit: "source_words", bins },
+  examples,
+});
 
 test("systems of one name are told apart by their run; the fullest data set comes first", () => {
   assert.deepEqual(labelsOf([card("rnn", "demo~a"), card("rnn", "demo~b"), card("luong", "c")]), ["rnn (demo/a)", "rnn (demo/b)", "luong"]);
@@ -22,19 +30,54 @@ test("values with intervals, and what is missing is null", () => {
 });
 
 test("bins are spans; an open end is as wide as the bin before", () => {
-  const spans = spansOf([doc([{ lo: 1, hi: 10, n: 5 }, { lo: 11, hi: null, n: 3, thin: true }]), doc([{ lo: 1, hi: 10, n: 7 }])]);
-  assert.deepEqual(spans.map(({ lo, hi, n, label, thin }) => [lo, hi, n, label, thin]), [[1, 10, 7, "1–10", false], [11, 20, 3, "11+", true]]);
+  const spans = spansOf([
+    doc([
+      { lo: 1, hi: 10, n: 5 },
+      { lo: 11, hi: null, n: 3, thin: true },
+    ]),
+    doc([{ lo: 1, hi: 10, n: 7 }]),
+  ]);
+  assert.deepEqual(
+    spans.map(({ lo, hi, n, label, thin }) => [lo, hi, n, label, thin]),
+    [
+      [1, 10, 7, "1–10", false],
+      [11, 20, 3, "11+", true],
+    ],
+  );
 });
 
 test("lengths that training hardly had are grey, gaps and the far end too", () => {
-  assert.deepEqual(rareLengths([[1, 10, 1000], [11, 20, 10], [31, 40, 900]], 0.5, 60.5), [{ from: 10.5, to: 30.5 }, { from: 40.5, to: 60.5 }]);
+  assert.deepEqual(
+    rareLengths(
+      [
+        [1, 10, 1000],
+        [11, 20, 10],
+        [31, 40, 900],
+      ],
+      0.5,
+      60.5,
+    ),
+    [
+      { from: 10.5, to: 30.5 },
+      { from: 40.5, to: 60.5 },
+    ],
+  );
   assert.deepEqual(rareLengths(null, 0, 50), []);
 });
 
 test("sentences of a bin, the worst answer first, with the answers of all systems", () => {
   const example = (line: number, chrf: number, hypothesis: string) => ({ line, chrf, source: `s${line}`, reference: "r", hypothesis });
   const bin = (examples: number[]): EvalBin => ({ lo: 1, hi: 10, n: 5, examples });
-  const cases = casesOf([doc([bin([4, 2])], [example(4, 50, "a"), example(2, 90, "b")]), doc([bin([2, 4])], [example(2, 20, "c"), example(4, 99, "d")])], 1);
-  assert.deepEqual(cases.map((one) => [one.line, one.worst, one.answers.length]), [[2, 20, 2], [4, 50, 2]]);
+  const cases = casesOf(
+    [doc([bin([4, 2])], [example(4, 50, "a"), example(2, 90, "b")]), doc([bin([2, 4])], [example(2, 20, "c"), example(4, 99, "d")])],
+    1,
+  );
+  assert.deepEqual(
+    cases.map((one) => [one.line, one.worst, one.answers.length]),
+    [
+      [2, 20, 2],
+      [4, 50, 2],
+    ],
+  );
   assert.deepEqual(casesOf([doc([bin([7])])], 1), []);
 });

@@ -31,7 +31,9 @@ export function LessonNote() {
       <p>
         <b>{label}.</b> {look}
       </p>
-      <a href={chapterHref(chapter)} onClick={follow}>{t("learn.back", { n: chapter + 1 })}</a>
+      <a href={chapterHref(chapter)} onClick={follow}>
+        {t("learn.back", { n: chapter + 1 })}
+      </a>
       <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ le: null })} />
     </aside>
   );

@@ -60,8 +60,19 @@ export function Tokens(props: TokensProps) {
     else props.onLock?.(props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) ? null : unit.tokens[0]);
   };
   return (
-    <div class="tokens" ref={strip} dir={props.logical ? "ltr" : side.dir} role="listbox" tabIndex={0} aria-label={props.name} aria-orientation="horizontal" aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
-      onKeyDown={onKeyDown} onPointerLeave={() => props.onActive?.(null)} onBlur={() => props.onActive?.(null)}>
+    <div
+      class="tokens"
+      ref={strip}
+      dir={props.logical ? "ltr" : side.dir}
+      role="listbox"
+      tabIndex={0}
+      aria-label={props.name}
+      aria-orientation="horizontal"
+      aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+      onKeyDown={onKeyDown}
+      onPointerLeave={() => props.onActive?.(null)}
+      onBlur={() => props.onActive?.(null)}
+    >
       {units.map((unit, u) => (
         <Box key={u} id={`${id}-${u}`} unit={unit} props={props} on={u === at} click={() => click(unit)} />
       ))}
@@ -76,13 +87,39 @@ function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: To
   const table = tableFor(scale, isDark);
   const entry = value === null ? 0 : entryOf(value, scale);
   const filled = value !== null && (scale.signed ? Math.abs(entry - 127.5) > 4 : entry > 4);
-  const sure = props.confidence ? Math.exp(unit.tokens.reduce((sum, i) => sum + Math.log(Math.max(1e-12, props.confidence![i] ?? 1)), 0)) : null;
-  const classes = ["token", unit.special && "special", unit.unknown && "unknown", on && "on", props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) && "locked", props.stable !== undefined && unit.tokens[0] >= props.stable && "loose"];
+  const sure = props.confidence
+    ? Math.exp(unit.tokens.reduce((sum, i) => sum + Math.log(Math.max(1e-12, props.confidence![i] ?? 1)), 0))
+    : null;
+  const classes = [
+    "token",
+    unit.special && "special",
+    unit.unknown && "unknown",
+    on && "on",
+    props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) && "locked",
+    props.stable !== undefined && unit.tokens[0] >= props.stable && "loose",
+  ];
   return (
-    <span id={id} role="option" aria-selected={on} class={classes.filter(Boolean).join(" ")} data-token={unit.tokens[0]} onPointerEnter={() => props.onActive?.(unit.tokens[0])} onClick={click}
-      title={sure === null ? undefined : percent(sure)}>
-      <span class="token-text" lang={props.side.lang} dir={unit.special ? "ltr" : props.side.dir} style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}>
-        {unit.space && <span class="space" aria-hidden="true">␣</span>}
+    <span
+      id={id}
+      role="option"
+      aria-selected={on}
+      class={classes.filter(Boolean).join(" ")}
+      data-token={unit.tokens[0]}
+      onPointerEnter={() => props.onActive?.(unit.tokens[0])}
+      onClick={click}
+      title={sure === null ? undefined : percent(sure)}
+    >
+      <span
+        class="token-text"
+        lang={props.side.lang}
+        dir={unit.special ? "ltr" : props.side.dir}
+        style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}
+      >
+        {unit.space && (
+          <span class="space" aria-hidden="true">
+            ␣
+          </span>
+        )}
         {unit.text}
         {unit.bytes > 1 && <small>{t("figure.bytes", { n: unit.bytes })}</small>}
       </span>
@@ -91,7 +128,9 @@ function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: To
           <i style={{ width: `${Math.round(sure * 100)}%` }} />
         </span>
       )}
-      <span class={sure === null ? "token-value" : "token-value below"}>{value !== null && Math.abs(value) >= (props.least ?? 0.005) ? fixed(value, 2) : ""}</span>
+      <span class={sure === null ? "token-value" : "token-value below"}>
+        {value !== null && Math.abs(value) >= (props.least ?? 0.005) ? fixed(value, 2) : ""}
+      </span>
     </span>
   );
 }

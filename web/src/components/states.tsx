@@ -47,7 +47,17 @@ export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
 }
 
 /** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
-export function Await<R>({ of, height, empty, children }: { of: Resource<R>; height?: number; empty?: ComponentChildren; children(value: R): ComponentChildren }) {
+export function Await<R>({
+  of,
+  height,
+  empty,
+  children,
+}: {
+  of: Resource<R>;
+  height?: number;
+  empty?: ComponentChildren;
+  children(value: R): ComponentChildren;
+}) {
   if (of.status === "error" && of.error) return <Failed error={of.error} retry={of.retry} />;
   if (of.value !== null) return <div class={of.status === "loading" ? "stale" : undefined}>{children(of.value)}</div>;
   if (of.status === "loading") return <Loading height={height} />;
@@ -56,7 +66,17 @@ export function Await<R>({ of, height, empty, children }: { of: Resource<R>; hei
 
 /** What went otherwise than asked, such as a text that was cut. */
 export const Warnings = ({ of }: { of: Manifest }) => (
-  <>{of.warnings.map(({ code, message }) => <p key={code} class="note">{code === "source_truncated" ? t("translate.warning_source_truncated") : code === "target_unfinished" ? t("translate.not_finished") : message}</p>)}</>
+  <>
+    {of.warnings.map(({ code, message }) => (
+      <p key={code} class="note">
+        {code === "source_truncated"
+          ? t("translate.warning_source_truncated")
+          : code === "target_unfinished"
+            ? t("translate.not_finished")
+            : message}
+      </p>
+    ))}
+  </>
 );
 
 const toasts = signal<readonly { id: number; text: string }[]>([]);

@@ -9,7 +9,12 @@ export interface Mark {
 
 /** For each text, the stretches that some other text does not have in that place; white space alone is never marked. */
 export function differences(texts: readonly string[]): Mark[][] {
-  return texts.map((text, i) => marksAgainst(text, texts.filter((_, j) => j !== i)));
+  return texts.map((text, i) =>
+    marksAgainst(
+      text,
+      texts.filter((_, j) => j !== i),
+    ),
+  );
 }
 
 /** The stretches of a text that some of `others` do not have in that place. */

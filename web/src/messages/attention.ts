@@ -34,7 +34,8 @@ export const attention = {
     colour: "Colour",
     colour_weights: "weights",
     colour_sweep: "need (sweep)",
-    sweep_note: "Change of the output's log-probability when the head alone is masked: blue is loss, so the sentence needs the head; orange is gain.",
+    sweep_note:
+      "Change of the output's log-probability when the head alone is masked: blue is loss, so the sentence needs the head; orange is gain.",
     heads_note: "Shift-click selects several heads.",
     layer: "L{n}",
     virtual_mean: "mean",
@@ -54,7 +55,8 @@ export const attention = {
     rule_words: "Words: weights are summed over the keys of a word and averaged over its queries.",
     rule_rollout: "Rollout: the mean of the heads, half mixed with the residual path, multiplied through the layers.",
     rule_fold: "Special tokens are folded into the bar at the right; the weights shown are as the model has them.",
-    rule_copy: "Where the model points in the source. The bar at the right is how much of the token it copied from there; the rest comes from its vocabulary.",
+    rule_copy:
+      "Where the model points in the source. The bar at the right is how much of the token it copied from there; the rest comes from its vocabulary.",
     copied: "Copied",
     copied_bar: "copied",
     copied_note: "Taken from where the row points; the rest comes from the vocabulary.",
@@ -76,9 +78,11 @@ export const attention = {
     inside: "Step through it in Inside",
     cell: "{row} to {col}, {value}, rank {rank} of {n}, {head}",
     none_title: "This model has no attention",
-    none_text: "It reads the whole sentence into one vector and writes from that alone. Influence is computed for every model: how much each output token depends on each source word.",
+    none_text:
+      "It reads the whole sentence into one vector and writes from that alone. Influence is computed for every model: how much each output token depends on each source word.",
     influence_title: "Influence of source words on output tokens",
-    influence_note: "How much the log-probability of a token falls when a word is hidden. Orange supports the token, blue speaks against it.",
+    influence_note:
+      "How much the log-probability of a token falls when a word is hidden. Orange supports the token, blue speaks against it.",
   },
   ko: {
     title: "어텐션",
@@ -114,7 +118,8 @@ export const attention = {
     colour: "색",
     colour_weights: "가중치",
     colour_sweep: "필요도(훑기)",
-    sweep_note: "헤드 하나만 가렸을 때 출력의 로그 확률 변화입니다. 파랑은 손실이어서 이 문장에 그 헤드가 필요하다는 뜻이고, 주황은 이득입니다.",
+    sweep_note:
+      "헤드 하나만 가렸을 때 출력의 로그 확률 변화입니다. 파랑은 손실이어서 이 문장에 그 헤드가 필요하다는 뜻이고, 주황은 이득입니다.",
     heads_note: "Shift를 누르고 누르면 여러 헤드를 고릅니다.",
     layer: "{n}층",
     virtual_mean: "평균",
@@ -156,7 +161,8 @@ export const attention = {
     inside: "속 보기에서 한 단계씩 보기",
     cell: "{row}에서 {col}(으)로 {value}, {n}개 중 {rank}위, {head}",
     none_title: "이 모델에는 어텐션이 없습니다",
-    none_text: "문장 전체를 벡터 하나로 읽고 그것만 보고 씁니다. 영향도는 모든 모델에서 계산할 수 있으며, 출력 토큰 하나하나가 원문의 각 낱말에 얼마나 기대는지를 보여 줍니다.",
+    none_text:
+      "문장 전체를 벡터 하나로 읽고 그것만 보고 씁니다. 영향도는 모든 모델에서 계산할 수 있으며, 출력 토큰 하나하나가 원문의 각 낱말에 얼마나 기대는지를 보여 줍니다.",
     influence_title: "원문 낱말이 출력 토큰에 준 영향",
     influence_note: "낱말을 가렸을 때 토큰의 로그 확률이 떨어지는 크기입니다. 주황은 그 토큰을 돕고, 파랑은 거스릅니다.",
   },

@@ -42,7 +42,8 @@ export const compare = {
     no_ops: "What-if changes are not applied here: the models are compared as they are.",
     one_title: "One model is loaded",
     one_fitting: "No other model translates as {model} does",
-    one_text: "A comparison needs two: other architectures, or two checkpoints of one run. A single model can be compared with itself, changed.",
+    one_text:
+      "A comparison needs two: other architectures, or two checkpoints of one run. A single model can be compared with itself, changed.",
     one_file: "This file holds one model. A comparison of two or three can be saved as a file of its own.",
     one_anyway: "Compare all models",
     one_whatif: "Change this model",
@@ -90,7 +91,8 @@ export const compare = {
     no_ops: "가정 실험은 여기에 적용되지 않습니다. 모델을 있는 그대로 비교합니다.",
     one_title: "모델이 하나만 있습니다",
     one_fitting: "{model}과(와) 같은 언어를 옮기는 모델이 더 없습니다",
-    one_text: "비교하려면 둘이 필요합니다. 구조가 다른 모델이나 한 학습의 두 체크포인트면 됩니다. 모델이 하나면 바꿔 본 자신과 비교할 수 있습니다.",
+    one_text:
+      "비교하려면 둘이 필요합니다. 구조가 다른 모델이나 한 학습의 두 체크포인트면 됩니다. 모델이 하나면 바꿔 본 자신과 비교할 수 있습니다.",
     one_file: "이 파일에는 모델이 하나만 있습니다. 모델 두셋을 비교한 결과는 따로 파일로 저장할 수 있습니다.",
     one_anyway: "모든 모델 비교",
     one_whatif: "이 모델 바꿔 보기",

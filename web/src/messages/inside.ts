@@ -29,28 +29,42 @@ export const inside = {
     dimension_value: "dim {dim}: {value}",
     numbers: "{n} numbers",
     formula: "Attention is softmax of Q K transposed over root d k plus the mask, times V; the heads are joined and multiplied by W O",
-    formula_dot: "Attention is softmax of Q K transposed plus the mask, times V, with no division; the heads are joined and multiplied by W O",
-    formula_luong: "The attentional state is tanh of W c times the context joined with the decoder state; the context is softmax of the scores times the encoder states",
-    formula_copy: "The share copied is 1 minus sigma of w times the decoder state joined with the context, plus b; the context is softmax of Q K transposed over root d k plus the mask, times the encoder states",
-    why_1_enc_self: "Every source token asks every other one. A query and a key that point the same way have a large product: the token finds what it is looking for.",
+    formula_dot:
+      "Attention is softmax of Q K transposed plus the mask, times V, with no division; the heads are joined and multiplied by W O",
+    formula_luong:
+      "The attentional state is tanh of W c times the context joined with the decoder state; the context is softmax of the scores times the encoder states",
+    formula_copy:
+      "The share copied is 1 minus sigma of w times the decoder state joined with the context, plus b; the context is softmax of Q K transposed over root d k plus the mask, times the encoder states",
+    why_1_enc_self:
+      "Every source token asks every other one. A query and a key that point the same way have a large product: the token finds what it is looking for.",
     why_1_dec_self: "Every step asks the tokens written so far. A query and a key that point the same way have a large product.",
     why_1_cross: "The step that writes a token asks every source token. A query and a key that point the same way have a large product.",
-    why_1_copy: "The step that writes a token asks every source token: are you what I should write? A query and a key that point the same way have a large product.",
+    why_1_copy:
+      "The step that writes a token asks every source token: are you what I should write? A query and a key that point the same way have a large product.",
     why_1_dot: "The decoder’s state is compared with every encoder state directly: the score is their product. There are no projections.",
     why_1_general: "The decoder’s state is turned by a learned matrix Wₐ, then compared with every encoder state.",
     why_1_concat: "The decoder’s state and an encoder state go through a small network together; it answers with one score.",
-    why_2: "A sum of d products grows with d. Divided by √d, scores keep the same spread whatever the width of a head, and the softmax stays soft. Both pictures use one colour scale.",
-    why_2_luong: "Luong’s attention has no division by √d: scores go on as they are. The stage is here so that you can compare with a Transformer.",
-    why_2_dot: "This Transformer was trained without the division by √d (scaled = false): scores go on as they are. The wider a head, the farther apart they are, and the softmax picks fewer keys.",
-    why_3_causal: "While the model writes, later words do not exist yet. Their scores become −∞ (hatched), so the softmax gives them nothing.",
+    why_2:
+      "A sum of d products grows with d. Divided by √d, scores keep the same spread whatever the width of a head, and the softmax stays soft. Both pictures use one colour scale.",
+    why_2_luong:
+      "Luong’s attention has no division by √d: scores go on as they are. The stage is here so that you can compare with a Transformer.",
+    why_2_dot:
+      "This Transformer was trained without the division by √d (scaled = false): scores go on as they are. The wider a head, the farther apart they are, and the softmax picks fewer keys.",
+    why_3_causal:
+      "While the model writes, later words do not exist yet. Their scores become −∞ (hatched), so the softmax gives them nothing.",
     why_3_open: "Nothing is hidden here: every token may be looked at. Only padding would be masked, and a single sentence has none.",
-    why_4: "Each row becomes shares that add up to 1: exponentials of the scores, each divided by their sum. Large scores win more than in proportion.",
-    why_5: "What the row looked at is mixed: each key’s value vector times its weight, all added up. The result is the context of the query.",
+    why_4:
+      "Each row becomes shares that add up to 1: exponentials of the scores, each divided by their sum. Large scores win more than in proportion.",
+    why_5:
+      "What the row looked at is mixed: each key’s value vector times its weight, all added up. The result is the context of the query.",
     why_5_luong: "Encoder states are mixed by their weights into one context vector. Keys and values are the same states here.",
-    why_5_copy: "Encoder states are mixed by their weights into one context vector. Only the gate reads it; what is copied are the tokens themselves, each with its weight.",
-    why_6: "All heads did the same with other projections. Their contexts stand side by side as one long vector, and W_O mixes them into the layer’s output.",
+    why_5_copy:
+      "Encoder states are mixed by their weights into one context vector. Only the gate reads it; what is copied are the tokens themselves, each with its weight.",
+    why_6:
+      "All heads did the same with other projections. Their contexts stand side by side as one long vector, and W_O mixes them into the layer’s output.",
     why_6_luong: "Context and decoder state go side by side through W_c and tanh. The result chooses the next word.",
-    why_6_copy: "From the decoder’s state and the context a gate decides how much of the token is copied from where the row points. The rest comes from the vocabulary.",
+    why_6_copy:
+      "From the decoder’s state and the context a gate decides how much of the token is copied from where the row points. The rest comes from the vocabulary.",
     scores: "Scores",
     scaled: "Scaled",
     masked: "Masked",
@@ -119,15 +133,20 @@ export const inside = {
     trial_picture: "Weights of the row {token}, before and after",
     more_keys: "{n} weaker {n:key is|keys are} not drawn.",
     positions_sinusoidal_title: "Sinusoidal positions",
-    positions_sinusoidal: "Attention by itself sees a bag of tokens. So a row of this table is added to each token: sines and cosines, fast on the left and slow on the right, like the hands of many clocks. Nothing is learned, and no position is too far.",
+    positions_sinusoidal:
+      "Attention by itself sees a bag of tokens. So a row of this table is added to each token: sines and cosines, fast on the left and slow on the right, like the hands of many clocks. Nothing is learned, and no position is too far.",
     positions_learned_title: "Learned positions",
-    positions_learned: "Attention by itself sees a bag of tokens. So a row of this table is added to each token; the model learned it in training. Past the last row there is no position.",
+    positions_learned:
+      "Attention by itself sees a bag of tokens. So a row of this table is added to each token; the model learned it in training. Past the last row there is no position.",
     positions_rotary_title: "Rotary positions",
-    positions_rotary: "No row is added to a token. Instead each query and each key is turned, two numbers at a time, by an angle that grows with its position. Their product then depends on how far apart they stand, not on where. You see the turned vectors as Q and K on the Attention tab.",
+    positions_rotary:
+      "No row is added to a token. Instead each query and each key is turned, two numbers at a time, by an angle that grows with its position. Their product then depends on how far apart they stand, not on where. You see the turned vectors as Q and K on the Attention tab.",
     positions_none_title: "No positions",
-    positions_none: "This model adds nothing to say where a token stands. Its encoder sees a bag of tokens: any order of the same words gives the same vectors. Only the decoder’s mask tells it what came before.",
+    positions_none:
+      "This model adds nothing to say where a token stands. Its encoder sees a bag of tokens: any order of the same words gives the same vectors. Only the decoder’s mask tells it what came before.",
     positions_rnn_title: "This model needs no positions",
-    positions_rnn: "It reads one token after another, so the order is in the reading itself: a token read later meets a state that has already seen the earlier ones.",
+    positions_rnn:
+      "It reads one token after another, so the order is in the reading itself: a token read later meets a state that has already seen the earlier ones.",
     to_recurrence: "See the states on the Recurrence tab",
     to_positions: "See the positions",
     to_self: "Step through encoder self-attention",
@@ -152,15 +171,18 @@ export const inside = {
     take_off: "Take dimension {n} off",
     position: "position",
     recurrence_title: "Recurrence, {cell}",
-    recurrence_text: "The encoder reads one token at a time and keeps a state. Each strip below is that state after one token, top to bottom its numbers; orange is above zero, blue below.",
-    bidirectional: "Two encoders read here, one from each end: the upper half of a strip comes from the left, the lower half from the right.",
+    recurrence_text:
+      "The encoder reads one token at a time and keeps a state. Each strip below is that state after one token, top to bottom its numbers; orange is above zero, blue below.",
+    bidirectional:
+      "Two encoders read here, one from each end: the upper half of a strip comes from the left, the lower half from the right.",
     encoder_states: "Encoder states",
     encoder_note: "After each source token.",
     decoder_states: "Decoder states",
     decoder_note: "At the step that writes each token.",
     bridge: "Bridge",
     bridge_title: "The bridge: all that the decoder gets",
-    bridge_note: "The single gate: whatever the decoder knows of the sentence passes through these {n} numbers, however long the sentence is.",
+    bridge_note:
+      "The single gate: whatever the decoder knows of the sentence passes through these {n} numbers, however long the sentence is.",
     bridge_note_luong: "Where the decoder starts. It can look back as well, so these {n} numbers are not its only way to the source.",
     bridge_try: "What passes the gate?",
     bridge_zero: "Set it to zero",
@@ -174,11 +196,14 @@ export const inside = {
     luong_attentional: "attentional state, which chooses the word",
     luong_pick: "Click a strip of the decoder states for another step. The three strongest keys are named.",
     no_recurrence_title: "This model has no recurrence",
-    no_recurrence: "A Transformer carries nothing from token to token. All tokens go through a layer together, and self-attention lets each of them look at all the others at once.",
-    no_recurrence_path: "From “{first}” to “{last}” an RNN takes {steps} {steps:step|steps}, and each of them can lose something. Here it is one look, in each of {layers} {layers:layer|layers}.",
+    no_recurrence:
+      "A Transformer carries nothing from token to token. All tokens go through a layer together, and self-attention lets each of them look at all the others at once.",
+    no_recurrence_path:
+      "From “{first}” to “{last}” an RNN takes {steps} {steps:step|steps}, and each of them can lose something. Here it is one look, in each of {layers} {layers:layer|layers}.",
     no_recurrence_order: "Order, which an RNN has from reading in order, is added as positions.",
     no_attention_title: "This model has no attention to step through",
-    no_attention: "It reads the whole sentence into one vector, the bridge, and writes from that alone: there are no queries, keys or weights. Below are the numbers it has instead. Which source words still reach the output can be measured from outside.",
+    no_attention:
+      "It reads the whole sentence into one vector, the bridge, and writes from that alone: there are no queries, keys or weights. Below are the numbers it has instead. Which source words still reach the output can be measured from outside.",
   },
   ko: {
     title: "속 보기",
@@ -208,27 +233,36 @@ export const inside = {
     dimension: "{n}차원",
     dimension_value: "{dim}차원: {value}",
     numbers: "숫자 {n}개",
-    formula: "어텐션은 Q 곱하기 K 전치를 루트 d k로 나누고 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
-    formula_dot: "어텐션은 Q 곱하기 K 전치를 나누지 않고 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
-    formula_luong: "어텐션 상태는 문맥과 디코더 상태를 이어 W c를 곱하고 tanh를 취한 것이며, 문맥은 점수의 소프트맥스에 인코더 상태를 곱한 것입니다",
-    formula_copy: "복사한 비율은 디코더 상태와 문맥을 이어 w를 곱하고 b를 더한 값의 시그모이드를 1에서 뺀 것이며, 문맥은 Q 곱하기 K 전치를 루트 d k로 나누고 마스크를 더한 것의 소프트맥스에 인코더 상태를 곱한 것입니다",
-    why_1_enc_self: "원문 토큰 하나하나가 다른 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다. 찾던 것을 만난 셈입니다.",
+    formula:
+      "어텐션은 Q 곱하기 K 전치를 루트 d k로 나누고 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
+    formula_dot:
+      "어텐션은 Q 곱하기 K 전치를 나누지 않고 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
+    formula_luong:
+      "어텐션 상태는 문맥과 디코더 상태를 이어 W c를 곱하고 tanh를 취한 것이며, 문맥은 점수의 소프트맥스에 인코더 상태를 곱한 것입니다",
+    formula_copy:
+      "복사한 비율은 디코더 상태와 문맥을 이어 w를 곱하고 b를 더한 값의 시그모이드를 1에서 뺀 것이며, 문맥은 Q 곱하기 K 전치를 루트 d k로 나누고 마스크를 더한 것의 소프트맥스에 인코더 상태를 곱한 것입니다",
+    why_1_enc_self:
+      "원문 토큰 하나하나가 다른 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다. 찾던 것을 만난 셈입니다.",
     why_1_dec_self: "단계마다 지금까지 쓴 토큰들에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다.",
     why_1_cross: "토큰을 쓰는 단계마다 원문의 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다.",
     why_1_copy: "토큰을 쓰는 단계마다 원문의 모든 토큰에게 그대로 옮겨 쓸 토큰인지 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다.",
     why_1_dot: "디코더 상태를 인코더 상태 하나하나와 바로 견줍니다. 점수는 둘의 내적이며, 따로 투영하지 않습니다.",
     why_1_general: "디코더 상태를 학습된 행렬 Wₐ로 돌린 다음 인코더 상태 하나하나와 견줍니다.",
     why_1_concat: "디코더 상태와 인코더 상태가 함께 작은 신경망을 지나고, 신경망은 점수 하나를 내놓습니다.",
-    why_2: "곱 d개를 더한 값은 d가 클수록 커집니다. √d로 나누면 헤드의 너비와 상관없이 점수의 퍼짐이 비슷하고 소프트맥스가 한쪽으로 치우치지 않습니다. 두 그림의 색 눈금은 같습니다.",
+    why_2:
+      "곱 d개를 더한 값은 d가 클수록 커집니다. √d로 나누면 헤드의 너비와 상관없이 점수의 퍼짐이 비슷하고 소프트맥스가 한쪽으로 치우치지 않습니다. 두 그림의 색 눈금은 같습니다.",
     why_2_luong: "루옹 어텐션은 √d로 나누지 않고 점수를 그대로 넘깁니다. 트랜스포머와 견주어 볼 수 있도록 이 단계를 남겨 두었습니다.",
-    why_2_dot: "이 트랜스포머는 √d로 나누지 않고 학습했습니다(scaled = false). 점수가 그대로 넘어가며, 헤드가 넓을수록 점수가 더 벌어져 소프트맥스가 더 적은 키만 고릅니다.",
+    why_2_dot:
+      "이 트랜스포머는 √d로 나누지 않고 학습했습니다(scaled = false). 점수가 그대로 넘어가며, 헤드가 넓을수록 점수가 더 벌어져 소프트맥스가 더 적은 키만 고릅니다.",
     why_3_causal: "모델이 쓰는 동안 뒤에 올 낱말은 아직 없습니다. 그 점수를 −∞로 바꾸면(빗금) 소프트맥스에서 몫이 0이 됩니다.",
     why_3_open: "여기서는 아무것도 가리지 않으며 모든 토큰을 볼 수 있습니다. 가릴 것은 채움 토큰뿐인데 문장 하나에는 없습니다.",
     why_4: "행마다 합이 1인 몫으로 바뀝니다. 점수에 지수 함수를 취하고 그 합으로 나눕니다. 큰 점수는 비율보다 더 크게 이깁니다.",
     why_5: "행이 바라본 것을 섞습니다. 키마다 값 벡터에 가중치를 곱해 모두 더합니다. 그 결과가 쿼리의 문맥 벡터입니다.",
     why_5_luong: "인코더 상태를 가중치대로 섞어 문맥 벡터 하나로 만듭니다. 여기서는 키와 값이 같은 상태입니다.",
-    why_5_copy: "인코더 상태를 가중치대로 섞어 문맥 벡터 하나로 만듭니다. 이 벡터는 게이트만 읽으며, 복사하는 것은 토큰 자체이고 토큰마다 가중치만큼 몫을 받습니다.",
-    why_6: "다른 헤드도 저마다의 투영으로 같은 일을 했습니다. 모든 헤드의 문맥을 나란히 이어 긴 벡터 하나로 만들고, W_O가 섞어 층의 출력을 냅니다.",
+    why_5_copy:
+      "인코더 상태를 가중치대로 섞어 문맥 벡터 하나로 만듭니다. 이 벡터는 게이트만 읽으며, 복사하는 것은 토큰 자체이고 토큰마다 가중치만큼 몫을 받습니다.",
+    why_6:
+      "다른 헤드도 저마다의 투영으로 같은 일을 했습니다. 모든 헤드의 문맥을 나란히 이어 긴 벡터 하나로 만들고, W_O가 섞어 층의 출력을 냅니다.",
     why_6_luong: "문맥과 디코더 상태를 나란히 이어 W_c와 tanh를 거칩니다. 이 결과로 다음 낱말을 고릅니다.",
     why_6_copy: "게이트가 디코더 상태와 문맥을 보고, 행이 가리키는 곳에서 토큰을 얼마나 복사할지 정합니다. 나머지는 어휘에서 나옵니다.",
     scores: "점수",
@@ -299,15 +333,20 @@ export const inside = {
     trial_picture: "{token} 행의 가중치, 바꾸기 전과 후",
     more_keys: "더 약한 키 {n}개는 그리지 않았습니다.",
     positions_sinusoidal_title: "사인·코사인 위치",
-    positions_sinusoidal: "어텐션만으로는 토큰이 순서 없이 담긴 자루로 보입니다. 그래서 토큰마다 이 표의 한 행을 더합니다. 왼쪽은 빠르고 오른쪽은 느린 사인과 코사인이라, 바늘이 여럿인 시계와 같습니다. 학습하는 값이 없고 아무리 먼 위치도 나타낼 수 있습니다.",
+    positions_sinusoidal:
+      "어텐션만으로는 토큰이 순서 없이 담긴 자루로 보입니다. 그래서 토큰마다 이 표의 한 행을 더합니다. 왼쪽은 빠르고 오른쪽은 느린 사인과 코사인이라, 바늘이 여럿인 시계와 같습니다. 학습하는 값이 없고 아무리 먼 위치도 나타낼 수 있습니다.",
     positions_learned_title: "학습된 위치",
-    positions_learned: "어텐션만으로는 토큰이 순서 없이 담긴 자루로 보입니다. 그래서 토큰마다 이 표의 한 행을 더하며, 표는 학습으로 얻었습니다. 마지막 행보다 뒤의 위치는 없습니다.",
+    positions_learned:
+      "어텐션만으로는 토큰이 순서 없이 담긴 자루로 보입니다. 그래서 토큰마다 이 표의 한 행을 더하며, 표는 학습으로 얻었습니다. 마지막 행보다 뒤의 위치는 없습니다.",
     positions_rotary_title: "회전 위치",
-    positions_rotary: "토큰에 더하는 행이 없습니다. 대신 쿼리와 키를 숫자 두 개씩 묶어 위치에 따라 커지는 각도만큼 돌립니다. 그러면 둘의 곱은 어디에 있는지가 아니라 얼마나 떨어져 있는지에 달립니다. 어텐션 탭의 Q와 K가 돌린 뒤의 벡터입니다.",
+    positions_rotary:
+      "토큰에 더하는 행이 없습니다. 대신 쿼리와 키를 숫자 두 개씩 묶어 위치에 따라 커지는 각도만큼 돌립니다. 그러면 둘의 곱은 어디에 있는지가 아니라 얼마나 떨어져 있는지에 달립니다. 어텐션 탭의 Q와 K가 돌린 뒤의 벡터입니다.",
     positions_none_title: "위치 없음",
-    positions_none: "이 모델은 토큰의 자리를 알려 주는 값을 더하지 않습니다. 인코더에는 순서 없는 자루로 보여, 같은 낱말이면 어떤 순서든 같은 벡터가 됩니다. 무엇이 앞에 왔는지는 디코더의 마스크만이 알려 줍니다.",
+    positions_none:
+      "이 모델은 토큰의 자리를 알려 주는 값을 더하지 않습니다. 인코더에는 순서 없는 자루로 보여, 같은 낱말이면 어떤 순서든 같은 벡터가 됩니다. 무엇이 앞에 왔는지는 디코더의 마스크만이 알려 줍니다.",
     positions_rnn_title: "이 모델은 위치가 필요 없습니다",
-    positions_rnn: "토큰을 하나씩 차례로 읽으므로 순서가 읽기 자체에 들어 있습니다. 나중에 읽는 토큰은 앞의 토큰들을 이미 본 상태를 만납니다.",
+    positions_rnn:
+      "토큰을 하나씩 차례로 읽으므로 순서가 읽기 자체에 들어 있습니다. 나중에 읽는 토큰은 앞의 토큰들을 이미 본 상태를 만납니다.",
     to_recurrence: "순환 탭에서 상태 보기",
     to_positions: "위치 보기",
     to_self: "인코더 자기 어텐션 따라가기",
@@ -332,7 +371,8 @@ export const inside = {
     take_off: "{n}차원 빼기",
     position: "위치",
     recurrence_title: "순환, {cell}",
-    recurrence_text: "인코더는 토큰을 하나씩 읽으며 상태를 간직합니다. 아래의 세로 띠 하나가 토큰 하나를 읽은 뒤의 상태이고, 위에서 아래로 그 숫자들입니다. 주황은 0보다 크고 파랑은 작습니다.",
+    recurrence_text:
+      "인코더는 토큰을 하나씩 읽으며 상태를 간직합니다. 아래의 세로 띠 하나가 토큰 하나를 읽은 뒤의 상태이고, 위에서 아래로 그 숫자들입니다. 주황은 0보다 크고 파랑은 작습니다.",
     bidirectional: "여기서는 인코더 둘이 양 끝에서 읽습니다. 띠의 위쪽 절반은 왼쪽부터, 아래쪽 절반은 오른쪽부터 읽은 것입니다.",
     encoder_states: "인코더 상태",
     encoder_note: "원문 토큰을 하나씩 읽은 뒤.",
@@ -354,10 +394,13 @@ export const inside = {
     luong_attentional: "어텐션 상태, 낱말을 고르는 것",
     luong_pick: "디코더 상태의 띠를 누르면 다른 단계를 볼 수 있습니다. 가장 강한 키 셋의 이름을 적었습니다.",
     no_recurrence_title: "이 모델에는 순환이 없습니다",
-    no_recurrence: "트랜스포머는 토큰에서 토큰으로 무엇도 넘기지 않습니다. 모든 토큰이 함께 층을 지나고, 자기 어텐션으로 저마다 다른 모든 토큰을 한꺼번에 봅니다.",
-    no_recurrence_path: "“{first}”에서 “{last}”까지 RNN은 {steps}걸음을 가야 하고, 걸음마다 무언가를 잃을 수 있습니다. 여기서는 한 번 보는 것으로 충분하고, 그 기회가 층마다 있어 모두 {layers}번입니다.",
+    no_recurrence:
+      "트랜스포머는 토큰에서 토큰으로 무엇도 넘기지 않습니다. 모든 토큰이 함께 층을 지나고, 자기 어텐션으로 저마다 다른 모든 토큰을 한꺼번에 봅니다.",
+    no_recurrence_path:
+      "“{first}”에서 “{last}”까지 RNN은 {steps}걸음을 가야 하고, 걸음마다 무언가를 잃을 수 있습니다. 여기서는 한 번 보는 것으로 충분하고, 그 기회가 층마다 있어 모두 {layers}번입니다.",
     no_recurrence_order: "RNN은 차례로 읽어 순서를 알지만, 여기서는 위치로 순서를 더합니다.",
     no_attention_title: "이 모델에는 따라갈 어텐션이 없습니다",
-    no_attention: "문장 전체를 벡터 하나(다리)로 읽고 그것만 보고 씁니다. 쿼리도 키도 가중치도 없습니다. 아래는 그 대신 가진 숫자들입니다. 원문의 어느 낱말이 출력까지 닿는지는 바깥에서 잴 수 있습니다.",
+    no_attention:
+      "문장 전체를 벡터 하나(다리)로 읽고 그것만 보고 씁니다. 쿼리도 키도 가중치도 없습니다. 아래는 그 대신 가진 숫자들입니다. 원문의 어느 낱말이 출력까지 닿는지는 바깥에서 잴 수 있습니다.",
   },
 };

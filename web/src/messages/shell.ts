@@ -55,7 +55,8 @@ export const shell = {
     error_not_in_file: "This is not part of the exported file",
     error_not_found: "There is nothing at this address",
     first_title: "No model is loaded yet",
-    first_text: "jumok shows the model you train. Three commands bring you here with something to look at; the first takes about six minutes on a laptop.",
+    first_text:
+      "jumok shows the model you train. Three commands bring you here with something to look at; the first takes about six minutes on a laptop.",
     first_demo: "Train three small models on dates and open this page",
     first_train: "Or train your own from a file of settings",
     first_serve: "Show any models you have trained",

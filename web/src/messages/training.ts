@@ -63,11 +63,14 @@ export const training = {
     stages_more: "Show {n} more",
     nothing_written: "(nothing)",
     emergence_title: "Cross attention of “{text}”, step {n}",
-    emergence_caption: "Rows are what the model wrote at this step, columns the source. Early on the rows look alike; then each finds its place.",
+    emergence_caption:
+      "Rows are what the model wrote at this step, columns the source. Early on the rows look alike; then each finds its place.",
     emergence_none: "No probes yet",
-    emergence_none_text: "A run keeps the attention of a few validation sentences at each validation; the first is still to come, or the run is older than this feature.",
+    emergence_none_text:
+      "A run keeps the attention of a few validation sentences at each validation; the first is still to come, or the run is older than this feature.",
     emergence_rnn: "This run has no attention to watch",
-    emergence_rnn_text: "A plain recurrent model hands one fixed vector from encoder to decoder, so there are no weights over the source. Choose a run with attention to see it form.",
+    emergence_rnn_text:
+      "A plain recurrent model hands one fixed vector from encoder to decoder, so there are no weights over the source. Choose a run with attention to see it form.",
     wrote: "What it wrote",
     heads_title: "All heads",
     head_name: "layer {l}, head {h}",
@@ -148,7 +151,8 @@ export const training = {
     emergence_none: "아직 기록이 없습니다",
     emergence_none_text: "학습은 검증할 때마다 몇몇 문장의 어텐션을 남깁니다. 첫 검증 전이거나, 이 기능이 생기기 전의 학습입니다.",
     emergence_rnn: "이 학습에는 살펴볼 어텐션이 없습니다",
-    emergence_rnn_text: "단순한 순환 모델은 인코더에서 디코더로 고정된 벡터 하나만 넘기므로 원문에 대한 가중치가 없습니다. 어텐션이 있는 학습을 고르면 형성 과정을 볼 수 있습니다.",
+    emergence_rnn_text:
+      "단순한 순환 모델은 인코더에서 디코더로 고정된 벡터 하나만 넘기므로 원문에 대한 가중치가 없습니다. 어텐션이 있는 학습을 고르면 형성 과정을 볼 수 있습니다.",
     wrote: "쓴 글",
     heads_title: "모든 헤드",
     head_name: "{l}층 {h}번 헤드",

@@ -23,9 +23,12 @@ export const translate = {
     influence: "influence",
     copy: "what was copied",
     caption_copy: "A ribbon is as wide as the share of a token that was copied from there; the bar under a token is its probability.",
-    no_attention: "This model has no attention: it reads the sentence into one vector. Influence shows which words its output depends on instead.",
-    caption_attention: "A ribbon is as wide as the attention weight; the bar under a token is its probability. Weights say where the model looked, not why it chose the word.",
-    caption_influence: "Influence is how much the log-probability of a token falls when a source word is hidden. The bar under a token is its probability.",
+    no_attention:
+      "This model has no attention: it reads the sentence into one vector. Influence shows which words its output depends on instead.",
+    caption_attention:
+      "A ribbon is as wide as the attention weight; the bar under a token is its probability. Weights say where the model looked, not why it chose the word.",
+    caption_influence:
+      "Influence is how much the log-probability of a token falls when a source word is hidden. The bar under a token is its probability.",
     candidates: "Candidates for token {n}",
     continue_from: "Continue from “{text}”",
     chosen: "chosen",
@@ -44,11 +47,14 @@ export const translate = {
     edited: "edited by {n} {n:intervention|interventions}",
     forced: "This text was given, not searched for.",
     empty: "The translation appears here",
-    warning_source_truncated: "The sentence is longer than the model can read: pictures show its beginning, while its translation is made in parts.",
+    warning_source_truncated:
+      "The sentence is longer than the model can read: pictures show its beginning, while its translation is made in parts.",
     title_picture: "Describe",
     empty_picture: "The description appears here",
-    caption_picture: "The stronger the colour of a patch, the larger its attention weight for the token under the pointer; the weights of all patches sum to 1. Point at a patch to see which tokens looked at it.",
-    caption_influence_picture: "Influence is how much the log-probability of a token falls when a patch is painted over with the mean colour of the picture.",
+    caption_picture:
+      "The stronger the colour of a patch, the larger its attention weight for the token under the pointer; the weights of all patches sum to 1. Point at a patch to see which tokens looked at it.",
+    caption_influence_picture:
+      "Influence is how much the log-probability of a token falls when a patch is painted over with the mean colour of the picture.",
   },
   ko: {
     title: "번역",
@@ -73,9 +79,12 @@ export const translate = {
     influence: "영향도",
     copy: "복사한 곳",
     caption_copy: "리본의 너비는 그 토큰을 그곳에서 복사한 몫입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
-    no_attention: "이 모델에는 어텐션이 없습니다. 문장을 벡터 하나로 읽어 들이므로, 대신 출력이 어떤 낱말에 기대는지를 영향도로 보여 줍니다.",
-    caption_attention: "띠의 너비는 어텐션 가중치이고, 토큰 아래 막대는 그 토큰의 확률입니다. 가중치는 모델이 어디를 보았는지를 말할 뿐, 왜 그 낱말을 골랐는지를 말하지 않습니다.",
-    caption_influence: "영향도는 원문의 낱말을 가렸을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
+    no_attention:
+      "이 모델에는 어텐션이 없습니다. 문장을 벡터 하나로 읽어 들이므로, 대신 출력이 어떤 낱말에 기대는지를 영향도로 보여 줍니다.",
+    caption_attention:
+      "띠의 너비는 어텐션 가중치이고, 토큰 아래 막대는 그 토큰의 확률입니다. 가중치는 모델이 어디를 보았는지를 말할 뿐, 왜 그 낱말을 골랐는지를 말하지 않습니다.",
+    caption_influence:
+      "영향도는 원문의 낱말을 가렸을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
     candidates: "{n}번째 토큰의 후보",
     continue_from: "“{text}”부터 이어서 번역",
     chosen: "선택됨",
@@ -97,7 +106,8 @@ export const translate = {
     warning_source_truncated: "문장이 모델이 읽을 수 있는 길이보다 깁니다. 번역은 나누어 하고, 그림은 앞부분만 보여 줍니다.",
     title_picture: "그림 설명",
     empty_picture: "설명이 여기에 나타납니다",
-    caption_picture: "조각의 색이 뚜렷할수록 가리킨 토큰의 어텐션 가중치가 큽니다. 모든 조각의 가중치를 더하면 1입니다. 조각을 가리키면 어느 토큰이 그곳을 보았는지 나타납니다.",
+    caption_picture:
+      "조각의 색이 뚜렷할수록 가리킨 토큰의 어텐션 가중치가 큽니다. 모든 조각의 가중치를 더하면 1입니다. 조각을 가리키면 어느 토큰이 그곳을 보았는지 나타납니다.",
     caption_influence_picture: "영향은 조각을 그림의 평균 색으로 덮었을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다.",
   },
 };

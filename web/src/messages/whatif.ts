@@ -2,7 +2,8 @@
 export const whatif = {
   en: {
     title: "What if",
-    intro: "Change something inside the model, or in its search, and see what happens to the sentence. Every screen then shows the changed model.",
+    intro:
+      "Change something inside the model, or in its search, and see what happens to the sentence. Every screen then shows the changed model.",
     reset: "Reset",
     add: "Change something",
     try: "Try it",
@@ -82,7 +83,8 @@ export const whatif = {
     sweep: "Which heads does this sentence need?",
     sweep_again: "Measure again",
     sweep_title: "Each head silenced alone",
-    sweep_note: "Change of the answer’s log-probability. Blue is loss: the sentence needs that head. Click a head to silence it, click again to bring it back.",
+    sweep_note:
+      "Change of the answer’s log-probability. Blue is loss: the sentence needs that head. Click a head to silence it, click again to bring it back.",
     sweep_cell: "{place}, head {head}, {value}",
   },
   ko: {
@@ -167,7 +169,8 @@ export const whatif = {
     sweep: "이 문장에 필요한 헤드는?",
     sweep_again: "다시 재기",
     sweep_title: "헤드를 하나씩 껐을 때",
-    sweep_note: "번역의 로그 확률이 달라진 양입니다. 파란색은 손실로, 이 문장에 그 헤드가 필요하다는 뜻입니다. 누르면 그 헤드를 끄고, 다시 누르면 켭니다.",
+    sweep_note:
+      "번역의 로그 확률이 달라진 양입니다. 파란색은 손실로, 이 문장에 그 헤드가 필요하다는 뜻입니다. 누르면 그 헤드를 끄고, 다시 누르면 켭니다.",
     sweep_cell: "{place}, 헤드 {head}, {value}",
   },
 };

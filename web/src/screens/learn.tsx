@@ -26,8 +26,7 @@ export function Learn() {
                   {found[locale.value].map((chapter, i) => (
                     <li key={i}>
                       <a href={chapterHref(i)} onClick={follow} aria-current={i === at ? "page" : undefined}>
-                        <span class="num">{i + 1}</span>{" "}
-                        {chapter.title}
+                        <span class="num">{i + 1}</span> {chapter.title}
                       </a>
                     </li>
                   ))}
@@ -50,7 +49,9 @@ function Page({ book, at }: { book: Book; at: number }) {
     <article>
       <p class="small muted">{t("learn.chapter", { n: at + 1, all: chapters.length })}</p>
       <h2>{title}</h2>
-      {text.map((part, i) => <p key={i}>{styled(part)}</p>)}
+      {text.map((part, i) => (
+        <p key={i}>{styled(part)}</p>
+      ))}
       <div class="learn-formula">
         {book.chapters[at].formulas.map((formula, i) => (
           <math key={i} display="block">
@@ -61,7 +62,9 @@ function Page({ book, at }: { book: Book; at: number }) {
       </div>
       <section class="learn-tries" aria-label={t("learn.try")}>
         <h3 class="muted">{t("learn.try")}</h3>
-        {tries.map((entry, n) => <TryCard key={n} {...entry} book={book} at={at} n={n} />)}
+        {tries.map((entry, n) => (
+          <TryCard key={n} {...entry} book={book} at={at} n={n} />
+        ))}
       </section>
       {next && (
         <a class="learn-next" href={chapterHref(at + 1)} onClick={follow}>
@@ -81,10 +84,19 @@ function TryCard({ label, look, book, at, n }: { label: string; look: string; bo
     <>
       <b>{label}</b>
       <span>{look}</span>
-      <small>{needs ? t("learn.no_model", { arch: arch[0] ? t(`shell.arch_${arch[0]}`) : t("learn.two_models") }) : t(`shell.screen_${to}`)}</small>
+      <small>
+        {needs ? t("learn.no_model", { arch: arch[0] ? t(`shell.arch_${arch[0]}`) : t("learn.two_models") }) : t(`shell.screen_${to}`)}
+      </small>
     </>
   );
-  return address ? <a class="card learn-try" href={address} onClick={follow}>{inside}<Icon name="next" size={18} /></a> : <div class="card learn-try">{inside}</div>;
+  return address ? (
+    <a class="card learn-try" href={address} onClick={follow}>
+      {inside}
+      <Icon name="next" size={18} />
+    </a>
+  ) : (
+    <div class="card learn-try">{inside}</div>
+  );
 }
 
 /** *word* is set apart: a term that is explained where it stands. */
@@ -94,5 +106,11 @@ function drawn(formula: Formula): ComponentChildren {
   if (typeof formula !== "string") return createElement(formula[0] as string, null, ...formula.slice(1).map(drawn));
   if (/^\d+$/.test(formula)) return <mn>{formula}</mn>;
   if (/^\p{L}/u.test(formula)) return <mi>{formula}</mi>;
-  return /^[|<]$/.test(formula) ? <mo lspace="0" rspace="0">{formula}</mo> : <mo>{formula}</mo>;
+  return /^[|<]$/.test(formula) ? (
+    <mo lspace="0" rspace="0">
+      {formula}
+    </mo>
+  ) : (
+    <mo>{formula}</mo>
+  );
 }
