@@ -13,19 +13,8 @@ import { matrix, pick, row, transpose, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import type { Tone } from "./formulas";
-import {
-  asMatrix,
-  dimensionOf,
-  dimensionsOf,
-  isWide,
-  joinNeeds,
-  reach,
-  scoreParts,
-  valueParts,
-  type Choice,
-  type Chosen,
-  type Head,
-} from "./head";
+import { asMatrix, dimensionOf, dimensionsOf, isWide, joinNeeds, reach, scoreParts, valueParts } from "./head";
+import type { Choice, Chosen, Head } from "./head";
 
 interface PanelProps {
   name: string;
@@ -257,22 +246,17 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
   }
 }
 
-/** The last stage: this query's contexts of all heads in one vector, and what the output matrix makes of it. */
-function Joined({
-  manifest,
-  choice,
-  head,
-  chosen,
-  choose,
-  step,
-}: {
+interface JoinedProps {
   manifest: Manifest;
   choice: Choice;
   head: Head;
   chosen: Chosen;
   choose: Choose;
   step(layer: number, head: number): void;
-}) {
+}
+
+/** The last stage: this query's contexts of all heads in one vector, and what the output matrix makes of it. */
+function Joined({ manifest, choice, head, chosen, choose, step }: JoinedProps) {
   const contexts = useTensors(head.luong || head.copy ? null : manifest.id, joinNeeds(choice));
   const out = (
     <Panel

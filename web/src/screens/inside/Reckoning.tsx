@@ -3,34 +3,13 @@ import type { ComponentChildren } from "preact";
 import type { Manifest } from "../../api-types";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
-import {
-  addsUp,
-  decimalsFor,
-  norm,
-  operandDecimals,
-  shown,
-  softmax,
-  softmaxSteps,
-  sumOf,
-  withSign,
-  type Shown,
-  type Sum,
-} from "../../lib/arithmetic";
+import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf, withSign } from "../../lib/arithmetic";
+import type { Shown, Sum } from "../../lib/arithmetic";
 import { fixed, percent } from "../../lib/format";
 import { entropy, row } from "../../lib/matrix";
 import { href, params, setParams } from "../../state";
-import {
-  asMatrix,
-  dimensionOf,
-  dimensionsOf,
-  joinNeeds,
-  keyParts,
-  scoreParts,
-  valueParts,
-  type Choice,
-  type Chosen,
-  type Head,
-} from "./head";
+import { asMatrix, dimensionOf, dimensionsOf, joinNeeds, keyParts, scoreParts, valueParts } from "./head";
+import type { Choice, Chosen, Head } from "./head";
 import { Link } from "../../components/Link";
 
 interface Props {
@@ -67,20 +46,16 @@ interface Term {
   onClick?(): void;
 }
 
-/** Parts, rest and total under each other, with bars; the printed numbers add up. */
-function SumList({
-  sum,
-  term,
-  total,
-  rest,
-  positive,
-}: {
+interface SumListProps {
   sum: Sum;
   term(index: number): Term;
   total: ComponentChildren;
   rest: string;
   positive?: boolean;
-}) {
+}
+
+/** Parts, rest and total under each other, with bars; the printed numbers add up. */
+function SumList({ sum, term, total, rest, positive }: SumListProps) {
   const text = (one: Shown) => (positive ? one.text : withSign(one));
   const most = Math.max(...sum.parts.map((part) => Math.abs(part.shown.units)), Math.abs(sum.rest?.shown.units ?? 0), 1);
   const bar = (one: Shown) =>
