@@ -35,9 +35,9 @@ export async function words() {
     charset: "utf8",
   });
   const files = await import("data:text/javascript;base64," + Buffer.from(result.outputFiles[0].contents).toString("base64"));
-  const locales = { en: {}, ko: {} };
-  for (const locale of Object.keys(locales)) for (const [name, file] of Object.entries(files)) locales[locale][name] = file[locale];
-  return locales;
+  const inLanguage = (n) => (table) => Object.fromEntries(Object.entries(table).map(([key, pair]) => [key, pair[n]]));
+  const all = (language) => Object.fromEntries(Object.entries(files).map(([name, table]) => [name, language(table)]));
+  return { en: all(inLanguage(0)), ko: all(inLanguage(1)) };
 }
 
 /** Short names for messages, as a minifier gives to variables: `attention.title` becomes `attention.7` in the script and in the word files.

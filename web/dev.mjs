@@ -17,7 +17,7 @@ const port = Number(flag("port", "8100"));
 const api = flag("api", null);
 const empty = process.argv.includes("--empty");
 const bundler = await context({ ...options, ...wordsApart({ en: "words-en.json", ko: "words-ko.json" }), logLevel: "warning" });
-let files = {};
+const files = {};
 
 async function rebuild() {
   try {

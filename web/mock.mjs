@@ -86,12 +86,12 @@ function aligned(source, target) {
   const last = source.tokens.length - 1;
   const digits = source.tokens.filter((token) => /^\d+$/.test(token.text)).map((token) => token.i);
   const words = { 년: -1, 월: -1, 일: -1 };
-  source.tokens.forEach((token) => token.text in words && words[token.text] < 0 && (words[token.text] = token.i));
+  for (const token of source.tokens) if (words[token.text] === -1) words[token.text] = token.i;
   let part = 0;
   return target.tokens.map((token) => {
     if (token.type === "special") return last;
-    if (token.text === "-") return [words["년"], words["월"]][part++] ?? last;
-    return digits[part] ?? Math.max(0, [words["년"], words["월"], words["일"]][part] ?? 0);
+    if (token.text === "-") return [words.년, words.월][part++] ?? last;
+    return digits[part] ?? Math.max(0, [words.년, words.월, words.일][part] ?? 0);
   });
 }
 function head(trace, kind, layer, index) {
@@ -362,8 +362,8 @@ function beamTree(trace) {
       });
     });
     grown.sort((a, b) => nodes[b].score - nodes[a].score);
-    live = grown.slice(0, beam).filter((n) => nodes[n].text !== "</s>" || ((nodes[n].state = "finished"), false));
-    live.forEach((n) => (nodes[n].state = "expanded"));
+    for (const n of grown.slice(0, beam)) nodes[n].state = nodes[n].text === "</s>" ? "finished" : "expanded";
+    live = grown.slice(0, beam).filter((n) => nodes[n].state === "expanded");
     const main = grown.find((n) => nodes[n].parent === chosen[chosen.length - 1] && nodes[n].rank === 0);
     chosen.push(main);
     if (!live.includes(main) && t < trace.manifest.steps.length - 1) live[live.length - 1] = main;

@@ -34,7 +34,9 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   "/": () => document.querySelector<HTMLElement>("[data-input]")?.focus(),
   "?": () => (helpOpen.value = !helpOpen.value),
   m: () => press("#model-button"),
-  w: () => screens[screen.value].looks && (whatIfOpen.value = !whatIfOpen.value),
+  w: () => {
+    if (screens[screen.value].looks) whatIfOpen.value = !whatIfOpen.value;
+  },
   x: swap,
   T: () => press(".figure [data-tool=table]"),
   e: () => press(".figure [data-tool=export]"),

@@ -161,7 +161,7 @@ export const options = computed<Readonly<Record<string, string | number>>>(() =>
     const text = params.value[key];
     if (text === undefined) continue;
     const value = read(text);
-    if (value === value) found[option] = value;
+    if (!Number.isNaN(value)) found[option] = value;
   }
   return found;
 });

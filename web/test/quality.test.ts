@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EvalBin, EvalCard, EvalDoc } from "../src/api-types";
-import { casesOf, dataSets, difference, labelsOf, metricsOf, rareLengths, spansOf, valueOf } from "../src/lib/quality";
+import { casesOf, dataSets, difference, labelsOf, metricsOf, rareLengths, spansOf, metricOf } from "../src/lib/quality";
 
 const card = (model: string, run: string, data = "test"): EvalCard => ({ id: `${run}:${data}`, run, model, data, n: 10, metrics: {} });
 const doc = (bins: EvalBin[], examples: EvalDoc["examples"] = []): EvalDoc => ({
@@ -21,11 +21,11 @@ test("systems of one name are told apart by their run; the fullest data set come
 
 test("values with intervals, and what is missing is null", () => {
   const bin: EvalBin = { lo: 1, hi: 10, n: 5, bleu: 30, bleu_ci95: [28, 33], exact: null };
-  assert.deepEqual(valueOf(bin, "bleu"), { value: 30, low: 28, high: 33 });
-  assert.deepEqual(valueOf(bin, "exact"), { value: null, low: null, high: null });
+  assert.deepEqual(metricOf(bin, "bleu"), { value: 30, low: 28, high: 33 });
+  assert.deepEqual(metricOf(bin, "exact"), { value: null, low: null, high: null });
   const delta = difference({ value: 30, low: 27, high: 33 }, { value: 20, low: 16, high: 24 });
   assert.deepEqual(delta, { value: 10, low: 5, high: 15 });
-  assert.equal(difference(valueOf(bin, "bleu"), valueOf(bin, "exact")).value, null);
+  assert.equal(difference(metricOf(bin, "bleu"), metricOf(bin, "exact")).value, null);
   assert.deepEqual(metricsOf([doc([{ ...bin, length_ratio: 0.9 }])]), ["bleu", "length_ratio"]);
 });
 

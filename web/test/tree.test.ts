@@ -21,7 +21,10 @@ import {
 /** A search that keeps `beam` nodes a step, with three rejected ways on from each. */
 function search(steps: number, beam: number, seed = 1): BeamTree {
   let state = seed;
-  const random = () => (state = (state * 16807) % 2147483647) / 2147483647;
+  const random = () => {
+    state = (state * 16807) % 2147483647;
+    return state / 2147483647;
+  };
   const nodes: BeamNode[] = [
     { n: 0, parent: null, t: -1, id: 0, text: "<s>", logprob: 0, score: 0, norm: 0, state: "expanded", rank: 0, beam: 0 },
   ];

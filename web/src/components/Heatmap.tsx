@@ -163,7 +163,7 @@ export function Heatmap(props: HeatmapProps) {
     if (r < 0 || c < 0 || r >= window_.m.rows || c >= window_.m.cols) return null;
     return { row: seen.r0 + r, col: seen.c0 + order(c) };
   };
-  const allowed = (cell: Cell) => !props.mask || props.mask[cell.row * matrix.cols + cell.col] !== 0;
+  const allowed = (cell: Cell) => props.mask?.[cell.row * matrix.cols + cell.col] !== 0;
   const describe = (cell: Cell): string =>
     props.describe?.(cell) ??
     t("figure.cell", {

@@ -8,6 +8,7 @@ import { isPicture, readPicture } from "../lib/picture";
 import { model, options, setParams, source } from "../state";
 import { Icon } from "./Icon";
 import { problemText, toast } from "./states";
+import { Button } from "./controls";
 
 const show = (url: string) => setParams({ s: url, t: null, px: null, i: null, q: null, j: null, w: null }, { push: true });
 
@@ -66,10 +67,10 @@ export function PictureInput({ small = false }: { small?: boolean }) {
       <div class="stack">
         {!embedded && (
           <div class="row">
-            <button type="button" class="btn" data-input disabled={busy} onClick={() => file.current?.click()}>
+            <Button data-input disabled={busy} onClick={() => file.current?.click()}>
               <Icon name="image" size={16} />
               {busy ? t("shell.loading") : t("figure.choose_picture")}
-            </button>
+            </Button>
             <span class="small faint wide-only">{t("figure.drop_picture")}</span>
             <input
               ref={file}

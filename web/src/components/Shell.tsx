@@ -8,7 +8,6 @@ import { encodeOps, SCREENS } from "../lib/link";
 import { bring, drawable, missed, screens } from "../screens";
 import {
   badLink,
-  follow,
   go,
   href,
   linkProblem,
@@ -32,6 +31,7 @@ import { Icon } from "./Icon";
 import { LookMenu, ModelMenu } from "./Bars";
 import { PictureInput } from "./PictureInput";
 import { IconButton } from "./controls";
+import { Link } from "./Link";
 import { Failed, Loading, toast, Toasts } from "./states";
 import { LessonNote } from "./LessonNote";
 import { PinBar } from "./whatif/PinBar";
@@ -70,10 +70,10 @@ function TopBar() {
   const { needsModel, looks: asks } = screens[screen.value];
   return (
     <header class="topbar">
-      <a class="brand" href={href("translate")} onClick={follow} aria-label={t("shell.home")}>
+      <Link class="brand" href={href("translate")} aria-label={t("shell.home")}>
         jumok
         <i />
-      </a>
+      </Link>
       {needsModel && <ModelMenu />}
       {asks && screen.value !== "translate" && (seesPictures.value ? <PictureInput small /> : <SentenceInput />)}
       <div class="tools">
@@ -136,16 +136,15 @@ function Rail() {
   return (
     <nav class="rail" aria-label={t("shell.screens")}>
       {SCREENS.filter((name) => !embedded || screens[name].looks).map((name) => (
-        <a
+        <Link
           key={name}
           href={href(name)}
-          onClick={follow}
           class={name === "learn" ? "apart" : undefined}
           aria-current={name === screen.value ? "page" : undefined}
         >
           <Icon name={name} />
           <span>{t(`shell.screen_${name}`)}</span>
-        </a>
+        </Link>
       ))}
     </nav>
   );

@@ -23,8 +23,6 @@ export interface TokensProps {
   scale?: Scale;
   /** probability of each token, drawn as a bar under it */
   confidence?: ArrayLike<number> | null;
-  /** text order instead of the order of the eye for right-to-left sides */
-  logical?: boolean;
   /** rank that decides whether a number is shown: values under it show none */
   least?: number;
   /** tokens from here on may still change */
@@ -44,7 +42,7 @@ export function Tokens(props: TokensProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     props.onKeyDown?.(event);
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key] as -1 | 1 | undefined;
-    const to = by ? (at < 0 ? 0 : arrow(at, by, units.length, side.dir, props.logical)) : { Home: 0, End: units.length - 1 }[event.key];
+    const to = by ? (at < 0 ? 0 : arrow(at, by, units.length, side.dir)) : { Home: 0, End: units.length - 1 }[event.key];
     if (to !== undefined) props.onActive?.(units[to]?.tokens[0] ?? null);
     else if ((event.key === "Enter" || event.key === " ") && shown !== null) props.onLock?.(props.locked === shown ? null : shown);
     else if (event.key === "Escape" && (props.locked ?? props.active ?? null) !== null) {
@@ -63,7 +61,7 @@ export function Tokens(props: TokensProps) {
     <div
       class="tokens"
       ref={strip}
-      dir={props.logical ? "ltr" : side.dir}
+      dir={side.dir}
       role="listbox"
       tabIndex={0}
       aria-label={props.name}

@@ -8,7 +8,7 @@ import { encodeOps } from "../lib/link";
 import { model, ops, sentence, setOps, setParams, whatIfOpen } from "../state";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
-import { IconButton } from "./controls";
+import { Button, IconButton } from "./controls";
 import { Loading, problemText } from "./states";
 import { useWhatIf } from "./whatif/answer";
 import { OpForm } from "./whatif/OpForm";
@@ -159,19 +159,15 @@ function Add({ card, choose }: { card: Card; choose(name: OpName): void }) {
   );
 }
 
-function Draft({
-  op,
-  card,
-  manifest,
-  onChange,
-  close,
-}: {
+interface DraftProps {
   op: Op;
   card: Card;
   manifest: Manifest | null;
   onChange(op: Op): void;
   close(): void;
-}) {
+}
+
+function Draft({ op, card, manifest, onChange, close }: DraftProps) {
   const add = () => {
     close();
     setOps([...ops.value, op]);
@@ -191,9 +187,9 @@ function Draft({
         <button type="submit" class="btn primary" disabled={!complete(op)}>
           {t("whatif.try")}
         </button>
-        <button type="button" class="btn quiet" onClick={close}>
+        <Button kind="quiet" onClick={close}>
           {t("whatif.cancel")}
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -1,5 +1,5 @@
 /** Small controls: buttons with icons, segmented choices, tabs, switches, selects. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { KINDS, type Card, type Kind } from "../api-types";
 import { t } from "../i18n";
 import { Icon, type IconName } from "./Icon";
@@ -10,6 +10,11 @@ export interface Choice<V extends string> {
   readonly disabled?: boolean;
   readonly title?: string;
 }
+
+/** A button with words in it. */
+export const Button = ({ kind, ...rest }: JSX.IntrinsicElements["button"] & { kind?: "quiet" | "primary" }) => (
+  <button type="button" class={kind ? `btn ${kind}` : "btn"} {...rest} />
+);
 
 export function IconButton(props: {
   icon: IconName;

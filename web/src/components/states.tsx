@@ -6,6 +6,7 @@ import type { ApiError } from "../errors";
 import type { Resource } from "../hooks";
 import { hasMessage, t } from "../i18n";
 import { Icon } from "./Icon";
+import { Button } from "./controls";
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
@@ -37,27 +38,20 @@ export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
       <Icon name="alert" size={24} />
       <h2>{problemText(error)}</h2>
       {error.detail && error.status !== 0 && <p>{error.detail}</p>}
-      {retry && (
-        <button type="button" class="btn" onClick={retry}>
-          {t("shell.retry")}
-        </button>
-      )}
+      {retry && <Button onClick={retry}>{t("shell.retry")}</Button>}
     </div>
   );
 }
 
-/** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
-export function Await<R>({
-  of,
-  height,
-  empty,
-  children,
-}: {
+interface AwaitProps<R> {
   of: Resource<R>;
   height?: number;
   empty?: ComponentChildren;
   children(value: R): ComponentChildren;
-}) {
+}
+
+/** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
+export function Await<R>({ of, height, empty, children }: AwaitProps<R>) {
   if (of.status === "error" && of.error) return <Failed error={of.error} retry={of.retry} />;
   if (of.value !== null) return <div class={of.status === "loading" ? "stale" : undefined}>{children(of.value)}</div>;
   if (of.status === "loading") return <Loading height={height} />;

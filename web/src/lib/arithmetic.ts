@@ -91,7 +91,7 @@ export const products = (a: ArrayLike<number>, b: ArrayLike<number>): Float64Arr
 
 /** Softmax over the allowed entries; forbidden ones get 0. */
 export function softmax(scores: ArrayLike<number>, mask: ArrayLike<number> | null = null, temperature = 1): Float64Array {
-  const allowed = (i: number) => !mask || mask[i] !== 0;
+  const allowed = (i: number) => mask?.[i] !== 0;
   let top = -Infinity;
   for (let i = 0; i < scores.length; i++) if (allowed(i)) top = Math.max(top, scores[i]);
   const out = Float64Array.from({ length: scores.length }, (_, i) => (allowed(i) ? Math.exp((scores[i] - top) / temperature) : 0));

@@ -177,7 +177,10 @@ export function runs(points: readonly (Point | null)[]): Point[][] {
   for (const point of points) {
     if (!point) open = null;
     else if (open) open.push(point);
-    else found.push((open = [point]));
+    else {
+      open = [point];
+      found.push(open);
+    }
   }
   return found;
 }

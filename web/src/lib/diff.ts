@@ -43,7 +43,8 @@ export function marksAgainst(text: string, others: readonly string[]): Mark[] {
 
 function trimmed(points: readonly string[], from: number, to: number): [number, number] | null {
   const blank = (p: number) => /^\s$/u.test(points[p]);
-  while (from < to && blank(from)) from++;
-  while (to > from && blank(to - 1)) to--;
-  return from < to ? [from, to] : null;
+  let [start, end] = [from, to];
+  while (start < end && blank(start)) start++;
+  while (end > start && blank(end - 1)) end--;
+  return start < end ? [start, end] : null;
 }

@@ -32,7 +32,7 @@ export interface Value {
 }
 
 /** A metric of a bin with its interval. */
-export function valueOf(bin: EvalBin, metric: string): Value {
+export function metricOf(bin: EvalBin, metric: string): Value {
   const value = bin[metric];
   const bounds = bin[`${metric}_ci95`];
   const [low, high] = Array.isArray(bounds) ? bounds : [];

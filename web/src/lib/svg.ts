@@ -4,6 +4,7 @@
 export function escapeXml(text: string): string {
   return text
     .replace(
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot hold them, so they are what is looked for
       /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
       "",
     )

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { KINDS, type Manifest } from "../api-types";
 import { getInfluence } from "../api";
 import { Badge, choices, kindChoices, Segmented, Select, Switch, Tabs } from "../components/controls";
+import { Link } from "../components/Link";
 import { Figure } from "../components/Figure";
 import { Heatmap, type Cell } from "../components/Heatmap";
 import { HeatmapFigure, heatmapSvg, MatrixTable, matrixTable } from "../components/HeatmapFigure";
@@ -15,23 +16,12 @@ import { t } from "../i18n";
 import { fixed, signed } from "../lib/format";
 import { extent, fromRows, rank, row } from "../lib/matrix";
 import type { Tensor } from "../lib/safetensors";
-import { follow, href, model, params, setParams } from "../state";
+import { href, model, params, setParams } from "../state";
 import { Flow } from "./attention_parts/Flow";
 import { Heads } from "./attention_parts/Heads";
 import { RowPanel } from "./attention_parts/RowPanel";
-import {
-  atlasWeights,
-  choiceOf,
-  exactWeights,
-  hasRollout,
-  keyOf,
-  needsOf,
-  pictureOf,
-  titleOf,
-  type Choice,
-  type Pick,
-  type Picture,
-} from "./attention_parts/view";
+import { atlasWeights, choiceOf, exactWeights, hasRollout, keyOf, needsOf, pictureOf, titleOf } from "./attention_parts/view";
+import type { Choice, Pick, Picture } from "./attention_parts/view";
 import "../styles/attention.css";
 
 export function Attention() {
@@ -42,10 +32,7 @@ export function Attention() {
         <h1>{t("attention.title")}</h1>
         {Object.keys(model.value?.kinds ?? {}).length > 0 && (
           <p class="small">
-            {t("attention.caution")}{" "}
-            <a href={href("translate", { r: "influence" })} onClick={follow}>
-              {t("attention.see_influence")}
-            </a>
+            {t("attention.caution")} <Link href={href("translate", { r: "influence" })}>{t("attention.see_influence")}</Link>
           </p>
         )}
       </header>
@@ -115,7 +102,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
             </Await>
           ))}
         {picture ? (
-          <Picture
+          <Large
             choice={choice}
             manifest={manifest}
             picture={picture}
@@ -213,16 +200,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   );
 }
 
-function Picture({
-  choice,
-  manifest,
-  picture,
-  active,
-  locked,
-  onActive,
-  onLock,
-  select,
-}: {
+interface LargeProps {
   choice: Choice;
   manifest: Manifest;
   picture: Picture;
@@ -231,7 +209,9 @@ function Picture({
   onActive(cell: Cell | null): void;
   onLock(cell: Cell | null): void;
   select(pick: Pick, add: boolean): void;
-}) {
+}
+
+function Large({ choice, manifest, picture, active, locked, onActive, onLock, select }: LargeProps) {
   const { matrix: m, rows, cols, folded, copied } = picture;
   const name = titleOf(choice);
   const title = name.charAt(0).toUpperCase() + name.slice(1);

@@ -16,6 +16,7 @@ import { Controls } from "./beam_parts/Controls";
 import { Panel } from "./beam_parts/Panel";
 import { Player } from "./beam_parts/Player";
 import { Tree } from "./beam_parts/Tree";
+import { Button } from "../components/controls";
 import "../styles/beam.css";
 
 interface Found {
@@ -143,9 +144,9 @@ function Legend({ tree, limbs, before, forget }: { tree: BeamTree; limbs: readon
         <p class="row">
           <span class="beam-ghost-key" aria-hidden="true" />
           {t("beam.before", { beam: before.beam, lp: fixed(before.length_penalty, 1) })}
-          <button type="button" class="btn quiet" onClick={forget}>
+          <Button kind="quiet" onClick={forget}>
             {t("beam.forget")}
-          </button>
+          </Button>
         </p>
       )}
     </div>

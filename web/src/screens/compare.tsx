@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Card, CompareAnswer } from "../api-types";
 import { compare } from "../api";
-import { Segmented } from "../components/controls";
+import { Button, Segmented } from "../components/controls";
+import { Link } from "../components/Link";
 import { Patches } from "../components/Patches";
 import { NoText } from "../components/NoText";
 import { Await, Empty } from "../components/states";
@@ -10,7 +11,7 @@ import { embedded } from "../embedded";
 import { useResource, type Resource } from "../hooks";
 import { t } from "../i18n";
 import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled, whole } from "../lib/compare";
-import { follow, go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
+import { go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
 import { Column, type Hover } from "./compare_parts/Column";
 import { Grow } from "./compare_parts/Grow";
 import { markedTexts, scoresAt } from "./compare_parts/view";
@@ -73,9 +74,9 @@ function OneModel() {
               {t("compare.one_whatif")}
             </button>
           )}
-          <a class="btn" href={href("beam")} onClick={follow}>
+          <Link class="btn" href={href("beam")}>
             {t("compare.one_beam")}
-          </a>
+          </Link>
         </div>
       </Empty>
     </div>
@@ -239,9 +240,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
         {part !== null && (
           <div class="row">
             <span class="badge warn">{t("compare.first_words", { n: part, all: words.length })}</span>
-            <button type="button" class="btn" onClick={() => setParams({ cut: null }, { push: true })}>
-              {t("compare.whole")}
-            </button>
+            <Button onClick={() => setParams({ cut: null }, { push: true })}>{t("compare.whole")}</Button>
           </div>
         )}
       </div>

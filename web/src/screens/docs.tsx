@@ -26,11 +26,7 @@ export function Docs() {
         {(found) => {
           const groups = [...groupsOf(found)];
           return groups.length > 0 ? (
-            <>
-              {groups.map(([tag, calls]) => (
-                <Group key={tag} api={found} tag={tag} calls={calls} />
-              ))}
-            </>
+            groups.map(([tag, calls]) => <Group key={tag} api={found} tag={tag} calls={calls} />)
           ) : (
             <Empty title={t("docs.empty")} />
           );

@@ -6,7 +6,8 @@ import { chapterHref, useBook } from "../components/LessonNote";
 import { Await } from "../components/states";
 import { locale, t } from "../i18n";
 import { viewAddress, type Book, type Formula } from "../lib/lessons";
-import { follow, models, route } from "../state";
+import { models, route } from "../state";
+import { Link } from "../components/Link";
 import "../styles/learn.css";
 
 export function Learn() {
@@ -25,9 +26,9 @@ export function Learn() {
                 <ol>
                   {found[locale.value].map((chapter, i) => (
                     <li key={i}>
-                      <a href={chapterHref(i)} onClick={follow} aria-current={i === at ? "page" : undefined}>
+                      <Link href={chapterHref(i)} aria-current={i === at ? "page" : undefined}>
                         <span class="num">{i + 1}</span> {chapter.title}
-                      </a>
+                      </Link>
                     </li>
                   ))}
                 </ol>
@@ -67,10 +68,10 @@ function Page({ book, at }: { book: Book; at: number }) {
         ))}
       </section>
       {next && (
-        <a class="learn-next" href={chapterHref(at + 1)} onClick={follow}>
+        <Link class="learn-next" href={chapterHref(at + 1)}>
           {t("learn.next")} <b>{next.title}</b>
           <Icon name="next" size={16} />
-        </a>
+        </Link>
       )}
     </article>
   );
@@ -90,10 +91,10 @@ function TryCard({ label, look, book, at, n }: { label: string; look: string; bo
     </>
   );
   return address ? (
-    <a class="card learn-try" href={address} onClick={follow}>
+    <Link class="card learn-try" href={address}>
       {inside}
       <Icon name="next" size={18} />
-    </a>
+    </Link>
   ) : (
     <div class="card learn-try">{inside}</div>
   );

@@ -1,7 +1,8 @@
 /** The Translate screen: text in, text out as it is decoded, and the links between their tokens. */
 import { useEffect, useState } from "preact/hooks";
 import { PictureInput } from "../components/PictureInput";
-import { Badge, Select, Switch } from "../components/controls";
+import { Badge, Button, Select, Switch } from "../components/controls";
+import { Link } from "../components/Link";
 import { Failed } from "../components/states";
 import { useTraceOf } from "../hooks";
 import { languagesOf, numbers, t } from "../i18n";
@@ -11,7 +12,6 @@ import type { Manifest, Side } from "../api-types";
 import { offsets, toUtf16 } from "../lib/spans";
 import {
   drawsOf,
-  follow,
   href,
   model,
   ops,
@@ -59,9 +59,9 @@ export function Translate() {
         <nav class="row wide small" aria-label={t("translate.open_in")}>
           <span class="muted">{t("translate.open_in")}</span>
           {(["attention", "inside", "beam", "compare"] as const).map((name) => (
-            <a key={name} href={href(name)} onClick={follow}>
+            <Link key={name} href={href(name)}>
               {t(`shell.screen_${name}`)}
-            </a>
+            </Link>
           ))}
         </nav>
       )}
@@ -145,9 +145,9 @@ function Input({ manifest }: { manifest: Manifest | null }) {
       </div>
       <div class="row">
         {!liveTyping() && (
-          <button type="button" class="btn primary" onClick={() => write(draft)}>
+          <Button kind="primary" onClick={() => write(draft)}>
             {t("translate.run")}
-          </button>
+          </Button>
         )}
         {examples.length > 0 && <span class="small faint">{t("translate.examples")}</span>}
         {examples.map((text) => (

@@ -11,6 +11,7 @@ import { addOp, model, ops, options, sentence, setOps } from "../../state";
 import type { Cell } from "../Heatmap";
 import { HeatmapFigure } from "../HeatmapFigure";
 import { problemText } from "../states";
+import { Button } from "../controls";
 
 type Values = SweepFinal["kinds"];
 type Progress = {
@@ -31,7 +32,8 @@ export function Sweep({ card }: { card: Card }) {
   const now = state?.key === key ? state : null;
 
   const start = () => {
-    const abort = (control.current = new AbortController());
+    const abort = new AbortController();
+    control.current = abort;
     const values: Record<string, (readonly number[])[]> = {};
     const put = (status: Progress["status"], error: ApiError | null = null) =>
       control.current === abort && setState({ key, values: { ...values }, status, error });
@@ -39,7 +41,8 @@ export function Sweep({ card }: { card: Card }) {
     sweep(body, {
       signal: abort.signal,
       row: (row) => {
-        (values[row.kind] ??= [])[row.layer] = row.values;
+        values[row.kind] ??= [];
+        values[row.kind][row.layer] = row.values;
         put("running");
       },
     }).then(
@@ -52,17 +55,13 @@ export function Sweep({ card }: { card: Card }) {
   const done = kinds.reduce((sum, kind) => sum + (now?.values[kind]?.filter(Boolean).length ?? 0), 0);
   return (
     <section class="stack whatif-sweep">
-      {now?.status !== "running" && (
-        <button type="button" class="btn" onClick={start}>
-          {now ? t("whatif.sweep_again") : t("whatif.sweep")}
-        </button>
-      )}
+      {now?.status !== "running" && <Button onClick={start}>{now ? t("whatif.sweep_again") : t("whatif.sweep")}</Button>}
       {now?.status === "running" && (
         <div class="row">
           <progress class="grow" max={total} value={done} aria-label={t("whatif.sweep")} />
-          <button type="button" class="btn quiet" onClick={() => control.current?.abort()}>
+          <Button kind="quiet" onClick={() => control.current?.abort()}>
             {t("whatif.cancel")}
-          </button>
+          </Button>
         </div>
       )}
       {now?.error && (

@@ -13,7 +13,7 @@ const indices = (value: unknown, what: "layer" | "head"): string => {
 
 /** Tokens by position, as far as the trace has them. */
 export function tokenName(manifest: Manifest | null, kind: unknown, end: "q" | "k", at: number): string {
-  const side = manifest && manifest.attention[kind as Kind]?.[end];
+  const side = manifest?.attention[kind as Kind]?.[end];
   return (side && manifest[side].tokens[at]?.text.trim()) || t("whatif.position", { n: at + 1 });
 }
 

@@ -9,8 +9,9 @@ import { t } from "../../i18n";
 import { fixed, percent } from "../../lib/format";
 import { entropy, largest, row } from "../../lib/matrix";
 import { rowScale } from "../../lib/picture";
-import { follow, href, ops, setOps, whatIfOpen } from "../../state";
+import { href, ops, setOps, whatIfOpen } from "../../state";
 import { headOps, titleOf, type Choice, type Picture } from "./view";
+import { Link } from "../../components/Link";
 
 const SHOWN = 8;
 
@@ -87,9 +88,9 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
         />
       )}
       {typeof pick.head === "number" && choice.picks.length === 1 && (
-        <a class="small" href={href("inside", { k: choice.kind, l: pick.layer + 1, h: pick.head + 1 })} onClick={follow}>
+        <Link class="small" href={href("inside", { k: choice.kind, l: pick.layer + 1, h: pick.head + 1 })}>
           {t("attention.inside")}
-        </a>
+        </Link>
       )}
     </aside>
   );

@@ -73,10 +73,7 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
 /** Heads whose exact weights a pick needs. */
 function headsOf(pick: Pick, size: KindSize): [number, number][] {
   const all = (layer: number) => range(size.heads).map((head): [number, number] => [layer, head]);
-  if (pick.head === "rollout")
-    return range(pick.layer + 1)
-      .map((layer) => all(layer))
-      .flat();
+  if (pick.head === "rollout") return range(pick.layer + 1).flatMap((layer) => all(layer));
   return typeof pick.head === "number" ? [[pick.layer, pick.head]] : all(pick.layer);
 }
 

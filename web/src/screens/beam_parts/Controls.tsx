@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
 import { model, options, params, setParams } from "../../state";
+import { Button } from "../../components/controls";
 
 const WAIT = 250;
 
@@ -33,9 +34,9 @@ export function Controls() {
       />
       <MaxLength usual={Number(usual.max_len ?? 0)} />
       {changed && (
-        <button type="button" class="btn quiet" onClick={() => setParams({ b: null, lp: null, ml: null }, { push: true })}>
+        <Button kind="quiet" onClick={() => setParams({ b: null, lp: null, ml: null }, { push: true })}>
           {t("beam.usual")}
-        </button>
+        </Button>
       )}
     </div>
   );

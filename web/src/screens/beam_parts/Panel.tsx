@@ -1,6 +1,6 @@
 /** Beside the tree: one node in words and numbers with what can be tried from it, or the answers the search ended with. */
 import type { BeamNode, BeamTree, Manifest } from "../../api-types";
-import { IconButton } from "../../components/controls";
+import { Button, IconButton } from "../../components/controls";
 import { Tokens } from "../../components/Tokens";
 import { Await } from "../../components/states";
 import { embedded } from "../../embedded";
@@ -136,27 +136,23 @@ function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
       >
         {t("beam.force")}
       </button>
-      <button type="button" class="btn" disabled={end || byte || word === "" || banned} onClick={() => addOp({ op: "ban", text: [word] })}>
+      <Button disabled={end || byte || word === "" || banned} onClick={() => addOp({ op: "ban", text: [word] })}>
         {t("beam.ban")}
-      </button>
+      </Button>
     </div>
   );
 }
 
-/** Where the model looked to produce the node's token: mean of the last layer's heads. */
-function NodeAttention({
-  manifest,
-  tree,
-  n,
-  path,
-  text,
-}: {
+interface NodeAttentionProps {
   manifest: Manifest;
   tree: BeamTree;
   n: number;
   path: readonly BeamNode[];
   text: string;
-}) {
+}
+
+/** Where the model looked to produce the node's token: mean of the last layer's heads. */
+function NodeAttention({ manifest, tree, n, path, text }: NodeAttentionProps) {
   const size = manifest.model.kinds.cross;
   const onAnswer = tree.chosen.includes(n);
   const ask =

@@ -1,6 +1,7 @@
 /** Where the chosen answer came from: its attention as ribbons or as a matrix, and the way to the other screens. */
 import type { Manifest } from "../../api-types";
 import { choices, Segmented } from "../../components/controls";
+import { Link } from "../../components/Link";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { Empty, Failed, Loading } from "../../components/states";
 import { traceExports } from "../../components/traceExports";
@@ -9,7 +10,7 @@ import { t } from "../../i18n";
 import { signed } from "../../lib/format";
 import { mergeWords } from "../../lib/matrix";
 import { unitsOf } from "../../lib/tokens";
-import { follow, href, params, setParams } from "../../state";
+import { href, params, setParams } from "../../state";
 import { useLinks } from "../translate_parts/links";
 import { Strips } from "../translate_parts/Strips";
 import { chosen, type Turn } from "./turns";
@@ -52,9 +53,9 @@ export function Look() {
         <nav class="row wide small" aria-label={t("translate.open_in")}>
           <span class="muted">{t("translate.open_in")}</span>
           {(["attention", "inside", "translate"] as const).map((name) => (
-            <a key={name} href={href(name, onward(turn, manifest))} onClick={follow}>
+            <Link key={name} href={href(name, onward(turn, manifest))}>
               {t(`shell.screen_${name}`)}
-            </a>
+            </Link>
           ))}
         </nav>
       </div>

@@ -1,7 +1,7 @@
 /** The conversation so far and the place to go on with it. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../../components/Commands";
-import { IconButton } from "../../components/controls";
+import { Button, IconButton } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { problemText, toast } from "../../components/states";
 import { download } from "../../export";
@@ -42,9 +42,9 @@ export function Talk({ settings }: { settings: Settings }) {
       exports={[{ label: t("chat.export_json"), onSelect: json }]}
       tools={
         said.length > 0 && (
-          <button type="button" class="btn quiet" onClick={() => forget()}>
+          <Button kind="quiet" onClick={() => forget()}>
             {t("chat.clear")}
-          </button>
+          </Button>
         )
       }
     >
@@ -104,13 +104,9 @@ function Exchange({ turn }: { turn: Turn }) {
           <p>{problemText(turn.error!)}</p>
           {turn.error!.detail && turn.error!.status !== 0 && <p class="small muted">{turn.error!.detail}</p>}
           <div class="row">
-            <button type="button" class="btn" onClick={() => void ask(turn)}>
-              {t("shell.retry")}
-            </button>
+            <Button onClick={() => void ask(turn)}>{t("shell.retry")}</Button>
             {turn.error!.code === "too_long" && turn.request.long !== "cut" && (
-              <button type="button" class="btn" onClick={() => choose(turn.request.text, turn.settings, { cut: true, card })}>
-                {t("chat.cut")}
-              </button>
+              <Button onClick={() => choose(turn.request.text, turn.settings, { cut: true, card })}>{t("chat.cut")}</Button>
             )}
           </div>
         </div>
@@ -130,9 +126,9 @@ function Exchange({ turn }: { turn: Turn }) {
       )}
       <div class="chat-tools">
         {turn.state === "running" ? (
-          <button type="button" class="btn quiet" onClick={() => stop(turn.key)}>
+          <Button kind="quiet" onClick={() => stop(turn.key)}>
             {t("chat.stop")}
-          </button>
+          </Button>
         ) : (
           <>
             {sample && <IconButton icon="again" size={16} label={t("chat.again")} onClick={again} />}

@@ -16,8 +16,9 @@ import { combine, extent, matrix, mergeWords, type Matrix } from "../../lib/matr
 import { lastLayer } from "../../lib/needs";
 import { range } from "../../lib/range";
 import { cut } from "../../lib/spans";
-import { follow, href, options, params } from "../../state";
+import { href, options, params } from "../../state";
 import { influenceOf, rowsOf, stripOf, strongest, type Chrf, type Rows } from "./view";
+import { Link } from "../../components/Link";
 
 /** What is pointed at: a word of the source, a row of one model's answer, or both. */
 export interface Hover {
@@ -83,9 +84,9 @@ export function Column(props: ColumnProps) {
       </Await>
       <nav class="row small compare-links" aria-label={t("compare.open", { model: result.model })}>
         {(["translate", "attention", "inside", "beam"] as const).map((screen) => (
-          <a key={screen} href={href(screen, { m: result.model, k: null, l: null, h: null, q: null, j: null })} onClick={follow}>
+          <Link key={screen} href={href(screen, { m: result.model, k: null, l: null, h: null, q: null, j: null })}>
             {t(`shell.screen_${screen}`)}
-          </a>
+          </Link>
         ))}
       </nav>
     </section>

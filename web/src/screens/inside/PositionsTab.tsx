@@ -2,7 +2,8 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Card, Op } from "../../api-types";
 import { getPositions } from "../../api";
-import { choices, Segmented } from "../../components/controls";
+import { Button, choices, Segmented } from "../../components/controls";
+import { Link } from "../../components/Link";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { LineFigure } from "../../components/LineChart";
 import { Await } from "../../components/states";
@@ -13,7 +14,7 @@ import { fixed, number } from "../../lib/format";
 import { fromRows, product, transpose, type Matrix } from "../../lib/matrix";
 import { defaultDimensions, readDimensions, toggled, wavelength } from "../../lib/positions";
 import { range } from "../../lib/range";
-import { addOp, follow, href, params, setParams, whatIfOpen } from "../../state";
+import { addOp, href, params, setParams, whatIfOpen } from "../../state";
 import { SinusoidFormula } from "./formulas";
 import { reach } from "./head";
 
@@ -30,9 +31,7 @@ function Recurrent() {
       <h2>{t("inside.positions_rnn_title")}</h2>
       <p>{t("inside.positions_rnn")}</p>
       <p>
-        <a href={href("inside", { tab: "recurrence" })} onClick={follow}>
-          {t("inside.to_recurrence")}
-        </a>
+        <Link href={href("inside", { tab: "recurrence" })}>{t("inside.to_recurrence")}</Link>
       </p>
     </div>
   );
@@ -82,16 +81,12 @@ function Disturb({ none }: { none: boolean }) {
         onChange={(value) => setSide(value)}
         choices={choices(["source", "target"], (value) => t(`inside.side_${value}`))}
       />
-      <button type="button" class="btn" onClick={() => run({ mode: "none" })}>
-        {t("inside.remove")}
-      </button>
-      <button type="button" class="btn" onClick={() => run({ mode: "shuffle", seed: 0 })}>
-        {t("inside.shuffle")}
-      </button>
+      <Button onClick={() => run({ mode: "none" })}>{t("inside.remove")}</Button>
+      <Button onClick={() => run({ mode: "shuffle", seed: 0 })}>{t("inside.shuffle")}</Button>
       <span class="row">
-        <button type="button" class="btn" disabled={!Number.isInteger(by) || by === 0} onClick={() => run({ mode: "shift", by })}>
+        <Button disabled={!Number.isInteger(by) || by === 0} onClick={() => run({ mode: "shift", by })}>
           {t("inside.shift", { n: Number.isInteger(by) ? by : 0 })}
-        </button>
+        </Button>
         <input
           class="input inside-by"
           type="number"
@@ -156,17 +151,14 @@ function Pictures({ rows, sinusoidal }: { rows: readonly (readonly number[])[]; 
   );
 }
 
-function Waves({
-  table,
-  dims,
-  toggle,
-  sinusoidal,
-}: {
+interface WavesProps {
   table: Matrix;
   dims: readonly number[];
   toggle(n: number): void;
   sinusoidal: boolean;
-}) {
+}
+
+function Waves({ table, dims, toggle, sinusoidal }: WavesProps) {
   const lines = useMemo(
     () =>
       dims.map((n, place) => ({

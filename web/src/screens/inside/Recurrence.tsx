@@ -11,9 +11,11 @@ import { norm, shown } from "../../lib/arithmetic";
 import { fixed } from "../../lib/format";
 import { largest, row, transpose, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
-import { addOp, follow, href, params, seesPictures, setParams, whatIfOpen } from "../../state";
+import { addOp, href, params, seesPictures, setParams, whatIfOpen } from "../../state";
 import { LuongFormulas, RecurrenceFormula } from "./formulas";
 import { asMatrix, choiceOf, headOf, labelsOf, needsOf, reach } from "./head";
+import { Button } from "../../components/controls";
+import { Link } from "../../components/Link";
 
 interface About {
   readonly cell: string;
@@ -67,20 +69,16 @@ function States({ manifest, card }: { manifest: Manifest; card: Card }) {
   );
 }
 
-/** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
-function Timeline({
-  manifest,
-  encoder,
-  bridge,
-  decoder,
-  about,
-}: {
+interface TimelineProps {
   manifest: Manifest;
   encoder: Matrix;
   bridge: Matrix;
   decoder: Matrix;
   about: About;
-}) {
+}
+
+/** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
+function Timeline({ manifest, encoder, bridge, decoder, about }: TimelineProps) {
   const most = reach(encoder, decoder);
   const numbers = (m: Matrix) => range(m.cols).map((n) => String(n + 1));
   const luong = manifest.model.arch === "luong";
@@ -158,14 +156,12 @@ function BridgeTrials({ card, sentence }: { card: Card; sentence: string }) {
   return (
     <div class="card row wide">
       <span class="small muted">{t("inside.bridge_try")}</span>
-      <button type="button" class="btn" onClick={() => run({ mode: "zero" })}>
-        {t("inside.bridge_zero")}
-      </button>
+      <Button onClick={() => run({ mode: "zero" })}>{t("inside.bridge_zero")}</Button>
       {!seesPictures.value && (
         <span class="row grow">
-          <button type="button" class="btn" disabled={other.trim() === ""} onClick={() => run({ mode: "swap", text: other.trim() })}>
+          <Button disabled={other.trim() === ""} onClick={() => run({ mode: "swap", text: other.trim() })}>
             {t("inside.bridge_swap")}
-          </button>
+          </Button>
           <input
             class="input inside-other"
             dir="auto"
@@ -223,9 +219,9 @@ function LuongSteps({ manifest }: { manifest: Manifest }) {
             {head.rows[q].text}
           </bdi>
         </h2>
-        <a class="small" href={href("inside", { tab: null, q })} onClick={follow}>
+        <Link class="small" href={href("inside", { tab: null, q })}>
           {t("inside.luong_steps")}
-        </a>
+        </Link>
       </div>
       <ol class="inside-luong">
         {lines.map(([name, value], n) => (
@@ -255,12 +251,8 @@ function NoRecurrence({ manifest }: { manifest: Manifest }) {
       )}
       <p>{t("inside.no_recurrence_order")}</p>
       <p class="row wide">
-        <a href={href("inside", { tab: null, k: "enc_self", l: null, h: null, q: null, j: null })} onClick={follow}>
-          {t("inside.to_self")}
-        </a>
-        <a href={href("inside", { tab: "positions" })} onClick={follow}>
-          {t("inside.to_positions")}
-        </a>
+        <Link href={href("inside", { tab: null, k: "enc_self", l: null, h: null, q: null, j: null })}>{t("inside.to_self")}</Link>
+        <Link href={href("inside", { tab: "positions" })}>{t("inside.to_positions")}</Link>
       </p>
     </div>
   );
@@ -275,12 +267,8 @@ export function WithoutAttention({ manifest }: { manifest: Manifest }) {
         <h2>{t("inside.no_attention_title")}</h2>
         <p>{t("inside.no_attention")}</p>
         <p class="row wide">
-          <a href={href("attention")} onClick={follow}>
-            {t("inside.to_influence")}
-          </a>
-          <a href={href("inside", { tab: "recurrence" })} onClick={follow}>
-            {t("inside.to_recurrence")}
-          </a>
+          <Link href={href("attention")}>{t("inside.to_influence")}</Link>
+          <Link href={href("inside", { tab: "recurrence" })}>{t("inside.to_recurrence")}</Link>
         </p>
       </div>
       <Await of={tensors} height={160}>

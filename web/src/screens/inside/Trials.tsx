@@ -1,6 +1,6 @@
 /** One thing done otherwise: the chosen row before and after, its entropy, and the way to the What-if drawer. */
 import type { Op } from "../../api-types";
-import { Segmented } from "../../components/controls";
+import { Button, Segmented } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
 import { embedded } from "../../embedded";
@@ -130,29 +130,25 @@ function Send({ trial, choice, chosen, after }: { trial: Trial; choice: Choice; 
   };
   return (
     <div class="row">
-      <button type="button" class="btn" disabled={!op} onClick={send}>
+      <Button disabled={!op} onClick={send}>
         <Icon name="whatif" size={16} />
         {t("inside.send")}
-      </button>
+      </Button>
       <span class="small muted">{t(op ? `inside.send_${trial as Exclude<Trial, "unmasked">}` : "inside.send_none")}</span>
     </div>
   );
 }
 
-/** Two bars per key: as it is, and as it would be. */
-function Pairs({
-  name,
-  before,
-  after,
-  label,
-  chosen,
-}: {
+interface PairsProps {
   name: string;
   before: ArrayLike<number>;
   after: ArrayLike<number>;
   label(k: number): string;
   chosen: number;
-}) {
+}
+
+/** Two bars per key: as it is, and as it would be. */
+function Pairs({ name, before, after, label, chosen }: PairsProps) {
   const [frame, size] = useSize<HTMLDivElement>();
   const keys = range(before.length);
   const shown =

@@ -3,14 +3,15 @@ import { useMemo } from "preact/hooks";
 import type { EvalDoc } from "../../api-types";
 import { LineFigure, type Line } from "../../components/LineChart";
 import { choices, IconButton, Segmented, Select } from "../../components/controls";
+import { Link } from "../../components/Link";
 import { Empty } from "../../components/states";
 import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed, signed } from "../../lib/format";
 import { falls, outOf100 } from "../../lib/metrics";
-import { casesOf, difference, metricsOf, rareLengths, spansOf, valueOf, type Judged, type Span } from "../../lib/quality";
+import { casesOf, difference, metricsOf, rareLengths, spansOf, metricOf, type Judged, type Span } from "../../lib/quality";
 import { wordDiff } from "../../lib/words";
-import { follow, href, params, setParams } from "../../state";
+import { href, params, setParams } from "../../state";
 import { metricName } from "./names";
 
 interface Chart {
@@ -25,12 +26,12 @@ function chartOf(judged: readonly Judged[], spans: readonly Span[], metric: stri
       const bin = binOf(one.doc, span);
       const other = base && binOf(base.doc, span);
       if (!bin || (base && !other)) return [];
-      const value = valueOf(bin, metric);
+      const value = metricOf(bin, metric);
       return [
         {
           span,
           ...(base && one !== base && other
-            ? difference(value, valueOf(other, metric))
+            ? difference(value, metricOf(other, metric))
             : base
               ? { value: 0, low: null, high: null }
               : value),
@@ -200,7 +201,7 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
                 <span class="sr">{t("quality.source")} </span>
                 {one.source}
               </p>
-              <a
+              <Link
                 class="btn"
                 href={href("compare", {
                   s: one.source,
@@ -214,10 +215,9 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
                   bin: null,
                   vs: null,
                 })}
-                onClick={follow}
               >
                 {t("quality.compare")}
-              </a>
+              </Link>
             </div>
             <dl>
               <dt>{t("quality.reference")}</dt>

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { LineFigure, type Flag, type Line } from "../../components/LineChart";
-import { Segmented, Switch } from "../../components/controls";
+import { Button, Segmented, Switch } from "../../components/controls";
 import { t } from "../../i18n";
 import { smooth } from "../../lib/chart";
 import { fixed, number, short } from "../../lib/format";
@@ -173,9 +173,9 @@ function Notices({ shown }: { shown: readonly Shown[] }) {
         ))}
       </ul>
       {!all && found.length > NOTICES && (
-        <button type="button" class="btn quiet" onClick={() => setAll(true)}>
+        <Button kind="quiet" onClick={() => setAll(true)}>
           {t("training.notice_more", { n: found.length })}
-        </button>
+        </Button>
       )}
     </section>
   );

@@ -1,6 +1,6 @@
 /** Runs on show, with their curves: loaded once, then followed event by event while they train. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../../api";
+import { type ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../../api";
 import type { RunCard } from "../../api-types";
 import { embedded } from "../../embedded";
 import { problemOf } from "../../errors";

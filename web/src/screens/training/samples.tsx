@@ -1,6 +1,6 @@
 /** The same validation sentences over time, with what differs marked. */
 import { useState } from "preact/hooks";
-import { Segmented, Select } from "../../components/controls";
+import { Button, Segmented, Select } from "../../components/controls";
 import { Empty } from "../../components/states";
 import { t } from "../../i18n";
 import { signed } from "../../lib/format";
@@ -87,9 +87,9 @@ function StoryCard({ story, against }: { story: Story; against: "reference" | "b
         })}
       </ol>
       {hidden > 0 && (
-        <button type="button" class="btn quiet" onClick={() => setAll(true)}>
+        <Button kind="quiet" onClick={() => setAll(true)}>
           {t("training.stages_more", { n: hidden })}
-        </button>
+        </Button>
       )}
     </article>
   );
