@@ -57,7 +57,7 @@ def test_the_summary_of_a_whole_experiment(whole: dict[str, Any]) -> None:
         "Worse, in exact match: transformer no-scale 66.7 against 99.6 of transformer (model.scaled=false, "
         f"p = {ablation}).",
         "transformer trains fastest, 4,000 tokens/s, and rnn slowest, 1,000.",
-        "From 64 to 128 pieces a pass of transformer takes 4.0 times the FLOPs, 4.0 times the time and 4.0 "
+        "From 64 to 128 tokens a pass of transformer takes 4.0 times the FLOPs, 4.0 times the time and 4.0 "
         "times the memory; of rnn 2.0, 2.0 and 2.0 times.",
         "The largest weight of a step's attention to the source is, on average, 0.78 in luong (1.0 of 4.1 "
         "possible bits of entropy).",

@@ -1,1 +1,1 @@
-"""Several runs as one experiment: what each generation can and cannot do."""
+"""Several models trained on equal terms, measured, and compared in one report."""

@@ -50,7 +50,7 @@ def steps_for(flops: float, config: RunConfig, store: Store, tokenizers: Tokeniz
     """
     rows = np.linspace(0, len(store) - 1, min(len(store), LOOKED_AT)).round().astype(np.int64)
     patches = patches_of(tokenizers)
-    ends = 0 if patches else 1  # a picture has no end piece
+    ends = 0 if patches else 1  # a picture has no end token
     sources, targets = store.source_lengths[rows] + ends, store.target_lengths[rows] + 1
     costs = [
         forward_cost(config.model, int(S), int(T), tokenizers.target.size, patches=patches).flops

@@ -103,7 +103,7 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
 
 
 def shorter(store: Store) -> int:
-    """Pieces of the longer side that 60 of 100 training pairs do not exceed."""
+    """Tokens of the longer side that 60 of 100 training pairs do not exceed."""
     return int(np.quantile(np.maximum(store.source_lengths, store.target_lengths), 0.6))
 
 

@@ -27,7 +27,7 @@ SENTENCES, INFLUENCE_SENTENCES = 100, 24
 BINS = 10
 NOISE = 0.01  # nats
 MOST_TOKENS = 300_000  # through the model, after which no further sentence is asked about
-PIECES = 64  # a source of more pieces is asked word by word
+TOKENS = 64  # a source of more tokens is asked word by word
 Pair = tuple[str, str]
 Rows = NDArray[np.float64]
 
@@ -141,7 +141,7 @@ def shares_of(translator: Translator, source: str, target: str) -> tuple[Rows, R
     if not ids or not tidy(target):
         return np.zeros((0, 1)), np.zeros((0, 1))
     try:
-        found = influence(translator, ids, target, unit="pieces" if len(ids) <= PIECES else "words")
+        found = influence(translator, ids, target, unit="pieces" if len(ids) <= TOKENS else "words")
     except LimitError:  # more words than influence takes
         return np.zeros((0, 1)), np.zeros((0, 1))
     values = np.abs(found.values[:-1].astype(np.float64))  # (T, U)

@@ -1,6 +1,6 @@
 """How the cost of one pass grows with length: time and memory as measured, beside `explain.cost`'s formulas.
 
-One pair of n source and n target pieces, forward with its loss. Memory is what autograd keeps for the
+One pair of n source and n target tokens, forward with its loss. Memory is what autograd keeps for the
 backward pass, counted to the byte.
 """
 
@@ -61,9 +61,9 @@ def measure_growth(
 
 
 def one_pass(model: Seq2Seq, n: int) -> Tensor:
-    """The loss of a pair of n pieces on either side; which ones they are does not change the cost."""
+    """The loss of a pair of n tokens on either side; which ones they are does not change the cost."""
     device = next(model.parameters()).device
-    ids = torch.full((1, n), 4, dtype=torch.int64, device=device)  # (B, S), the first of the plain pieces
+    ids = torch.full((1, n), 4, dtype=torch.int64, device=device)  # (B, S), the first of the plain tokens
     mask = torch.ones_like(ids, dtype=torch.bool)
     loss, _ = token_loss(model(ids, mask, ids), ids, mask, 0.0)
     return loss

@@ -73,7 +73,7 @@ def peak_of(model: Seq2Seq, work: Callable[[], object]) -> int:
 
 
 def update_peak(model: Seq2Seq, config: RunConfig, pairs: Pairs) -> int:
-    """The peak of two updates on as many of the longest pairs as one piece of a batch holds.
+    """The peak of two updates on as many of the longest pairs as one part of a batch holds.
 
     Two: the optimiser makes its moments in the first, and the second runs beside them.
     """

@@ -250,7 +250,7 @@ def growths(report: Report) -> Iterator[str]:
         return
     (flops, ms, size), (flops2, ms2, size2) = factors[steep], factors[flat]
     yield (
-        f"From {shared[-2]} to {shared[-1]} pieces a pass of {steep} takes {flops:.1f} times the FLOPs, "
+        f"From {shared[-2]} to {shared[-1]} tokens a pass of {steep} takes {flops:.1f} times the FLOPs, "
         f"{ms:.1f} times the time and {size:.1f} times the memory; of {flat} {flops2:.1f}, {ms2:.1f} and "
         f"{size2:.1f} times."
     )

@@ -5,6 +5,7 @@ import type { TableData } from "../lib/csv";
 import { fixed, number, short, signed } from "../lib/format";
 import * as of from "../lib/report";
 import type { Entry, Focus, Report } from "../lib/report";
+import { examples, settings } from "./words";
 
 interface Framed {
   readonly id: string;
@@ -48,8 +49,8 @@ const better = (report: Report) => `${report.metric.lower_is_better ? "lower" : 
 function qualityRows(
   report: Report,
   entries: readonly Entry[],
-  label: (entry: Entry) => string,
-  more: (entry: Entry) => string,
+  label = (entry: Entry) => entry.name,
+  more = (_: Entry) => "",
 ): Omit<Rows, keyof Framed> {
   const rows = entries.map((entry): Row => {
     const { value = null, ci95 = null, n = 0 } = entry.quality ?? {};
@@ -62,22 +63,15 @@ function qualityRows(
       text: more(entry) ? `${of.score(value)} (${more(entry)})` : of.withInterval(entry.quality),
     };
   });
-  const most = of.top(
-    report.metric.name,
-    entries.map((entry) => entry.quality?.ci95?.[1] ?? entry.quality?.value),
-  );
+  const ends = entries.map((entry) => entry.quality?.ci95?.[1] ?? entry.quality?.value);
+  const most = of.top(report.metric.name, ends);
   return { rows, xLabel: `${metric(report)}${report.metric.name === "exact" ? " in %" : ""}, ${better(report)}`, range: [null, most] };
 }
 
 function sideBySide(report: Report): SectionData {
   const title = `${of.capital(metric(report))} of each model`;
   const main = of.mainTable(report);
-  const rows = qualityRows(
-    report,
-    of.plain(report),
-    (entry) => entry.name,
-    () => "",
-  );
+  const rows = qualityRows(report, of.plain(report));
   const tests = "Paired tests: both models on the same resampled sentences; p is how often chance alone does as much";
   return {
     id: "table",
@@ -107,21 +101,25 @@ function lengthFigure(report: Report, entries: readonly Entry[], id: string, tit
     const look = { id: entry.name, label: label(entry), colour: of.colour(report, entry, alone ? i : 0), dots: true };
     return { ...look, x, y: mine.map((bin) => bin.value), low, high, thin: mine.map((bin) => bin.thin === true) };
   });
+  const ends = lines.flatMap((line) => [...line.y, ...line.high!]);
+  const most = of.top(report.metric.name, ends);
   const from = all.findIndex((bin) => bin.beyond);
   const trained = entries.at(-1)!.quality?.by_length.trained_to;
   const thin = all.some((bin) => bin.thin) ? "A hollow mark stands on fewer than 30 sentences." : "";
   const grey = from < 0 ? "" : `Grey: beyond training${trained ? `, over ${trained} ${of.unit(entries)}` : ""}.`;
   return {
-    ...{ id, title, lines, height: 280, table: of.lengthTable(entries), caption: `${thin} ${grey}`.trim() },
-    ...{ xLabel: of.unit(entries), xTicks: all.map((bin, at) => ({ at, label: of.binName(bin) })), xRange: [-0.5, all.length - 0.5] },
-    ...{ formatX: (at) => (all[at] ? of.binName(all[at]) : ""), formatY: of.score },
-    yRange: [
-      null,
-      of.top(
-        report.metric.name,
-        lines.flatMap((line) => [...line.y, ...line.high!]),
-      ),
-    ],
+    id,
+    title,
+    lines,
+    table: of.lengthTable(entries),
+    caption: `${thin} ${grey}`.trim(),
+    height: 280,
+    xLabel: of.unit(entries),
+    xTicks: all.map((bin, at) => ({ at, label: of.binName(bin) })),
+    xRange: [-0.5, all.length - 0.5],
+    yRange: [null, most],
+    formatX: (at) => (all[at] ? of.binName(all[at]) : ""),
+    formatY: of.score,
     bars: { label: "sentences", items: all.map((bin, i) => ({ from: i - 0.4, to: i + 0.4, n: bin.n, thin: bin.thin })) },
     ranges: from < 0 ? [] : [{ from: from - 0.5, to: all.length - 0.5 }],
   };
@@ -212,13 +210,8 @@ function curve(
     return kept.some((n) => y[n] !== null) ? [{ ...look, x: kept.map((n) => x[n]!), y: kept.map((n) => y[n]) }] : [];
   });
   const watched = String(entries[0]?.settings["training.metric"] ?? report.metric.name); // what training looked at
-  const most =
-    what === "score"
-      ? of.top(
-          watched,
-          lines.flatMap((line) => line.y),
-        )
-      : null;
+  const values = lines.flatMap((line) => line.y);
+  const most = what === "score" ? of.top(watched, values) : null;
   const x = over === "tokens" ? { xLabel: "tokens", caption: "Tokens of both sides." } : { xLabel: "training", xKind: "time" as const };
   const formatY = (y: number) => fixed(y, what === "loss" ? 3 : 1);
   return lines.length === 0 ? null : { ...frame, lines, ...x, xRange: [0, null], yRange: [null, most], formatY };
@@ -351,30 +344,14 @@ function attention(report: Report): SectionData {
     head: ["attention", "entropy, bits", "even attention, bits", "sharpness", "entropy of heads, by layer", "sentences"],
     rows: found.map(({ focus, label, n }) => [label, focus.entropy_bits, focus.max_entropy_bits, focus.sharpness, bits(focus), n]),
   };
-  const bars = (key: "entropy_bits" | "sharpness", most: (focus: Focus) => number): Row[] =>
-    found.map(({ focus, colour, label }) => ({
-      label,
-      colour,
-      marks: [{ value: focus[key] }],
-      text: fixed(focus[key], 2),
-      most: most(focus),
-    }));
-  const entropy = {
-    id: "fig-entropy",
-    title: "Entropy",
-    caption: "In bits.",
-    table,
-    rows: bars("entropy_bits", (focus) => focus.max_entropy_bits),
-    bars: true,
+  const bars = (id: string, title: string, caption: string, key: "entropy_bits" | "sharpness", most: (focus: Focus) => number): Rows => {
+    const row = ({ focus, colour, label }: (typeof found)[number]): Row => {
+      return { label, colour, marks: [{ value: focus[key] }], text: fixed(focus[key], 2), most: most(focus) };
+    };
+    return { id, title, caption, table, rows: found.map(row), bars: true };
   };
-  const sharpness = {
-    id: "fig-sharpness",
-    title: "Sharpness",
-    caption: "The mean largest weight.",
-    table,
-    rows: bars("sharpness", () => 1),
-    bars: true,
-  };
+  const entropy = bars("fig-entropy", "Entropy", "In bits.", "entropy_bits", (focus) => focus.max_entropy_bits);
+  const sharpness = bars("fig-sharpness", "Sharpness", "The mean largest weight.", "sharpness", () => 1);
   const dots = { caption: "One dot per head; the number is the layer.", table, rows: heads, xLabel: "bits", range: [0, null] as const };
   const without = entries.filter((entry) => !entry.attention).map((entry) => entry.arch);
   const none =
@@ -404,56 +381,13 @@ function influence(report: Report, entries: readonly Entry[]): Lines | null {
   const even = { id: "even", label: "all alike", colour: 6, x: moved[0].distance, y: moved[0].even, dashed: true };
   const counts = [...new Set(moved.map(({ sentences }) => of.count(sentences)))].join(" or ");
   return {
-    ...{ id: "fig-influence", title: "Influence by distance", caption: `Share of all influence, over ${counts} test sentences.` },
-    ...{ lines: [...lines, even], xLabel: "distance", xRange: [0, null], yRange: [0, null] },
+    id: "fig-influence",
+    title: "Influence by distance",
+    caption: `Share of all influence, over ${counts} test sentences.`,
+    lines: [...lines, even],
+    xLabel: "distance",
+    xRange: [0, null],
+    yRange: [0, null],
     formatY: (share) => `${fixed(100 * share, 1)} %`,
-  };
-}
-
-// ---------------------------------------------------------------- words
-
-const LONGEST = 600;
-const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`).trim();
-
-function examples(report: Report): SectionData {
-  const [from, to] = ["source", "target"]
-    .map((side) => String(report.data[`${side}_language`] ?? ""))
-    .map((code) => (/^[a-z]{2,3}(-|$)/i.test(code) ? code : undefined));
-  return {
-    id: "examples",
-    title: "Where the models differ",
-    lead: "Test sentences that not all models answer alike. What differs from the reference is marked.",
-    cards: of.telling(report).map(({ source, reference, answers }) => [
-      { name: "source", text: cut(source), lang: from },
-      { name: "reference", text: cut(reference), lang: to },
-      ...answers.map(({ entry, text }) => {
-        return { name: entry.name, text: cut(text), colour: of.colour(report, entry), lang: to, reference: cut(reference) };
-      }),
-    ]),
-  };
-}
-
-function settings(report: Report): SectionData {
-  const { data, machine } = report;
-  const pairs = `${of.count(data.train)} training, ${of.count(data.valid)} validation and ${of.count(data.test)} test pairs`;
-  const facts = {
-    command: report.command,
-    data: `${data.name}, ${pairs}, test set: ${data.test_name}, ${of.count(data.vocabulary)} tokens of vocabulary`,
-    "SHA-256 of the data": String(data.sha256 ?? ""),
-    metric: report.metric.signature,
-    "budget of each model": of.budgetText(report.budget),
-    machine: `${machine.name}, ${machine.cores} cores, ${machine.device}`,
-    made: `${report.made} with jumok ${report.version}`,
-  };
-  const { different, same } = of.settingTables(report);
-  return {
-    id: "settings",
-    title: "Settings",
-    lead: "All that is needed to run this again.",
-    cards: [Object.entries(facts).flatMap(([name, text]) => (text ? [{ name, text }] : []))],
-    tables: [
-      { title: "Where the entries differ", data: different, folded: true },
-      { title: "Settings that all entries share", data: same, folded: true },
-    ],
   };
 }
