@@ -47,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "server": {"config", "decoding", "explain", "evaluation"},
 }
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
-ALLOWED["lineage"] = set(ALLOWED)  # several runs compared
+ALLOWED["comparison"] = set(ALLOWED)  # several runs compared
 ALLOWED["cli"] = set(ALLOWED)
 NO_TORCH = {
     "errors",

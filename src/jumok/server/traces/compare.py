@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
-from jumok.explain.compare import compare, cut_tokens
 from jumok.explain.edits import compile_ops
+from jumok.explain.side_by_side import cut_tokens, side_by_side
 from jumok.explain.trace import Trace
 from jumok.explain.units import agreed_units
 from jumok.explain.watched import too_long, watched
@@ -48,7 +48,7 @@ def comparison(
             name: stack.enter_context(watched(one.translator, flag.check, services.limits.trace_tokens))
             for name, one in served.items()
         }
-        found = compare(
+        found = side_by_side(
             own, asked.text, reference=asked.reference, cuts=asked.cuts, progress=flag.progress, **options
         )
         answer = json_answer(found.to_dict())

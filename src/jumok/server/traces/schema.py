@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator
 
-from jumok.explain.compare import MOST_CUTS
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
+from jumok.explain.side_by_side import MOST_CUTS
 from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
 
 UnitName = Literal["words", "pieces"]
