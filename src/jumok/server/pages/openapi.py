@@ -3,9 +3,7 @@
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
-from jumok import __version__
 from jumok.server.schema import ProblemOut
 
 
@@ -14,20 +12,14 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            document = get_openapi(
-                title="jumok",
-                version=__version__,
-                summary="Translation, and every step of it, from sequence-to-sequence models.",
-                routes=app.routes,
-            )
-            parts = document.setdefault("components", {})
-            schemas = parts.setdefault("schemas", {})
+            document = FastAPI.openapi(app)
+            parts = document["components"]
+            schemas = parts["schemas"]
             schemas["ProblemOut"] = ProblemOut.model_json_schema()
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{}, {"key": []}]
-            app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -36,12 +36,12 @@ from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, bad_field
-from jumok.server.services import Served, Services, answered, deadline_of
-from jumok.server.traces.cache import Kept
+from jumok.server.services import ServedModel, Services, answered, deadline_of
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
 from jumok.server.traces.interventions import read_ops
 from jumok.server.traces.schema import TraceRequest
-from jumok.server.translate.order import Order, make_order
+from jumok.server.translate.order import DecodingOrder, make_order
 
 INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Bridge)
 """Interventions in the model itself. The others only change the search or the text."""
@@ -51,12 +51,12 @@ INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Br
 class Question:
     """A request for a trace, as the model understands it."""
 
-    served: Served
+    served: ServedModel
     text: str
     target: str | None
     options: dict[str, Any]
     ops: tuple[Op, ...]
-    order: Order | None = None
+    order: DecodingOrder | None = None
     """What the model's worker has to decode; None where nothing is decoded, or an edited model has to."""
 
     @property
@@ -77,7 +77,7 @@ def question_of(asked: TraceRequest, services: Services) -> Question:
     return Question(served, asked.text, asked.target, asked.chosen(), read_ops(asked.interventions))
 
 
-async def trace_of(question: Question, request: Request, services: Services) -> Kept:
+async def trace_of(question: Question, request: Request, services: Services) -> CachedTrace:
     """The trace of a question: the one that is kept, or a new one.
 
     The model's worker decodes, together with everyone else's sentences, unless the model is edited.
@@ -144,7 +144,7 @@ def keep(trace: Trace, services: Services) -> None:
         services.folder.save(trace)
 
 
-async def find_trace(id: str, request: Request, services: Services) -> Kept:
+async def find_trace(id: str, request: Request, services: Services) -> CachedTrace:
     """The trace of this id, from memory or from the folder; 404 for another."""
     kept = services.traces.get(id) if TRACE_ID.fullmatch(id) else None
     if kept is None and services.folder is not None:
@@ -192,7 +192,7 @@ def check_ids(ids: Sequence[int], size: int, limits: Limits) -> None:
         raise ConfigError("the file has ids that the model does not take")
 
 
-def served_for(model: Mapping[str, Any], services: Services) -> Served:
+def served_for(model: Mapping[str, Any], services: Services) -> ServedModel:
     """The served model that a manifest speaks of; a LookupError if it is not here."""
     same = [one for one in services.models.values() if fingerprint_of(one) == model["fingerprint"]]
     return next((one for one in same if one.name == model["name"]), None) or same[0]
@@ -206,6 +206,6 @@ def editor(trace: Trace, translator: Translator, source: Sequence[Any]) -> Trans
     return translator.edited(compile_edits(ops, translator, source, {}))
 
 
-def fingerprint_of(served: Served) -> str:
+def fingerprint_of(served: ServedModel) -> str:
     """The model's fingerprint as traces have it."""
     return served.fingerprint or weights_fingerprint(served.translator)

@@ -16,7 +16,7 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import bad_field, json_answer
-from jumok.server.services import Here, Served, Services, answered
+from jumok.server.services import ServedModel, Services, SharedServices, answered
 from jumok.server.traces.build import keep
 from jumok.server.traces.schema import CompareOut, CompareRequest
 from jumok.server.translate.order import make_order
@@ -25,7 +25,7 @@ router = api_router("compare")
 
 
 @router.post("/v1/compare", response_model=CompareOut)
-async def compare_models(asked: CompareRequest, request: Request, services: Here) -> Response:
+async def compare_models(asked: CompareRequest, request: Request, services: SharedServices) -> Response:
     """What two or three models make of one text, and of its beginnings; each answer is a trace."""
     if len(set(asked.models)) < len(asked.models):
         raise bad_field("models", "name each one once")
@@ -39,7 +39,7 @@ async def compare_models(asked: CompareRequest, request: Request, services: Here
 
 
 def comparison(
-    flag: CancelFlag, served: Mapping[str, Served], asked: CompareRequest, services: Services
+    flag: CancelFlag, served: Mapping[str, ServedModel], asked: CompareRequest, services: Services
 ) -> tuple[list[Trace], Response]:
     """The traces and the answer, within the limits of each model."""
     options = bounded(served, asked, services.limits)
@@ -58,7 +58,7 @@ def comparison(
     return traces, answer
 
 
-def bounded(served: Mapping[str, Served], asked: CompareRequest, limits: Limits) -> dict[str, Any]:
+def bounded(served: Mapping[str, ServedModel], asked: CompareRequest, limits: Limits) -> dict[str, Any]:
     """The options, within the limits; 422 for more work than one request to a model may ask for."""
     options = asked.chosen()
     models = [one.translator for one in served.values()]

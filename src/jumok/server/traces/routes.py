@@ -15,9 +15,9 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
-from jumok.server.services import Here, Services, answered
+from jumok.server.services import Services, SharedServices, answered
 from jumok.server.traces.build import find_trace, question_of, trace_of
-from jumok.server.traces.cache import Kept
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.schema import (
     BeamOut,
     InfluenceOut,
@@ -55,7 +55,7 @@ PAGE: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/v1/trace", response_model=TraceOut)
-async def trace(asked: TraceRequest, request: Request, services: Here) -> Response:
+async def trace(asked: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The trace of a text and its translation: everything but its tensors, schema `trace/1`.
 
     It is a pure function of the request and the model: the same request gives the same id.
@@ -66,13 +66,13 @@ async def trace(asked: TraceRequest, request: Request, services: Here) -> Respon
 
 
 @router.get("/v1/traces/{id}", response_model=TraceOut)
-async def show_trace(id: TraceId, request: Request, services: Here) -> Response:
+async def show_trace(id: TraceId, request: Request, services: SharedServices) -> Response:
     """A trace that was made before. It is kept for a while; then the same request makes it again."""
     return json_answer((await find_trace(id, request, services)).trace.manifest)
 
 
 @router.get("/v1/traces/{id}/tensors", response_class=Response, responses=TENSORS)
-async def show_tensors(id: TraceId, need: Needs, request: Request, services: Here) -> Response:
+async def show_tensors(id: TraceId, need: Needs, request: Request, services: SharedServices) -> Response:
     """Tensors of a trace. They never change, so a client may keep them for ever."""
     asked = hashlib.sha256(" ".join(need).encode()).hexdigest()[:16]
     etag = f'W/"{id}-{asked}"'
@@ -101,7 +101,7 @@ def packed(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> b
 
 
 @router.get("/v1/traces/{id}/beam", response_model=BeamOut)
-async def show_beam(id: TraceId, request: Request, services: Here) -> Response:
+async def show_beam(id: TraceId, request: Request, services: SharedServices) -> Response:
     """What the search for this answer kept and rejected, schema `beam/1`."""
     kept = await find_trace(id, request, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
@@ -116,7 +116,11 @@ def beam_of(flag: CancelFlag, trace: Trace) -> bytes:
 
 @router.get("/v1/traces/{id}/influence", response_model=InfluenceOut, responses=EVENTS)
 async def show_influence(
-    id: TraceId, request: Request, services: Here, unit: UnitName = "words", replace: ReplaceName = "unk"
+    id: TraceId,
+    request: Request,
+    services: SharedServices,
+    unit: UnitName = "words",
+    replace: ReplaceName = "unk",
 ) -> Response:
     """How much each source unit supports each target token; leave-one-out, for every architecture.
 
@@ -141,7 +145,7 @@ def influence_events(
     emit(Event("final", trace.influence(unit=unit, replace=replace, progress=progress).to_dict()))
 
 
-def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response:
+def analysed(kept: CachedTrace, name: str, data: bytes, services: Services) -> Response:
     """The answer; what was worked out stays with its trace, and counts."""
     kept.extra[name] = MEMORY * len(data)
     services.traces.trim()
@@ -149,7 +153,7 @@ def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response
 
 
 @router.get("/v1/traces/{id}/html", response_class=HTMLResponse, responses=PAGE)
-async def show_html(id: TraceId, request: Request, services: Here) -> Response:
+async def show_html(id: TraceId, request: Request, services: SharedServices) -> Response:
     """The trace as one file that opens from disk, without a server."""
     kept = await find_trace(id, request, services)
     page = await answered(request, services, services.analyst.run(written, kept.trace))

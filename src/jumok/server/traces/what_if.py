@@ -19,7 +19,7 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import bad_field, json_answer
-from jumok.server.services import Here, Services, answered
+from jumok.server.services import Services, SharedServices, answered
 from jumok.server.traces.build import Question, question_of, trace_of
 from jumok.server.traces.schema import KindName, SweepOut, SweepRequest, TraceRequest, WhatIfOut
 
@@ -27,7 +27,7 @@ router = api_router("what-if")
 
 
 @router.post("/v1/what-if", response_model=WhatIfOut)
-async def what_if(asked: TraceRequest, request: Request, services: Here) -> Response:
+async def what_if(asked: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The answer as it is beside the answer with interventions, and where they part. Both are traces."""
     question = question_of(asked, services)
     with await services.turns.take(request):
@@ -72,7 +72,7 @@ def side(trace: Trace) -> dict[str, Any]:
 
 
 @router.post("/v1/sweep", response_model=SweepOut, responses=EVENTS)
-async def sweep_heads(asked: SweepRequest, request: Request, services: Here) -> Response:
+async def sweep_heads(asked: SweepRequest, request: Request, services: SharedServices) -> Response:
     """What masking each head alone does to the log-probability of the answer.
 
     Events: a `row` for each layer as it is done, then `final`. `Accept: application/json` gives what `final`

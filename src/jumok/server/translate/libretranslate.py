@@ -15,7 +15,7 @@ from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.middleware import FORM
 from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import Text, Texts, Told
-from jumok.server.services import Here, Served, Services, answered
+from jumok.server.services import ServedModel, Services, SharedServices, answered
 from jumok.server.translate.languages import Detection, detect, language_name
 from jumok.server.translate.routes import translations
 
@@ -81,7 +81,7 @@ def body_of(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
     responses=ERRORS,
     openapi_extra=body_of(TranslateFields, "application/json", FORM),
 )
-async def translate(request: Request, services: Here) -> LibreTranslation:
+async def translate(request: Request, services: SharedServices) -> LibreTranslation:
     """Translates `q`, a text or in JSON a list of texts, by the first model for this pair of languages."""
     asked = await read_fields(request, services, TranslateFields)
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
@@ -173,7 +173,7 @@ def several(usual: DecodingConfig, count: int) -> dict[str, int]:
     return {"n_best": count, way: max(getattr(usual, way), count)}
 
 
-def pick(services: Services, source: str, target: str) -> Served:
+def pick(services: Services, source: str, target: str) -> ServedModel:
     """The first model for a pair of languages."""
     for served in services.models.values():
         if (served.source, served.target) == (source, target):
@@ -183,14 +183,14 @@ def pick(services: Services, source: str, target: str) -> Served:
 
 
 @router.post("/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, "application/json"))
-async def detect_language(request: Request, services: Here) -> list[Detection]:
+async def detect_language(request: Request, services: SharedServices) -> list[Detection]:
     """Which of the loaded source languages a text is in, the most likely first."""
     asked = await read_fields(request, services, DetectFields)
     return await asyncio.to_thread(detect, asked.q, list(services.models.values()))
 
 
 @router.get("/languages", responses={403: ERRORS[403]})
-async def languages(services: Here) -> list[Language]:
+async def languages(services: SharedServices) -> list[Language]:
     """The languages that can be translated from, and what into."""
     targets: dict[str, list[str]] = {}
     for served in services.models.values():
@@ -207,7 +207,7 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/frontend/settings", responses={403: ERRORS[403]})
-async def frontend_settings(services: Here) -> dict[str, Any]:
+async def frontend_settings(services: SharedServices) -> dict[str, Any]:
     """What LibreTranslate's own page and its clients ask at the start."""
     first = next(iter(services.models.values()), None)
     source, target = (first.source, first.target) if first else ("auto", "")
