@@ -11,15 +11,15 @@ def describe(app: FastAPI) -> None:
     """Give the app its OpenAPI document, made once from the typed handlers."""
 
     def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            document = FastAPI.openapi(app)
-            parts = document["components"]
-            schemas = parts["schemas"]
+        known = app.openapi_schema is not None
+        document = FastAPI.openapi(app)
+        if not known:
+            schemas = document["components"]["schemas"]
             schemas["ProblemOut"] = ProblemOut.model_json_schema()
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
-            parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+            document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{}, {"key": []}]
-        return app.openapi_schema
+        return document
 
     app.openapi = openapi  # type: ignore[method-assign]
