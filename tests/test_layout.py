@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "checkpoint": {"config", "text", "models", "native", "settings"},
     "decoding": {"config", "text", "models", "native", "checkpoint"},
     "explain": {"config", "text", "models", "decoding"},
+    "model": {"config", "text", "decoding", "explain"},
     "evaluation": {"config", "text", "data", "decoding", "explain"},
     "export": {
         "config",

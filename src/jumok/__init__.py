@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from jumok.decoding.translator import Translation, Translator
     from jumok.evaluation.evaluate import Evaluation, evaluate
     from jumok.explain.compare import compare
-    from jumok.explain.model import Model, load
     from jumok.explain.ops import (
         ban,
         bridge,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         uniform,
     )
     from jumok.explain.trace import Trace, open_trace
+    from jumok.model import Model, load
     from jumok.run.train import TrainedRun, train
 
 __version__ = "0.1.0"
@@ -82,14 +82,14 @@ _OPS = (
 )
 _HOMES = {
     "Evaluation": "jumok.evaluation.evaluate",
-    "Model": "jumok.explain.model",
+    "Model": "jumok.model",
     "Trace": "jumok.explain.trace",
     "TrainedRun": "jumok.run.train",
     "Translation": "jumok.decoding.translator",
     "Translator": "jumok.decoding.translator",
     "compare": "jumok.explain.compare",
     "evaluate": "jumok.evaluation.evaluate",
-    "load": "jumok.explain.model",
+    "load": "jumok.model",
     "open_trace": "jumok.explain.trace",
     "train": "jumok.run.train",
     **dict.fromkeys(_OPS, "jumok.explain.ops"),

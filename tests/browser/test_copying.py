@@ -11,7 +11,7 @@ from tests.decoding.conftest import COPYING, untrained
 from tests.server.conftest import Running, serving
 
 from jumok.decoding.translator import Translator
-from jumok.explain.model import Model
+from jumok.model import Model
 
 TEXT = "a man sees two dogs"
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from jumok.checkpoint.bundled import bundled
 from jumok.cli.chat import EXAMPLES, chat
 from jumok.errors import ConfigError, DataError, LimitError
-from jumok.explain.model import Model, load
+from jumok.model import Model, load
 
 DATE = "den 5 mars 2024 kl. 14:30"
 

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.explain.conftest import built
 
+from jumok import model as models
 from jumok.checkpoint.checkpoints import save_model
 from jumok.cli.translate import EXAMPLES, translate
 from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.data.questions import join_question
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError, LimitError
-from jumok.explain import model as models
 from jumok.explain.trace import open_trace
 from jumok.models.build import build_model
 from jumok.native.library import available

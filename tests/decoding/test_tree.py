@@ -1,6 +1,5 @@
 import json
 from collections import Counter
-from importlib import resources
 
 import jsonschema_rs
 import pytest
@@ -14,9 +13,10 @@ from jumok.decoding.scores import normalised
 from jumok.decoding.search import run_search
 from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError
+from jumok.explain.documents import BeamDocument
 from jumok.text.tokenizer import EOS
 
-SCHEMA = json.loads((resources.files("jumok.explain") / "schemas" / "beam-1.json").read_text())
+SCHEMA = BeamDocument.model_json_schema()
 BASE = [forbid(NEVER)]
 
 

@@ -20,7 +20,7 @@ from jumok.config import (
     TransformerConfig,
 )
 from jumok.decoding.translator import Translator
-from jumok.explain.model import Model
+from jumok.model import Model
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer

@@ -9,9 +9,9 @@ from tests.explain.conftest import MODELS
 
 from jumok.checkpoint.checkpoints import Loaded
 from jumok.config import DataConfig, DecodingConfig, ImageConfig, RunConfig, TextConfig
-from jumok.explain.model import Model
 from jumok.images.patches import PatchReader
 from jumok.images.read import to_data_url
+from jumok.model import Model
 from jumok.models.build import Patches, build_model
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
 

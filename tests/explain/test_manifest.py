@@ -10,26 +10,22 @@ import pytest
 import torch
 from tests.explain.conftest import COPYING, Workshop
 
-from jumok.config import TransformerConfig
+from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import capture
-from jumok.explain.manifest import build_manifest, finite, model_block, schema, weights_fingerprint
+from jumok.explain.documents import KindSize, Manifest
+from jumok.explain.manifest import build_manifest, finite, kind_sizes, model_block, weights_fingerprint
 from jumok.explain.subject import subjects_of
 from jumok.explain.trace import make_trace
 from jumok.text.tokenizer import EOS
 
+SCHEMA = Manifest.model_json_schema()
 TEXT = "a man rides 🇰 영화를 봤다."
 
 
 @pytest.fixture(scope="module")
 def validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(schema())
-
-
-def test_the_schema_is_a_schema() -> None:
-    document = schema()
-    assert jsonschema_rs.meta.is_valid(document)
-    assert document["$schema"].endswith("2020-12/schema")
+    return jsonschema_rs.validator_for(SCHEMA)
 
 
 def test_manifests_of_every_architecture_keep_to_it(
@@ -43,7 +39,7 @@ def test_manifests_of_every_architecture_keep_to_it(
     assert (given["target"]["origin"], given["decode"]["method"], given["beam"]) == ("given", "given", None)
 
 
-@pytest.mark.parametrize("key", sorted(schema()["required"]))
+@pytest.mark.parametrize("key", sorted(SCHEMA["required"]))
 def test_every_key_is_needed(workshop: Workshop, validator: jsonschema_rs.Validator, key: str) -> None:
     manifest = make_trace(workshop.translator("rnn"), TEXT, target="one").manifest
     assert validator.is_valid({**manifest, "something_new": 1})
@@ -168,3 +164,16 @@ def test_a_model_from_no_folder_is_known_by_its_weights(workshop: Workshop) -> N
     rotary = replace(workshop.small, positions="rotary")
     assert isinstance(rotary, TransformerConfig)
     assert model_block(workshop.translator(rotary))["fingerprint"] == "tiny-transformer"
+
+
+def test_the_sizes_of_each_kind_of_attention() -> None:
+    assert kind_sizes(RnnConfig()) == {}
+    assert list(kind_sizes(LuongConfig())) == ["cross"]
+    deep = TransformerConfig(encoder_layers=3, decoder_layers=2, width=64, heads=4)
+    assert kind_sizes(deep) == {
+        "enc_self": KindSize(layers=3, heads=4, d_head=16),
+        "dec_self": KindSize(layers=2, heads=4, d_head=16),
+        "cross": KindSize(layers=2, heads=4, d_head=16),
+    }
+    copying = kind_sizes(replace(deep, copy=True))
+    assert copying == {**kind_sizes(deep), "copy": KindSize(layers=1, heads=1, d_head=64)}

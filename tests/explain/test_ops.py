@@ -1,14 +1,17 @@
 """Interventions: what is made is what was meant, and JSON keeps it."""
 
 import json
+from typing import Any
 
+import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from jumok.errors import ConfigError
 from jumok.explain import ops
-from jumok.explain.ops import OPS, Op, ops_to_json, parse_ops
+from jumok.explain.ops import OPS, Op, OpList, ops_to_json, parse_ops
 
 kinds = st.sampled_from(["enc_self", "dec_self", "cross"])
 numbers = st.integers(0, 200)
@@ -82,57 +85,107 @@ def test_json_is_short_and_as_people_write_it() -> None:
 
 
 HEAD = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}
+HEADS = {"kind": "cross", "layer": 0, "head": "*"}
+GOOD: list[dict[str, Any]] = [
+    {"op": "mask_head", **HEADS},
+    {"op": "scale_head", **HEADS, "factor": -2},
+    {"op": "mask_edge", **HEADS, "q": [0, 1], "k": 2},
+    {"op": "set_row", **HEADS, "q": 1, "weights": {"0": 1, "2": 0.5}},
+    {"op": "uniform", "kind": "enc_self", "layer": [0, 1], "head": 0},
+    {"op": "no_scale", "kind": "dec_self"},
+    {"op": "positions", "mode": "shift", "side": "encoder", "by": -3},
+    {"op": "bridge", "mode": "swap", "text": "a man"},
+    {"op": "force_prefix", "text": "the"},
+    {"op": "ban", "text": ["movie"]},
+    {"op": "require", "text": ["a"]},
+    {"op": "replace_source", "unit": 0, "text": ""},
+]
+"""One of each."""
+ANYTHING = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(GOOD),
+    st.dictionaries(st.sampled_from(["op", "kind", "layer", "q", "text", "x"]), ANYTHING),
+)
+def test_whatever_is_given_is_read_or_refused(good: dict[str, Any], changed: dict[str, Any]) -> None:
+    try:
+        found = parse_ops([{**good, **changed}])
+    except ConfigError:
+        return
+    assert parse_ops(ops_to_json(found)) == found
+
+
+INDEX = 'it must be a whole number from 0 up, a list of 1 to 128 of them or "*"'
 
 
 @pytest.mark.parametrize(
-    ("given_op", "message", "hint"),
+    ("given_op", "message", "field", "hint"),
     [
-        (5, "an intervention must be an object; it is 5", ""),
-        ({}, "op is missing", "known: ban, bridge"),
-        ({"op": "mask_hed"}, "unknown op 'mask_hed'", "did you mean 'mask_head'?"),
-        ({"op": ["mask_head"]}, "unknown op ['mask_head']", "did you mean 'mask_head'?"),
-        ({**HEAD, "hed": 1}, "mask_head: unknown field 'hed'", "did you mean 'head'?"),
+        (5, "an intervention must be an object; it is 5", "", "give an object with op and the fields"),
+        ({}, "op is missing", "op", "give one of ban, bridge"),
+        ({"op": "mask_hed"}, "unknown op 'mask_hed'", "op", "did you mean 'mask_head'?"),
+        ({"op": ["mask_head"]}, "unknown op ['mask_head']", "op", "did you mean 'mask_head'?"),
+        ({**HEAD, "hed": 1}, "mask_head: unknown field 'hed'", "hed", "did you mean 'head'?"),
+        ({"op": "mask_head", "hed": 1}, "mask_head: unknown field 'hed'", "hed", "did you mean 'head'?"),
         (
             {"op": "mask_head", "kind": "cross", "layer": 0},
             "mask_head: head is missing",
-            "its fields: kind, ",
+            "head",
+            "give head: mask_head has kind, layer, head",
         ),
         (
             {**HEAD, "kind": "cros"},
-            "mask_head: kind must be one of enc_self, dec_self, cross, copy; it is 'cros'",
-            "did you mean 'cross'?",
+            "mask_head: kind is 'cros'",
+            "kind",
+            "it must be one of enc_self, dec_self, cross, copy; did you mean 'cross'?",
         ),
+        ({**HEAD, "layer": -1}, "mask_head: layer is -1", "layer", INDEX),
+        ({**HEAD, "layer": "all"}, "mask_head: layer is 'all'", "layer", INDEX),
         (
-            {**HEAD, "layer": -1},
-            'mask_head: layer must be a whole number from 0 up, a list of them or "*"; it is -1',
+            {"op": "bridge", "mode": "swap"},
+            "bridge: text is '', and mode='swap' needs a text",
             "",
+            "mode zero takes no text, mean and swap need one",
         ),
-        ({"op": "bridge", "mode": "swap"}, "bridge: text is '', and mode='swap' needs a text", ""),
         (
             {"op": "bridge", "mode": "zero", "text": "a"},
             "bridge: text is 'a', and mode='zero' takes no text",
             "",
+            "mode zero takes no text, mean and swap need one",
         ),
-        ({"op": "force_prefix"}, "force_prefix: text or ids must be given, and not both", ""),
+        (
+            {"op": "force_prefix"},
+            "force_prefix: neither a text nor ids are given",
+            "",
+            "give text or ids, and not both",
+        ),
         (
             {"op": "force_prefix", "text": "a", "ids": [5]},
-            "force_prefix: text or ids must be given, and not both",
+            "force_prefix: both text and ids are given",
             "",
+            "give text or ids, and not both",
         ),
         (
             {"op": "scale_head", "kind": "cross", "layer": 0, "head": 0, "factor": "x" * 99},
-            "scale_head: factor must be a number between -1000 and 1000; it is '" + "x" * 58 + "…",
-            "",
+            "scale_head: factor is '" + "x" * 58 + "…",
+            "factor",
+            "it must be a number between -1000 and 1000",
         ),
     ],
 )
-def test_errors_name_the_place_the_op_and_the_field(given_op: object, message: str, hint: str) -> None:
+def test_errors_name_the_place_the_op_and_the_field(
+    given_op: object, message: str, field: str, hint: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_ops([HEAD, given_op])
     assert caught.value.message == message
     assert caught.value.where == "interventions[1]"
+    assert caught.value.field == "interventions.1" + (f".{field}" if field else "")
     assert caught.value.hint.startswith(hint)
-    assert bool(caught.value.hint) == bool(hint)
     assert caught.value.code == "bad_parameter"
 
 
@@ -148,8 +201,15 @@ def test_64_interventions_are_the_most() -> None:
         parse_ops([HEAD] * 65)
 
 
+def test_the_published_schema_takes_what_is_written() -> None:
+    schema = TypeAdapter(OpList).json_schema()
+    assert set(schema["items"]["discriminator"]["mapping"]) == set(OPS)
+    jsonschema_rs.validator_for(schema).validate(ops_to_json(parse_ops(GOOD)))
+    jsonschema_rs.validator_for(schema).validate(GOOD)
+
+
 def test_functions_check_as_json_does() -> None:
-    with pytest.raises(ConfigError, match="mask_head: kind must be one of"):
+    with pytest.raises(ConfigError, match="it must be one of enc_self"):
         ops.mask_head("crosss", 0, 0)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="positions: side must be source or target"):
+    with pytest.raises(ConfigError, match="it must be source or target"):
         ops.no_positions("left")

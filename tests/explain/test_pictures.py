@@ -10,14 +10,14 @@ from tests.explain.seeing import picture, seeing
 
 from jumok.errors import ConfigError
 from jumok.explain.compare import compare
+from jumok.explain.documents import Manifest
 from jumok.explain.html import trace_html
-from jumok.explain.manifest import schema
-from jumok.explain.model import Model
 from jumok.explain.ops import mask_head, replace_source
 from jumok.explain.pictures import ended, endless, hidden, is_picture, source_ids_of
 from jumok.explain.sweep import sweep
 from jumok.explain.trace import open_trace
 from jumok.images.patches import PatchReader
+from jumok.model import Model
 
 ARCHS = ("rnn", "luong", "transformer")
 
@@ -42,7 +42,7 @@ def test_a_hidden_patch_has_the_mean_colour() -> None:
 
 def test_the_manifest_shows_the_picture_as_patches(model: Model) -> None:
     manifest = model.trace(picture()).manifest
-    jsonschema_rs.validator_for(schema()).validate(manifest)
+    jsonschema_rs.validator_for(Manifest.model_json_schema()).validate(manifest)
     source = manifest["source"]
     assert source["image"] == {"url": source["text"], "rows": 4, "columns": 4}
     assert [token["type"] for token in source["tokens"]] == ["patch"] * 16

@@ -10,9 +10,9 @@ from jumok.decoding.results import Translation
 from jumok.errors import ConfigError, RunError
 from jumok.explain.align import links, pharaoh
 from jumok.explain.influence import influence
-from jumok.explain.model import Model, load
 from jumok.explain.trace import open_trace
 from jumok.explain.traced import Aligned, Traced
+from jumok.model import Model, load
 
 TEXT = "a man rides 영화를 봤다."
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.explain.cost import forward_cost
 from jumok.lineage.growth import exponent, kept_bytes, measure_growth
 from jumok.models.build import build_model
+from jumok.models.cost import forward_cost
 from jumok.models.interface import Seq2Seq
 
 V = 50

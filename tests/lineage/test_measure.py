@@ -13,10 +13,10 @@ from jumok.checkpoint.bundled import RECORDS, bundled
 from jumok.config import Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
-from jumok.explain.cost import parameters
 from jumok.lineage import measure
 from jumok.lineage.entry import MeasureOptions, TestPairs
 from jumok.lineage.measure import TESTED, measure_entry
+from jumok.models.cost import parameters
 from jumok.progress import silent
 from jumok.run.train import Request, Watch, run
 from tests.data.pictures import write_pictures

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.explain.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.build import Patches, build_model
+from jumok.models.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.interface import Edits, PositionEdit, Probe, Seq2Seq
 
 SHAPE = Patches(numbers=12, places=9)

@@ -45,3 +45,16 @@ def test_a_damaged_reader_is_refused(tmp_path: Path) -> None:
     (tmp_path / "source_images.json").write_bytes(b"{}")
     with pytest.raises(TokenizerFileError, match="not a patch reader of jumok"):
         load_tokenizers(tmp_path)
+
+
+def test_a_model_that_has_seen_contexts_reads_them() -> None:
+    taught = train_tokenizer(["␞ who rides ␟ a man rides"] * 20, TextConfig(vocabulary=330))
+    assert Tokenizers(taught, TOKENIZER).reads_context
+    assert not Tokenizers(TOKENIZER, TOKENIZER).reads_context
+    assert not Tokenizers(PatchReader(8, 4), TOKENIZER).reads_context
+
+
+def test_the_simplest_source_can_be_read() -> None:
+    assert Tokenizers(TOKENIZER, TOKENIZER).blank_source == "1"
+    pictures = Tokenizers(PatchReader(8, 4), TOKENIZER)
+    assert set(pictures.source.encode(pictures.blank_source)) == {b"\xff" * 48}

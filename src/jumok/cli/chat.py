@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import say
+from jumok.cli.shared.console import say
 from jumok.errors import ConfigError, Error
 
 if TYPE_CHECKING:
-    from jumok.cli.conversation import Conversation, Turn
+    from jumok.cli.shared.conversation import Conversation, Turn
 
 TEMPERATURE, TOP_P = 0.8, 0.9  # what people find lively but not mad
 
@@ -57,15 +57,15 @@ def chat(
     every line is a message and gets one line.
     """
     chosen = choose(options)
-    from jumok.cli.conversation import Conversation, read_context, warn_unread, warn_untold
-    from jumok.explain.model import load
+    from jumok.cli.shared.conversation import Conversation, read_context, warn_unread, warn_untold
+    from jumok.model import load
 
     told = read_context(context)
     conversation = Conversation(load(model_path, device, engine="torch"), chosen, told)
     if not quiet:
         (warn_unread if told else warn_untold)(conversation.model)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
-        from jumok.cli.prompt import Prompt
+        from jumok.cli.shared.prompt import Prompt
 
         Prompt(conversation).run(name=Path(model_path).name, quiet=quiet)  # of a run, not its checkpoint
     else:

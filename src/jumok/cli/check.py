@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.console import progress_display, say
+from jumok.cli.shared.console import progress_display, say
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import progress_display, say
+from jumok.cli.shared.console import progress_display, say
 from jumok.cli.train import gather, interruptible, seconds
 from jumok.errors import ConfigError, RunError
 
@@ -124,7 +124,7 @@ def read_budget(limit: str, steps: int | None, flops: float | None, given: "Flat
 
 def carry_out(asked: "Asked", *, as_json: bool, quiet: bool) -> None:
     """Open the experiment, conduct it under the eyes of a person or a program, and report."""
-    from jumok.cli.follow import Follow
+    from jumok.cli.shared.follow import Follow
     from jumok.lineage.conduct import conduct
     from jumok.lineage.experiment import open_experiment
     from jumok.lineage.publish import publish

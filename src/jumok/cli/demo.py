@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import duration, progress_display, say, wants_colour
 from jumok.cli.serve import best_first, check_installed, serve_folders
+from jumok.cli.shared.console import duration, progress_display, say, wants_colour
 from jumok.cli.train import interruptible, seconds
 from jumok.errors import ConfigError
 from jumok.server.settings import PORT
@@ -55,7 +55,7 @@ def demo(
     """
     import json
 
-    from jumok.cli.panel import Panel
+    from jumok.cli.shared.panel import Panel
     from jumok.run.demo import look_inside, train_three
     from jumok.run.train import Watch
 

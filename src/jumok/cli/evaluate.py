@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from jumok.cli.console import progress_display, say
-from jumok.cli.drawing import check_drawing, drawing
-from jumok.cli.engine import ENGINE, SHORTLIST, noted
+from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.drawing import check_drawing, drawing
+from jumok.cli.shared.engine import ENGINE, SHORTLIST, noted
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
 if TYPE_CHECKING:

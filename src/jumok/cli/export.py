@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jumok.cli.console import progress_display, say
+from jumok.cli.shared.console import progress_display, say
 
 FORMATS = ["native", "ctranslate2", "huggingface", "onnx", "argos"]
 TYPES = ["float32", "int8"]

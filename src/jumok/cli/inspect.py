@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import say
+from jumok.cli.shared.console import say
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.cli.views.heat import Which
-    from jumok.cli.views.look import Asked
     from jumok.cli.views.view import View
-    from jumok.explain.trace import Trace
 
 EXAMPLES = """\b
 Examples:
@@ -38,15 +35,23 @@ NEEDS = {
     ),
 }
 """Options and the subjects they go with."""
-VIEWS = {
-    "kind": ("heat", "steps"),
-    "layer": ("heat", "steps"),
-    "head": ("heat", "steps"),
-    "words": ("heat",),
-    "q": ("steps",),
-    "k": ("steps",),
-}
-"""Options and the views they go with."""
+VIEW_OF = {"q": "steps", "k": "steps", "words": "heat"}
+"""Options and the view they go with."""
+MOVED = {"beam": ("what the search considered", "/beam"), "influence": ("what each word did", "/translate")}
+"""Views that only the page has now, and the screen where they are."""
+
+
+class ViewName(click.Choice[str]):
+    """A view of the terminal; one that has moved to the page says where it is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in MOVED:
+            what, screen = MOVED[value]
+            raise ConfigError(
+                f"--view {value}: {what} is shown on the page, not in the terminal",
+                hint=f"jumok serve MODEL --open {screen}, or write the page with -o FILE.html",
+            )
+        return super().convert(value, param, ctx)
 
 
 @click.command(epilog=EXAMPLES)
@@ -62,9 +67,9 @@ VIEWS = {
 )
 @click.option(
     "--view",
-    type=click.Choice(["heat", "steps", "beam", "influence"]),
+    type=ViewName(["heat", "steps"]),
     default="heat",
-    help="Attention as a heat map, one head step by step, the search, what each word did [heat].",
+    help="Attention as a heat map, or one head step by step [heat].",
 )
 @click.option(
     "--kind",
@@ -137,67 +142,39 @@ def show(view: "View", *, as_json: bool, quiet: bool) -> None:
 
 def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     """One view of a trace, on standard output or in a file."""
-    from jumok.cli.views.change import with_change
-    from jumok.cli.views.files import check_file, write_file
-    from jumok.cli.views.look import look
-    from jumok.cli.views.view import coloured, harmless
+    from jumok.cli.views import source
+    from jumok.cli.views.heat import AttentionChoice, heat_view
+    from jumok.cli.views.steps import steps_view
+    from jumok.cli.views.view import harmless
 
-    path, words = options["output"], options["what_if"]
+    path, words, steps = options["output"], options["what_if"], options["view"] == "steps"
     if path:
-        check_file(path)
-    looked = look(asked_of(options))
-    for warning in looked.trace.manifest["warnings"]:
+        source.check_file(path)
+    names = ("kind", "layer", "style", "words", "q", "k")
+    choice = AttentionChoice(
+        head=options["head"] or ("1" if steps else "mean"), **{name: options[name] for name in names}
+    )
+    if options["trace"] is not None:
+        found = source.inspect_file(options["trace"])
+    else:
+        search = {} if options["beam"] is None else {"beam": options["beam"]}
+        found = source.inspect_text(
+            options["model"], options["text"], target=options["target"], what_if=words, options=search
+        )
+    for warning in found.trace.manifest["warnings"]:
         say(harmless(f"warning: {warning['message']}"))
-    view = view_of(options["view"], looked.trace, which_of(options))
-    if looked.change is not None:
-        view = with_change(view, looked.change, words, colour=coloured(options["style"]))
+    view = (steps_view if steps else heat_view)(found.trace, choice)
+    if found.change is not None:
+        view = source.with_change(view, found.change, words)
     if not path:
         show(view, as_json=as_json, quiet=quiet)
         return
-    said = write_file(path, looked, view)
+    said = source.write_file(path, found, view)
     if as_json:
         size = Path(path).stat().st_size
-        click.echo(json.dumps({"file": path, "bytes": size, "trace": looked.trace.id}, ensure_ascii=False))
+        click.echo(json.dumps({"file": path, "bytes": size, "trace": found.trace.id}, ensure_ascii=False))
     elif not quiet:
         say(said)
-
-
-def asked_of(options: dict[str, Any]) -> "Asked":
-    from jumok.cli.views.look import Asked
-
-    beam = {} if options["beam"] is None else {"beam": options["beam"]}
-    return Asked(
-        options["model"], options["text"] or "", options["target"], options["what_if"], beam, options["trace"]
-    )
-
-
-def which_of(options: dict[str, Any]) -> "Which":
-    from jumok.cli.views.heat import Which
-
-    head = options["head"] or ("1" if options["view"] == "steps" else "mean")
-    names = ("kind", "layer", "style", "words", "q", "k")
-    return Which(head=head, **{name: options[name] for name in names})
-
-
-def view_of(name: str, trace: "Trace", which: "Which") -> "View":
-    """One view of a trace by its name."""
-    match name:
-        case "steps":
-            from jumok.cli.views.steps import steps_view
-
-            return steps_view(trace, which)
-        case "beam":
-            from jumok.cli.views.beam import beam_view
-
-            return beam_view(trace, which.style)
-        case "influence":
-            from jumok.cli.views.influence import influence_view
-
-            return influence_view(trace, which.style)
-        case _:
-            from jumok.cli.views.heat import heat_view
-
-            return heat_view(trace, which)
 
 
 def check_options(ctx: click.Context) -> str:
@@ -218,9 +195,9 @@ def check_options(ctx: click.Context) -> str:
     for name, one_of in NEEDS.items():
         if name in given and subject not in one_of and not (name == "model" and not subject):
             raise ConfigError(f"{written(name)} goes with {' or '.join(map(written, one_of))}")
-    for name, views in VIEWS.items():
-        if name in given and ctx.params["view"] not in views:
-            raise ConfigError(f"{written(name)} goes with --view {' or '.join(views)}")
+    for name, view in VIEW_OF.items():
+        if name in given and ctx.params["view"] != view:
+            raise ConfigError(f"--{name} goes with --view {view}")
     if "k" in given and "q" not in given:
         raise ConfigError("--k goes with --q", hint="a cell has a query and a key")
     if "what_if" in given and "target" in given:

@@ -5,8 +5,8 @@ from typing import Literal
 
 import click
 
-from jumok.cli.console import progress_display
-from jumok.cli.output import open_output
+from jumok.cli.shared.console import progress_display
+from jumok.cli.shared.output import open_output
 
 BLOCK = 1024  # pairs that are sorted by length together
 

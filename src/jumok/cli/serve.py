@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.console import say
-from jumok.cli.engine import ENGINE, engine_words, noted
+from jumok.cli.shared.console import say
+from jumok.cli.shared.engine import ENGINE, engine_words, noted
 from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 

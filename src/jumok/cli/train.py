@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.console import duration, progress_display, say, stderr_is_live
+from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live
 
 if TYPE_CHECKING:
     from jumok.run.plan import Plan
@@ -101,7 +101,7 @@ def train(
 
 def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
     """Run the request under the eyes of a person or a program. Of several processes the first one speaks."""
-    from jumok.cli.panel import Panel
+    from jumok.cli.shared.panel import Panel
     from jumok.run.train import Watch
     from jumok.training.distributed import is_first_here
     from jumok.training.log import to_json
@@ -226,7 +226,6 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
 
 def show_end(done: "TrainedRun") -> None:
     from jumok.data.builtin import reads_pictures
-    from jumok.explain.reads import reads_context
 
     reasons = {
         "max_steps": "all steps are done",
@@ -240,7 +239,8 @@ def show_end(done: "TrainedRun") -> None:
     score = "" if done.score is None else f" · best {metric} {value:.2f}"
     say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
-    context = '--context "…" ' if ".json" in done.config.data.source and reads_context(done.model) else ""
+    asks = ".json" in done.config.data.source and done.model.tokenizers.reads_context
+    context = '--context "…" ' if asks else ""
     say(f"next: jumok translate -m {done.folder} {context}{source}")
 
 

@@ -10,17 +10,17 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import click
 
-from jumok.cli import explained
-from jumok.cli.console import progress_display, say
-from jumok.cli.drawing import check_drawing, drawing
-from jumok.cli.engine import ENGINE, SHORTLIST, engine_words, noted
-from jumok.cli.output import open_output
+from jumok.cli.shared import explained
+from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.drawing import check_drawing, drawing
+from jumok.cli.shared.engine import ENGINE, SHORTLIST, engine_words, noted
+from jumok.cli.shared.output import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Hypothesis, Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.model import Model
+    from jumok.model import Model
     from jumok.progress import Progress
 
 Form = Literal["text", "moses", "json"]
@@ -115,7 +115,7 @@ def translate(
     model = way.load(model_path, device, engine)
     check_drawing(asked, model.config.decoding, "--sample or --mbr N")
     if context and not quiet:
-        from jumok.cli.conversation import warn_unread
+        from jumok.cli.shared.conversation import warn_unread
 
         warn_unread(model)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
@@ -174,7 +174,7 @@ class Way:
         """The model: one that can be looked into only if that is asked for, for it takes torch."""
         note = noted(quiet=self.quiet)
         if self.align or self.attention:
-            from jumok.explain.model import load as load_whole
+            from jumok.model import load as load_whole
 
             return load_whole(path, device, engine=engine, note=note)
         from jumok.decoding.translator import load
@@ -249,7 +249,7 @@ def open_lines(
 
 def about(lines: Iterable[str], context: str) -> Iterator[str]:
     """The lines as questions about the context, a file or a text; a blank one stays blank."""
-    from jumok.cli.conversation import read_context
+    from jumok.cli.shared.conversation import read_context
     from jumok.data.questions import join_question
 
     text = read_context(context)

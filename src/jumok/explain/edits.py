@@ -30,8 +30,8 @@ from jumok.explain.ops import (
     SetRow,
     Uniform,
     bad_parameter,
+    check_count,
 )
-from jumok.explain.reads import blank_source
 from jumok.explain.tokens import side_of
 from jumok.explain.units import units_of
 from jumok.models.edited import Edited
@@ -80,8 +80,8 @@ class Draft:
             case MaskEdge():
                 self.cut |= {(head, q, k) for q in op.q for k in op.k}
             case SetRow():
-                total = sum(weight for _, weight in op.weights)
-                self.rows[head, op.q] = tuple((k, weight / total) for k, weight in op.weights)
+                total = sum(op.weights.values())
+                self.rows[head, op.q] = tuple((k, weight / total) for k, weight in op.weights.items())
             case Uniform():
                 self.uniform.add(head)
                 self.rows = {key: row for key, row in self.rows.items() if key[0] != head}
@@ -134,7 +134,7 @@ class Compiler:
                 if found
                 else "an RNN passes one vector to its decoder instead: bridge changes that"
             )
-            raise bad_parameter(f"kind: this model ({arch}) has no {kind} attention", hint=hint, field="kind")
+            raise bad_parameter(f"this model ({arch}) has no {kind} attention", hint=hint, field="kind")
         return found[kind]
 
     def change_heads(self, op: HeadOp) -> None:
@@ -147,12 +147,15 @@ class Compiler:
                 raise bad_parameter(
                     f"more than {MOST_LINKS:,} links are masked", hint="name fewer q, k or heads"
                 )
-        if isinstance(op, SetRow) and not any(w > 0 and k in self.seen(op.kind, op.q) for k, w in op.weights):
-            raise bad_parameter(
-                f"weights: position {op.q} of {op.kind} can look at {span(len(self.seen(op.kind, op.q)))}, "
-                "and no weight above 0 is there",
-                field="weights",
-            )
+        if isinstance(op, SetRow):
+            keys = self.seen(op.kind, op.q)
+            if not any(weight > 0 and k in keys for k, weight in op.weights.items()):
+                raise bad_parameter(
+                    f"position {op.q} of {op.kind} can look at {span(len(keys))}, "
+                    "and no weight above 0 is there",
+                    hint="give some weight to a position that it can look at",
+                    field="weights",
+                )
         for layer in chosen_layers:
             draft = self.drafts[op.kind, layer]
             for head in chosen_heads:
@@ -172,7 +175,7 @@ class Compiler:
                 continue
             if all((head, q, k) in draft.cut for k in keys):
                 raise bad_parameter(
-                    f"k: position {q} of {op.kind} would lose every key it can look at ({span(len(keys))})",
+                    f"position {q} of {op.kind} would lose every key it can look at ({span(len(keys))})",
                     hint=NO_KEY,
                     field="k",
                 )
@@ -210,7 +213,8 @@ class Compiler:
             raise bad_parameter(
                 f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"', field="text"
             )
-        sources = self.translator.tokenizers.source.encode_many(lines or [blank_source(self.translator)])
+        tokenizers = self.translator.tokenizers
+        sources = tokenizers.source.encode_many(lines or [tokenizers.blank_source])
         longest = max(map(len, sources))
         if longest > most:
             raise LimitError(
@@ -233,8 +237,7 @@ def compile_ops(
     one head act in their order. `replace_source` counts the words of the text as it was given. A text that is
     too long for the model is cut, never split: positions must mean one sentence.
     """
-    if len(ops) > MOST_OPS:
-        raise bad_parameter(f"there are {len(ops)} interventions, and {MOST_OPS} is the most")
+    check_count(ops)
     if ops and isinstance(translator.model, Edited):
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
@@ -262,9 +265,7 @@ def compile_edits(
         try:
             compiler.add(op)
         except ConfigError as error:
-            raise bad_parameter(
-                f"{op.op}: {error.message}", hint=error.hint, where=place(n), field=path(n, error.field)
-            ) from None
+            raise misplaced(op, n, error) from None
     return Edits(
         {key: draft.edit() for key, draft in compiler.drafts.items()},
         compiler.positions.get("source"),
@@ -273,13 +274,12 @@ def compile_edits(
     )
 
 
-def place(n: int) -> str:
-    return f"interventions[{n}]"
-
-
-def path(n: int, field: str | None) -> str:
-    """The path of an intervention, or of one of its fields, in a request."""
-    return f"interventions.{n}.{field}" if field else f"interventions.{n}"
+def misplaced(op: Op, n: int, error: ConfigError) -> ConfigError:
+    """The error of an intervention that this model or text cannot take: which one, and which field of it."""
+    field = f"interventions.{n}" + (f".{error.field}" if error.field else "")
+    return bad_parameter(
+        f"{op.op}: {error.message}", hint=error.hint, where=f"interventions[{n}]", field=field
+    )
 
 
 def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
@@ -309,7 +309,9 @@ def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:
     chosen = (index,) if isinstance(index, int) else tuple(map(int, index))
     for one in chosen:
         if one >= count:
-            raise bad_parameter(f"{what} {one} does not exist: {kind} has {what}s {span(count)}", field=what)
+            raise bad_parameter(
+                f"{what} {one} does not exist", hint=f"{kind} has {what}s {span(count)}", field=what
+            )
     return chosen
 
 
@@ -325,16 +327,16 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
     for one in op.ids:
         if not len(SPECIALS) <= one < tokenizer.size:
             raise bad_parameter(
-                f"ids: {one} is no piece of text",
-                hint=f"pieces have ids {len(SPECIALS)} to {tokenizer.size - 1}",
+                f"id {one} is no token of a text",
+                hint=f"tokens of texts have ids {len(SPECIALS)} to {tokenizer.size - 1}",
                 field="ids",
             )
     text = tidy(tokenizer.decode(op.ids))
     usual = tokenizer.encode(text)
     if usual != list(op.ids):
         raise bad_parameter(
-            f"ids: {list(op.ids)} spell {text!r}, which this model's tokenizer writes as {usual}",
-            hint="give these ids, or the text",
+            f"this model's tokenizer writes the text of ids {list(op.ids)} with other ids",
+            hint=f"give {usual}, or the text",
             field="ids",
         )
     return text
@@ -342,26 +344,23 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
 
 def replace_words(ops: Sequence[Op], translator: Translator, line: str) -> str:
     """The tidied text with words written anew, each counted in the text as it was given."""
-    wanted = {op.unit: (n, op.text) for n, op in enumerate(ops) if isinstance(op, ReplaceSource)}
+    wanted = {op.unit: (n, op) for n, op in enumerate(ops) if isinstance(op, ReplaceSource)}
     if not wanted:
         return line
     if translator.tokenizers.pictures:
         raise bad_parameter("replace_source writes words anew, and a picture has none")
     tokenizer = translator.tokenizers.text_source
     words = units_of(side_of(tokenizer, tokenizer.encode(line), line, "", end=False))
-    for unit, (n, new) in sorted(wanted.items(), reverse=True):  # from the end, so that earlier places stay
+    for unit, (n, op) in sorted(wanted.items(), reverse=True):  # from the end, so that earlier places stay
         if unit >= len(words):
-            raise bad_parameter(
-                f"replace_source: unit {unit} does not exist: the source has "
-                + (f"words {span(len(words))}" if words else "no words"),
-                where=place(n),
-                field=path(n, "unit"),
-            )
+            has = f"the source has words {span(len(words))}" if words else "the source has no words"
+            wrong = bad_parameter(f"unit {unit} does not exist", hint=has, field="unit")
+            raise misplaced(op, n, wrong)
         begin, end = words[unit].span
-        line = line[:begin] + new + line[end:]
+        line = line[:begin] + op.text + line[end:]
     if not (line := tidy(line)):
-        first = min(n for n, _ in wanted.values())
-        raise bad_parameter(
-            "replace_source: nothing is left of the source", where=place(first), field=path(first, "text")
+        n, op = min(wanted.values(), key=lambda found: found[0])
+        raise misplaced(
+            op, n, bad_parameter("nothing is left of the source", hint="leave a word", field="text")
         )
     return line

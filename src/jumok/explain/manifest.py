@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +10,8 @@ from urllib.parse import quote
 from jumok.config import LuongConfig, ModelConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
+from jumok.explain.documents import KindSize, PositionKind, ScoreKind
+from jumok.explain.edits import attention_sizes
 from jumok.explain.fingerprint import fingerprint
 from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
@@ -128,40 +129,43 @@ def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
     }
 
 
-def score_kind(config: ModelConfig) -> str | None:
-    """How a query and a key are compared; null for a model without attention."""
+def score_kind(config: ModelConfig) -> ScoreKind | None:
+    """How a query and a key are compared; None for a model without attention."""
     if isinstance(config, TransformerConfig):
         return "scaled_dot" if config.scaled else "dot"
     return config.score if isinstance(config, LuongConfig) else None
 
 
+def position_kind(config: ModelConfig) -> PositionKind | None:
+    """How a model knows the order of tokens; None for one that reads them one by one."""
+    return config.positions if isinstance(config, TransformerConfig) else None
+
+
+def kind_sizes(config: ModelConfig) -> dict[Kind, KindSize]:
+    """Layers, heads and width of a head for each kind of attention that a model has."""
+    return {
+        kind: KindSize(layers=layers, heads=heads, d_head=config.width // heads)
+        for kind, (layers, heads) in attention_sizes(config).items()
+    }
+
+
 def _parts(config: ModelConfig) -> dict[str, Any]:
     """Layers, heads, positions and score of an architecture."""
+    common = {
+        "positions": position_kind(config),
+        "score": score_kind(config),
+        "kinds": {kind: size.model_dump() for kind, size in kind_sizes(config).items()},
+    }
     if isinstance(config, TransformerConfig):
-        each = {"heads": config.heads, "d_head": config.width // config.heads}
-        copy = {"copy": {"layers": 1, "heads": 1, "d_head": config.width}} if config.copy else {}
-        return {
-            "positions": config.positions,
-            "score": score_kind(config),
-            "layers": {"encoder": config.encoder_layers, "decoder": config.decoder_layers},
-            "kinds": {
-                "enc_self": {"layers": config.encoder_layers, **each},
-                "dec_self": {"layers": config.decoder_layers, **each},
-                "cross": {"layers": config.decoder_layers, **each},
-                **copy,
-            },
-        }
-    luong = isinstance(config, LuongConfig)
+        return {"layers": {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, **common}
     recurrent = {
         "cell": config.cell,
         "bidirectional": config.bidirectional,
         "input_feeding": isinstance(config, LuongConfig) and config.input_feeding,
     }
     return {
-        "positions": None,
-        "score": score_kind(config),
         "layers": {"encoder": config.layers, "decoder": config.layers},
-        "kinds": {"cross": {"layers": 1, "heads": 1, "d_head": config.width}} if luong else {},
+        **common,
         "recurrent": recurrent,
     }
 
@@ -245,9 +249,3 @@ def _nonfinite(value: Any) -> str | None:
     if isinstance(value, list | tuple):
         return next((word for inner in value if (word := _nonfinite(inner)) is not None), None)
     return None
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of manifests."""
-    text = files("jumok.explain").joinpath("schemas/trace-1.json").read_text(encoding="utf-8")
-    return json.loads(text)  # type: ignore[no-any-return]

@@ -1,12 +1,13 @@
-"""What the fields of an intervention may hold: one reader for each sort of value.
+"""What the fields of an intervention may hold.
 
-A reader takes what JSON or a Python caller gave and returns the one form that is kept, or raises a ValueError
-that ends a sentence about the field: "must be …".
+What a field takes is said once, in its description: JSON Schema shows it, and so does the error of a value
+that it does not take.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from jumok.models.interface import Kind
 
@@ -17,122 +18,116 @@ FARTHEST = 10_000  # positions of one shift
 
 Index = int | tuple[int, ...] | Literal["*"]
 Side = Literal["source", "target"]
-WORDS: Mapping[str, Side] = {
-    "source": "source",
-    "target": "target",
-    "encoder": "source",
-    "decoder": "target",
-}
+PositionMode = Literal["none", "shuffle", "shift"]
+BridgeMode = Literal["zero", "mean", "swap"]
 
 
-@dataclass(frozen=True)
-class OneOf:
-    """Reads one word of a few."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, value: object) -> str:
-        if not isinstance(value, str) or value not in self.names:
-            raise ValueError(f"must be one of {', '.join(self.names)}")
-        return value
+def as_list(value: object) -> object:
+    return list(value) if isinstance(value, range) else value
 
 
-def read_side(value: object) -> Side:
-    if not isinstance(value, str) or value not in WORDS:
-        raise ValueError("must be source or target (encoder or decoder)")
-    return WORDS[value]
+def as_several(value: object) -> object:
+    return as_list(value) if isinstance(value, list | tuple | range) else [value]
 
 
-def read_number(value: object) -> int:
-    if type(value) is not int or not 0 <= value <= LARGEST:
-        raise ValueError("must be a whole number from 0 up")
-    return value
+def in_order(values: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(set(values)))
 
 
-def read_shift(value: object) -> int:
-    """How many places on, or back where it is below 0."""
-    if type(value) is not int or not -FARTHEST <= value <= FARTHEST:
-        raise ValueError(f"must be a whole number between -{FARTHEST} and {FARTHEST}")
-    return value
-
-
-def read_numbers(value: object) -> tuple[int, ...]:
-    """One number or several: each once, in order."""
-    given = list(value) if isinstance(value, list | tuple | range) else [value]
-    if not 0 < len(given) <= MOST:
-        raise ValueError(f"must have 1 to {MOST} entries")
-    try:
-        return tuple(sorted({read_number(one) for one in given}))
-    except ValueError:
-        raise ValueError("must be a whole number from 0 up, or a list of them") from None
-
-
-def read_index(value: object) -> Index:
-    """A layer or a head: a number, several, or all of them."""
-    if isinstance(value, str) and value == "*":
-        return "*"
-    if isinstance(value, list | tuple | range):
-        return read_numbers(value)
-    try:
-        return read_number(value)
-    except ValueError:
-        raise ValueError('must be a whole number from 0 up, a list of them or "*"') from None
-
-
-def read_real(value: object) -> float:
-    """A number that is finite in every precision a model computes in."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1000:
-        raise ValueError("must be a number between -1000 and 1000")
-    return float(value)
-
-
-def read_weights(value: object) -> tuple[tuple[int, float], ...]:
-    """Weights by key position, as a mapping or as pairs. In JSON a key is always a text."""
-    pairs = list(value.items()) if isinstance(value, Mapping) else value
-    if not isinstance(pairs, list | tuple) or not 0 < len(pairs) <= MOST:
-        raise ValueError(f"must give weights to 1 to {MOST} positions, such as {{2: 1.0}}")
-    found: dict[int, float] = {}
-    for pair in pairs:
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise ValueError("must give a weight to each position, such as {2: 1.0}")
-        key, weight = pair
-        digits = isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10
-        found[read_number(int(key) if digits else key)] = read_real(weight)
-    if min(found.values()) < 0 or sum(found.values()) < 1e-6:
-        raise ValueError("must have no weight below 0, and some above")
-    return tuple(sorted(found.items()))
-
-
-def read_text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST:
-        raise ValueError(f"must be a text of at most {LONGEST:,} characters")
-    return value
-
-
-def read_texts(value: object) -> tuple[str, ...]:
-    given: object = [value] if isinstance(value, str) else value
-    if not isinstance(given, list | tuple) or not 0 < len(given) <= MOST:
-        raise ValueError(f"must be a list of 1 to {MOST} texts")
-    texts = tuple(map(read_text, given))
+def not_blank(texts: tuple[str, ...]) -> tuple[str, ...]:
     if not all(text.strip() for text in texts):
-        raise ValueError("must have no blank text")
+        raise ValueError
     return texts
 
 
-def read_ids(value: object) -> tuple[int, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MOST:
-        raise ValueError(f"must be a list of at most {MOST} ids")
-    return tuple(map(read_number, value))
+def side_meant(value: object) -> object:
+    return {"encoder": "source", "decoder": "target"}.get(value, value) if isinstance(value, str) else value
 
 
-KindField = Annotated[Kind, OneOf(get_args(Kind))]
-IndexField = Annotated[Index, read_index]
-SideField = Annotated[Side, read_side]
-Number = Annotated[int, read_number]
-Shift = Annotated[int, read_shift]
-Numbers = Annotated[tuple[int, ...], read_numbers]
-Real = Annotated[float, read_real]
-Weights = Annotated[tuple[tuple[int, float], ...], read_weights]
-Text = Annotated[str, read_text]
-Texts = Annotated[tuple[str, ...], read_texts]
-Ids = Annotated[tuple[int, ...], read_ids]
+def by_position(value: object) -> object:
+    """Weights as a mapping or as pairs. In JSON a key is always a text."""
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, list | tuple) or not all(map(is_weight, pairs)):
+        raise ValueError
+    return {int(key) if isinstance(key, str) else key: weight for key, weight in pairs}
+
+
+def is_weight(pair: object) -> bool:
+    match pair:
+        case [str(key), _]:
+            return key.isascii() and key.isdigit() and len(key) <= 10
+        case [int(), _]:
+            return True
+    return False
+
+
+def some_weight(weights: dict[int, float]) -> dict[int, float]:
+    if sum(weights.values()) < 1e-6:
+        raise ValueError
+    return dict(sorted(weights.items()))
+
+
+Whole = Annotated[int, Field(strict=True, ge=0, le=LARGEST, description="a whole number from 0 up")]
+Several = Annotated[
+    tuple[Whole, ...],
+    Field(min_length=1, max_length=MOST),
+    AfterValidator(in_order),
+    BeforeValidator(as_list),
+]
+KindField = Annotated[Kind, Field(description=f"one of {', '.join(get_args(Kind))}")]
+IndexField = Annotated[
+    Whole | Several | Literal["*"],
+    Field(description=f'a whole number from 0 up, a list of 1 to {MOST} of them or "*"'),
+]
+Numbers = Annotated[
+    Several,
+    BeforeValidator(as_several, json_schema_input_type=Whole | Several),
+    Field(description=f"a whole number from 0 up, or a list of 1 to {MOST} of them"),
+]
+SideField = Annotated[
+    Side,
+    BeforeValidator(side_meant, json_schema_input_type=Literal["source", "target", "encoder", "decoder"]),
+    Field(description="source or target (encoder or decoder)"),
+]
+Shift = Annotated[
+    int,
+    Field(
+        strict=True,
+        ge=-FARTHEST,
+        le=FARTHEST,
+        description=f"a whole number between -{FARTHEST} and {FARTHEST}",
+    ),
+]
+Real = Annotated[float, Field(strict=True, ge=-1000, le=1000, description="a number between -1000 and 1000")]
+Weights = Annotated[
+    dict[Whole, Annotated[float, Field(strict=True, ge=0, le=1000)]],
+    Field(
+        min_length=1,
+        max_length=MOST,
+        description=f"weights from 0 to 1000, some above 0, for 1 to {MOST} positions, such as {{2: 1.0}}",
+    ),
+    AfterValidator(some_weight),
+    BeforeValidator(
+        by_position,
+        json_schema_input_type=Annotated[
+            dict[Annotated[str, Field(pattern="^[0-9]{1,9}$")], Annotated[float, Field(ge=0.001, le=1000)]],
+            Field(min_length=1, max_length=MOST),
+        ],
+    ),
+]
+Text = Annotated[
+    str, Field(strict=True, max_length=LONGEST, description=f"a text of at most {LONGEST:,} characters")
+]
+Texts = Annotated[
+    tuple[Annotated[Text, Field(min_length=1)], ...],
+    Field(min_length=1, max_length=MOST, description=f"a list of 1 to {MOST} texts, none of them blank"),
+    AfterValidator(not_blank),
+    BeforeValidator(as_several),
+]
+Ids = Annotated[
+    tuple[Whole, ...],
+    Field(max_length=MOST, description=f"a list of at most {MOST} ids"),
+    BeforeValidator(as_list),
+]
+PositionField = Annotated[PositionMode, Field(description=f"one of {', '.join(get_args(PositionMode))}")]
+BridgeField = Annotated[BridgeMode, Field(description=f"one of {', '.join(get_args(BridgeMode))}")]

@@ -10,7 +10,7 @@ from jumok.checkpoint.model import patches_of
 from jumok.config import RunConfig
 from jumok.data.store import Store
 from jumok.errors import ConfigError
-from jumok.explain.cost import forward_cost
+from jumok.models.cost import forward_cost
 from jumok.settings import Flat
 from jumok.text.tokenizer import Tokenizers
 
@@ -44,7 +44,7 @@ class Budget:
 
 
 def steps_for(flops: float, config: RunConfig, store: Store, tokenizers: Tokenizers) -> int:
-    """Updates that cost so many FLOPs, by the formulas of `explain/cost.py` over the training pairs.
+    """Updates that cost so many FLOPs, by the formulas of `models/cost.py` over the training pairs.
 
     steps = flops / (3 · forward FLOPs of an average pair · pairs in an update), padding not counted.
     """

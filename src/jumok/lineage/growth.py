@@ -1,4 +1,4 @@
-"""How the cost of one pass grows with length: time and memory as measured, beside `explain.cost`'s formulas.
+"""How the cost of one pass grows with length: time and memory as measured, beside `models.cost`'s formulas.
 
 One pair of n source and n target pieces, forward with its loss. Memory is what autograd keeps for the
 backward pass, counted to the byte.
@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from jumok.config import ModelConfig, TransformerConfig
-from jumok.explain.cost import forward_cost
+from jumok.models.cost import forward_cost
 from jumok.models.interface import Seq2Seq
 from jumok.progress import Progress, silent
 from jumok.training.loss import token_loss

@@ -6,7 +6,7 @@ from math import lcm
 
 from jumok.architectures import ModelConfig, TransformerConfig
 from jumok.checkpoint.model import patches_of
-from jumok.explain.cost import parameters
+from jumok.models.cost import parameters
 from jumok.text.tokenizer import Tokenizers
 
 WITHIN = 0.05  # of each other: then counts are called matched

@@ -16,7 +16,7 @@ from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.checkpoint.model import build_for
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
-from jumok.explain.model import Model, load
+from jumok.model import Model, load
 from jumok.models.interface import Seq2Seq
 from jumok.presets import preset
 from jumok.progress import Progress, silent

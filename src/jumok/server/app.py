@@ -49,6 +49,7 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
         summary="Translation, and every step of it, from sequence-to-sequence models.",
         middleware=make_middleware(services),
         lifespan=lifespan,
+        separate_input_output_schemas=False,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

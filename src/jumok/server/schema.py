@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from jumok.config import Utility
+from jumok.config import Arch, Utility
+from jumok.explain.documents import ImageSize, KindSize, PositionKind, ScoreKind
+from jumok.explain.op_fields import KindField
 from jumok.server.gates.limits import DEFAULTS
 
 
@@ -129,44 +131,33 @@ class ScoreAnswer(Told):
     ms: float
 
 
-class KindOut(Told):
-    layers: int
-    heads: int
-    d_head: int
-
-
-class ImageOut(Told):
-    size: int = Field(description="Pixels of the square, a side.")
-    patch: int = Field(description="Pixels of a patch, a side.")
-
-
 class Card(Told):
     name: str
-    arch: Literal["rnn", "luong", "transformer"]
+    arch: Arch
     source_language: str
     target_language: str
     parameters: int
     fingerprint: str
     max_length: int
-    positions: str | None
-    score: str | None
+    positions: PositionKind | None
+    score: ScoreKind | None
     d_model: int
-    kinds: dict[str, KindOut]
+    kinds: dict[KindField, KindSize]
     decoding: dict[str, Any]
     limits: dict[str, int | float]
     run: str | None
     examples: list[str]
     context: bool = Field(description="It was taught to read a question and a context.")
     source: Literal["text", "image"] = Field(description="What it reads.")
-    image: ImageOut | None = Field(description="What it makes of a picture.")
+    image: ImageSize | None = Field(description="What it makes of a picture.")
 
 
 class Cards(Told):
     models: list[Card]
 
 
-class Positions(Told):
-    positions: str | None
+class PositionRows(Told):
+    positions: PositionKind | None
     rows: list[list[float]] | None
 
 

@@ -124,6 +124,20 @@ class Tokenizers:
         return tidy(text) if self.pictures is None else text.strip()
 
     @property
+    def reads_context(self) -> bool:
+        """The mark before a context is a token of its own: the model answers questions about one."""
+        if isinstance(self.source, PatchReader):
+            return False
+        pieces = self.source.pieces(self.source.encode(f"a {TOLD} a"))
+        return TOLD in (piece.strip() for piece in pieces)
+
+    @property
+    def blank_source(self) -> str:
+        """The simplest source that the model reads: a figure, or a white picture."""
+        reader = self.pictures
+        return "1" if reader is None else reader.decode([b"\xff" * reader.numbers])
+
+    @property
     def shared(self) -> bool:
         """Both sides use one vocabulary."""
         return self.source.fingerprint == self.target.fingerprint

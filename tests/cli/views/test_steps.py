@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.cli.views.conftest import TEXT, Traces
 from tests.decoding.conftest import untrained
 
-from jumok.cli.views.heat import Which
+from jumok.cli.views.heat import AttentionChoice
 from jumok.cli.views.steps import numbered, products_lines, steps_view
 from jumok.config import LuongConfig, TransformerConfig
 from jumok.decoding.translator import Translator
@@ -20,7 +20,7 @@ from jumok.explain.heatmap import cells
 from jumok.explain.ops import no_scale, set_row
 from jumok.explain.trace import make_trace
 
-ONE = Which(head="1")
+ONE = AttentionChoice(head="1")
 LINE = re.compile(
     r"q·k (-?[\d.]+)   ÷√16 (-?[\d.]+)   mask allowed   softmax ([\d.]+)   \|value\| [\d.]+   "
     r"share of context -?[\d.]+"
@@ -123,18 +123,17 @@ def test_where_a_model_points_ends_in_a_gate(models: dict[str, Translator]) -> N
     torch.manual_seed(0)
     copying = Translator(untrained(TransformerConfig(**sizes, scaled=False, copy=True)))
     trace = make_trace(copying, "a man", target="man")
-    point = Which(kind="copy", head="1")
+    point = AttentionChoice(kind="copy", head="1")
     text = steps_view(trace, point).text
     assert "scores ÷ √16" in text
     assert "the share copied, 1 - g" in text
     assert "   ÷√16 " in steps_view(trace, replace(point, q=1, k=1)).line
 
 
-def test_the_fixed_vector_is_shown_instead(traces: Traces) -> None:
-    text = steps_view(traces["rnn"], ONE).text
-    assert "This model has no attention" in text
-    assert "the fixed vector: 1 layer × 2 × 80 numbers (lstm)" in text
-    assert "influence · words" in text
+def test_a_model_without_attention_has_no_stages(traces: Traces) -> None:
+    view = steps_view(traces["rnn"], ONE)
+    assert "This model has no attention" in view.text
+    assert view.plain["stages"] is None
     assert "no enc_self attention" in steps_view(traces["luong"], replace(ONE, kind="enc_self")).text
 
 
@@ -148,7 +147,7 @@ def test_interventions_show_where_the_numbers_no_longer_follow(models: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("which", "message", "hint"),
+    ("choice", "message", "hint"),
     [
         (replace(ONE, q=18), "--q 18: there are 17 queries here", "from 1 to 17; without --q they are"),
         (replace(ONE, q=1, k=99), "--k 99: there are 17 keys here", "from 1 to 17"),
@@ -157,9 +156,9 @@ def test_interventions_show_where_the_numbers_no_longer_follow(models: dict[str,
         (replace(ONE, head="5"), "--head 5: this model has 4 heads here", "from 1 to 4, mean"),
     ],
 )
-def test_numbers_that_are_not_there(traces: Traces, which: Which, message: str, hint: str) -> None:
+def test_numbers_that_are_not_there(traces: Traces, choice: AttentionChoice, message: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        steps_view(traces["transformer"], which)
+        steps_view(traces["transformer"], choice)
     assert caught.value.message == message
     assert hint in caught.value.hint
 

@@ -20,9 +20,9 @@ from tests.server.conftest import Running, Serve, serving
 from jumok.decoding.translator import Translator
 from jumok.explain import trace as trace_module
 from jumok.explain.manifest import build_manifest
-from jumok.explain.model import load as load_model
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import make_trace
+from jumok.model import load as load_model
 from jumok.server.gates.limits import Limits
 from jumok.server.settings import ServerSettings
 
@@ -62,7 +62,7 @@ def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
             {"interventions": [{"op": "fly"}]},
             422,
             "bad_parameter",
-            "interventions.0.op: one of these is needed",
+            "interventions.0.op: known: ban",
         ),
         (
             {"interventions": [{"op": "no_scale", "kind": "cross"}]},
@@ -80,7 +80,7 @@ def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
             {"interventions": [{"op": "force_prefix", "ids": [300, 5]}]},
             422,
             "bad_parameter",
-            "interventions.0.ids: give these ids, or the text",
+            "interventions.0.ids: give [",
         ),
         (
             {

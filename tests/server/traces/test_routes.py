@@ -14,11 +14,10 @@ from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
 from jumok.explain import page
-from jumok.explain.manifest import schema
+from jumok.explain.documents import BeamDocument, Manifest
 from jumok.explain.tensors import atlas
 from jumok.explain.trace import make_trace
 from jumok.server.gates.limits import Limits
-from jumok.server.traces.schema import published
 
 ARCHS = ("rnn", "luong", "transformer")
 TEXT = "1998년 3월 24일 화요일"
@@ -47,7 +46,7 @@ def test_a_trace_is_that_of_the_library(
     trio_client: httpx2.Client, trio: dict[str, Translator], arch: str
 ) -> None:
     manifest = post(trio_client, model=arch)
-    jsonschema_rs.validator_for(schema()).validate(manifest)
+    jsonschema_rs.validator_for(Manifest.model_json_schema()).validate(manifest)
     own = make_trace(trio[arch], TEXT, name=arch)
     assert manifest["id"] == own.id
     assert manifest["model"] == own.manifest["model"]
@@ -64,7 +63,7 @@ def test_a_model_that_copies_shows_where_it_points(serve: Serve) -> None:
         size = {"layers": 1, "heads": 1, "d_head": COPYING.width}
         assert client.get("/v1/models/copying").json()["kinds"]["copy"] == size
         manifest = post(client, text="a man")
-        jsonschema_rs.validator_for(schema()).validate(manifest)
+        jsonschema_rs.validator_for(Manifest.model_json_schema()).validate(manifest)
         own = make_trace(copying, "a man", name="copying")
         assert manifest["id"] == own.id
         (found,) = tensors(client, own.id, "copy.out").values()
@@ -105,7 +104,7 @@ def test_the_beam_leads_to_the_answer(trio_client: httpx2.Client, arch: str) -> 
     for options in ({}, {"beam": 1}, {"beam": 3, "ban": ["-03"], "prefix": "19"}):
         manifest = post(trio_client, model=arch, **options)
         tree = trio_client.get(f"/v1/traces/{manifest['id']}/beam").json()
-        jsonschema_rs.validator_for(published("beam-1")).validate(tree)
+        jsonschema_rs.validator_for(BeamDocument.model_json_schema()).validate(tree)
         chosen = [tree["nodes"][n]["id"] for n in tree["chosen"][1:]]
         assert chosen == [token["id"] for token in manifest["target"]["tokens"]]
         assert (manifest["beam"] is None) == (options.get("beam") == 1)

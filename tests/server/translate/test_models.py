@@ -1,17 +1,15 @@
 """Cards and positions."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import httpx2
 import pytest
 import torch
 from tests.decoding.conftest import TINY
 
-from jumok.config import LuongConfig, RnnConfig, TransformerConfig
+from jumok.config import TransformerConfig
 from jumok.models.build import build_model
 from jumok.nn.positions import sinusoidal
-from jumok.server.schema import KindOut
-from jumok.server.translate.models import kinds_of
 
 
 def test_all_cards_in_the_order_of_the_command(client: httpx2.Client) -> None:
@@ -39,19 +37,6 @@ def test_a_card_says_how_scores_are_made(client: httpx2.Client) -> None:
         "luong": "general",
         "transformer": "scaled_dot",
     }
-
-
-def test_kinds_of_attention_by_architecture() -> None:
-    assert kinds_of(RnnConfig()) == {}
-    assert list(kinds_of(LuongConfig())) == ["cross"]
-    deep = TransformerConfig(encoder_layers=3, decoder_layers=2, width=64, heads=4)
-    assert kinds_of(deep) == {
-        "enc_self": KindOut(layers=3, heads=4, d_head=16),
-        "dec_self": KindOut(layers=2, heads=4, d_head=16),
-        "cross": KindOut(layers=2, heads=4, d_head=16),
-    }
-    copying = kinds_of(replace(deep, copy=True))
-    assert copying == {**kinds_of(deep), "copy": KindOut(layers=1, heads=1, d_head=64)}
 
 
 def test_positions_are_the_rows_that_the_model_adds(client: httpx2.Client) -> None:

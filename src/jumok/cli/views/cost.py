@@ -7,8 +7,8 @@ from pathlib import Path
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import patches_of
 from jumok.cli.views.view import View, columns, short, size_of
-from jumok.explain.cost import Cost, Parameters, count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.build import Patches
+from jumok.models.cost import Cost, Parameters, count_parameters, forward_cost, measured_flops, parameters
 
 MEASURED = 100  # up to this length FLOPs are counted on the real model, not only predicted
 

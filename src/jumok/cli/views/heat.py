@@ -11,8 +11,8 @@ from jumok.models.interface import Kind
 
 
 @dataclass(frozen=True)
-class Which:
-    """Which attention to show, and how, in the words of the command line."""
+class AttentionChoice:
+    """The attention to show, and how, in the words of the command line."""
 
     kind: Kind = "cross"
     layer: str = "last"
@@ -23,21 +23,17 @@ class Which:
     k: int | None = None
 
 
-def heat_view(trace: Trace, which: Which) -> View:
+def heat_view(trace: Trace, choice: AttentionChoice) -> View:
     """The weights of a layer and a head, or their mean, between pieces or words."""
-    source, target = trace.manifest["source"]["text"], trace.manifest["target"]["text"]
-    found = find_attention(trace, which.kind)
+    found = find_attention(trace, choice.kind)
     if found is None:
-        reason = no_attention(trace.manifest["model"]["arch"], which.kind)
-        if not trace.manifest["model"]["kinds"]:
-            reason += "\n--view steps shows that vector, and --view influence what each word did."
-        without = {"source": source, "target": target, "attention": None, "reason": reason}
-        return View(without, f"{target}\n\n{reason}", reason)
+        return without_attention(trace, choice.kind, "attention")
+    source, target = trace.manifest["source"]["text"], trace.manifest["target"]["text"]
     N, H = found.weights.shape[:2]
-    found = found.words() if which.words else found
-    layer, head = choose("layer", which.layer, N), choose("head", which.head, H)
+    found = found.words() if choice.words else found
+    layer, head = choose("layer", choice.layer, N), choose("head", choice.head, H)
     picture = found.show(
-        layer=layer, head=head, style=pick_style(which.style), width=max(terminal_width(), 20)
+        layer=layer, head=head, style=pick_style(choice.style), width=max(terminal_width(), 20)
     )
     strongest = next((line for line in picture.splitlines() if line.startswith("strongest: ")), "")
     plain = {"source": source, "target": target, "attention": found.to_dict()}
@@ -55,6 +51,19 @@ def find_attention(trace: Trace, kind: Kind) -> Attention | None:
             f"--kind {kind}: the trace was saved without it", hint=f"it holds: {held}", code="bad_parameter"
         )
     return found
+
+
+def without_attention(trace: Trace, kind: str, name: str) -> View:
+    """Why there is none, under the `name` that it would have in JSON; there with the fixed vector instead."""
+    manifest = trace.manifest
+    source, target = manifest["source"]["text"], manifest["target"]["text"]
+    reason = no_attention(manifest["model"]["arch"], kind)
+    plain = {"source": source, "target": target, name: None, "reason": reason}
+    text = f"{target}\n\n{reason}"
+    if not manifest["model"]["kinds"]:
+        plain["bridge"] = trace.tensor("rnn.bridge").tolist()
+        text += "\njumok serve shows that vector (on the screen Inside) and what each word did (Attention)."
+    return View(plain, text, reason.split("\n")[0], [["reason"], [reason]])
 
 
 def no_attention(arch: str, kind: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from textwrap import wrap
 from typing import Any
 
-from jumok.cli.console import duration
+from jumok.cli.shared.console import duration
 from jumok.cli.views.view import columns, harmless, short, size_of
 
 WIDTH = 100

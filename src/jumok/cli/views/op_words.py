@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from jumok.errors import ConfigError, nearest
-from jumok.explain.ops import OPS, HeadOp, Op, brief, parse_ops
+from jumok.explain.ops import OPS, HeadOp, Op, bad_parameter, brief, parse_ops
 from jumok.models.interface import Kind
 
 EXAMPLE = "write it like 'mask_head kind=cross layer=2 head=1', or as a JSON object"
@@ -26,15 +26,13 @@ def read_ops(words: Sequence[str], sizes: Sizes) -> tuple[Op, ...]:
 
 def read_op(text: str, sizes: Sizes) -> Op:
     """One intervention, in either form."""
-    where = place(text)
     as_json = text.lstrip().startswith("{")
-    plain = read_json(text) if as_json else read_words(text)
     try:
-        [op] = parse_ops([plain])
+        [op] = parse_ops([read_json(text) if as_json else read_words(text)])
+        if not as_json and isinstance(op, get_args(HeadOp)):
+            check_heads(op, sizes)
     except ConfigError as error:
-        raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
-    if not as_json and isinstance(op, get_args(HeadOp)):
-        check_heads(op, sizes, where)
+        raise bad_parameter(error.message, where=place(text), hint=error.hint) from None
     return op
 
 
@@ -46,39 +44,31 @@ def read_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"this is no JSON: {error}", where=place(text), hint=EXAMPLE, code="bad_parameter"
-        ) from None
+        raise bad_parameter(f"this is no JSON: {error}", hint=EXAMPLE) from None
 
 
 def read_words(text: str) -> dict[str, Any]:
     """`op field=value …` as JSON has it; a field that comes twice is a list."""
-    where = place(text)
     try:
         name, *rest = shlex.split(text) or [""]
     except ValueError as error:
-        raise ConfigError(f"cannot read this: {error}", where=where, code="bad_parameter") from None
+        raise bad_parameter(f"cannot read this: {error}") from None
     if name not in OPS:
-        hint = nearest(name, OPS) if name else EXAMPLE
-        raise ConfigError(f"unknown op {name!r}", where=where, hint=hint, code="bad_parameter")
-    found: dict[str, Any] = {}
+        raise bad_parameter(f"unknown op {name!r}", hint=nearest(name, OPS) if name else EXAMPLE)
+    found: dict[str, Any] = {"op": name}
     for word in rest:
         field, equals, value = word.partition("=")
         if not equals:
-            raise ConfigError(
-                f"{name}: {word!r} is no field=value", where=where, hint=EXAMPLE, code="bad_parameter"
-            )
+            raise bad_parameter(f"{name}: {word!r} is no field=value", hint=EXAMPLE)
         try:
             read = READERS.get(field, str)(value)
         except ValueError as error:
-            raise ConfigError(
-                f"{name}: {field}={value}: {error}", where=where, code="bad_parameter"
-            ) from None
+            raise bad_parameter(f"{name}: {field}={value}: {error}") from None
         if field in found:
             before = found[field] if isinstance(found[field], list) else [found[field]]
             read = [*before, read]
         found[field] = read
-    return {"op": name, **found}
+    return found
 
 
 def counted(text: str) -> int:
@@ -99,18 +89,11 @@ def index(text: str) -> int | list[int] | str:
     return text if text == "*" else several(text)
 
 
-def whole(text: str) -> int:
+def number(text: str, kind: type[int] | type[float] = int) -> float:
     try:
-        return int(text)
+        return kind(text)
     except ValueError:
-        raise ValueError("this is no whole number") from None
-
-
-def real(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError("this is no number") from None
+        raise ValueError(f"this is no {'whole ' if kind is int else ''}number") from None
 
 
 def weights(text: str) -> list[list[float]]:
@@ -118,7 +101,7 @@ def weights(text: str) -> list[list[float]]:
     pairs = [one.partition(":") for one in text.split(",")]
     if not all(colon for _, colon, _ in pairs):
         raise ValueError("write key:weight, such as 3:1,4:0.5")
-    return [[counted(key), real(weight)] for key, _, weight in pairs]
+    return [[counted(key), number(weight, float)] for key, _, weight in pairs]
 
 
 READERS: Mapping[str, Callable[[str], Any]] = {
@@ -128,25 +111,23 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "k": several,
     "unit": counted,
     "weights": weights,
-    "factor": real,
-    "seed": whole,
-    "by": whole,
-    "ids": lambda text: [whole(one) for one in text.split(",")],
+    "factor": lambda text: number(text, float),
+    "seed": number,
+    "by": number,
+    "ids": lambda text: [number(one) for one in text.split(",")],
 }
 
 
-def check_heads(op: HeadOp, sizes: Sizes, where: str) -> None:
+def check_heads(op: HeadOp, sizes: Sizes) -> None:
     """Layers and heads that are not there, counted from 1 as they were given."""
     if op.kind not in sizes:
         return  # the model itself says so
     for name, given, count in zip(("layer", "head"), (op.layer, op.head), sizes[op.kind], strict=True):
         numbers = [] if given == "*" else [given] if isinstance(given, int) else [*map(int, given)]
-        for number in numbers:
-            if number >= count:
-                raise ConfigError(
-                    f"{op.op}: {name} {number + 1} does not exist: {op.kind} has {count} {name}"
+        for one in numbers:
+            if one >= count:
+                raise bad_parameter(
+                    f"{op.op}: {name} {one + 1} does not exist: {op.kind} has {count} {name}"
                     f"{'s' * (count > 1)}",
-                    where=where,
                     hint="only 1" if count == 1 else f"choose a number from 1 to {count}, or *",
-                    code="bad_parameter",
                 )

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from jumok.cli.views.view import View, columns
 from jumok.config import TransformerConfig
+from jumok.decoding.batched import pad_sources
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.shapes import ShapeTrace, trace_shapes
+from jumok.models.shapes import ShapeTrace, trace_shapes
 from jumok.text.normalize import tidy
-from jumok.text.tokenizer import SPECIALS
+from jumok.text.tokenizer import BOS, SPECIALS
 
 LONGEST = 1024  # pieces of a text to look into
 
@@ -18,7 +21,9 @@ LONGEST = 1024  # pieces of a text to look into
 def shapes_view(path: Path, text: str, target: str | None) -> View:
     translator = load(path, engine="torch")
     pair = read_pair(translator, text, target)
-    trace = trace_shapes(translator.model, pair.source_ids, pair.target_ids)
+    device = next(translator.model.parameters()).device
+    target_in = torch.tensor([[BOS, *pair.target_ids]], device=device)
+    trace = trace_shapes(translator.model, *pad_sources([pair.source_ids], device), target_in)
     plain = {"source": pair.source, "target": pair.target, **trace.to_dict()}
     return View(plain, shapes_text(trace), trace.path)
 

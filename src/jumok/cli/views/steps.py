@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.cli.views.bridge import bridge_view
-from jumok.cli.views.heat import Which, find_attention, no_attention
+from jumok.cli.views.heat import AttentionChoice, find_attention, without_attention
 from jumok.cli.views.view import View, choose_one, columns, terminal_width
 from jumok.errors import ConfigError
 from jumok.explain.attention import HeadStages
@@ -58,29 +57,29 @@ class Head:
         return found
 
 
-def steps_view(trace: Trace, which: Which) -> View:
+def steps_view(trace: Trace, choice: AttentionChoice) -> View:
     """The stages of one head; with --q those of one row, with --q and --k those of one cell."""
     manifest = trace.manifest
-    found = find_attention(trace, which.kind)
+    found = find_attention(trace, choice.kind)
     if found is None:
-        return bridge_view(trace, no_attention(manifest["model"]["arch"], which.kind))
+        return without_attention(trace, choice.kind, "stages")
     L, H = found.weights.shape[:2]
-    layer = choose_one("layer", which.layer, L)
-    head = choose_one("head", which.head, H)
-    about = manifest["attention"][which.kind]
+    layer = choose_one("layer", choice.layer, L)
+    head = choose_one("head", choice.head, H)
+    about = manifest["attention"][choice.kind]
     labels = (tuple(token["text"] for token in manifest[about[side]]["tokens"]) for side in ("q", "k"))
     queries, keys = labels
-    title = " · ".join((which.kind, *found.name(layer, head)))
+    title = " · ".join((choice.kind, *found.name(layer, head)))
     model, stages = manifest["model"], found.stages(layer, head)
-    copies = which.kind == "copy"
+    copies = choice.kind == "copy"
     score = "scaled_dot" if copies else model["score"]
     one = Head(title, model["arch"] == "luong", score, stages, queries, keys, copies=copies)
-    q = place("q", which.q, one.queries)
-    k = place("k", which.k, one.keys)
+    q = place("q", choice.q, one.queries)
+    k = place("k", choice.k, one.keys)
     common = {
         "source": manifest["source"]["text"],
         "target": manifest["target"]["text"],
-        "kind": which.kind,
+        "kind": choice.kind,
         "layer": layer + 1,
         "head": head + 1,
     }

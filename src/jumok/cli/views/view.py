@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from jumok.cli.console import wants_colour
+from jumok.cli.shared.console import wants_colour
 from jumok.errors import ConfigError
 from jumok.explain.heatmap import Style, cells, ltr
 

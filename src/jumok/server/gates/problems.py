@@ -165,6 +165,9 @@ def as_problem(error: Exception) -> Problem:
 def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
     """422 that names the first wrong field by its path and says what it should be, not what it was."""
     first = errors[0]
+    ours = first.get("ctx", {}).get("error")
+    if isinstance(ours, ConfigError) and ours.field:  # its message may quote the input, its hint never does
+        return bad_field(field_path(["body", *ours.field.split(".")]), ours.hint)
     path = field_path(first["loc"])
     kind = str(first["type"])
     if kind == "extra_forbidden":

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from jumok.errors import Error
-from jumok.explain.reads import blank_source
 from jumok.server.gates.bodies import problem_of
 from jumok.server.gates.problems import Problem, dump
 from jumok.server.services import ServedModel, Services, SharedServices
@@ -47,7 +46,7 @@ async def self_test(services: Services) -> None:
 
 
 async def one_token(served: ServedModel, services: Services) -> None:
-    text = blank_source(served.translator)
+    text = served.translator.tokenizers.blank_source
     options = {"beam": 1, "n_best": 1, "max_len": 1, "min_len": 0, "long": "cut"}
     order = await asyncio.to_thread(make_order, served.translator, [text], options, services.limits)
     deadline = time.monotonic() + SELF_TEST_S

@@ -39,7 +39,6 @@ from jumok.server.gates.problems import Problem, bad_field
 from jumok.server.services import ServedModel, Services, answered, deadline_of
 from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
-from jumok.server.traces.interventions import read_ops
 from jumok.server.traces.schema import TraceRequest
 from jumok.server.translate.order import DecodingOrder, make_order
 
@@ -74,7 +73,7 @@ def question_of(asked: TraceRequest, services: Services) -> Question:
         raise Problem(
             409, "fingerprint_differs", f"the model is another one now: its fingerprint is {own[:16]}"
         )
-    return Question(served, asked.text, asked.target, asked.chosen(), read_ops(asked.interventions))
+    return Question(served, asked.text, asked.target, asked.chosen(), asked.interventions)
 
 
 async def trace_of(question: Question, request: Request, services: Services) -> CachedTrace:

@@ -9,6 +9,7 @@ from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from jumok.errors import RunError
+from jumok.explain.documents import BeamDocument, Manifest
 from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
 from jumok.server.analysis import CancelFlag
@@ -18,14 +19,7 @@ from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
 from jumok.server.services import Services, SharedServices, answered
 from jumok.server.traces.build import find_trace, question_of, trace_of
 from jumok.server.traces.cache import CachedTrace
-from jumok.server.traces.schema import (
-    BeamOut,
-    InfluenceOut,
-    ReplaceName,
-    TraceOut,
-    TraceRequest,
-    UnitName,
-)
+from jumok.server.traces.schema import InfluenceOut, ReplaceName, TraceRequest, UnitName
 
 router = api_router("traces")
 
@@ -54,7 +48,7 @@ PAGE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/v1/trace", response_model=TraceOut)
+@router.post("/v1/trace", response_model=Manifest)
 async def trace(asked: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The trace of a text and its translation: everything but its tensors, schema `trace/1`.
 
@@ -65,7 +59,7 @@ async def trace(asked: TraceRequest, request: Request, services: SharedServices)
     return json_answer(kept.trace.manifest)
 
 
-@router.get("/v1/traces/{id}", response_model=TraceOut)
+@router.get("/v1/traces/{id}", response_model=Manifest)
 async def show_trace(id: TraceId, request: Request, services: SharedServices) -> Response:
     """A trace that was made before. It is kept for a while; then the same request makes it again."""
     return json_answer((await find_trace(id, request, services)).trace.manifest)
@@ -100,7 +94,7 @@ def packed(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> b
     return pack(found)
 
 
-@router.get("/v1/traces/{id}/beam", response_model=BeamOut)
+@router.get("/v1/traces/{id}/beam", response_model=BeamDocument)
 async def show_beam(id: TraceId, request: Request, services: SharedServices) -> Response:
     """What the search for this answer kept and rejected, schema `beam/1`."""
     kept = await find_trace(id, request, services)

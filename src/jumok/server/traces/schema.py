@@ -1,23 +1,18 @@
 """The shapes of requests and answers around traces: trace, what-if, sweep, compare, influence, beam."""
 
-import json
-from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, RootModel, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from jumok.explain.compare import MOST_CUTS
-from jumok.explain.ops import MOST_OPS
+from jumok.explain.op_fields import KindField
+from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
-from jumok.server.traces.interventions import ops_schema
 
-KindName = Literal["enc_self", "dec_self", "cross", "copy"]
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
 
-Interventions = Annotated[
-    list[dict[str, Any]], Field(max_length=MOST_OPS), WithJsonSchema(ops_schema(), mode="validation")
-]
+Interventions = Annotated[tuple[Op, ...], PlainValidator(parse_ops, json_schema_input_type=OpList)]
 
 
 class TraceRequest(Options):
@@ -27,7 +22,7 @@ class TraceRequest(Options):
     )
     prefix: Text | None = None
     interventions: Interventions = Field(
-        default=[], description="What is changed in the model or the search."
+        default=(), description="What is changed in the model or the search."
     )
     fingerprint: Annotated[str, Field(min_length=8, max_length=80)] | None = Field(
         None, description="The model that is meant, or the beginning of its fingerprint; 409 for another."
@@ -35,7 +30,7 @@ class TraceRequest(Options):
 
 
 class SweepRequest(TraceRequest):
-    kinds: Annotated[list[KindName], Field(min_length=1, max_length=4)] | None = Field(
+    kinds: Annotated[list[KindField], Field(min_length=1, max_length=4)] | None = Field(
         None, description="Kinds of attention; all that the model has, if not given."
     )
 
@@ -49,35 +44,6 @@ class CompareRequest(Options):
     cuts: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=MOST_CUTS)] = Field(
         default=[], description="Numbers of words: the text is also translated cut after so many."
     )
-
-
-def published(name: str) -> dict[str, Any]:
-    """A JSON Schema of the package as one value: what it refers to is put in its place."""
-    text = files("jumok.explain").joinpath(f"schemas/{name}.json").read_text(encoding="utf-8")
-    schema = json.loads(text)
-    parts = schema.pop("$defs", {})
-
-    def inline(value: Any) -> Any:
-        if isinstance(value, dict):
-            meant = parts[value["$ref"].rpartition("/")[2]] if "$ref" in value else {}
-            rest = {key: inline(inner) for key, inner in value.items() if key != "$ref"}
-            return {**(inline(meant) if meant else {}), **rest}
-        return [inline(inner) for inner in value] if isinstance(value, list) else value
-
-    return {key: inline(value) for key, value in schema.items() if key not in ("$schema", "$id")}
-
-
-class TraceOut(RootModel[dict[str, Any]]):
-    model_config = ConfigDict(json_schema_extra=lambda schema: take_place(schema, "trace-1"))
-
-
-class BeamOut(RootModel[dict[str, Any]]):
-    model_config = ConfigDict(json_schema_extra=lambda schema: take_place(schema, "beam-1"))
-
-
-def take_place(schema: dict[str, Any], name: str) -> None:
-    schema.clear()
-    schema.update(published(name))
 
 
 class UnitOut(Told):
@@ -117,7 +83,7 @@ class WhatIfOut(Told):
 
 class SweepOut(Told):
     baseline_logprob: float
-    kinds: dict[KindName, list[list[float]]] = Field(
+    kinds: dict[KindField, list[list[float]]] = Field(
         description="What masking each head alone adds to the log-probability: a row for each layer."
     )
 

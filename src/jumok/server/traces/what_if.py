@@ -12,6 +12,7 @@ from fastapi.responses import Response
 from jumok.decoding.translator import Translator
 from jumok.explain.edits import attention_sizes
 from jumok.explain.forced import log_probs
+from jumok.explain.op_fields import KindField
 from jumok.explain.sweep import sweep
 from jumok.explain.trace import Trace
 from jumok.explain.what_if import changes, shared
@@ -21,7 +22,7 @@ from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import bad_field, json_answer
 from jumok.server.services import Services, SharedServices, answered
 from jumok.server.traces.build import Question, question_of, trace_of
-from jumok.server.traces.schema import KindName, SweepOut, SweepRequest, TraceRequest, WhatIfOut
+from jumok.server.traces.schema import SweepOut, SweepRequest, TraceRequest, WhatIfOut
 
 router = api_router("what-if")
 
@@ -95,7 +96,7 @@ async def sweep_heads(asked: SweepRequest, request: Request, services: SharedSer
         turn.close()
 
 
-def sweep_events(trace: Trace, kinds: Sequence[KindName] | None, emit: Callable[[Event], None]) -> None:
+def sweep_events(trace: Trace, kinds: Sequence[KindField] | None, emit: Callable[[Event], None]) -> None:
     """Rows as they come, and then all of them."""
     found: dict[str, list[list[float]]] = {}
     for row in sweep(model_of(trace), trace.source_ids, trace.target_ids, kinds):

@@ -6,15 +6,12 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from fastapi.responses import Response
 
-from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
-from jumok.explain.edits import attention_sizes
-from jumok.explain.manifest import score_kind
-from jumok.explain.reads import reads_context
+from jumok.explain.manifest import kind_sizes, position_kind, score_kind
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import json_answer
-from jumok.server.schema import Card, Cards, KindOut, Name, Positions
+from jumok.server.schema import Card, Cards, Name, PositionRows
 from jumok.server.services import ServedModel, Services, SharedServices
 
 router = api_router("models")
@@ -34,7 +31,7 @@ async def show_model(model: ModelName, services: SharedServices) -> Card:
     return card(services.model(model), services)
 
 
-@router.get("/v1/models/{model}/positions", response_model=Positions)
+@router.get("/v1/models/{model}/positions", response_model=PositionRows)
 async def show_positions(
     model: ModelName, services: SharedServices, n: Annotated[int, Query(ge=1, le=1024)] = 64
 ) -> Response:
@@ -62,12 +59,12 @@ def card(served: ServedModel, services: Services) -> Card:
         positions=position_kind(model),
         score=score_kind(model),
         d_model=model.width,
-        kinds=kinds_of(model),
+        kinds=kind_sizes(model),
         decoding=decoding_defaults(served, services),
         limits=services.limits.for_clients(),
         run=served.about.run,
         examples=list(served.about.examples),
-        context=reads_context(served.translator),
+        context=served.translator.tokenizers.reads_context,
         source=info["source"],
         image=info.get("image"),
     )
@@ -78,15 +75,3 @@ def decoding_defaults(served: ServedModel, services: Services) -> dict[str, Any]
     defaults = asdict(served.translator.config.decoding)
     del defaults["batch_tokens"]
     return {**defaults, "max_len": min(defaults["max_len"], services.limits.new_tokens)}
-
-
-def position_kind(model: ModelConfig) -> str | None:
-    return model.positions if model.arch == "transformer" else None
-
-
-def kinds_of(model: ModelConfig) -> dict[str, KindOut]:
-    """Layers, heads and width of a head for each kind of attention; none for a model without any."""
-    return {
-        kind: KindOut(layers=layers, heads=heads, d_head=model.width // heads)
-        for kind, (layers, heads) in attention_sizes(model).items()
-    }

@@ -1,0 +1,1 @@
+"""What several commands share: options, progress, output, and the screens of a terminal."""

@@ -1,0 +1,139 @@
+"""What `jumok translate` shows besides the text: alignments, attention in files, answers as they grow."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from jumok.cli.shared.console import say
+from jumok.cli.shared.output import check_output
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.decoding.results import Translation
+    from jumok.decoding.translator import Translator
+    from jumok.explain.traced import Traced
+    from jumok.model import Model
+    from jumok.progress import Progress
+
+BLOCK = 64  # lines whose attention is in memory at a time
+FORMS = (".html", ".trace")
+
+
+def traced(
+    model: "Model", lines: Iterable[str], block: int, options: dict[str, Any], progress: "Progress"
+) -> "Iterator[Traced]":
+    """Translations with their traces, in order; few lines at a time."""
+    rest, done = iter(lines), 0
+    while some := list(islice(rest, min(block, BLOCK))):
+        yield from model.translate(some, attention=True, **options)
+        done += len(some)
+        progress("translating", done, None)
+
+
+def align(result: "Traced") -> dict[str, Any]:
+    """The links between words in Pharaoh's form, and the words they count from 0.
+
+    A model without attention is aligned by influence. A text too long for the model, which is translated in
+    parts, has no links.
+    """
+    nothing = {"align": "", "words": {"src": [], "tgt": []}}
+    if result.made is None:
+        return nothing
+    about = result.made.manifest
+    if any(one["code"] == "source_truncated" for one in about["warnings"]):
+        return nothing
+    method: Any = "cross" if result.attention.cross is not None else "influence"
+    words = {
+        name: [word["text"] for word in about[side]["words"] if "type" not in word]
+        for name, side in (("src", "source"), ("tgt", "target"))
+    }
+    return {"align": result.pharaoh(method), "words": words}
+
+
+def check_place(path: str) -> None:
+    """Refuse a place for attention that says no form or cannot be written to."""
+    if Path(path).is_dir():
+        return
+    if Path(path).suffix not in FORMS:
+        raise ConfigError(
+            f"--attention {path}: the name says no form",
+            hint="end it with .html or .trace, or name a folder that exists, for a page for each line",
+        )
+    check_output(path)
+
+
+def only_line(lines: Iterable[str], path: str) -> list[str]:
+    """The one line there is; a file has room for no more."""
+    first = list(islice(iter(lines), 2))
+    if len(first) > 1:
+        raise ConfigError(
+            f"--attention {path} takes one line, and there are more",
+            hint="name a folder that exists, for a page for each line",
+        )
+    return first
+
+
+def keep_attention(path: str, number: int, result: "Traced", *, quiet: bool) -> None:
+    """Write the attention of one line to the file, or as a page into the folder; a blank line has none."""
+    if result.made is None:
+        return
+    place = Path(path)
+    if place.is_dir():
+        result.save_html(place / f"{number:06d}.html")
+        return
+    if place.suffix == ".html":
+        result.save_html(place)
+    else:
+        result.save(place)
+    if not quiet:
+        say(f"attention: {path}")
+
+
+def write_growing(
+    model: "Translator", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
+) -> "Iterator[Translation]":
+    """Each answer as far as it is sure, on its line: what was written never changes."""
+    for line in lines:
+        for part in growing(model, line, options):
+            if not isinstance(part, str):
+                file.write(b"\n")
+                file.flush()
+                yield part
+            else:
+                file.write(part.encode())
+                file.flush()
+
+
+def growing(model: "Translator", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
+    """What to write next, again and again, and at the end the whole answer."""
+    from jumok.decoding.stream import Final
+    from jumok.explain.tokens import text_of
+
+    written = ""
+    for event in model.stream(line, **options):
+        if isinstance(event, Final):
+            yield event.translation.text[len(written) :]
+            yield event.translation
+            return
+        sure = text_of(event.tokens[: event.stable]).rstrip("\ufffd")  # a character that is not whole
+        if sure.startswith(written) and event.text.startswith(sure):
+            yield sure[len(written) :]
+            written = sure
+
+
+def write_events(
+    model: "Translator", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
+) -> "Iterator[Translation]":
+    """Each step as a JSON object on a line of its own, and at the end the whole answer."""
+    from jumok.decoding.stream import Final
+
+    for number, line in enumerate(lines, start=1):
+        for event in model.stream(line, **options):
+            kind, one = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
+            about = {"line": number, "type": kind, **one.to_dict()}
+            file.write(json.dumps(about, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            file.flush()
+            if isinstance(event, Final):
+                yield event.translation

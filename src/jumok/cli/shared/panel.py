@@ -1,0 +1,201 @@
+"""A training run as people watch it: one live panel on a terminal, plain lines in a log."""
+
+import time
+from collections.abc import Callable
+from math import isfinite
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from jumok.cli.shared.console import duration, say, stamp, stderr_is_live
+from jumok.cli.views.card import describe
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from jumok.run.train import Started
+
+BARS = "▁▂▃▄▅▆▇█"
+REFRESH = 0.2
+SCORES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact": "exact",
+    "per": "PER",
+    "rouge1": "ROUGE-1",
+    "rougeL": "ROUGE-L",
+}
+"""Figures of a validation and how they are written; some runs have more of them than others."""
+
+
+class Panel:
+    """Shows a run's start, and then its events as they come."""
+
+    def __init__(self, *, quiet: bool, footer: Callable[[Any], str] | None = None) -> None:
+        self.quiet = quiet
+        self.footer = footer  # what else to say at each event of training
+        self.live: Live | None = None
+        self.losses: list[float] = []
+        self.steps, self.limit = 0, 0.0
+        self.train: dict[str, Any] = {}
+        self.valid: dict[str, Any] = {}
+        self.last_score: float | None = None
+        self.drawn = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the last picture on the screen."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+
+    def start(self, started: "Started") -> None:
+        """The head: what is trained on what, where."""
+        if not self.quiet:
+            for line in head(started):
+                say(line)
+        self.follow(started.config.training.max_steps, started.config.training.time_limit)
+
+    def follow(self, steps: int, limit: float) -> None:
+        """Get ready for the events of a run of so many steps, or of so many seconds."""
+        self.steps, self.limit = steps, limit
+        if not self.quiet and stderr_is_live():
+            from rich.console import Console
+            from rich.live import Live
+
+            self.live = Live(console=Console(stderr=True), auto_refresh=False, transient=False)
+            self.live.start()
+
+    def event(self, event: Any) -> None:
+        match event["type"]:
+            case "train":
+                self.train = dict(event)
+                if isfinite(event["loss"]):
+                    self.losses.append(event["loss"])
+            case "valid":
+                self.valid = dict(event)
+        if self.quiet:
+            return
+        if self.live is None:
+            if line := plain(event, self.steps, self.limit):
+                say(line)
+        elif event["type"] == "notice":
+            self.live.console.print(f"note  {event['message']}")
+        elif time.monotonic() - self.drawn > REFRESH or event["type"] in ("valid", "end"):
+            from rich.text import Text
+
+            self.drawn = time.monotonic()
+            self.live.update(Text("\n".join(self.lines())), refresh=True)
+        if event["type"] == "end":
+            self.close()
+
+    def lines(self) -> list[str]:
+        """The panel: progress, the last figures, the last look at the validation set."""
+        rows = []
+        if self.train:
+            rows += [progress_line(self.train, self.steps, self.limit), figures_line(self.train, self.losses)]
+        if self.valid:
+            rows += valid_lines(self.valid)
+        if self.train and self.footer:
+            rows.append(self.footer(self.train))
+        return rows
+
+
+def count_of(n: int) -> str:
+    """As a figure, or in millions where that is shorter."""
+    return f"{n:,}" if n < 1_000_000 else f"{n / 1e6:.2f} M"
+
+
+def head(started: "Started") -> list[str]:
+    config, prepared, machine = started.config, started.prepared, started.machine
+    sizes = " · ".join(describe(config.model))
+    pieces = int(prepared.train.target_lengths.sum())
+    tokenizers = prepared.tokenizers
+    shared = f"{tokenizers.source.size:,} shared"
+    if tokenizers.pictures is not None:
+        shared = f"{tokenizers.target.size:,}, {tokenizers.pictures.places} patches a picture"
+    one = tokenizers.shared or tokenizers.pictures is not None
+    vocabulary = shared if one else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
+    left_out = sum(prepared.train.left_out.values())
+    resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
+    return [
+        f"{started.folder.name}  {sizes} · {started.parameters / 1e6:.1f} M parameters · {machine.device}",
+        f"data   train {len(prepared.train):,} pairs ({count_of(pieces)} target pieces"
+        + (f", {left_out:,} left out" if left_out else "")
+        + (f", {prepared.train.cut:,} sources cut" if prepared.train.cut else "")
+        + f") · valid {len(prepared.valid):,} · vocabulary {vocabulary}",
+        f"folder {started.folder}",
+        *resumed,
+    ]
+
+
+def share_done(event: Any, steps: int, limit: float) -> float:
+    by_time: float = event["elapsed_s"] / limit if limit else 0.0
+    by_steps: float = event["step"] / steps
+    return min(1.0, max(by_time, by_steps))
+
+
+def progress_line(event: Any, steps: int, limit: float) -> str:
+    share = share_done(event, steps, limit)
+    filled = round(share * 28)
+    left = event["elapsed_s"] * (1 - share) / max(share, 1e-9)
+    goal = f"{steps:,}" if not limit else duration(limit)
+    return (
+        f"step {event['step']:>7,} / {goal} {'━' * filled}{'─' * (28 - filled)} {share:4.0%}   "
+        f"{duration(event['elapsed_s'])} left {duration(left)}"
+    )
+
+
+def figures_line(event: Any, losses: list[float]) -> str:
+    return (
+        f"loss {event['loss']:.3f} {spark(losses)}   lr {event['lr']:.1e}   "
+        f"{event['tokens_per_s']:,.0f} tok/s   grad {event['grad_norm']:.2f}"
+    )
+
+
+def valid_lines(event: Any) -> list[str]:
+    scores = "   ".join(
+        f"{label} {event[key]:.1f}" for key, label in SCORES.items() if event.get(key) is not None
+    )
+    best = "   best ✓" if event.get("best") else ""
+    rows = [f"valid @{event['step']:,}   loss {event['loss']:.3f}   {scores}{best}"]
+    for sample in (event.get("samples") or [])[:2]:
+        rows += [
+            f"  src  {sample['src'][:100]}",
+            f"  hyp  {sample['hyp'][:100]}",
+            f"  ref  {sample['ref'][:100]}",
+        ]
+    return rows
+
+
+def spark(values: list[float], width: int = 16) -> str:
+    """The last values as small bars."""
+    if len(values) > width:  # spread over the whole run
+        values = [values[round(i * (len(values) - 1) / (width - 1))] for i in range(width)]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return "".join(BARS[round((value - low) / (high - low or 1) * 7)] for value in values)
+
+
+def plain(event: Any, steps: int, limit: float) -> str | None:
+    """One log line for an event, or none."""
+    match event["type"]:
+        case "train":
+            share = share_done(event, steps, limit)
+            left = duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+            return (
+                f"{stamp()} train step={event['step']}/{steps} loss={event['loss']:.3f} lr={event['lr']:.1e} "
+                f"tok_s={event['tokens_per_s']:.0f} eta={left}"
+            )
+        case "valid":
+            scores = "".join(f" {key}={event[key]:.2f}" for key in SCORES if event.get(key) is not None)
+            best = " best=true" if event.get("best") else ""
+            return f"{stamp()} valid step={event['step']} loss={event['loss']:.3f}{scores}{best}"
+        case "notice":
+            return f"{stamp()} notice step={event['step']} {event['code']}: {event['message']}"
+    return None

@@ -1,0 +1,191 @@
+"""Model: a translator that can be looked into and changed. What `jumok.load` returns."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, Self, overload
+
+from jumok.decoding.jobs import Job
+from jumok.decoding.opening import Note, Opened, log, open_model
+from jumok.decoding.request import make_request
+from jumok.decoding.results import Translation
+from jumok.decoding.stream import Final, Partial
+from jumok.decoding.torch_engine import Loaded
+from jumok.decoding.translator import BLOCK, Translator, check_texts
+from jumok.errors import ConfigError
+from jumok.explain.capture import Array
+from jumok.explain.edits import compile_edits
+from jumok.explain.forced import NO_KEY
+from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
+from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
+from jumok.explain.traced import Traced
+from jumok.explain.what_if import WhatIf, what_if
+from jumok.progress import Progress, silent
+from jumok.text.normalize import tidy
+
+
+def load(
+    path: str | Path, device: str | None = None, *, engine: str = "auto", note: Note = log.info
+) -> "Model":
+    """The model in a run folder (its best checkpoint), a checkpoint or a model folder.
+
+    `demo/rnn`, `demo/luong` and `demo/transformer` are the small models that come with the package. Without a
+    device the best there is: cuda, else cpu. The engine is auto, native, torch or ctranslate2; what the one
+    that it chose lacks, such as attention, auto leaves to torch.
+    """
+    return Model(open_model(path, device, engine, note))
+
+
+class Model(Translator):
+    """A loaded model: translates, shows how, and answers what if. Nothing in it changes; threads share it."""
+
+    def __init__(self, loaded: Loaded | Opened) -> None:
+        super().__init__(loaded)
+        self.ops: tuple[Op, ...] = ()
+        """The interventions in force; see `edit`."""
+        self._plain: Self | None = None
+        self._brought: dict[str, Any] = {}
+
+    @overload  # type: ignore[override]  # a str is a sequence of str, too
+    def translate(
+        self,
+        texts: str,
+        *,
+        attention: Literal[True],
+        record_beam: bool = ...,
+        progress: Progress = ...,
+        **options: Any,
+    ) -> Traced: ...
+    @overload
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        attention: Literal[True],
+        record_beam: bool = ...,
+        progress: Progress = ...,
+        **options: Any,
+    ) -> list[Traced]: ...
+    @overload
+    def translate(self, texts: str, *, progress: Progress = ..., **options: Any) -> Translation: ...
+    @overload
+    def translate(
+        self, texts: Sequence[str], *, progress: Progress = ..., **options: Any
+    ) -> list[Translation]: ...
+    def translate(
+        self,
+        texts: str | Sequence[str],
+        *,
+        attention: bool = False,
+        record_beam: bool = False,
+        progress: Progress = silent,
+        **options: Any,
+    ) -> Translation | Sequence[Translation]:
+        """The translation of a text, or of each text in a list, in order.
+
+        With `attention` or `record_beam` the answers are `Traced`: the same, with attention, influence, an
+        alignment, and the tree of the search. Other options are those of `Translator.translate`.
+        """
+        asked = self.asked(options)
+        lines = check_texts(texts)
+        if record_beam and make_request(self.config.decoding, asked).decoding.draws:
+            raise ConfigError(
+                "an answer that is drawn at random has no beam tree", hint="set sample to false and mbr to 0"
+            )
+        found: Sequence[Translation]
+        if attention or record_beam:
+            plain = self.on_torch("attention" if attention else "record_beam")
+            found = super(Model, plain).translate(lines, progress=progress, **asked)
+            found = plain._traced(found, options, recorded=record_beam)
+        else:
+            found = super().translate(lines, progress=progress, **asked)
+        return found[0] if isinstance(texts, str) else found
+
+    def _traced(
+        self, answers: Sequence[Translation], options: Mapping[str, Any], *, recorded: bool
+    ) -> list[Traced]:
+        """The answers with their traces, captured in batches; a blank text has none."""
+        real = [i for i, one in enumerate(answers) if tidy(one.source)]
+        prefix = options.get("prefix") or ""
+        own = prefix if isinstance(prefix, str) else [prefix[i] for i in real]
+        traces = make_traces(
+            self,
+            [answers[i].source for i in real],
+            translations=[answers[i] for i in real],
+            options={**options, "prefix": own},
+        )
+        of = dict(zip(real, traces, strict=True))
+        names = [one.name for one in fields(Translation)]
+        plain = [{name: getattr(one, name) for name in names} for one in answers]
+        return [Traced(**one, made=of.get(i), recorded=recorded) for i, one in enumerate(plain)]
+
+    def translate_iter(
+        self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
+    ) -> Iterator[Translation]:
+        """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
+        return super().translate_iter(texts, block=block, progress=progress, **self.asked(options))
+
+    def stream(self, text: str, **options: Any) -> Iterator[Partial | Final]:
+        """A translation as it grows: a `Partial` after each step, then `Final` with the whole."""
+        return super().stream(text, **self.asked(options))
+
+    def trace(self, text: str, target: str | None = None, **options: Any) -> Trace:
+        """Everything the model computes while it translates a text, or while it writes the target given."""
+        return make_trace(
+            (self._plain or self).on_torch("trace"), text, target=target, options=options, ops=self.ops
+        )
+
+    def what_if(self, text: str, ops: Sequence[Op], **options: Any) -> WhatIf:
+        """The translation of a text as it is and with interventions, and where the two part."""
+        return what_if(self, text, ops, **options)
+
+    def edit(self, *ops: Op) -> Self:
+        """The same model with interventions inside, on top of those it has; nothing is copied.
+
+        It is a context manager, so that it reads well: `with model.edit(mask_head("cross", 1, 0)) as edited:`
+        """
+        plain, every = self._plain or self, (*self.ops, *ops)
+        for n, op in enumerate(ops):
+            if not isinstance(op, Intervention):
+                raise TypeError(
+                    f"intervention {n + 1} is of type {type(op).__name__}, such as mask_head() makes"
+                )
+            if isinstance(op, ReplaceSource):
+                raise bad_parameter(
+                    "replace_source changes a text, and no text is here",
+                    hint="give it to what_if, or change the text itself",
+                )
+        brought: dict[str, Any] = {}
+        longest = range(plain.config.data.max_length)  # positions are checked against the longest text
+        other = plain.edited(compile_edits(every, plain, longest, brought), ops_to_json(every))
+        other.ops, other._plain, other._brought = every, plain, brought
+        return other
+
+    def positions(self, count: int = 64) -> Array | None:
+        """What each of the first positions adds to a source token, [count, width]; None without such rows."""
+        return position_rows(self, count)
+
+    def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options together with those that the interventions bring."""
+        if not self.ops:
+            return dict(options)
+        asked = {**options, "long": "error" if options.get("long") == "error" else "cut"}
+        for name, value in self._brought.items():
+            given = options.get(name) or ()
+            before = (given,) if isinstance(given, str) else tuple(given)
+            asked[name] = value if name == "prefix" else (*before, *value)
+        return asked
+
+    @contextmanager
+    def explained(self, batch: Sequence[Job]) -> Iterator[None]:
+        """The model's own troubles with these jobs as errors that say what to do."""
+        with super().explained(batch):
+            try:
+                yield
+            except ValueError as error:
+                if not self.ops:
+                    raise
+                raise bad_parameter(
+                    str(error), hint=NO_KEY
+                ) from None  # a text too short for a row that is cut

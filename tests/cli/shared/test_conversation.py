@@ -1,0 +1,114 @@
+"""A conversation: seeds that count, settings that change or do not, and the trace of a turn."""
+
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.explain.seeing import seeing
+
+from jumok.cli.shared.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
+from jumok.config import TextConfig
+from jumok.errors import ConfigError
+from jumok.model import Model, load
+from jumok.text.tokenizer import train_tokenizer
+
+DRAWN = {"sample": True, "temperature": 2.0, "top_p": 1.0, "seed": 5, "max_len": 10, "long": "error"}
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return load("demo/luong", "cpu")
+
+
+@pytest.fixture
+def talk(model: Model) -> Conversation:
+    return Conversation(model, dict(DRAWN))
+
+
+def test_parts_make_the_answer(talk: Conversation) -> None:
+    *parts, turn = talk.stream("den 5 mars 2024")
+    assert isinstance(turn, Turn)
+    assert "".join(str(part) for part in parts) == turn.answer.text
+    assert talk.turns == [turn]
+
+
+def test_each_turn_takes_the_next_seed_until_it_is_set(talk: Conversation) -> None:
+    seeds = [talk.ask("hello").options["seed"] for _ in range(3)]
+    first = talk.turns[0].answer.text
+    talk.change("seed=5")
+    again = talk.ask("hello")
+    assert (seeds, again.options["seed"], again.answer.text, talk.seed) == ([5, 6, 7], 5, first, 6)
+
+
+def test_a_turn_keeps_what_shows_its_attention(talk: Conversation) -> None:
+    turn = talk.ask("hello")
+    talk.change("temperature=0.1")
+    assert turn.traced.text == turn.answer.text
+    assert turn.traced.attention.cross is not None
+
+
+def test_settings_take_their_type(talk: Conversation) -> None:
+    for word in ("temperature=0.7", "top_k = 3", "sample=false", "long=cut"):
+        talk.change(word)
+    assert talk.options == DRAWN | {"temperature": 0.7, "top_k": 3, "sample": False, "long": "cut"}
+    assert "seed" not in talk.ask("hello").options or talk.options["sample"] is False
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("temperature", "/set takes name=value, not 'temperature'"),
+        ("temprature=1", "no setting is called 'temprature'"),
+        ("temperature=warm", "decoding.temperature='warm': should be a valid number"),
+        ("temperature=0", "decoding.temperature=0"),
+        ("top_p=2", "decoding.top_p=2"),
+        ("long=never", "long='never' is unknown"),
+        ("n_best=3", "no setting is called 'n_best'"),
+    ],
+)
+def test_a_wrong_setting_changes_nothing(talk: Conversation, word: str, message: str) -> None:
+    before: dict[str, Any] = dict(talk.options)
+    with pytest.raises(ConfigError) as caught:
+        talk.change(word)
+    assert message in str(caught.value)
+    assert talk.options == before
+
+
+def test_a_context_is_a_file_or_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("\ufeffone\ntwo  three\n", encoding="utf-8")
+    assert read_context("notes.txt") == "one two three"
+    assert read_context("It is on.") == "It is on."
+    assert read_context("a word. " * 2000) == ("a word. " * 2000).strip()
+    assert read_context("") == ""
+    assert read_context("~no-one-of-this-name was here.") == "~no-one-of-this-name was here."
+    for missing in ("note.txt", "folder/notes"):
+        with pytest.raises(ConfigError, match=f"there is no file {missing}"):
+            read_context(missing)
+
+
+def test_a_model_of_pictures_is_told_apart_before_the_first_message() -> None:
+    with pytest.raises(ConfigError, match="describes pictures and reads no messages") as caught:
+        Conversation(seeing(), dict(DRAWN))
+    assert "jumok translate" in caught.value.hint
+
+
+def test_a_context_for_a_model_that_never_met_one_is_said(
+    model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_unread(model)
+    assert "not trained on questions with a context" in capsys.readouterr().err
+
+
+def test_a_model_that_reads_contexts_and_has_none_is_said(
+    model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_untold(model)
+    assert capsys.readouterr().err == ""
+    taught = train_tokenizer(["\u241e who rides \u241f a man rides"] * 20, TextConfig(vocabulary=300))
+    other = copy(model)
+    other.tokenizers = replace(model.tokenizers, source=taught)
+    warn_untold(other)
+    assert "answers questions about a context, and has none" in capsys.readouterr().err

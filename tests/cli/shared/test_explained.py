@@ -1,0 +1,127 @@
+"""Alignments, attention in files and growing answers, on small models of every kind."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.explain.conftest import COPYING, MODELS, Workshop, built
+
+from jumok.cli.shared import explained
+from jumok.cli.shared.explained import BLOCK, align, check_place, keep_attention, only_line, traced
+from jumok.errors import ConfigError
+from jumok.explain.align import parse_pharaoh
+from jumok.explain.trace import open_trace
+from jumok.model import Model
+
+__all__ = ["built"]
+
+LINES = ["a man rides a horse.", "", "나는 어제 영화를 봤다.", "one two"]
+
+
+@pytest.fixture(scope="module", params=[*MODELS, COPYING], ids=[*MODELS, "copying"])
+def model(request: pytest.FixtureRequest) -> Model:
+    return Workshop().model(request.param)
+
+
+def no_progress(what: str, done: int, total: int | None) -> None:
+    pass
+
+
+def test_traces_come_in_order_and_in_blocks(model: Model) -> None:
+    seen = []
+    found = list(
+        traced(model, iter(LINES), 3, {"beam": 1}, lambda what, done, total: seen.append((what, done)))
+    )
+    assert [one.text for one in found] == [one.text for one in model.translate(LINES, beam=1)]
+    assert seen == [("translating", 3), ("translating", 4)]
+    assert len(list(traced(model, [""] * (BLOCK + 1), 1024, {}, no_progress))) == BLOCK + 1
+
+
+def test_every_architecture_is_aligned(model: Model) -> None:
+    found = [align(one) for one in traced(model, LINES, 9, {"max_len": 8}, no_progress)]
+    assert found[1] == {"align": "", "words": {"src": [], "tgt": []}}
+    assert found[0]["words"]["src"] == ["a", "man", "rides", "a", "horse", "."]
+    for one in found:
+        for source, target in parse_pharaoh(one["align"]):
+            assert source < len(one["words"]["src"])
+            assert target < len(one["words"]["tgt"])
+
+
+def test_a_text_that_is_translated_in_parts_has_no_links() -> None:
+    model = Workshop().model("luong", max_length=8)
+    [one] = traced(model, ["a man rides a horse. " * 3], 9, {"max_len": 4}, no_progress)
+    assert one.text
+    assert align(one)["align"] == ""
+
+
+@pytest.mark.usefixtures("built")
+def test_attention_goes_to_a_file_or_a_folder(
+    model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, blank, *_ = traced(model, LINES, 9, {"max_len": 8}, no_progress)
+    keep_attention(str(tmp_path), 12, first, quiet=False)
+    keep_attention(str(tmp_path), 13, blank, quiet=False)
+    assert [path.name for path in tmp_path.glob("*.html")] == ["000012.html"]
+    assert capsys.readouterr().err == ""
+    keep_attention(str(tmp_path / "a.trace"), 1, first, quiet=False)
+    assert capsys.readouterr().err == f"attention: {tmp_path / 'a.trace'}\n"
+    again = open_trace(tmp_path / "a.trace")
+    assert again.id == first.trace.id
+    assert again.influence().values.tolist() == first.influence().tolist()
+    keep_attention(str(tmp_path / "a.html"), 1, first, quiet=True)
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert capsys.readouterr().err == ""
+
+
+def test_places_that_cannot_be(tmp_path: Path) -> None:
+    check_place(str(tmp_path))
+    check_place(str(tmp_path / "a.html"))
+    with pytest.raises(ConfigError, match=r"--attention a\.txt: the name says no form"):
+        check_place("a.txt")
+    with pytest.raises(ConfigError, match="No such file or directory"):
+        check_place(str(tmp_path / "none" / "a.trace"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_takes_one_line() -> None:
+    assert only_line(iter(["a"]), "a.html") == ["a"]
+    assert only_line([], "a.html") == []
+    with pytest.raises(ConfigError, match=r"--attention a\.html takes one line, and there are more"):
+        only_line(iter("ab"), "a.html")
+
+
+class Watched(io.BytesIO):
+    """Remembers what had been written at each flush."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[bytes] = []
+
+    def flush(self) -> None:
+        self.seen.append(self.getvalue())
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3}, {"sample": True, "seed": 3}])
+def test_what_was_written_never_changes_and_ends_as_the_translation(
+    model: Model, options: dict[str, Any]
+) -> None:
+    file, lines = Watched(), [*LINES, "a man rides 영화를 봤다. " * 6]
+    found = list(explained.write_growing(model, lines, file, options))
+    assert [one.text for one in found] == [one.text for one in model.translate(lines, **options)]
+    assert file.getvalue().decode().split("\n") == [*(one.text for one in found), ""]
+    assert all(later.startswith(earlier) for earlier, later in zip(file.seen, file.seen[1:], strict=False))
+    if options == {"beam": 1}:
+        assert len(set(file.seen)) > len(lines)  # it did not come all at once
+
+
+def test_steps_as_json(model: Model) -> None:
+    file = io.BytesIO()
+    found = list(explained.write_events(model, LINES[:2], file, {"beam": 2}))
+    events = [json.loads(line) for line in file.getvalue().splitlines()]
+    finals = [event for event in events if event["type"] == "final"]
+    assert [event["text"] for event in finals] == [one.text for one in found]
+    assert [event["line"] for event in finals] == [1, 2]
+    partials = [event for event in events if event["type"] == "partial"]
+    assert [event["t"] for event in partials] == list(range(1, len(partials) + 1))

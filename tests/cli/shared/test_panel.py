@@ -1,0 +1,232 @@
+"""A run as people watch it: the live panel, and the plain lines of a log."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.conftest import quick_settings
+
+from jumok.cli.shared import panel as module
+from jumok.cli.shared.panel import (
+    Panel,
+    count_of,
+    figures_line,
+    head,
+    plain,
+    progress_line,
+    spark,
+    valid_lines,
+)
+from jumok.run.machine import look_at_machine
+from jumok.run.prepare import reopen
+from jumok.run.train import Started, TrainedRun
+from jumok.training.state import LoopState
+
+TRAIN: dict[str, Any] = {
+    "type": "train",
+    "step": 4200,
+    "loss": 3.4124,
+    "lr": 6.9e-4,
+    "tokens_per_s": 6310.4,
+    "grad_norm": 0.84,
+    "elapsed_s": 662.0,
+}
+VALID: dict[str, Any] = {
+    "type": "valid",
+    "step": 4000,
+    "loss": 3.51,
+    "bleu": 12.8,
+    "chrf": 35.0,
+    "best": True,
+    "samples": [{"src": "나는 어제 영화를 봤다.", "hyp": "I saw it.", "ref": "I saw a film.", "score": -1.0}]
+    * 3,
+}
+
+
+def test_progress_by_steps() -> None:
+    assert progress_line(TRAIN, 20_000, 0.0) == (
+        f"step   4,200 / 20,000 {'━' * 6}{'─' * 22}  21%   11m02s left 41m30s"
+    )
+
+
+def test_progress_by_time_when_that_ends_first() -> None:
+    line = progress_line(TRAIN, 10**6, 1324.0)
+    assert line.startswith(f"step   4,200 / 22m04s {'━' * 14}{'─' * 14}  50%")
+    assert line.endswith("11m02s left 11m02s")
+    assert " 100%   " in progress_line(TRAIN | {"elapsed_s": 2000.0}, 10**6, 1324.0)
+
+
+def test_figures() -> None:
+    assert figures_line(TRAIN, [4.0, 3.0]) == "loss 3.412 █▁   lr 6.9e-04   6,310 tok/s   grad 0.84"
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [
+        ([], ""),
+        ([2.0], "▁"),
+        ([1.0, 1.0], "▁▁"),
+        ([0.0, 7.0, 3.5], "▁█▅"),
+        ([float(i) for i in range(8)], "▁▂▃▄▅▆▇█"),
+        ([float(i) for i in range(800)], "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██"),
+    ],
+)
+def test_spark_lines(values: list[float], bars: str) -> None:
+    assert spark(values) == bars
+
+
+def test_a_look_at_the_validation_set() -> None:
+    rows = valid_lines(VALID)
+    assert rows[0] == "valid @4,000   loss 3.510   BLEU 12.8   chrF 35.0   best ✓"
+    assert rows[1:4] == ["  src  나는 어제 영화를 봤다.", "  hyp  I saw it.", "  ref  I saw a film."]
+    assert len(rows) == 7  # two samples
+    assert valid_lines({"step": 1, "loss": 2.0, "best": False}) == ["valid @1   loss 2.000   "]
+
+
+STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ "
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (TRAIN, "train step=4200/20000 loss=3.412 lr=6.9e-04 tok_s=6310 eta=41m30s"),
+        (VALID, "valid step=4000 loss=3.510 bleu=12.80 chrf=35.00 best=true"),
+        ({"type": "valid", "step": 5, "loss": 1.0, "best": False}, "valid step=5 loss=1.000"),
+        (
+            {"type": "notice", "step": 5, "code": "nan_skipped", "message": "no weight was changed"},
+            "notice step=5 nan_skipped: no weight was changed",
+        ),
+    ],
+)
+def test_plain_lines(event: dict[str, Any], text: str) -> None:
+    line = plain(event, 20_000, 0.0)
+    assert line is not None
+    assert re.fullmatch(STAMP + re.escape(text), line)
+
+
+def test_other_events_have_no_plain_line() -> None:
+    for kind in ("start", "checkpoint", "end"):
+        assert plain({"type": kind, "step": 1}, 10, 0.0) is None
+
+
+def started(trained: TrainedRun, step: int = 0) -> Started:
+    prepared = reopen(trained.folder / "data")
+    machine = look_at_machine("cpu")
+    return Started(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
+
+
+def test_few_pieces_are_counted_and_many_in_millions() -> None:
+    assert [count_of(n) for n in (0, 1_594, 999_999, 1_000_000, 12_345_678)] == [
+        *("0", "1,594", "999,999"),
+        *("1.00 M", "12.35 M"),
+    ]
+
+
+def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
+    lines = head(started(trained))
+    size = trained.model.tokenizers.source.size
+    pieces = int(reopen(trained.folder / "data").train.target_lengths.sum())
+    assert lines == [
+        "run  luong · gru cells · 1+1 layers · width 16 · encoder in both directions · general score"
+        " · tied output · 0.0 M parameters · cpu",
+        f"data   train 280 pairs ({pieces:,} target pieces) · valid 20 · vocabulary {size} shared",
+        f"folder {trained.folder}",
+    ]
+    assert head(started(trained, step=1200))[-1] == "goes on after step 1,200"
+
+
+def test_without_a_terminal_each_event_is_a_line(
+    trained: TrainedRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Panel(quiet=False) as panel:
+        panel.start(started(trained))
+        for event in (TRAIN, VALID, {"type": "end"}):
+            panel.event(event)
+    captured = capsys.readouterr()
+    assert [line.split()[1] for line in captured.err.splitlines()[3:]] == ["train", "valid"]
+    assert captured.out == ""
+    with Panel(quiet=True) as panel:
+        panel.start(started(trained))
+        panel.event(TRAIN)
+    assert capsys.readouterr().err == ""
+
+
+def plain_text(screen: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen).replace("\r", "")
+
+
+def test_the_live_panel(
+    trained: TrainedRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "stderr_is_live", lambda: True)
+    for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm-256color"), ("COLUMNS", "100")):
+        monkeypatch.setenv(name, value)
+    panel = Panel(quiet=False)
+    panel.start(started(trained))
+    panel.event({"type": "start"})
+    panel.event(TRAIN | {"loss": nan, "step": 1})  # every step of the window was skipped
+    panel.event(TRAIN)
+    panel.event({"type": "notice", "step": 2, "code": "x", "message": "one step was skipped"})
+    panel.event(VALID)
+    assert panel.live is not None
+    panel.event({"type": "end"})
+    assert panel.live is None  # the terminal is free again
+    panel.close()
+    captured = capsys.readouterr()
+    screen = plain_text(captured.err)
+    for text in (
+        "step   4,200 / 6",
+        "loss 3.412 ▁",
+        "valid @4,000",
+        "나는 어제 영화를 봤다.",
+        "note  one step",
+    ):
+        assert text in screen
+    assert captured.out == ""
+
+
+def test_a_panel_that_fails_leaves_the_terminal_alone(trained: TrainedRun) -> None:
+    with pytest.raises(ValueError, match="broken"), Panel(quiet=True) as panel:
+        raise ValueError("broken")
+    assert panel.live is None
+
+
+def test_a_run_on_a_real_terminal(corpus: Path) -> None:
+    """Everything a terminal gets during a run: bars are gone before the panel is drawn."""
+    master, slave = pty.openpty()
+    given = quick_settings(corpus, training__max_steps=3)
+    words = [f"{key}={value}" for key, value in given.items()]
+    command = [sys.executable, "-m", "jumok", "train", "--out", str(corpus / "run")]
+    process = subprocess.Popen(
+        command + [part for word in words for part in ("--set", word)],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "OMP_NUM_THREADS": "1"},
+    )
+    os.close(slave)
+    screen = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # the other side has ended
+            break
+        if not part:
+            break
+        screen += part
+    out, _ = process.communicate(timeout=60)
+    os.close(master)
+    assert (process.returncode, out) == (0, b"")
+    text = plain_text(screen.decode())
+    assert "plan\n" in text
+    assert "step       3 / 3 " in text
+    assert "valid @3" in text
+    assert text.rstrip().endswith('"…"')
+    panel_begins = text.index("step  ")
+    assert "reading" not in text[panel_begins:]
+    assert "encoding" not in text[panel_begins:]

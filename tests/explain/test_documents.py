@@ -1,0 +1,45 @@
+"""The types of a trace: what they say as JSON Schema, and what they take."""
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from jumok.explain.capture import STAGES
+from jumok.explain.documents import BeamDocument, Manifest, TraceStep
+from jumok.explain.trace import open_trace
+
+OLD = Path(__file__).parents[1] / "fixtures" / "run-0.1"
+
+
+@pytest.mark.parametrize("document", [Manifest, BeamDocument])
+def test_each_is_a_schema_with_words(document: type[BaseModel]) -> None:
+    schema = document.model_json_schema()
+    assert jsonschema_rs.meta.is_valid(schema)
+    assert schema["properties"]["schema"]["const"] in ("trace/1", "beam/1")
+    assert "description" in schema
+
+
+def test_the_stages_are_those_that_are_recorded() -> None:
+    about = Manifest.model_json_schema()["$defs"]["TraceAttention"]
+    assert about["properties"]["stages"]["items"]["enum"] == list(STAGES)
+
+
+@pytest.mark.parametrize("name", ["transformer", "luong", "rnn", "what-if"])
+def test_old_traces_keep_to_it_with_keys_that_are_not_known(name: str) -> None:
+    manifest = open_trace(OLD / f"{name}.trace").manifest
+    found = Manifest.model_validate({**manifest, "later": 1})
+    written = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    written["interventions"] = manifest["interventions"]
+    assert json.dumps(written, sort_keys=True) == json.dumps({**manifest, "later": 1}, sort_keys=True)
+
+
+def test_a_key_that_is_left_out_is_never_null() -> None:
+    step = {"t": 0, "id": 3, "text": "a", "logprob": None, "entropy": 1.0, "top": []}
+    TraceStep.model_validate(step)
+    schema = TraceStep.model_json_schema()
+    assert "copied" not in schema["required"]
+    with pytest.raises(ValidationError):
+        TraceStep.model_validate({**step, "copied": 1.5})
