@@ -4,11 +4,12 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
+from jumok.evaluation.document import EvalDocument
 from jumok.server.events import EVENTS, Event, stream_endless
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, json_answer
@@ -119,7 +120,7 @@ def list_evals(services: SharedServices) -> Response:
     return json_answer({"evals": services.evals.all()})
 
 
-@router.get("/v1/evals/{id}", response_model=dict[str, Any])
+@router.get("/v1/evals/{id}", response_model=EvalDocument)
 def show_eval(id: EvalId, services: SharedServices) -> Response:
     """One evaluation, schema eval/1."""
     found = services.evals.find(id)

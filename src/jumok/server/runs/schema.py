@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from jumok.evaluation.document import EvalMetric
 from jumok.server.schema import Told
 
 Status = Literal["running", "completed", "stopped", "failed", "unknown"]
@@ -82,18 +83,13 @@ class ProbeOut(Told):
     sentences: list[ProbeSentence]
 
 
-class ScoreSummary(Told):
-    value: float | None
-    ci95: list[float | None] | None
-
-
 class EvalOut(Told):
     id: str
     run: str
     model: str
     data: str
     n: int
-    metrics: dict[str, ScoreSummary]
+    metrics: dict[str, EvalMetric]
 
 
 class EvalsOut(Told):
