@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from jumok.server.schema import Told
+from jumok.server.schema import AnswerPart
 from jumok.server.services import ServedModel
 
 NAMES: Mapping[str, str] = {
@@ -41,7 +41,7 @@ ANY = ("und", "mul", "zxx")
 """Codes that name no single language: any script is theirs."""
 
 
-class Detection(Told):
+class Detection(AnswerPart):
     """A language with how sure we are, from 0 to 100."""
 
     language: str

@@ -14,7 +14,7 @@ from jumok.server.gates.bodies import read_json
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.middleware import FORM
 from jumok.server.gates.problems import Problem, bad_field, from_validation
-from jumok.server.schema import Text, Texts, Told
+from jumok.server.schema import AnswerPart, Text, Texts
 from jumok.server.services import ServedModel, Services, SharedServices, answered
 from jumok.server.translate.languages import Detection, detect, language_name
 from jumok.server.translate.routes import translations
@@ -22,7 +22,7 @@ from jumok.server.translate.routes import translations
 FIELDS = 16  # of a form
 
 
-class LibreError(Told):
+class LibreError(AnswerPart):
     error: str
 
 
@@ -57,13 +57,13 @@ class DetectFields(LibreFields):
     q: Text
 
 
-class LibreTranslation(Told):
+class LibreTranslation(AnswerPart):
     translatedText: str | list[str]  # noqa: N815
     detectedLanguage: Detection | list[Detection] | None = None  # noqa: N815
     alternatives: list[str] | list[list[str]] | None = None
 
 
-class Language(Told):
+class Language(AnswerPart):
     code: str
     name: str
     targets: list[str]
