@@ -15,7 +15,7 @@ from jumok.images.read import data_of_url
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Services, StreamPlaces, Turns, answered
+from jumok.server.services import Services, StreamPlaces, Turns, answer_in_time
 from jumok.server.settings import ModelNotes, ServerSettings
 
 
@@ -53,7 +53,7 @@ def test_work_gives_its_result(services: Services) -> None:
     async def work() -> int:
         return 7
 
-    assert asyncio.run(answered(request_with(), services, work())) == 7
+    assert asyncio.run(answer_in_time(request_with(), services, work())) == 7
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_work_ends_with_its_deadline_or_its_client(
             ended.append(True)
 
     with pytest.raises(Problem) as found:
-        asyncio.run(answered(request_with(*messages), services, work()))
+        asyncio.run(answer_in_time(request_with(*messages), services, work()))
     assert (found.value.status_code, found.value.code) == (status, code)
     assert ended == [True]
 
@@ -82,7 +82,7 @@ def test_an_error_of_the_work_passes_through(services: Services) -> None:
         raise Problem(422, "bad_parameter", "no")
 
     with pytest.raises(Problem, match="no"):
-        asyncio.run(answered(request_with(), services, work()))
+        asyncio.run(answer_in_time(request_with(), services, work()))
 
 
 def test_analyses_run_beside(services: Services) -> None:

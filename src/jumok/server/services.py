@@ -181,7 +181,7 @@ def deadline_of(request: Request, limits: Limits) -> float:
     return began + limits.deadline_s
 
 
-async def answered(request: Request, services: Services, work: Coroutine[Any, Any, T]) -> T:
+async def answer_in_time(request: Request, services: Services, work: Coroutine[Any, Any, T]) -> T:
     """What `work` gives, unless the client goes away or the deadline passes: then it is cancelled."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(disconnected(request))

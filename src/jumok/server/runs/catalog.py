@@ -155,12 +155,12 @@ def subfolders(folder: Path) -> list[Path]:
     with suppress(OSError):
         for entry in os.scandir(folder):
             with suppress(OSError):
-                if shown(entry.name) and entry.is_dir():
+                if is_showable(entry.name) and entry.is_dir():
                     found.append(folder / entry.name)
     return sorted(found)
 
 
-def shown(name: str) -> bool:
+def is_showable(name: str) -> bool:
     """Whether a name is text that every client can show and send back."""
     return not name.startswith(".") and name.isprintable()  # a name in no encoding has lone surrogates
 

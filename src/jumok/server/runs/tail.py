@@ -72,18 +72,18 @@ class Tail:
             data = file.read(LONGEST + 1)
             end = data.rfind(b"\n") + 1
             if end:
-                yield from self._whole(data[:end])
-            elif len(data) <= LONGEST or not self._pass_over(file):
+                yield from self._complete_lines(data[:end])
+            elif len(data) <= LONGEST or not self._skip_long_line(file):
                 return
 
-    def _whole(self, data: bytes) -> Iterator[LogLine]:
+    def _complete_lines(self, data: bytes) -> Iterator[LogLine]:
         """The events of lines that are all complete."""
         for line in data[:-1].split(b"\n"):
             self.offset += len(line) + 1
             if (event := parse_event(line)) is not None:
                 yield LogLine(self.offset, event)
 
-    def _pass_over(self, file: BinaryIO) -> bool:
+    def _skip_long_line(self, file: BinaryIO) -> bool:
         """Go behind a line that is too long; False while its end is not written."""
         self._searched = max(self._searched, self.offset)
         file.seek(self._searched)

@@ -36,7 +36,7 @@ from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, bad_field
-from jumok.server.services import ServedModel, Services, answered, deadline_of
+from jumok.server.services import ServedModel, Services, answer_in_time, deadline_of
 from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
 from jumok.server.traces.schema import TraceRequest
@@ -65,15 +65,15 @@ class Question:
         return hashlib.sha256(f"{json.dumps(plain)} {self.ops!r}".encode()).hexdigest()
 
 
-def question_of(asked: TraceRequest, services: Services) -> Question:
-    """What is asked; 404, 409 or 422 if it cannot be."""
-    served = services.model(asked.model)
-    meant, own = (asked.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
+def question_of(body: TraceRequest, services: Services) -> Question:
+    """What a request asks for; 404, 409 or 422 if it cannot be answered."""
+    served = services.model(body.model)
+    meant, own = (body.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
     if meant and not own.removeprefix("sha256:").startswith(meant):
         raise Problem(
             409, "fingerprint_differs", f"the model is another one now: its fingerprint is {own[:16]}"
         )
-    return Question(served, asked.text, asked.target, asked.chosen(), asked.interventions)
+    return Question(served, body.text, body.target, body.chosen(), body.interventions)
 
 
 async def trace_of(question: Question, request: Request, services: Services) -> CachedTrace:
@@ -148,7 +148,7 @@ async def find_trace(id: str, request: Request, services: Services) -> CachedTra
     kept = services.traces.get(id) if TRACE_ID.fullmatch(id) else None
     if kept is None and services.folder is not None:
         work = services.scorer.run(open_kept, services.folder, id, services)
-        trace = await answered(request, services, work)
+        trace = await answer_in_time(request, services, work)
         kept = None if trace is None else services.traces.put(trace)
     if kept is None:
         raise Problem(404, "unknown_trace", "there is no such trace: post its request to /v1/trace again")

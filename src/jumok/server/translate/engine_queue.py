@@ -56,22 +56,22 @@ class EngineQueue:
             if keys and work > WORK:
                 break
             keys.append(key)
-        return answered({key: self._waiting.pop(key) for key in keys})
+        return answer_all({key: self._waiting.pop(key) for key in keys})
 
 
-def answered(items: dict[Hashable, EngineJob]) -> list[Outcome]:
-    """The answers to jobs of one kind; where they fail together, to each by itself."""
+def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
+    """The answers to jobs of one kind; where they fail answer_together, to each by itself."""
     if not items:
         return []
     try:
-        return list(zip(items, together(list(items.values())), strict=True))
+        return list(zip(items, answer_together(list(items.values())), strict=True))
     except Exception as error:  # whatever it is, it belongs to one of them
         if len(items) == 1:
             return [(next(iter(items)), error)]
-        return [outcome for key, item in items.items() for outcome in answered({key: item})]
+        return [outcome for key, item in items.items() for outcome in answer_all({key: item})]
 
 
-def together(items: Sequence[EngineJob]) -> list[list[Answer]]:
+def answer_together(items: Sequence[EngineJob]) -> list[list[Answer]]:
     """The answers to each job, in one call; equal jobs are searched once."""
     found: dict[Job, list[Answer]] = {}
     todo, first = list(dict.fromkeys(item.job for item in items)), items[0]

@@ -17,26 +17,26 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, bad_field, json_answer
 from jumok.server.schema import ScoreAnswer, ScoreRequest, TranslateAnswer, TranslateRequest
-from jumok.server.services import ServedModel, Services, SharedServices, answered, deadline_of
+from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time, deadline_of
 from jumok.server.translate.order import DecodingOrder, check_lengths, make_order
 
 router = api_router("translate")
 
 
 @router.post("/v1/translate", response_model=TranslateAnswer)
-async def translate(asked: TranslateRequest, request: Request, services: SharedServices) -> Response:
+async def translate(body: TranslateRequest, request: Request, services: SharedServices) -> Response:
     """Translations of the texts, in order; a blank text gives a blank one."""
-    served = services.model(asked.model)
-    if isinstance(asked.prefix, list) and len(asked.prefix) != len(asked.texts):
+    served = services.model(body.model)
+    if isinstance(body.prefix, list) and len(body.prefix) != len(body.texts):
         raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
-    order, found = await answered(
-        request, services, translations(served, services, asked.texts, asked.chosen(), request)
+    order, found = await answer_in_time(
+        request, services, translations(served, services, body.texts, body.chosen(), request)
     )
     lines: Sequence[str | None] = ()
-    if asked.align:
+    if body.align:
         work = services.analyst.run(align_all, served, order, found)
-        lines = await answered(request, services, work)
+        lines = await answer_in_time(request, services, work)
     return await asyncio.to_thread(timed_answer, served, found, began, lines)
 
 
@@ -89,14 +89,14 @@ def align_line(served: ServedModel, source: Source, answer: Translation) -> str 
 
 
 @router.post("/v1/score", response_model=ScoreAnswer)
-async def score(asked: ScoreRequest, request: Request, services: SharedServices) -> Response:
+async def score(body: ScoreRequest, request: Request, services: SharedServices) -> Response:
     """How probable the model finds each target, given its source."""
-    served = services.model(asked.model)
-    if len(asked.sources) != len(asked.targets):
+    served = services.model(body.model)
+    if len(body.sources) != len(body.targets):
         raise bad_field("targets", "give one target for each source")
     began = time.perf_counter()
-    work = services.scorer.run(score_pairs, served, services, asked.sources, asked.targets)
-    found = await answered(request, services, work)
+    work = services.scorer.run(score_pairs, served, services, body.sources, body.targets)
+    found = await answer_in_time(request, services, work)
     return await asyncio.to_thread(timed_answer, served, found, began)
 
 

@@ -27,7 +27,7 @@ router = api_router("translate")
 
 @router.post("/v1/translate/stream", response_class=StreamingResponse, responses=EVENTS)
 async def stream(
-    asked: StreamRequest,
+    body: StreamRequest,
     request: Request,
     services: SharedServices,
     last_event_id: Annotated[str | None, Header(max_length=64)] = None,
@@ -37,9 +37,9 @@ async def stream(
     The first `stable` tokens of a partial never change. Sent again with `Last-Event-ID`, a request goes on
     after that event.
     """
-    served = services.model(asked.model)
+    served = services.model(body.model)
     order = await asyncio.to_thread(
-        make_order, served.translator, [asked.text], asked.chosen(), services.limits
+        make_order, served.translator, [body.text], body.chosen(), services.limits
     )
     deadline = deadline_of(request, services.limits)
     return stream_events(request, services, translation_events(served, order, deadline, last_event_id or ""))
