@@ -14,9 +14,8 @@ from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
-from jumok.server.gates.bodies import api_router
+from jumok.server.gates.bodies import api_router, has_copy
 from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
-from jumok.server.pages.page import has_copy
 from jumok.server.services import Services, SharedServices, answer_in_time
 from jumok.server.traces.build import find_trace, question_of, trace_of
 from jumok.server.traces.cache import CachedTrace

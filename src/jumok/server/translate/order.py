@@ -74,7 +74,7 @@ def check_lengths(
     limits: Limits,
     side: Literal["source", "target"] = "source",
 ) -> None:
-    """Refuse a text with more pieces than the limit."""
+    """Refuse a text with more tokens than the limit."""
     tokenizers = translator.tokenizers
     if tokenizers.pictures and side == "source":
         return  # they all have as many patches
@@ -90,7 +90,7 @@ def check_lengths(
             raise Problem(
                 422,
                 "too_long",
-                f"{side} text {number} has {len(ids):,} pieces, and {limits.tokens:,} are allowed",
+                f"{side} text {number} has {len(ids):,} tokens, and {limits.tokens:,} are allowed",
             )
 
 
