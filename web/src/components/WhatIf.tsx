@@ -159,19 +159,15 @@ function Add({ card, choose }: { card: Card; choose(name: OpName): void }) {
   );
 }
 
-function Draft({
-  op,
-  card,
-  manifest,
-  onChange,
-  close,
-}: {
+interface DraftProps {
   op: Op;
   card: Card;
   manifest: Manifest | null;
   onChange(op: Op): void;
   close(): void;
-}) {
+}
+
+function Draft({ op, card, manifest, onChange, close }: DraftProps) {
   const add = () => {
     close();
     setOps([...ops.value, op]);

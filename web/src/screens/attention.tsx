@@ -20,19 +20,8 @@ import { href, model, params, setParams } from "../state";
 import { Flow } from "./attention_parts/Flow";
 import { Heads } from "./attention_parts/Heads";
 import { RowPanel } from "./attention_parts/RowPanel";
-import {
-  atlasWeights,
-  choiceOf,
-  exactWeights,
-  hasRollout,
-  keyOf,
-  needsOf,
-  pictureOf,
-  titleOf,
-  type Choice,
-  type Pick,
-  type Picture,
-} from "./attention_parts/view";
+import { atlasWeights, choiceOf, exactWeights, hasRollout, keyOf, needsOf, pictureOf, titleOf } from "./attention_parts/view";
+import type { Choice, Pick, Picture } from "./attention_parts/view";
 import "../styles/attention.css";
 
 export function Attention() {
@@ -211,16 +200,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   );
 }
 
-function Large({
-  choice,
-  manifest,
-  picture,
-  active,
-  locked,
-  onActive,
-  onLock,
-  select,
-}: {
+interface LargeProps {
   choice: Choice;
   manifest: Manifest;
   picture: Picture;
@@ -229,7 +209,9 @@ function Large({
   onActive(cell: Cell | null): void;
   onLock(cell: Cell | null): void;
   select(pick: Pick, add: boolean): void;
-}) {
+}
+
+function Large({ choice, manifest, picture, active, locked, onActive, onLock, select }: LargeProps) {
   const { matrix: m, rows, cols, folded, copied } = picture;
   const name = titleOf(choice);
   const title = name.charAt(0).toUpperCase() + name.slice(1);

@@ -165,20 +165,16 @@ function One({ field, op, card, manifest, onChange }: Props & { field: Field }) 
   }
 }
 
-/** A text as it is typed; what is kept of it may be tidier. */
-function Written({
-  label,
-  lang,
-  text,
-  lines,
-  onInput,
-}: {
+interface WrittenProps {
   label: string;
   lang: string;
   text: string;
   lines: boolean;
   onInput(text: string): void;
-}) {
+}
+
+/** A text as it is typed; what is kept of it may be tidier. */
+function Written({ label, lang, text, lines, onInput }: WrittenProps) {
   const props = {
     class: "input",
     lang,
@@ -195,22 +191,17 @@ function Written({
   );
 }
 
-/** One position of several; "all", and several positions at once, where the intervention has them. */
-function Place({
-  label,
-  value,
-  names,
-  all,
-  bare,
-  onChange,
-}: {
+interface PlaceProps {
   label: string;
   value: unknown;
   names: readonly string[];
   all?: string;
   bare?: boolean;
   onChange(value: number | string): void;
-}) {
+}
+
+/** One position of several; "all", and several positions at once, where the intervention has them. */
+function Place({ label, value, names, all, bare, onChange }: PlaceProps) {
   const found = numbersOf(value);
   const several = found !== "*" && found.length > 1;
   const now = found === "*" ? "*" : several ? "several" : String(found[0]);

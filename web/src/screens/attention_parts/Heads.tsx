@@ -48,21 +48,16 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
   return { values, error, retry: () => setTurn((n) => n + 1) };
 }
 
-export function Heads({
-  choice,
-  manifest,
-  atlas,
-  marker,
-  rtl,
-  select,
-}: {
+interface HeadsProps {
   choice: Choice;
   manifest: Manifest;
   atlas: Tensor;
   rtl: boolean;
   marker: { row: number; col: number } | null;
   select(pick: Pick, add: boolean): void;
-}) {
+}
+
+export function Heads({ choice, manifest, atlas, marker, rtl, select }: HeadsProps) {
   const { kind, size } = choice;
   const sort = SORTS.find((name) => name === params.value.o) ?? "layer";
   const swept = params.value.c === "sweep" && !embedded;

@@ -143,20 +143,16 @@ function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
   );
 }
 
-/** Where the model looked to produce the node's token: mean of the last layer's heads. */
-function NodeAttention({
-  manifest,
-  tree,
-  n,
-  path,
-  text,
-}: {
+interface NodeAttentionProps {
   manifest: Manifest;
   tree: BeamTree;
   n: number;
   path: readonly BeamNode[];
   text: string;
-}) {
+}
+
+/** Where the model looked to produce the node's token: mean of the last layer's heads. */
+function NodeAttention({ manifest, tree, n, path, text }: NodeAttentionProps) {
   const size = manifest.model.kinds.cross;
   const onAnswer = tree.chosen.includes(n);
   const ask =

@@ -151,17 +151,14 @@ function Pictures({ rows, sinusoidal }: { rows: readonly (readonly number[])[]; 
   );
 }
 
-function Waves({
-  table,
-  dims,
-  toggle,
-  sinusoidal,
-}: {
+interface WavesProps {
   table: Matrix;
   dims: readonly number[];
   toggle(n: number): void;
   sinusoidal: boolean;
-}) {
+}
+
+function Waves({ table, dims, toggle, sinusoidal }: WavesProps) {
   const lines = useMemo(
     () =>
       dims.map((n, place) => ({

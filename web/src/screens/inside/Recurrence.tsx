@@ -69,20 +69,16 @@ function States({ manifest, card }: { manifest: Manifest; card: Card }) {
   );
 }
 
-/** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
-function Timeline({
-  manifest,
-  encoder,
-  bridge,
-  decoder,
-  about,
-}: {
+interface TimelineProps {
   manifest: Manifest;
   encoder: Matrix;
   bridge: Matrix;
   decoder: Matrix;
   about: About;
-}) {
+}
+
+/** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
+function Timeline({ manifest, encoder, bridge, decoder, about }: TimelineProps) {
   const most = reach(encoder, decoder);
   const numbers = (m: Matrix) => range(m.cols).map((n) => String(n + 1));
   const luong = manifest.model.arch === "luong";

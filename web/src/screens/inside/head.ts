@@ -58,6 +58,10 @@ export const needsOf = ({ kind, layer, head }: Choice, manifest: Manifest): stri
 ];
 /** Contexts of all heads of the layer, which the last stage joins. */
 export const joinNeeds = ({ kind, layer, size }: Choice): string[] => range(size.heads).map((head) => `${kind}.context:${layer}.${head}`);
+export const contextsOf = (choice: Choice, tensors: ReadonlyMap<string, Tensor>): Matrix[] =>
+  joinNeeds(choice)
+    .flatMap((need) => tensors.get(need) ?? [])
+    .map(asMatrix);
 
 /** Luong's attention works on states and has no projections of its own: other letters, no scaling. */
 export interface Head {

@@ -26,18 +26,15 @@ import type { Live } from "./live";
 /** The token under the pointer or the arrow keys; the texts above mark its span. */
 export const hovered = signal<Mark | null>(null);
 
-/** `aside`: with the candidates of a step and the alternatives, from which the translation can go on. */
-export function Strips({
-  manifest,
-  live,
-  fresh,
-  aside = true,
-}: {
+interface StripsProps {
   manifest: Manifest | null;
   live: Live | null;
   fresh: boolean;
   aside?: boolean;
-}) {
+}
+
+/** `aside`: with the candidates of a step and the alternatives, from which the translation can go on. */
+export function Strips({ manifest, live, fresh, aside = true }: StripsProps) {
   const mark = hovered.value;
   const links = useLinks(fresh ? manifest : null);
   if (!fresh || !manifest) {
