@@ -4,9 +4,15 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
 
 from jumok import __version__
-from jumok.server.schema import ProblemOut
+from jumok.server.runs.schema import RunEvent
+from jumok.server.schema import ProblemOut, StreamFinal, StreamPartial, StreamStart
+from jumok.server.traces.schema import SweepRowOut
+
+STREAMED = (ProblemOut, StreamStart, StreamPartial, StreamFinal, SweepRowOut, RunEvent)
+"""What routes send besides their answers: the data of events, and refusals."""
 
 
 def describe(app: FastAPI) -> None:
@@ -23,7 +29,10 @@ def describe(app: FastAPI) -> None:
             )
             parts = document.setdefault("components", {})
             schemas = parts.setdefault("schemas", {})
-            schemas["ProblemOut"] = ProblemOut.model_json_schema()
+            _, more = models_json_schema(
+                [(model, "validation") for model in STREAMED], ref_template="#/components/schemas/{model}"
+            )
+            schemas |= more["$defs"]
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}

@@ -81,6 +81,14 @@ class WhatIfOut(Told):
     baseline_logprob_under_edit: float
 
 
+class SweepRowOut(Told):
+    """What masking each head of one layer adds to the log-probability."""
+
+    kind: KindField
+    layer: int
+    values: list[float]
+
+
 class SweepOut(Told):
     baseline_logprob: float
     kinds: dict[KindField, list[list[float]]] = Field(
