@@ -44,8 +44,6 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -77,11 +75,16 @@ class StaticFile:
             # A name with a hash in it never changes its content; the document is asked for again each time.
             "Cache-Control": "public, max-age=31536000, immutable" if self.lasting else "no-cache",
         }
-        if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+        if has_copy(request, etag):
             return Response(status_code=304, headers=headers)
         if packs:
             headers["Content-Encoding"] = "gzip"
         return Response(self.packed if packs else self.content, headers=headers, media_type=self.kind)
+
+
+def has_copy(request: Request, etag: str) -> bool:
+    """Whether the client has this version already."""
+    return etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]
 
 
 def read_static(folder: Path) -> dict[str, StaticFile]:

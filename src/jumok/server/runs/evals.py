@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from jumok.evaluation.document import EvalDocument
-from jumok.server.runs.catalog import Runs, shown
+from jumok.server.runs.catalog import Runs, is_showable
 from jumok.server.runs.tail import plain, read_small
 
 LARGEST = 16 << 20
@@ -39,7 +39,7 @@ class Evals:
         for run, folder in self.runs.folders().items():
             with suppress(OSError):
                 for file in sorted((folder / "eval").iterdir()):
-                    if file.suffix == ".json" and shown(file.name):
+                    if file.suffix == ".json" and is_showable(file.name):
                         yield f"{run}:{file.stem}", run, file
 
     def _summary(self, file: Path) -> dict[str, Any] | None:

@@ -6,18 +6,18 @@ from pydantic import Field
 
 from jumok.evaluation.document import EvalMetric
 from jumok.explain.documents import DocumentPart, sometimes
-from jumok.server.schema import Told
+from jumok.server.schema import AnswerPart
 
 Status = Literal["running", "completed", "stopped", "failed", "unknown"]
 
 
-class BestOut(Told):
+class BestOut(AnswerPart):
     metric: str
     value: float
     step: int
 
 
-class RunOut(Told):
+class RunOut(AnswerPart):
     name: str = Field(description="As addresses use it: demo~rnn for the run in demo/rnn.")
     title: str = Field(description="As people read it: demo/rnn.")
     status: Status = Field(description="unknown: there is no end, and no sign of life.")
@@ -29,25 +29,25 @@ class RunOut(Told):
     updated: str | None = Field(description="When it last wrote something.")
 
 
-class RunsOut(Told):
+class RunsOut(AnswerPart):
     runs: list[RunOut]
 
 
-class NoticeOut(Told):
+class NoticeOut(AnswerPart):
     step: int | None
     level: str | None
     code: str | None
     message: str | None
 
 
-class SampleOut(Told):
+class SampleOut(AnswerPart):
     src: str
     ref: str
     hyp: str
     score: float | None
 
 
-class SamplesOut(Told):
+class SamplesOut(AnswerPart):
     step: int
     samples: list[SampleOut]
 
@@ -84,17 +84,17 @@ class RunEvent(DocumentPart):
     message: str = sometimes()
 
 
-class CurveOut(Told):
+class CurveOut(AnswerPart):
     step: list[int]
     elapsed_s: list[float | None]
     value: list[float]
 
 
-class SeriesOut(Told):
+class SeriesOut(AnswerPart):
     series: dict[str, CurveOut]
 
 
-class ProbeSentence(Told):
+class ProbeSentence(AnswerPart):
     source: list[str]
     target: list[str]
     text: str
@@ -102,12 +102,12 @@ class ProbeSentence(Told):
     atlas: str = Field(description="Base64 of bytes in this shape: 255 · sqrt(weight) in 52 shades.")
 
 
-class ProbeOut(Told):
+class ProbeOut(AnswerPart):
     step: int
     sentences: list[ProbeSentence]
 
 
-class EvalOut(Told):
+class EvalOut(AnswerPart):
     id: str
     run: str
     model: str
@@ -116,5 +116,5 @@ class EvalOut(Told):
     metrics: dict[str, EvalMetric]
 
 
-class EvalsOut(Told):
+class EvalsOut(AnswerPart):
     evals: list[EvalOut]
