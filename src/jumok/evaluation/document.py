@@ -49,6 +49,13 @@ class EvalExample(DocumentPart):
     hypothesis: str
 
 
+class EvalSpeed(DocumentPart):
+    sentences_per_s: float
+    target_tokens_per_s: float
+    wall_s: float
+    engine: dict[str, str] | None = sometimes("What translated: its name, the type of its numbers and more.")
+
+
 class EvalDocument(DocumentPart):
     """How good one system's translations of one test set are."""
 
@@ -63,6 +70,6 @@ class EvalDocument(DocumentPart):
         "How long the training sources were: shortest, longest, how many."
     )
     train_length_counted: Count | None = sometimes("How many of them were measured.")
-    speed: dict[str, Any] | None = sometimes("How fast the test set was translated, and by what.")
+    speed: EvalSpeed | None = sometimes("How fast the test set was translated, end to end.")
     examples: list[EvalExample] = sometimes("The sentences that the bins name.")
     notes: list[str] = sometimes()

@@ -119,6 +119,30 @@ class TranslateAnswer(AnswerPart):
     ms: float
 
 
+class StreamStart(AnswerPart):
+    """The first event of a stream."""
+
+    id: str
+    model: str
+    source_tokens: list[str]
+
+
+class StreamPartial(AnswerPart):
+    """How far the answer has come."""
+
+    t: int
+    text: str
+    tokens: list[str]
+    stable: int = Field(description="So many tokens never change again.")
+    score: float
+
+
+class StreamFinal(TranslationOut):
+    """The last event of a stream."""
+
+    ms: float
+
+
 class ScoreOut(AnswerPart):
     score: float
     score_per_token: float

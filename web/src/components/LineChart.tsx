@@ -18,10 +18,8 @@ import {
   spread,
   timeTicks,
   union,
-  type Point,
-  type Project,
-  type Tick,
 } from "../lib/chart";
+import type { Point, Project, Tick } from "../lib/chart";
 import type { TableData } from "../lib/csv";
 import { number, short } from "../lib/format";
 import { shorten, thin as thinned, widthOf } from "../lib/labels";

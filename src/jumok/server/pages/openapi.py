@@ -3,8 +3,14 @@
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic.json_schema import models_json_schema
 
-from jumok.server.schema import ProblemOut
+from jumok.server.runs.schema import RunEvent
+from jumok.server.schema import ProblemOut, StreamFinal, StreamPartial, StreamStart
+from jumok.server.traces.schema import SweepRowOut
+
+STREAMED = (ProblemOut, StreamStart, StreamPartial, StreamFinal, SweepRowOut, RunEvent)
+"""What routes send besides their answers: the data of events, and refusals."""
 
 
 def describe(app: FastAPI) -> None:
@@ -15,7 +21,10 @@ def describe(app: FastAPI) -> None:
         document = FastAPI.openapi(app)
         if not known:
             schemas = document["components"]["schemas"]
-            schemas["ProblemOut"] = ProblemOut.model_json_schema()
+            _, more = models_json_schema(
+                [(model, "validation") for model in STREAMED], ref_template="#/components/schemas/{model}"
+            )
+            schemas |= more["$defs"]
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from jumok.evaluation.document import EvalMetric
+from jumok.explain.documents import DocumentPart, sometimes
 from jumok.server.schema import AnswerPart
 
 Status = Literal["running", "completed", "stopped", "failed", "unknown"]
@@ -58,6 +59,29 @@ class RunDetails(RunOut):
     samples: list[SamplesOut]
     probes: list[int] = Field(description="Steps for /probes.")
     offset: int = Field(description="Where this ends in the file: /events?after= goes on from there.")
+
+
+class RunEvent(DocumentPart):
+    """One line of a run's `metrics.jsonl`. Which keys it has depends on its type."""
+
+    type: Literal["start", "train", "valid", "checkpoint", "notice", "end"]
+    time: str = sometimes()
+    step: int = sometimes()
+    epoch: int = sometimes()
+    elapsed_s: float = sometimes("Time spent in training, in all sittings.")
+    loss: float | None = sometimes("Null: it was not finite.")
+    best: bool | float | None = sometimes("Whether this is the best so far; of an end, the best score.")
+    averaged: int = sometimes("Of a validation: of the average of so many checkpoints.")
+    samples: list[SampleOut] = sometimes()
+    probe: str = sometimes("The file of its probe, in the run's folder.")
+    path: str = sometimes("The folder of a checkpoint.")
+    metric: float | None = sometimes("The score of a checkpoint; higher is better.")
+    resumed_from: int | None = sometimes("Of a start: the step that it goes on from.")
+    status: str = sometimes("Of an end: completed, stopped or failed.")
+    reason: str = sometimes()
+    level: str = sometimes()
+    code: str = sometimes()
+    message: str = sometimes()
 
 
 class CurveOut(AnswerPart):

@@ -81,6 +81,14 @@ class WhatIfOut(AnswerPart):
     baseline_logprob_under_edit: float
 
 
+class SweepRowOut(AnswerPart):
+    """What masking each head of one layer adds to the log-probability."""
+
+    kind: KindField
+    layer: int
+    values: list[float]
+
+
 class SweepOut(AnswerPart):
     baseline_logprob: float
     kinds: dict[KindField, list[list[float]]] = Field(
