@@ -54,7 +54,7 @@ SERVER_ROOMS: dict[str, set[str]] = {
     "runs": {"gates"},
     "translate": {"gates"},
     "traces": {"gates", "translate"},
-    "pages": {"gates", "translate"},
+    "pages": {"gates", "runs", "traces", "translate"},
 }
 NO_TORCH = {
     "errors",
