@@ -99,12 +99,8 @@ async def show_beam(id: TraceId, request: Request, services: SharedServices) -> 
     kept = await find_trace(id, request, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
         raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
-    data = await answer_in_time(request, services, services.analyst.run(beam_of, kept.trace))
+    data = await answer_in_time(request, services, services.analyst.run(lambda _: dump(kept.trace.beam())))
     return analysis_answer(kept, "beam", data, services)
-
-
-def beam_of(flag: CancelFlag, trace: Trace) -> bytes:
-    return dump(trace.beam())
 
 
 @router.get("/v1/traces/{id}/influence", response_model=InfluenceOut, responses=EVENTS)

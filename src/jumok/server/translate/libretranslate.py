@@ -192,12 +192,6 @@ async def languages(services: SharedServices) -> list[Language]:
     return [Language(code=code, name=language_name(code), targets=into) for code, into in targets.items()]
 
 
-@router.get("/health")
-async def health() -> dict[str, str]:
-    """The process answers."""
-    return {"status": "ok"}
-
-
 @router.get("/frontend/settings", responses={403: ERRORS[403]})
 async def frontend_settings(services: SharedServices) -> dict[str, Any]:
     """What LibreTranslate's own page and its clients ask at the start."""
