@@ -1,6 +1,7 @@
 /** The Attention screen: every head of every kind, one of them large, one row of it in words. */
+import { KINDS } from "../lib/kinds";
 import { useMemo, useState } from "preact/hooks";
-import { KINDS, type Manifest } from "../api-types";
+import type { Manifest } from "../api-types";
 import { getInfluence } from "../api";
 import { Badge, choices, kindChoices, Segmented, Select, Switch, Tabs } from "../components/controls";
 import { Link } from "../components/Link";

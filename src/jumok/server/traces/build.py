@@ -36,11 +36,11 @@ from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, bad_field
-from jumok.server.services import Served, Services, answered, deadline_of
-from jumok.server.traces.cache import Kept
+from jumok.server.services import ServedModel, Services, answer_in_time, deadline_of
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
 from jumok.server.traces.schema import TraceRequest
-from jumok.server.translate.order import Order, make_order
+from jumok.server.translate.order import DecodingOrder, make_order
 
 INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Bridge)
 """Interventions in the model itself. The others only change the search or the text."""
@@ -50,12 +50,12 @@ INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Br
 class Question:
     """A request for a trace, as the model understands it."""
 
-    served: Served
+    served: ServedModel
     text: str
     target: str | None
     options: dict[str, Any]
     ops: tuple[Op, ...]
-    order: Order | None = None
+    order: DecodingOrder | None = None
     """What the model's worker has to decode; None where nothing is decoded, or an edited model has to."""
 
     @property
@@ -65,18 +65,18 @@ class Question:
         return hashlib.sha256(f"{json.dumps(plain)} {self.ops!r}".encode()).hexdigest()
 
 
-def question_of(asked: TraceRequest, services: Services) -> Question:
-    """What is asked; 404, 409 or 422 if it cannot be."""
-    served = services.model(asked.model)
-    meant, own = (asked.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
+def question_of(body: TraceRequest, services: Services) -> Question:
+    """What a request asks for; 404, 409 or 422 if it cannot be answered."""
+    served = services.model(body.model)
+    meant, own = (body.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
     if meant and not own.removeprefix("sha256:").startswith(meant):
         raise Problem(
             409, "fingerprint_differs", f"the model is another one now: its fingerprint is {own[:16]}"
         )
-    return Question(served, asked.text, asked.target, asked.chosen(), asked.interventions)
+    return Question(served, body.text, body.target, body.chosen(), body.interventions)
 
 
-async def trace_of(question: Question, request: Request, services: Services) -> Kept:
+async def trace_of(question: Question, request: Request, services: Services) -> CachedTrace:
     """The trace of a question: the one that is kept, or a new one.
 
     The model's worker decodes, together with everyone else's sentences, unless the model is edited.
@@ -143,12 +143,12 @@ def keep(trace: Trace, services: Services) -> None:
         services.folder.save(trace)
 
 
-async def find_trace(id: str, request: Request, services: Services) -> Kept:
+async def find_trace(id: str, request: Request, services: Services) -> CachedTrace:
     """The trace of this id, from memory or from the folder; 404 for another."""
     kept = services.traces.get(id) if TRACE_ID.fullmatch(id) else None
     if kept is None and services.folder is not None:
         work = services.scorer.run(open_kept, services.folder, id, services)
-        trace = await answered(request, services, work)
+        trace = await answer_in_time(request, services, work)
         kept = None if trace is None else services.traces.put(trace)
     if kept is None:
         raise Problem(404, "unknown_trace", "there is no such trace: post its request to /v1/trace again")
@@ -191,7 +191,7 @@ def check_ids(ids: Sequence[int], size: int, limits: Limits) -> None:
         raise ConfigError("the file has ids that the model does not take")
 
 
-def served_for(model: Mapping[str, Any], services: Services) -> Served:
+def served_for(model: Mapping[str, Any], services: Services) -> ServedModel:
     """The served model that a manifest speaks of; a LookupError if it is not here."""
     same = [one for one in services.models.values() if fingerprint_of(one) == model["fingerprint"]]
     return next((one for one in same if one.name == model["name"]), None) or same[0]
@@ -205,6 +205,6 @@ def editor(trace: Trace, translator: Translator, source: Sequence[Any]) -> Trans
     return translator.edited(compile_edits(ops, translator, source, {}))
 
 
-def fingerprint_of(served: Served) -> str:
+def fingerprint_of(served: ServedModel) -> str:
     """The model's fingerprint as traces have it."""
     return served.fingerprint or weights_fingerprint(served.translator)

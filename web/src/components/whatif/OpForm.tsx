@@ -1,5 +1,7 @@
 /** The fields of one intervention: pickers from the model card and the sentence. */
-import { KINDS, type Card, type Kind, type Manifest, type Op } from "../../api-types";
+import { KINDS } from "../../lib/kinds";
+import type { Op } from "../../lib/interventions";
+import type { Card, Kind, Manifest } from "../../api-types";
 import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
 import { change, fieldsOf, numbersOf, type Field } from "../../lib/interventions";

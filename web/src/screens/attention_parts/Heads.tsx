@@ -1,6 +1,6 @@
 /** The grid of heads with its sorting and colouring. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Manifest, SweepFinal } from "../../api-types";
+import type { Manifest, SweepOut } from "../../api-types";
 import { sweep } from "../../api";
 import { choices, Select } from "../../components/controls";
 import { Failed } from "../../components/states";
@@ -16,7 +16,7 @@ import { atlasWeights, hasRollout, headOrder, keyOf, matricesOf, nameOf, VIRTUAL
 
 const SORTS = ["layer", "entropy", "distance", "diagonal", "previous", "special", "max"] as const;
 
-type Sweep = SweepFinal["kinds"];
+type Sweep = SweepOut["kinds"];
 
 /** Values of the sweep as they arrive; null while it is not asked for. */
 function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; error: ApiError | null; retry(): void } {

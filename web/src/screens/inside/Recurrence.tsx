@@ -1,7 +1,8 @@
 /** Recurrence: the states of a sentence one after another, and the one gate that everything passes. */
+import type { Op } from "../../lib/interventions";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Card, Manifest, Op } from "../../api-types";
+import type { Card, Manifest } from "../../api-types";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { Await, Loading } from "../../components/states";
 import { embedded } from "../../embedded";

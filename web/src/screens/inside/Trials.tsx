@@ -1,5 +1,5 @@
 /** One thing done otherwise: the chosen row before and after, its entropy, and the way to the What-if drawer. */
-import type { Op } from "../../api-types";
+import type { Op } from "../../lib/interventions";
 import { Button, Segmented } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";

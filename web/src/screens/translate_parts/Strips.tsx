@@ -1,7 +1,7 @@
 /** The two strips of tokens with ribbons between them, candidates of a step, alternatives. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Manifest, Token } from "../../api-types";
+import type { Manifest, TraceToken } from "../../api-types";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
@@ -132,7 +132,7 @@ function lockOf(text: string | undefined, side: Mark["side"], count: number): Ma
 
 /** Strips while the search is running: the part that may change is faint. */
 function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }) {
-  const make = (texts: readonly string[]): Token[] =>
+  const make = (texts: readonly string[]): TraceToken[] =>
     texts
       .map((piece, i) => ({ i, piece, text: piece.replace(/^[▁Ġ]/, "") }))
       .map(({ i, piece, text }) => ({ i, id: 0, text, piece, type: text === "</s>" ? "special" : "normal", span: null, word: i }));
