@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Self, overload
 
-from jumok.decoding.jobs import Job
+from jumok.decoding.jobs import Job, SourceText
 from jumok.decoding.opening import Note, Opened, log, open_model
 from jumok.decoding.request import make_request
 from jumok.decoding.results import Translation
@@ -22,7 +22,6 @@ from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import Traced
 from jumok.explain.what_if import WhatIf, what_if
 from jumok.progress import Progress, silent
-from jumok.text.normalize import tidy
 
 
 def load(
@@ -96,22 +95,28 @@ class Model(Translator):
         found: Sequence[Translation]
         if attention or record_beam:
             plain = self.on_torch("attention" if attention else "record_beam")
-            found = super(Model, plain).translate(lines, progress=progress, **asked)
-            found = plain._traced(found, options, recorded=record_beam)
+            sources = plain.read(lines)
+            found = plain.translate_read(sources, progress=progress, **options)
+            found = plain._traced(sources, found, options, recorded=record_beam)
         else:
             found = super().translate(lines, progress=progress, **asked)
         return found[0] if isinstance(texts, str) else found
 
     def _traced(
-        self, answers: Sequence[Translation], options: Mapping[str, Any], *, recorded: bool
+        self,
+        sources: Sequence[SourceText],
+        answers: Sequence[Translation],
+        options: Mapping[str, Any],
+        *,
+        recorded: bool,
     ) -> list[Traced]:
         """The answers with their traces, captured in batches; a blank text has none."""
-        real = [i for i, one in enumerate(answers) if tidy(one.source)]
+        real = [i for i, one in enumerate(sources) if one.text]
         prefix = options.get("prefix") or ""
         own = prefix if isinstance(prefix, str) else [prefix[i] for i in real]
         traces = make_traces(
             self,
-            [answers[i].source for i in real],
+            [sources[i] for i in real],
             translations=[answers[i] for i in real],
             options={**options, "prefix": own},
         )

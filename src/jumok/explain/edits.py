@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.decoding.jobs import SourceText
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.forced import NO_KEY, encode, explained
@@ -48,7 +49,7 @@ class Compiled(NamedTuple):
 
     edits: Edits
     options: dict[str, Any]
-    text: str
+    source: SourceText
 
 
 @dataclass
@@ -229,7 +230,10 @@ class Compiler:
 
 
 def compile_ops(
-    ops: Sequence[Op], translator: Translator, text: str, options: Mapping[str, Any] | None = None
+    ops: Sequence[Op],
+    translator: Translator,
+    text: str | SourceText,
+    options: Mapping[str, Any] | None = None,
 ) -> Compiled:
     """Interventions ready to run on one text, with the options of the call and those they bring.
 
@@ -242,17 +246,22 @@ def compile_ops(
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
-    line = translator.tokenizers.tidy_source(text)
-    replaced = replace_words(ops, translator, line)
-    source = source_taken(translator, replaced)
+    [source] = translator.read([text])
+    [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
-    return Compiled(compile_edits(ops, translator, source, settings), settings, replaced)
+    return Compiled(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
 
 
 def source_taken(translator: Translator, line: str) -> list[Any]:
-    """The ids that a model takes of a tidied text, or all patches of a picture."""
-    ids = list(translator.tokenizers.source.encode(line))
+    """The ids that a model takes of a text, or all patches of a picture."""
+    [source] = translator.read([line])
+    return taken(translator, source)
+
+
+def taken(translator: Translator, source: SourceText) -> list[Any]:
+    """As many of its ids as the model takes; of a picture, all patches."""
+    ids = list(source.ids)
     return ids if translator.tokenizers.pictures else list(beginning(ids, translator.config.data.max_length))
 
 
@@ -342,15 +351,15 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
     return text
 
 
-def replace_words(ops: Sequence[Op], translator: Translator, line: str) -> str:
-    """The tidied text with words written anew, each counted in the text as it was given."""
+def replace_words(ops: Sequence[Op], translator: Translator, source: SourceText) -> str | SourceText:
+    """The text with words written anew, each counted in the text as it was given."""
     wanted = {op.unit: (n, op) for n, op in enumerate(ops) if isinstance(op, ReplaceSource)}
     if not wanted:
-        return line
+        return source
     if translator.tokenizers.pictures:
         raise bad_parameter("replace_source writes words anew, and a picture has none")
-    tokenizer = translator.tokenizers.text_source
-    words = units_of(side_of(tokenizer, tokenizer.encode(line), line, "", end=False))
+    line = source.text
+    words = units_of(side_of(translator.tokenizers.text_source, source.ids, line, "", end=False))
     for unit, (n, op) in sorted(wanted.items(), reverse=True):  # from the end, so that earlier places stay
         if unit >= len(words):
             has = f"the source has words {span(len(words))}" if words else "the source has no words"

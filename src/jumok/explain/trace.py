@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.decoding.jobs import batches
+from jumok.decoding.jobs import SourceText, batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, RunError
@@ -282,7 +282,7 @@ def _answers(
 
 def make_trace(
     translator: Translator,
-    text: str,
+    text: str | SourceText,
     *,
     target: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -298,8 +298,9 @@ def make_trace(
     if ops:
         from jumok.explain.what_if import compile_ops, ops_to_json  # it makes traces itself
 
-        edits, options, text = compile_ops(ops, translator, text, options or {})
-        translator = translator.edited(edits, ops_to_json(ops))
+        compiled = compile_ops(ops, translator, text, options or {})
+        options, text = compiled.options, compiled.source
+        translator = translator.edited(compiled.edits, ops_to_json(ops))
     (trace,) = make_traces(
         translator,
         [text],
@@ -313,7 +314,7 @@ def make_trace(
 
 def make_traces(
     translator: Translator,
-    texts: Sequence[str],
+    texts: Sequence[str | SourceText],
     *,
     targets: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
