@@ -19,7 +19,7 @@ from jumok.explain.edits import compile_edits
 from jumok.explain.forced import NO_KEY
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
-from jumok.explain.traced import Traced
+from jumok.explain.traced import TracedTranslation
 from jumok.explain.what_if import WhatIf, what_if
 from jumok.progress import Progress, silent
 
@@ -55,7 +55,7 @@ class Model(Translator):
         record_beam: bool = ...,
         progress: Progress = ...,
         **options: Any,
-    ) -> Traced: ...
+    ) -> TracedTranslation: ...
     @overload
     def translate(
         self,
@@ -65,7 +65,7 @@ class Model(Translator):
         record_beam: bool = ...,
         progress: Progress = ...,
         **options: Any,
-    ) -> list[Traced]: ...
+    ) -> list[TracedTranslation]: ...
     @overload
     def translate(self, texts: str, *, progress: Progress = ..., **options: Any) -> Translation: ...
     @overload
@@ -83,7 +83,7 @@ class Model(Translator):
     ) -> Translation | Sequence[Translation]:
         """The translation of a text, or of each text in a list, in order.
 
-        With `attention` or `record_beam` the answers are `Traced`: the same, with attention, influence, an
+        With `attention` or `record_beam` the answers are `TracedTranslation`: the same, with attention, influence, an
         alignment, and the tree of the search. Other options are those of `Translator.translate`.
         """
         asked = self.asked(options)
@@ -109,7 +109,7 @@ class Model(Translator):
         options: Mapping[str, Any],
         *,
         recorded: bool,
-    ) -> list[Traced]:
+    ) -> list[TracedTranslation]:
         """The answers with their traces, captured in batches; a blank text has none."""
         real = [i for i, one in enumerate(sources) if one.text]
         prefix = options.get("prefix") or ""
@@ -123,7 +123,7 @@ class Model(Translator):
         of = dict(zip(real, traces, strict=True))
         names = [one.name for one in fields(Translation)]
         plain = [{name: getattr(one, name) for name in names} for one in answers]
-        return [Traced(**one, made=of.get(i), recorded=recorded) for i, one in enumerate(plain)]
+        return [TracedTranslation(**one, made=of.get(i), recorded=recorded) for i, one in enumerate(plain)]
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any

@@ -44,7 +44,7 @@ from jumok.text.tokenizer import SPECIALS, Tokenizer
 MOST_LINKS = 2**18  # of all mask_edge together
 
 
-class Compiled(NamedTuple):
+class CompiledOps(NamedTuple):
     """What a what-if runs: this text, by the model with these edits, with these options of `translate`."""
 
     edits: Edits
@@ -53,7 +53,7 @@ class Compiled(NamedTuple):
 
 
 @dataclass
-class Draft:
+class LayerDraft:
     """What the interventions so far do to one attention layer."""
 
     scaled: bool = True
@@ -98,7 +98,7 @@ class Compiler:
     options: dict[str, Any]
     source: Sequence[int]
     """The ids that are read, without their end."""
-    drafts: dict[tuple[Kind, int], Draft] = field(default_factory=lambda: defaultdict(Draft))
+    drafts: dict[tuple[Kind, int], LayerDraft] = field(default_factory=lambda: defaultdict(LayerDraft))
     positions: dict[str, PositionEdit] = field(default_factory=dict)
     bridge: Tensor | None = None
     links: int = 0
@@ -168,7 +168,7 @@ class Compiler:
         """The keys that a query may look at: the source with its end, or the tokens written so far."""
         return range(q + 1) if kind == "dec_self" else range(len(self.source) + 1)
 
-    def check_rows(self, op: MaskEdge, draft: Draft, head: int) -> None:
+    def check_rows(self, op: MaskEdge, draft: LayerDraft, head: int) -> None:
         """A row may not lose every key."""
         for q in op.q:
             keys = self.seen(op.kind, q)
@@ -234,7 +234,7 @@ def compile_ops(
     translator: Translator,
     text: str | SourceText,
     options: Mapping[str, Any] | None = None,
-) -> Compiled:
+) -> CompiledOps:
     """Interventions ready to run on one text, with the options of the call and those they bring.
 
     They are checked against the model and the text first; the error of a bad one says which it is. Several on
@@ -250,7 +250,7 @@ def compile_ops(
     [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
-    return Compiled(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
+    return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
 
 
 def source_taken(translator: Translator, line: str) -> list[Any]:

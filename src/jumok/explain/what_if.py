@@ -13,12 +13,10 @@ from typing import Any, Literal
 
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
-from jumok.explain.edits import Compiled, compile_ops, taken
+from jumok.explain.edits import compile_ops, taken
 from jumok.explain.forced import log_probs
-from jumok.explain.ops import Op, ops_to_json, parse_ops
+from jumok.explain.ops import Op, ops_to_json
 from jumok.explain.trace import Trace, make_trace
-
-__all__ = ["Change", "Compiled", "Op", "WhatIf", "compile_ops", "ops_to_json", "parse_ops", "what_if"]
 
 
 @dataclass(frozen=True)

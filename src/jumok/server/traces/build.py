@@ -15,7 +15,7 @@ from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, Error
 from jumok.explain.capture import capture
-from jumok.explain.edits import Compiled, compile_edits, compile_ops
+from jumok.explain.edits import CompiledOps, compile_edits, compile_ops
 from jumok.explain.manifest import weights_fingerprint
 from jumok.explain.ops import (
     Bridge,
@@ -56,7 +56,7 @@ class Question:
     target: str | None
     options: dict[str, Any]
     ops: tuple[Op, ...]
-    compiled: Compiled | None = None
+    compiled: CompiledOps | None = None
     """What the interventions do, and the text as the model reads it."""
     order: DecodingOrder | None = None
     """What the model's worker has to decode; None where nothing is decoded, or an edited model has to."""
