@@ -1,11 +1,11 @@
 """jumok check: what is wrong with a corpus, with line numbers."""
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.console import print_json, progress_display, say
+from jumok.cli.shared.options import COLUMNS, command
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Examples:
 PAIR = (str, str)
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("source", required=False, default="")
 @click.argument("target", required=False, default="")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
@@ -33,7 +33,7 @@ PAIR = (str, str)
 @click.option(
     "--images", default="", metavar="PATH", help="Folder or zip: the sources are names of pictures."
 )
-@click.option("--columns", default="", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
+@COLUMNS
 @click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
 @click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -79,8 +79,7 @@ def check(
         with progress_display(quiet=quiet or as_json) as progress:
             cleaned = write_clean_copy(corpus, report, force=force, progress=progress)
     if as_json:
-        result = report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None}
-        click.echo(json.dumps(result, ensure_ascii=False))
+        print_json(report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None})
     elif cleaned and not quiet:
         _print_cleaned(cleaned)
     elif not data and not quiet and any("--fix" in finding.advice for finding in report.findings):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.serve import best_first, check_installed, serve_folders
-from jumok.cli.shared.console import duration, progress_display, say, wants_colour
+from jumok.cli.shared.console import duration, print_json, progress_display, say, wants_colour
+from jumok.cli.shared.options import command
 from jumok.cli.train import interruptible, seconds
 from jumok.errors import ConfigError
 from jumok.server.settings import PORT
@@ -29,7 +30,7 @@ NAMES = {
 }
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("--out", default="runs/demo", show_default=True, help="Folder for the three runs.")
 @click.option("--time-limit", default="", metavar="20s", help="Train each model this long.")
 @click.option("--no-serve", is_flag=True, help="End after the tables, without the explorer.")
@@ -53,8 +54,6 @@ def demo(
     Takes about four minutes on two CPU cores, then serves the explorer on the three models and opens it in
     the browser; Ctrl-C ends it. Run again to see the result at once.
     """
-    import json
-
     from jumok.cli.shared.panel import Panel
     from jumok.run.demo import look_inside, train_three
     from jumok.run.train import Watch
@@ -84,7 +83,7 @@ def demo(
         say("stopped; run the same command again to go on")
         raise click.exceptions.Exit(128 + flag[0])
     if as_json:
-        click.echo(json.dumps([row(one) for one in contestants], ensure_ascii=False))
+        print_json([row(one) for one in contestants])
         return
     click.echo(table(contestants))
     if quiet:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jumok.cli.shared.console import say
-from jumok.cli.shared.engine import ENGINE, engine_words, noted
+from jumok.cli.shared.console import print_json, say
+from jumok.cli.shared.options import DEVICE, ENGINE, command, say_once
 from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 
@@ -40,7 +40,7 @@ EXAMPLE_TEXTS = 6
 SAMPLES_LINE = 1 << 20  # characters
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @click.option("--runs", metavar="DIR", help="Show the training runs in this folder.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -55,14 +55,13 @@ SAMPLES_LINE = 1 << 20  # characters
 @click.option("--allowed-host", multiple=True, metavar="NAME", help="Another name of this server.")
 @click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address.")
 @click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
-@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@DEVICE
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="One line per request on standard error, without its text."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Only the address.")
-@click.help_option("-h", "--help")
 def serve(
     models: tuple[str, ...],
     runs: str | None,
@@ -134,14 +133,14 @@ def serve_folders(
     began = time.monotonic()
     # Before the models are loaded: a port that is taken shows at once.
     with listen_near(settings, PORTS if another_port else 1) as sock:
-        load = partial(load_model, device=device, engine=engine, note=noted(quiet=quiet))
+        load = partial(load_model, device=device, engine=engine, note=say_once(quiet=quiet))
         loaded, about = load_models(folders, load, settings.runs)
         app = build_app(loaded, settings=replace(settings, about=about))
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         address = address_of(sock, settings)
 
         def started() -> None:
-            engines = {name: engine_words(one.engine) for name, one in loaded.items()}
+            engines = {name: " ".join(one.engine.values()) for name, one in loaded.items()}
             greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen
@@ -299,8 +298,8 @@ def greet(address: str, engines: dict[str, str], seconds: float, *, as_json: boo
     """Where it listens, on stdout; the rest on stderr. `engines` says what computes each model."""
     names = list(engines)
     if as_json:
-        about = {"address": address, "models": names, "engines": engines, "ready_s": round(seconds, 3)}
-        click.echo(json.dumps(about))
+        ready = round(seconds, 3)
+        print_json({"address": address, "models": names, "engines": engines, "ready_s": ready})
     elif quiet:
         click.echo(address)
     else:

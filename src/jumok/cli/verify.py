@@ -1,11 +1,12 @@
 """`jumok verify`: is a model folder, a checkpoint or a whole run whole and unchanged? Needs no torch."""
 
-import json
 from pathlib import Path
 
 import click
 
 from jumok.checkpoint.manifest import model_folders, verify_folder
+from jumok.cli.shared.console import print_json
+from jumok.cli.shared.options import command
 
 EXAMPLES = """\b
 Examples:
@@ -15,11 +16,10 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the folders that are damaged.")
-@click.help_option("-h", "--help")
 @click.pass_context
 def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> None:
     """Is a model folder, a checkpoint or a whole run whole and unchanged?
@@ -32,7 +32,7 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
         folders = [
             {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in found.items()
         ]
-        click.echo(json.dumps({"whole": not any(found.values()), "folders": folders}, ensure_ascii=False))
+        print_json({"whole": not any(found.values()), "folders": folders})
     else:
         for path, faults in found.items():
             if faults or not quiet:

@@ -1,6 +1,5 @@
 """`jumok version`: versions of what computes, and the devices there are."""
 
-import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError
@@ -10,6 +9,8 @@ from typing import Any
 import click
 
 from jumok import __version__
+from jumok.cli.shared.console import print_json
+from jumok.cli.shared.options import command
 
 PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "click", "rich")
 
@@ -21,10 +22,9 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Only jumok's own version.")
-@click.help_option("-h", "--help")
 def version(*, as_json: bool, quiet: bool) -> None:
     """Versions and devices: what to copy into a bug report."""
     if quiet and not as_json:
@@ -32,7 +32,7 @@ def version(*, as_json: bool, quiet: bool) -> None:
         return
     facts = collect()
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     lines = {
         "jumok": facts["jumok"],

@@ -5,6 +5,7 @@ import pty
 import re
 import subprocess
 import sys
+from contextlib import closing
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -144,14 +145,14 @@ def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
 def test_without_a_terminal_each_event_is_a_line(
     trained: TrainedRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Panel(quiet=False) as panel:
+    with closing(Panel(quiet=False)) as panel:
         panel.start(started(trained))
         for event in (TRAIN, VALID, {"type": "end"}):
             panel.event(event)
     captured = capsys.readouterr()
     assert [line.split()[1] for line in captured.err.splitlines()[3:]] == ["train", "valid"]
     assert captured.out == ""
-    with Panel(quiet=True) as panel:
+    with closing(Panel(quiet=True)) as panel:
         panel.start(started(trained))
         panel.event(TRAIN)
     assert capsys.readouterr().err == ""
@@ -192,7 +193,7 @@ def test_the_live_panel(
 
 
 def test_a_panel_that_fails_leaves_the_terminal_alone(trained: TrainedRun) -> None:
-    with pytest.raises(ValueError, match="broken"), Panel(quiet=True) as panel:
+    with pytest.raises(ValueError, match="broken"), closing(Panel(quiet=True)) as panel:
         raise ValueError("broken")
     assert panel.live is None
 

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable
 from math import isfinite
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from jumok.cli.shared.console import duration, say, stamp, stderr_is_live
 from jumok.cli.views.card import describe
@@ -40,14 +39,6 @@ class Panel:
         self.valid: dict[str, Any] = {}
         self.last_score: float | None = None
         self.drawn = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Leave the last picture on the screen."""

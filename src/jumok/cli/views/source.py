@@ -2,13 +2,13 @@
 
 import csv
 import io
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumok.cli.shared.console import to_json
 from jumok.cli.shared.output import check_output, open_output
 from jumok.cli.views.op_words import place, read_ops
 from jumok.cli.views.view import View, columns, size_of
@@ -111,7 +111,7 @@ def content(suffix: str, found: Inspection, view: View) -> str:
     if suffix == ".html":
         return trace_html([found.trace, *([found.change.baseline_trace] if found.change else [])])
     if suffix == ".json":
-        return json.dumps(found.trace.manifest, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return to_json(found.trace.manifest, indent=1) + "\n"
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(view.table)
     return table.getvalue()
