@@ -36,8 +36,8 @@ def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> N
     for line in lines[2:5]:
         assert re.fullmatch(r".{22}( +[\d.]+){4} +[\d,]+ +\d+s +[\d,]+", line)
     assert [line for line in lines if line.startswith("where ")] == [
-        "where RNN + Luong attention looked, for each piece it wrote",
-        "where Transformer looked, for each piece it wrote",
+        "where RNN + Luong attention looked, for each token it wrote",
+        "where Transformer looked, for each token it wrote",
     ]
     assert "\x1b" not in first.out
     for number, name in enumerate(names, start=1):

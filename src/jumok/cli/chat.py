@@ -26,9 +26,9 @@ Examples:
 @command(EXAMPLES)
 @MODEL
 @click.option("--context", default="", metavar="FILE_OR_TEXT", help="What questions are about.")
-@click.option("--greedy", is_flag=True, help="The most probable piece each time: no chance.")
+@click.option("--greedy", is_flag=True, help="The most probable token each time: no chance.")
 @DRAWS
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most pieces of an answer.")
+@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
 @LONG
 @click.option("--json", "as_json", is_flag=True, help="An object per line, with the seed that drew it.")
 @DEVICE
@@ -41,13 +41,13 @@ def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: 
     pipe, every line is a message and gets one line.
     """
     chosen = choose(options)
-    from jumok.cli.shared.conversation import Conversation, read_context, warn_unread, warn_untold
+    from jumok.cli.shared.conversation import Conversation, read_context, warn_context
     from jumok.model import load
 
     told = read_context(context)
     conversation = Conversation(load(model, device, engine="torch"), chosen, told)
     if not quiet:
-        (warn_unread if told else warn_untold)(conversation.model)
+        warn_context(conversation.model, told)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         from jumok.cli.shared.prompt import Prompt
 

@@ -151,5 +151,5 @@ def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:
     colour = wants_colour(sys.stdout.isatty())
     for one, _, attention in looks:
         if attention is not None:
-            click.echo(f"\nwhere {NAMES[one.arch]} looked, for each piece it wrote")
+            click.echo(f"\nwhere {NAMES[one.arch]} looked, for each token it wrote")
             click.echo(attention.show(style="colour" if colour else "blocks"), color=colour or None)

@@ -124,7 +124,7 @@ def summary(result: dict[str, Any], output: str) -> list[str]:
             change = f"{one['reference']:.2f} -> {one['exported']:.2f} ({one['difference']:+.2f})"
             lines.append(f"{title:<14} {change}")
     if part := result.get("shortlist"):
-        lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} pieces"
+        lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} tokens"
         lines.append(f"shortlist      {lengths}, equal tokens greedy {part['greedy']['token_agreement']:.2%}")
         if "bleu" in part:
             lines.append(f"  BLEU         {part['bleu']['exported']:.2f} ({part['bleu']['difference']:+.2f})")

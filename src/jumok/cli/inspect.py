@@ -81,7 +81,7 @@ class ViewName(click.Choice[str]):
 @click.option("--head", metavar="N", help="A head from 1, or mean [mean; steps: 1].")
 @click.option("--q", type=click.IntRange(min=1), metavar="N", help="Steps of this query: a token from 1.")
 @click.option("--k", type=click.IntRange(min=1), metavar="N", help="And of this key: a token from 1.")
-@click.option("--words", is_flag=True, help="Join the pieces of words.")
+@click.option("--words", is_flag=True, help="Join the tokens of words.")
 @click.option(
     "--style",
     type=click.Choice(["auto", "colour", "blocks", "digits"]),

@@ -223,7 +223,7 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
     width = min(60, max((len(chosen) for chosen, _ in rows), default=0))
     for chosen, reason in rows:
         say(f"  {chosen:<{width}}  {reason}")
-    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} pieces/s (a forecast)")
+    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)")
 
 
 def show_end(done: "TrainedRun") -> None:

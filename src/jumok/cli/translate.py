@@ -44,9 +44,9 @@ Examples:
 @click.option("--context", default="", metavar="FILE", help="The texts ask about this file, or text.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @click.option("--n-best", type=click.IntRange(min=1), metavar="N", help="Answers per text.")
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most pieces of an answer.")
-@click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest pieces of an answer.")
-@click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N pieces twice.")
+@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest tokens of an answer.")
+@click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N tokens twice.")
 @click.option("--sample", is_flag=True, help="Draw answers at random.")
 @SEARCH
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
@@ -100,20 +100,20 @@ def translate(
     translator = writer.load(model, device, engine)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     if context and not quiet:
-        from jumok.cli.shared.conversation import warn_unread
+        from jumok.cli.shared.conversation import warn_context
 
-        warn_unread(translator)
+        warn_context(translator, context)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
-    began, count, pieces = time.monotonic(), 0, 0
+    began, count, tokens = time.monotonic(), 0, 0
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(
             translator, lines, file, block, lambda what, done, _: report(what, done, total)
         ):
             count += 1
-            pieces += len(result.tokens)
+            tokens += len(result.tokens)
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
-        speed = f"{pieces / max(seconds, 1e-9):,.0f} pieces/s"
+        speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
         say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(writer.engine(translator).values())}")
 
 

@@ -122,7 +122,7 @@ def started(trained: TrainedRun, step: int = 0) -> Started:
     return Started(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
 
 
-def test_few_pieces_are_counted_and_many_in_millions() -> None:
+def test_few_tokens_are_counted_and_many_in_millions() -> None:
     assert [count_of(n) for n in (0, 1_594, 999_999, 1_000_000, 12_345_678)] == [
         *("0", "1,594", "999,999"),
         *("1.00 M", "12.35 M"),
@@ -132,11 +132,11 @@ def test_few_pieces_are_counted_and_many_in_millions() -> None:
 def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
     lines = head(started(trained))
     size = trained.model.tokenizers.source.size
-    pieces = int(reopen(trained.folder / "data").train.target_lengths.sum())
+    tokens = int(reopen(trained.folder / "data").train.target_lengths.sum())
     assert lines == [
         "run  luong · gru cells · 1+1 layers · width 16 · encoder in both directions · general score"
         " · tied output · 0.0 M parameters · cpu",
-        f"data   train 280 pairs ({pieces:,} target pieces) · valid 20 · vocabulary {size} shared",
+        f"data   train 280 pairs ({tokens:,} target tokens) · valid 20 · vocabulary {size} shared",
         f"folder {trained.folder}",
     ]
     assert head(started(trained, step=1200))[-1] == "goes on after step 1,200"

@@ -142,15 +142,11 @@ def path_of(given: str) -> Path:
         return Path(given)
 
 
-def warn_unread(model: "Translator") -> None:
-    """Say that a context means nothing to a model that never met one."""
-    if not model.tokenizers.reads_context:
+def warn_context(model: "Translator", context: str) -> None:
+    """Say that a context means nothing to this model, or that it has none and needs one."""
+    if context and not model.tokenizers.reads_context:
         say("warning: this model was not trained on questions with a context")
-
-
-def warn_untold(model: "Model") -> None:
-    """Say that a model which answers questions about a context has none."""
-    if model.tokenizers.reads_context:
+    if not context and model.tokenizers.reads_context:
         say("warning: this model answers questions about a context, and has none: --context or /context")
 
 

@@ -50,9 +50,9 @@ LONG = click.option(
     "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
 )
 DRAWS = grouped(
-    click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable pieces."),
-    click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best pieces."),
-    click.option("--top-p", type=float, metavar="X", help="Draw from the best pieces with probability X."),
+    click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable tokens."),
+    click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best tokens."),
+    click.option("--top-p", type=float, metavar="X", help="Draw from the best tokens with probability X."),
     click.option("--seed", type=int, metavar="N", help="The same seed draws the same answers."),
 )
 SEARCH = grouped(
@@ -67,7 +67,7 @@ SEARCH = grouped(
     click.option("--utility", type=click.Choice(["chrf", "rouge1"]), help="What --mbr compares by [chrf]."),
     DRAWS,
     click.option(
-        "--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in pieces."
+        "--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in tokens."
     ),
     LONG,
     DEVICE,

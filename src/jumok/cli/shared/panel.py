@@ -106,7 +106,7 @@ def count_of(n: int) -> str:
 def head(started: "Started") -> list[str]:
     config, prepared, machine = started.config, started.prepared, started.machine
     sizes = " · ".join(describe(config.model))
-    pieces = int(prepared.train.target_lengths.sum())
+    tokens = int(prepared.train.target_lengths.sum())
     tokenizers = prepared.tokenizers
     shared = f"{tokenizers.source.size:,} shared"
     if tokenizers.pictures is not None:
@@ -117,7 +117,7 @@ def head(started: "Started") -> list[str]:
     resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
     return [
         f"{started.folder.name}  {sizes} · {started.parameters / 1e6:.1f} M parameters · {machine.device}",
-        f"data   train {len(prepared.train):,} pairs ({count_of(pieces)} target pieces"
+        f"data   train {len(prepared.train):,} pairs ({count_of(tokens)} target tokens"
         + (f", {left_out:,} left out" if left_out else "")
         + (f", {prepared.train.cut:,} sources cut" if prepared.train.cut else "")
         + f") · valid {len(prepared.valid):,} · vocabulary {vocabulary}",

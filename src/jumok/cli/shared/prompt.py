@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jumok.cli.shared.console import say
-from jumok.cli.shared.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
+from jumok.cli.shared.conversation import SETTINGS, Conversation, Turn, read_context, warn_context
 from jumok.errors import ConfigError, Error, nearest
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Prompt:
             self.conversation.context = ""
         elif given:
             self.conversation.context = read_context(given)
-            warn_unread(self.conversation.model)
+            warn_context(self.conversation.model, given)
         text = self.conversation.context
         say(f"context: {text[:SHOWN]}{'…' * (len(text) > SHOWN)}" if text else "no context")
 

@@ -1,4 +1,4 @@
-"""What each piece looked at, as a heat map; and why a model may have none."""
+"""What each token looked at, as a heat map; and why a model may have none."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class AttentionChoice:
 
 
 def heat_view(trace: Trace, choice: AttentionChoice) -> View:
-    """The weights of a layer and a head, or their mean, between pieces or words."""
+    """The weights of a layer and a head, or their mean, between tokens or words."""
     found = find_attention(trace, choice.kind)
     if found is None:
         return without_attention(trace, choice.kind, "attention")
@@ -38,7 +38,7 @@ def heat_view(trace: Trace, choice: AttentionChoice) -> View:
     strongest = next((line for line in picture.splitlines() if line.startswith("strongest: ")), "")
     plain = {"source": source, "target": target, "attention": found.to_dict()}
     weights = found.pick(layer, head).tolist()
-    rows = [[label(piece), *row] for piece, row in zip(found.target, weights, strict=True)]
+    rows = [[label(token), *row] for token, row in zip(found.target, weights, strict=True)]
     return View(plain, f"{target}\n\n{picture}", strongest, [["", *map(label, found.source)], *rows])
 
 
@@ -77,7 +77,7 @@ def no_attention(arch: str, kind: str) -> str:
     if kind == "copy":
         return (
             "This model does not copy: all that it writes comes from its vocabulary. A Transformer trained\n"
-            "with model.copy=true may also point at pieces of its source."
+            "with model.copy=true may also point at tokens of its source."
         )
     return (
         f"This model has no {kind} attention: its encoder and decoder are recurrent.\n"
