@@ -2,8 +2,9 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
@@ -158,10 +159,8 @@ class AnswerWriter:
 
     def load(self, path: str, device: str | None, engine: str) -> "Translator":
         """The model: one that can be looked into only if that is asked for, for it takes torch."""
-        if self.align or self.attention:
-            from jumok.model import load
-        else:
-            from jumok.decoding.translator import load
+        module = "jumok.model" if self.align or self.attention else "jumok.decoding.translator"
+        load: Callable[..., Translator] = import_module(module).load
         return load(path, device, engine=engine, note=say_once(quiet=self.quiet))
 
     def write(

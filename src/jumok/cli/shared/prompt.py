@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -133,15 +132,15 @@ def choice_of(words: list[str]) -> "AttentionChoice":
     """The attention that is asked for: `words layer=1 head=2`."""
     from jumok.cli.views.heat import AttentionChoice
 
-    choice = AttentionChoice()
+    chosen: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if name not in (("layer", "head") if equals else ("words",)):
             raise ConfigError(
                 f"/attention does not know {name!r}", hint="it takes words, layer=N, head=N, or a file.html"
             )
-        choice = replace(choice, **{name: value if equals else True})
-    return choice
+        chosen[name] = value if equals else True
+    return AttentionChoice(**chosen)
 
 
 def edit_lines() -> None:
