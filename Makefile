@@ -12,7 +12,7 @@ test: setup native lint types web chromium unit sanitize
 
 setup: $(VENV)/installed
 
-$(VENV)/installed: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml constraints.txt src/jumok/__init__.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
@@ -24,9 +24,11 @@ $(VENV)/native: $(VENV)/installed $(wildcard src/jumok/native/c/*)
 	-$(BIN)/python -m jumok.native.build
 	@touch $@
 
+# Python by ruff, the page by Biome; `ruff format .` and `npm run format` in web/ mend the layout.
 lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	scripts/check_web.sh lint
 
 types:
 	$(BIN)/mypy

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the page's sources (types, unit tests) and that the committed build is theirs. Needs Node 20 and npm.
+# Checks the page's sources (types, unit tests) and that the committed build is theirs; with `lint`, only their format
+# and the linter's rules. Needs Node 20 and npm.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 if ! command -v npm >/dev/null; then
@@ -8,6 +9,9 @@ if ! command -v npm >/dev/null; then
     exit
 fi
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund
+if [ "${1:-}" = lint ]; then
+    exec npm run --silent lint
+fi
 npm run --silent types
 npm test --silent
 npm run --silent build

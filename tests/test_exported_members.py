@@ -3,12 +3,15 @@
 import ast
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import jumok
 
+ROOT = Path(__file__).parents[1]
 SOURCE = ast.parse(Path(jumok.__file__).read_text(encoding="utf-8"))
 
 
@@ -48,6 +51,13 @@ def test_importing_jumok_does_not_import(heavy: str) -> None:
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
-    from importlib.metadata import version
-
     assert version("jumok") == jumok.__version__
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert ROOT / project["tool"]["hatch"]["version"]["path"] == Path(jumok.__file__)
+    code = [*ROOT.glob("src/**/*.py"), *ROOT.glob("scripts/*.py"), ROOT / "pyproject.toml"]
+    spelled = [path for path in code if f'"{jumok.__version__}"' in path.read_text(encoding="utf-8")]
+    assert spelled == [Path(jumok.__file__)]

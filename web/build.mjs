@@ -56,7 +56,10 @@ const reached = (start, next) => {
   for (const path of all) for (const one of next(path)) if (one.kind !== "dynamic-import") all.add(one.path);
   return [...all];
 };
-const scripts = reached(Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/main.tsx"), (path) => outputs[path].imports).map((path) => basename(path));
+const scripts = reached(
+  Object.keys(outputs).find((path) => outputs[path].entryPoint === "src/main.tsx"),
+  (path) => outputs[path].imports,
+).map((path) => basename(path));
 const isSheet = (path) => path.endsWith(".css");
 const early = reached("src/main.tsx", (path) => inputs[path]?.imports ?? []).filter(isSheet);
 async function sheet(name, paths) {
@@ -66,7 +69,10 @@ async function sheet(name, paths) {
   return `${name}-${hashOf(contents)}.css`;
 }
 const style = await sheet("app", early);
-const moreStyle = await sheet("more", Object.keys(inputs).filter((path) => isSheet(path) && !early.includes(path)));
+const moreStyle = await sheet(
+  "more",
+  Object.keys(inputs).filter((path) => isSheet(path) && !early.includes(path)),
+);
 
 // the page of exported files: one script and one sheet
 const inside = await build({ ...options, ...wordsApart(wordFiles, short, true), minify: true });
@@ -74,12 +80,23 @@ for (const { path, contents } of inside.outputFiles) put(`file-${hashOf(contents
 
 const sizes = { js: 0, css: 0 };
 for (const name of [...scripts, style]) sizes[name.split(".").pop()] += gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
-for (const name of readdirSync(out).filter((name) => BUILT.test(name))) console.log(`${name}  ${kilo(readFileSync(join(out, name)))} kB gzip`);
-for (const [kind, size] of Object.entries(sizes)) console.log(`first look, ${kind}: ${(size / 1000).toFixed(1)} kB gzip (limit ${LIMITS[kind] / 1000} kB)`);
+for (const name of readdirSync(out).filter((name) => BUILT.test(name)))
+  console.log(`${name}  ${kilo(readFileSync(join(out, name)))} kB gzip`);
+for (const [kind, size] of Object.entries(sizes))
+  console.log(`first look, ${kind}: ${(size / 1000).toFixed(1)} kB gzip (limit ${LIMITS[kind] / 1000} kB)`);
 const over = Object.entries(sizes).some(([kind, size]) => size > LIMITS[kind]);
-const ahead = scripts.slice(1).map((name) => `<link rel="modulepreload" href="/${name}" />\n    `).join("");
+const ahead = scripts
+  .slice(1)
+  .map((name) => `<link rel="modulepreload" href="/${name}" />\n    `)
+  .join("");
 const page = readFileSync(join(here, "src/index.html"), "utf8");
-put("index.html", page.replace("app.js", scripts[0]).replace("app.css", style).replace("<script", `<meta name="more-style" content="/${moreStyle}" />\n    ${ahead}<script`));
+put(
+  "index.html",
+  page
+    .replace("app.js", scripts[0])
+    .replace("app.css", style)
+    .replace("<script", `<meta name="more-style" content="/${moreStyle}" />\n    ${ahead}<script`),
+);
 put("learn.json", JSON.stringify(JSON.parse(readFileSync(join(here, "src/learn.json"), "utf8"))));
 put("LICENSES.txt", licences(served.metafile));
 if (over) {

@@ -27,17 +27,25 @@ export const options = {
 
 /** The message files as data, `{en: {file: {key: text}}, ko: …}`: words travel beside the script, one file per language. */
 export async function words() {
-  const result = await build({ entryPoints: [join(here, "src/messages/index.ts")], bundle: true, format: "esm", write: false, charset: "utf8" });
+  const result = await build({
+    entryPoints: [join(here, "src/messages/index.ts")],
+    bundle: true,
+    format: "esm",
+    write: false,
+    charset: "utf8",
+  });
   const files = await import("data:text/javascript;base64," + Buffer.from(result.outputFiles[0].contents).toString("base64"));
-  const locales = { en: {}, ko: {} };
-  for (const locale of Object.keys(locales)) for (const [name, file] of Object.entries(files)) locales[locale][name] = file[locale];
-  return locales;
+  const inLanguage = (n) => (table) => Object.fromEntries(Object.entries(table).map(([key, pair]) => [key, pair[n]]));
+  const all = (language) => Object.fromEntries(Object.entries(files).map(([name, table]) => [name, language(table)]));
+  return { en: all(inLanguage(0)), ko: all(inLanguage(1)) };
 }
 
 /** Short names for messages, as a minifier gives to variables: `attention.title` becomes `attention.7` in the script and in the word files.
  *  A key that the code puts together from parts keeps its own name. Returns the new tables and what to write for each key. */
 export function shorten(tables) {
-  const code = sources(join(here, "src")).map((path) => readFileSync(path, "utf8")).join("\n");
+  const code = sources(join(here, "src"))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
   const parts = [...code.matchAll(/`([a-z]+\.[A-Za-z0-9_.]*)\$\{/g)].map((match) => match[1]);
   const short = new Map();
   for (const [file, table] of Object.entries(tables.en)) Object.keys(table).forEach((key, n) => short.set(`${file}.${key}`, String(n)));
@@ -50,7 +58,8 @@ export function shorten(tables) {
       }),
     );
   const shortened = {};
-  for (const [locale, files] of Object.entries(tables)) shortened[locale] = Object.fromEntries(Object.entries(files).map(([file, table]) => [file, renamed(file, table)]));
+  for (const [locale, files] of Object.entries(tables))
+    shortened[locale] = Object.fromEntries(Object.entries(files).map(([file, table]) => [file, renamed(file, table)]));
   return { tables: shortened, short };
 }
 
@@ -71,7 +80,9 @@ export const wordsApart = (names, short = new Map(), file = false) => ({
         build.onLoad({ filter: /.*/, namespace: "apart" }, () => ({ contents: "export {};", loader: "js" }));
         if (short.size === 0) return;
         build.onLoad({ filter: /src\/.*\.tsx?$/ }, ({ path }) => ({
-          contents: readFileSync(path, "utf8").replace(/"([a-z]+)\.\w+"/g, (text, file) => (short.has(text.slice(1, -1)) ? `"${file}.${short.get(text.slice(1, -1))}"` : text)),
+          contents: readFileSync(path, "utf8").replace(/"([a-z]+)\.\w+"/g, (text, file) =>
+            short.has(text.slice(1, -1)) ? `"${file}.${short.get(text.slice(1, -1))}"` : text,
+          ),
           loader: path.endsWith("x") ? "tsx" : "ts",
         }));
       },

@@ -17,7 +17,7 @@ const port = Number(flag("port", "8100"));
 const api = flag("api", null);
 const empty = process.argv.includes("--empty");
 const bundler = await context({ ...options, ...wordsApart({ en: "words-en.json", ko: "words-ko.json" }), logLevel: "warning" });
-let files = {};
+const files = {};
 
 async function rebuild() {
   try {
@@ -30,14 +30,19 @@ async function rebuild() {
   }
 }
 
-const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 function proxy(incoming, outgoing) {
   const target = new URL(incoming.url, api);
-  const onward = request(target, { method: incoming.method, headers: { ...incoming.headers, host: target.host, origin: target.origin } }, (reply) => {
-    outgoing.writeHead(reply.statusCode, reply.headers);
-    reply.pipe(outgoing);
-  });
+  const onward = request(
+    target,
+    { method: incoming.method, headers: { ...incoming.headers, host: target.host, origin: target.origin } },
+    (reply) => {
+      outgoing.writeHead(reply.statusCode, reply.headers);
+      reply.pipe(outgoing);
+    },
+  );
   onward.on("error", () => outgoing.destroy());
   outgoing.on("close", () => onward.destroy());
   incoming.pipe(onward);
@@ -58,7 +63,8 @@ createServer(async (incoming, outgoing) => {
     outgoing.writeHead(200, { "Content-Type": `${type}; charset=utf-8`, "Cache-Control": "no-store" });
     return outgoing.end(files[url.pathname]);
   }
-  if (url.pathname === "/learn.json") return outgoing.writeHead(200, { "Content-Type": "application/json" }).end(readFileSync(join(here, "src/learn.json")));
+  if (url.pathname === "/learn.json")
+    return outgoing.writeHead(200, { "Content-Type": "application/json" }).end(readFileSync(join(here, "src/learn.json")));
   await rebuild();
   outgoing.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": CSP, "Cache-Control": "no-store" });
   return outgoing.end(readFileSync(join(here, "src/index.html")));

@@ -26,7 +26,9 @@ try {
     outExtension: { ".js": ".mjs" },
     logLevel: "warning",
   });
-  const files = readdirSync(folder).filter((name) => name.endsWith(".mjs")).map((name) => join(folder, name));
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith(".mjs"))
+    .map((name) => join(folder, name));
   process.exitCode = spawnSync(process.execPath, ["--test", ...files], { stdio: "inherit" }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });

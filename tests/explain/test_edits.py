@@ -250,6 +250,7 @@ def refused(translator: Translator, *given: Op, text: str = TEXT) -> ConfigError
         compile_ops(given, translator, text)
     assert caught.value.code == "bad_parameter"
     assert caught.value.where == f"interventions[{len(given) - 1}]"
+    assert (caught.value.field or "").startswith(f"interventions.{len(given) - 1}")
     return caught.value
 
 

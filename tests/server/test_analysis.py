@@ -3,12 +3,12 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from jumok.server.analysis import WAITING, Analyst, Flag, Stopped
+from jumok.server.analysis import WAITING, AnalysisCancelled, Analyst, CancelFlag
 from jumok.server.gates.problems import Problem
 
 
@@ -20,7 +20,7 @@ def analyst() -> Iterator[Analyst]:
 
 
 def test_an_analysis_runs_in_the_thread_and_gives_its_result(analyst: Analyst) -> None:
-    def work(flag: Flag, a: int, *, b: int) -> tuple[int, str]:
+    def work(flag: CancelFlag, a: int, *, b: int) -> tuple[int, str]:
         flag.check()
         return a + b, threading.current_thread().name
 
@@ -29,7 +29,7 @@ def test_an_analysis_runs_in_the_thread_and_gives_its_result(analyst: Analyst) -
 
 
 def test_its_errors_come_back(analyst: Analyst) -> None:
-    def fail(flag: Flag) -> None:
+    def fail(flag: CancelFlag) -> None:
         raise Problem(422, "bad_parameter", "no such head")
 
     with pytest.raises(Problem, match="no such head"):
@@ -39,12 +39,12 @@ def test_its_errors_come_back(analyst: Analyst) -> None:
 def test_cancelling_raises_the_flag(analyst: Analyst) -> None:
     ended = threading.Event()
 
-    def endless(flag: Flag) -> None:
+    def endless(flag: CancelFlag) -> None:
         try:
             while True:
                 flag.progress("heads", 1, None)
                 time.sleep(0.001)
-        except Stopped:
+        except AnalysisCancelled:
             ended.set()
             raise
 
@@ -57,18 +57,19 @@ def test_cancelling_raises_the_flag(analyst: Analyst) -> None:
 
 
 def test_items_come_one_by_one(analyst: Analyst) -> None:
-    def rows(flag: Flag, count: int) -> Iterator[int]:
-        yield from range(count)
+    def rows(emit: Callable[[int], None]) -> None:
+        for row in range(3):
+            emit(row)
 
     async def collect() -> list[int]:
-        return [row async for row in analyst.items(rows, 3)]
+        return [row async for row in analyst.items(rows)]
 
     assert asyncio.run(collect()) == [0, 1, 2]
 
 
 def test_an_error_among_items_comes_after_them(analyst: Analyst) -> None:
-    def rows(flag: Flag) -> Iterator[int]:
-        yield 1
+    def rows(emit: Callable[[int], None]) -> None:
+        emit(1)
         raise Problem(500, "internal", "oh")
 
     found: list[int] = []
@@ -85,10 +86,10 @@ def test_an_error_among_items_comes_after_them(analyst: Analyst) -> None:
 def test_leaving_the_items_ends_the_analysis(analyst: Analyst) -> None:
     ended = threading.Event()
 
-    def rows(flag: Flag) -> Iterator[int]:
+    def rows(emit: Callable[[int], None]) -> None:
         try:
             for number in range(10**9):
-                yield number
+                emit(number)
                 time.sleep(0.001)
         finally:
             ended.set()
@@ -108,7 +109,7 @@ def test_too_many_waiting_are_refused(analyst: Analyst) -> None:
     gate = threading.Event()
 
     async def crowd() -> None:
-        def work(flag: Flag) -> None:
+        def work(flag: CancelFlag) -> None:
             gate.wait(5)
 
         tasks = [asyncio.ensure_future(analyst.run(work)) for _ in range(WAITING)]

@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
@@ -23,11 +24,12 @@ from jumok.decoding.translator import Translator
 from jumok.server.app import ROUTERS, build_app
 from jumok.server.gates.middleware import (
     BodyLimit,
-    ContentTypeCheck,
-    HostCheck,
-    KeyCheck,
-    OriginCheck,
+    HeaderChecks,
     RequestId,
+    check_content_type,
+    check_host,
+    check_key,
+    check_origin,
 )
 from jumok.server.settings import ServerSettings
 
@@ -92,15 +94,15 @@ def test_no_request_breaks_it_or_gets_an_answer_of_another_shape(api: Any, path:
 
 
 def test_gates_stand_in_order(app: FastAPI) -> None:
-    assert [one.cls for one in app.user_middleware] == [
-        RequestId,
-        HostCheck,
-        BodyLimit,
-        OriginCheck,
-        ContentTypeCheck,
-        KeyCheck,
-        GZipMiddleware,
+    assert [(one.cls, one.args[1:]) for one in app.user_middleware] == [
+        (RequestId, ()),
+        (HeaderChecks, (check_host, check_origin)),
+        (BodyLimit, ()),
+        (HeaderChecks, (check_content_type, check_key)),
+        (GZipMiddleware, ()),
     ]
+    shared = build_app({}, settings=ServerSettings(allow_origins=("https://friend.test",)))
+    assert shared.user_middleware[3].cls is CORSMiddleware
 
 
 def test_services_are_on_the_app_for_every_router(app: FastAPI) -> None:

@@ -6,12 +6,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from jumok.errors import LimitError
-from jumok.server.events import Event, beating, sse
+from jumok.server.events import (
+    Event,
+    encoded,
+    final_of,
+    stream_endless,
+    stream_events,
+    wants_events,
+    within_deadline,
+)
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Slots
+from jumok.server.services import Services, StreamPlaces
+from jumok.server.settings import ServerSettings
 
 
 def test_an_event_is_lines_with_json_on_one_of_them() -> None:
@@ -30,7 +40,7 @@ def collect(
     request: Any = SimpleNamespace(scope={"state": {"request_id": "r"}})
 
     async def all_of_them() -> list[bytes]:
-        return [one async for one in beating(request, services, events, endless=endless)]
+        return [one async for one in encoded(request, services, events, endless=endless)]
 
     return asyncio.run(all_of_them())
 
@@ -70,15 +80,106 @@ def test_an_endless_stream_ends_when_the_server_stops() -> None:
 
 
 def test_a_stream_takes_a_place() -> None:
-    services: Any = SimpleNamespace(limits=Limits(), draining=False, streams=Slots(1, "event streams"))
+    services: Any = SimpleNamespace(limits=Limits(), draining=False, streams=StreamPlaces(1))
     request: Any = SimpleNamespace(scope={})
 
     async def twice() -> None:
-        first = sse(request, services, one_after(0))
+        first = stream_endless(request, services, one_after(0))
         with pytest.raises(Problem, match="all 1 event streams are taken"):
-            sse(request, services, one_after(0))
+            stream_endless(request, services, one_after(0))
         assert services.streams.taken == 1
         del first  # an answer that is never sent gives its place back
         assert services.streams.taken == 0
 
     asyncio.run(twice())
+
+
+def request_of(accept: str = "", client: str = "10.0.0.1") -> Request:
+    async def receive() -> dict[str, str]:
+        await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
+
+    headers = [(b"accept", accept.encode())] if accept else []
+    return Request({"type": "http", "headers": headers, "client": (client, 1), "state": {}}, receive)
+
+
+def services_with(**limits: float) -> Services:
+    return Services({}, ServerSettings(limits=Limits(**limits)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", (False, True)),
+        ("*/*", (False, True)),
+        ("application/json", (False, False)),
+        ("text/event-stream", (True, True)),
+        ("application/json, text/event-stream", (True, True)),
+    ],
+)
+def test_who_gets_events(accept: str, expected: tuple[bool, bool]) -> None:
+    request = request_of(accept)
+    assert (wants_events(request, usual=False), wants_events(request, usual=True)) == expected
+
+
+def test_events_end_with_the_deadline_and_the_work_with_them() -> None:
+    closed = []
+
+    async def events() -> AsyncGenerator[Event]:
+        try:
+            yield Event("row", 1)
+            await asyncio.sleep(60)
+        finally:
+            closed.append(True)
+
+    async def scene() -> None:
+        rows = within_deadline(events(), request_of(), services_with(deadline_s=0.1))
+        assert (await anext(rows)).data == 1
+        with pytest.raises(Problem, match="no answer within 0.1 seconds") as error:
+            await anext(rows)
+        assert (error.value.status_code, closed) == (504, [True])
+
+    asyncio.run(scene())
+
+
+def test_who_wants_no_events_gets_the_last_one() -> None:
+    async def events() -> AsyncGenerator[Event]:
+        yield Event("progress", {"done": 1})
+        yield Event("final", {"found": 2})
+
+    assert asyncio.run(final_of(events())) == {"found": 2}
+
+
+def test_a_stream_that_finds_no_place_leaves_the_turn_with_its_owner() -> None:
+    async def events() -> AsyncGenerator[Event]:
+        yield Event("row", 1)
+
+    async def scene() -> None:
+        here = services_with(streams=0)
+        with await here.turns.take(request_of()) as turn:
+            with pytest.raises(Problem, match="all 0 event streams are taken"):
+                stream_events(request_of(), here, events(), turn)
+            assert here.turns._busy == {"10.0.0.1"}
+        assert here.turns._busy == set()
+
+    asyncio.run(scene())
+
+
+def test_who_leaves_between_two_events_ends_the_work_at_once() -> None:
+    closed = []
+
+    async def events() -> AsyncGenerator[Event]:
+        try:
+            yield Event("row", 1)
+            yield Event("row", 2)
+        finally:
+            closed.append(True)
+
+    async def scene() -> None:
+        source = events()
+        rows = within_deadline(source, request_of(), services_with())
+        await anext(rows)
+        await rows.aclose()
+        assert closed == [True]
+
+    asyncio.run(scene())

@@ -12,17 +12,17 @@ from tests.explain.seeing import picture, seeing
 from jumok.decoding.translator import Translator
 from jumok.errors import DataError
 from jumok.images.read import data_of_url
-from jumok.server.analysis import Flag
+from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Services, Slots, Turns, answered, make_services
-from jumok.server.settings import About, ServerSettings
+from jumok.server.services import Services, StreamPlaces, Turns, answered
+from jumok.server.settings import ModelNotes, ServerSettings
 
 
 @pytest.fixture
 def services(tiny_models: dict[str, Translator]) -> Services:
-    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": About(load_s=1.5)})
-    return make_services(tiny_models, settings)
+    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": ModelNotes(load_s=1.5)})
+    return Services(tiny_models, settings)
 
 
 def request_with(*messages: str, began: float | None = None) -> Any:
@@ -45,8 +45,8 @@ def test_models_by_name(services: Services) -> None:
     with pytest.raises(Problem, match="known: luong, rnn, transformer"):
         services.model("lung")
     with pytest.raises(Problem, match="no model is loaded"):
-        make_services({}, ServerSettings()).model(None)
-    assert services.metrics.load_seconds.value(model="rnn") == 1.5
+        Services({}, ServerSettings()).model(None)
+    assert services.metrics.value("jumok_model_load_duration_seconds", model="rnn") == 1.5
 
 
 def test_work_gives_its_result(services: Services) -> None:
@@ -86,7 +86,7 @@ def test_an_error_of_the_work_passes_through(services: Services) -> None:
 
 
 def test_analyses_run_beside(services: Services) -> None:
-    def add(flag: Flag, a: int, b: int) -> int:
+    def add(flag: CancelFlag, a: int, b: int) -> int:
         return a + b
 
     assert asyncio.run(services.analyst.run(add, 1, 2)) == 3
@@ -94,35 +94,42 @@ def test_analyses_run_beside(services: Services) -> None:
 
 
 def test_places_are_limited_and_given_back() -> None:
-    slots = Slots(2, "seats")
-    with slots.take(), slots.take():
-        with pytest.raises(Problem, match="all 2 seats are taken") as found, slots.take():
+    places = StreamPlaces(2)
+    with places.take(), places.take():
+        with pytest.raises(Problem, match="all 2 event streams are taken") as found, places.take():
             pass
         assert found.value.headers == {"Retry-After": "1"}
-    assert slots.taken == 0
-    with slots.take():
-        assert slots.taken == 1
+    assert places.taken == 0
+    with places.take():
+        assert places.taken == 1
 
 
-def test_one_turn_for_each_client() -> None:
-    turns = Turns()
+def test_one_turn_for_each_client_and_a_moment_of_patience() -> None:
     here, there = (cast("Any", SimpleNamespace(client=SimpleNamespace(host=host))) for host in ("a", "b"))
-    with (
-        turns.take(here),
-        turns.take(there),
-        pytest.raises(Problem, match="an analysis of yours is still running"),
-        turns.take(here),
-    ):
-        pass
-    with turns.take(here), turns.take(there):
-        pass
+
+    async def scene() -> None:
+        turns = Turns()
+        first = await turns.take(here)
+        with await turns.take(there):
+            pass
+        with pytest.raises(Problem, match="an analysis of yours is still running") as error:
+            await turns.take(here)
+        assert error.value.status_code == 429
+        second = asyncio.ensure_future(turns.take(here))
+        await asyncio.sleep(0.05)
+        first.close()
+        with await second:
+            assert turns._busy == {"a"}
+        assert turns._busy == set()
+
+    asyncio.run(scene())
 
 
 def test_no_client_can_have_a_file_opened(tmp_path: Path) -> None:
     model = seeing("rnn")
     file = tmp_path / "a.png"
     file.write_bytes(data_of_url(picture()))
-    services = make_services({"seer": model}, ServerSettings())
+    services = Services({"seer": model}, ServerSettings())
     try:
         assert model.translate(str(file)).text == model.translate(picture()).text
         served = services.model("seer").translator

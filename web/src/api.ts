@@ -29,9 +29,9 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 
 async function problem(response: Response): Promise<ApiError> {
   try {
-    const body = (await response.json()) as { code?: string; detail?: unknown; title?: string };
+    const body = (await response.json()) as { code?: string; detail?: unknown; title?: string; field?: string };
     const detail = typeof body.detail === "string" ? body.detail : (body.title ?? response.statusText);
-    return new ApiError(response.status, body.code ?? "internal", detail);
+    return new ApiError(response.status, body.code ?? "internal", detail, body.field);
   } catch {
     return new ApiError(response.status, "internal", response.statusText);
   }
@@ -109,8 +109,8 @@ export async function events(
 
 function errorOf(data: string): ApiError {
   try {
-    const body = JSON.parse(data) as { status?: number; code?: string; detail?: string };
-    return new ApiError(body.status ?? 500, body.code ?? "internal", body.detail ?? "");
+    const body = JSON.parse(data) as { status?: number; code?: string; detail?: string; field?: string };
+    return new ApiError(body.status ?? 500, body.code ?? "internal", body.detail ?? "", body.field);
   } catch {
     return new ApiError(500, "internal", data);
   }
@@ -139,8 +139,10 @@ async function untilFinal<R>(path: string, body: object, { signal, ...on }: { si
 }
 
 /** Streams one translation and returns the final event. */
-export const streamTranslation = (body: object, on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void }) =>
-  untilFinal<T.StreamFinal>("/v1/translate/stream", body, { ...on });
+export const streamTranslation = (
+  body: object,
+  on: { signal: AbortSignal; start?(event: T.StreamStart): void; partial(event: T.StreamPartial): void },
+) => untilFinal<T.StreamFinal>("/v1/translate/stream", body, { ...on });
 
 // ---------------------------------------------------------------- traces
 
@@ -190,7 +192,8 @@ export const whatIf = (body: T.TraceRequest, signal?: AbortSignal) => postJson<T
 export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareAnswer>("/v1/compare", body, signal);
 
 /** Masks each head alone; rows arrive as they are computed. */
-export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }) => untilFinal<T.SweepFinal>("/v1/sweep", body, { ...on });
+export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }) =>
+  untilFinal<T.SweepFinal>("/v1/sweep", body, { ...on });
 
 // ---------------------------------------------------------------- runs and evaluations
 

@@ -37,7 +37,9 @@ export async function embeddedAnswer<R>(method: "GET" | "POST", path: string, bo
 /** The trace of a question: with these very interventions, else with as many. */
 function findTrace(data: Embedded, body: TraceRequest): Manifest {
   const asked = body.interventions ?? [];
-  const fitting = data.traces.filter((trace) => trace.model.name === body.model && trace.source.text === body.text && trace.interventions.length === asked.length);
+  const fitting = data.traces.filter(
+    (trace) => trace.model.name === body.model && trace.source.text === body.text && trace.interventions.length === asked.length,
+  );
   const same = fitting.find((trace) => JSON.stringify(trace.interventions) === JSON.stringify(asked)) ?? fitting[0];
   if (!same) throw notInFile(body.text);
   return same;

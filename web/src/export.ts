@@ -22,7 +22,24 @@ export async function svgToPng(svg: string, scale: number): Promise<Blob> {
   return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png"));
 }
 
-const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linecap", "opacity", "font-size", "font-weight", "font-family", "text-anchor", "dominant-baseline", "writing-mode", "visibility", "display"];
+const KEPT = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-opacity",
+  "stroke-linecap",
+  "opacity",
+  "font-size",
+  "font-weight",
+  "font-family",
+  "text-anchor",
+  "dominant-baseline",
+  "writing-mode",
+  "visibility",
+  "display",
+];
 
 const HEAD = 40;
 
@@ -51,7 +68,13 @@ export function serialise(live: SVGSVGElement, title: string, inDark: boolean): 
     copy.setAttribute("height", String(height));
     copy.setAttribute("y", String(HEAD));
     const name = textElement(title, { x: 12, y: 25, "font-size": 15, "font-weight": 600, fill: colourOf("--ink") });
-    return svgDocument(Math.ceil(width), Math.ceil(height) + HEAD, colourOf("--surface"), title, name + new XMLSerializer().serializeToString(copy));
+    return svgDocument(
+      Math.ceil(width),
+      Math.ceil(height) + HEAD,
+      colourOf("--surface"),
+      title,
+      name + new XMLSerializer().serializeToString(copy),
+    );
   } finally {
     root.dataset.theme = theme;
     delete root.dataset.still;

@@ -115,16 +115,6 @@ export function useSize<E extends Element>(): [{ current: E | null }, { width: n
   return [ref, size];
 }
 
-/** A value that follows `value` after `ms` of quiet. */
-export function useQuiet<V>(value: V, ms: number): V {
-  const [quiet, setQuiet] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setQuiet(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return quiet;
-}
-
 let count = 0;
 /** An id for `aria-` references, the same for the life of the component. */
 export const useName = (prefix: string): string => useMemo(() => `${prefix}-${++count}`, []);

@@ -6,15 +6,21 @@ import { remember, remembered } from "./storage";
 
 export type Locale = "en" | "ko";
 type Files = typeof bundled;
-type Keys<Name extends keyof Files & string> = `${Name}.${keyof Files[Name]["en"] & string}`;
+type Keys<Name extends keyof Files & string> = `${Name}.${keyof Files[Name] & string}`;
 export type MessageKey = { [Name in keyof Files & string]: Keys<Name> }[keyof Files & string];
 
 type Words = Record<string, Record<string, string>>;
 /** Paths of the words of each language, told by the build; absent in tests, which bundle the words. */
 declare const __WORDS__: Record<Locale, string> | undefined;
 
-const tables: Record<Locale, Words> = { en: {}, ko: {} };
-for (const [file, both] of Object.entries(bundled)) for (const name of ["en", "ko"] as const) tables[name][file] = both[name];
+const inLanguage = (n: 0 | 1): Words =>
+  Object.fromEntries(
+    Object.entries(bundled).map(([file, table]) => [
+      file,
+      Object.fromEntries(Object.entries<readonly [string, string]>(table).map(([key, pair]) => [key, pair[n]])),
+    ]),
+  );
+const tables: Record<Locale, Words> = { en: inLanguage(0), ko: inLanguage(1) };
 
 function first(): Locale {
   const stored = remembered("locale");
@@ -59,4 +65,7 @@ export function t(key: MessageKey, args: Readonly<Record<string, string | number
 
 /** What a model translates, "Korean → English"; as much of it as its codes say. */
 export const languagesOf = (card: { readonly source_language: string; readonly target_language: string }): string =>
-  [card.source_language, card.target_language].map((code) => languageName(code, locale.value, t("shell.many_languages"))).filter(Boolean).join(" → ");
+  [card.source_language, card.target_language]
+    .map((code) => languageName(code, locale.value, t("shell.many_languages")))
+    .filter(Boolean)
+    .join(" → ");

@@ -23,7 +23,9 @@ const press = (selector: string) => document.querySelector<HTMLElement>(selector
 
 function swap(): void {
   const now = model.value;
-  const other = models.value?.find((card) => card.source_language === now?.target_language && card.target_language === now?.source_language);
+  const other = models.value?.find(
+    (card) => card.source_language === now?.target_language && card.target_language === now?.source_language,
+  );
   if (other) setParams({ m: other.name, t: null, px: null, w: null }, { push: true });
   else toast(t("shell.no_swap"));
 }
@@ -32,7 +34,9 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   "/": () => document.querySelector<HTMLElement>("[data-input]")?.focus(),
   "?": () => (helpOpen.value = !helpOpen.value),
   m: () => press("#model-button"),
-  w: () => screens[screen.value].looks && (whatIfOpen.value = !whatIfOpen.value),
+  w: () => {
+    if (screens[screen.value].looks) whatIfOpen.value = !whatIfOpen.value;
+  },
   x: swap,
   T: () => press(".figure [data-tool=table]"),
   e: () => press(".figure [data-tool=export]"),
@@ -62,5 +66,8 @@ export function installKeys(): void {
 }
 
 function typing(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
+  return (
+    target instanceof HTMLElement &&
+    (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable)
+  );
 }

@@ -124,9 +124,13 @@ export const seesPictures = computed(() => model.value?.source === "image");
 /** The whole source: that of the address if the model can read it, else the model's first example. */
 export const source = computed(() => {
   const given = params.value.s;
-  return given !== undefined && (given.trim() === "" || !model.value || isPicture(given) === seesPictures.value) ? given : (model.value?.examples[0] ?? "");
+  return given !== undefined && (given.trim() === "" || !model.value || isPicture(given) === seesPictures.value)
+    ? given
+    : (model.value?.examples[0] ?? "");
 });
-export const sentences = computed(() => (embedded || seesPictures.value ? [source.value.trim()] : sentencesOf(source.value, model.value?.max_length)));
+export const sentences = computed(() =>
+  embedded || seesPictures.value ? [source.value.trim()] : sentencesOf(source.value, model.value?.max_length),
+);
 /** Which sentence of the text is drawn, from 0. */
 export const sentenceIndex = computed(() => Math.max(0, Math.min(sentences.value.length - 1, Number(params.value.i) || 0)));
 export const sentence = computed(() => sentences.value[sentenceIndex.value] ?? "");
@@ -157,7 +161,7 @@ export const options = computed<Readonly<Record<string, string | number>>>(() =>
     const text = params.value[key];
     if (text === undefined) continue;
     const value = read(text);
-    if (value === value) found[option] = value;
+    if (!Number.isNaN(value)) found[option] = value;
   }
   return found;
 });
@@ -168,14 +172,20 @@ export const drawsOf = (card: Card | null): number => Number(card?.decoding.mbr 
 /** The question every model screen asks: one sentence, its settings and interventions (none where the baseline is pinned); null without model or text. */
 export const traceRequest = computed<TraceRequest | null>(() => {
   if (!model.value || sentence.value.trim() === "") return null;
-  const request = { model: model.value.name, text: sentence.value, interventions: params.value.pin === "base" ? [] : ops.value, ...options.value };
+  const request = {
+    model: model.value.name,
+    text: sentence.value,
+    interventions: params.value.pin === "base" ? [] : ops.value,
+    ...options.value,
+  };
   return params.value.t ? { ...request, target: params.value.t } : request;
 });
 
 /** The address of this very view, with all that it takes for granted: model, its fingerprint and the text. */
 export function permalink(): string {
   const card = model.value;
-  const full = card && aboutText(screen.value) ? patched(params.value, { m: card.name, s: source.value, f: shortPrint(card) }) : params.value;
+  const full =
+    card && aboutText(screen.value) ? patched(params.value, { m: card.name, s: source.value, f: shortPrint(card) }) : params.value;
   return new URL((embedded ? "#" : "") + formatAddress({ ...route.value, params: full }), location.href).href;
 }
 /** Whether a screen is about one model and one text. */

@@ -1,6 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addsUp, decimalsFor, meanEntropy, norm, operandDecimals, printed, products, ranked, rowUnder, shown, softmax, softmaxSteps, sumOf, withSign, type Sum } from "../src/lib/arithmetic";
+import {
+  addsUp,
+  decimalsFor,
+  meanEntropy,
+  norm,
+  operandDecimals,
+  printed,
+  products,
+  ranked,
+  rowUnder,
+  shown,
+  softmax,
+  softmaxSteps,
+  sumOf,
+  withSign,
+  type Sum,
+} from "../src/lib/arithmetic";
 
 /** Exact value of a printed decimal in units of 10⁻¹², with no floating point on the way. */
 function decimal(text: string): bigint {
@@ -10,7 +26,11 @@ function decimal(text: string): bigint {
   const units = BigInt(whole + fraction.padEnd(12, "0"));
   return plain.startsWith("-") ? -units : units;
 }
-const lawful = (sum: Sum) => assert.equal(sum.parts.reduce((all, part) => all + decimal(part.shown.text), 0n) + (sum.rest ? decimal(sum.rest.shown.text) : 0n), decimal(sum.total.text));
+const lawful = (sum: Sum) =>
+  assert.equal(
+    sum.parts.reduce((all, part) => all + decimal(part.shown.text), 0n) + (sum.rest ? decimal(sum.rest.shown.text) : 0n),
+    decimal(sum.total.text),
+  );
 
 function random(seed: number): () => number {
   let state = seed;
@@ -38,11 +58,20 @@ test("printed parts and rest are exactly the printed total, whatever the numbers
 
 test("a sum names its largest parts first, keeps the one asked for, and has no rest when nothing is left", () => {
   const sum = sumOf([1, -5, 3, 0.25], -0.75, { most: 2 });
-  assert.deepEqual(sum.parts.map((part) => [part.index, withSign(part.shown)]), [[1, "\u22125.0000"], [2, "+3.0000"]]);
+  assert.deepEqual(
+    sum.parts.map((part) => [part.index, withSign(part.shown)]),
+    [
+      [1, "\u22125.0000"],
+      [2, "+3.0000"],
+    ],
+  );
   assert.deepEqual([sum.rest?.count, sum.rest?.shown.text, sum.total.text], [2, "1.2500", "\u22120.7500"]);
   assert.equal(sumOf([1, 2], 3).rest, null);
   assert.equal(sumOf([1, 1, 1], 3.001, { decimals: 3 }).rest?.shown.text, "0.001");
-  assert.deepEqual(sumOf([9, 8, 1], 18, { most: 2, first: 2 }).parts.map((part) => part.index), [0, 2]);
+  assert.deepEqual(
+    sumOf([9, 8, 1], 18, { most: 2, first: 2 }).parts.map((part) => part.index),
+    [0, 2],
+  );
 });
 
 test("numbers are printed in full, with a real minus and without negative zero", () => {
@@ -62,7 +91,10 @@ test("operands get the digits with which a reader finds the printed result", () 
     assert.notEqual(decimals, null);
     assert.equal(shown(printed(shown(a, decimals)) * printed(shown(b, decimals)), 3).text, result.text);
   }
-  assert.equal(operandDecimals([1, 2], (x, y) => x + y, shown(5, 3)), null);
+  assert.equal(
+    operandDecimals([1, 2], (x, y) => x + y, shown(5, 3)),
+    null,
+  );
 });
 
 test("the steps of a softmax follow from each other as printed, and its sum adds up", () => {

@@ -1,6 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bandPath, decimated, domain, dotPath, duration, linePath, logTicks, nearest, niceTicks, scale, smooth, spread, timeTicks, union } from "../src/lib/chart";
+import {
+  bandPath,
+  decimated,
+  domain,
+  dotPath,
+  duration,
+  linePath,
+  logTicks,
+  nearest,
+  niceTicks,
+  scale,
+  smooth,
+  spread,
+  timeTicks,
+  union,
+} from "../src/lib/chart";
 
 test("ticks are round numbers inside the range", () => {
   assert.deepEqual(niceTicks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
@@ -38,7 +53,10 @@ test("scales map the ends, and logarithms evenly", () => {
 });
 
 test("smoothing keeps a constant, starts at the first value, keeps gaps", () => {
-  assert.deepEqual(smooth([2, 2, 2], 0.9).map((v) => Number(v!.toFixed(9))), [2, 2, 2]);
+  assert.deepEqual(
+    smooth([2, 2, 2], 0.9).map((v) => Number(v!.toFixed(9))),
+    [2, 2, 2],
+  );
   assert.equal(smooth([4, 0], 0.5)[0], 4);
   assert.deepEqual(smooth([1, null, 3], 0), [1, null, 3]);
 });
@@ -48,7 +66,10 @@ test("thinning keeps the ends and every extreme", () => {
   const kept = decimated(values, 1000);
   assert.ok(kept.length <= 1000);
   for (const must of [0, 77, 4321, 9999]) assert.ok(kept.includes(must));
-  assert.deepEqual(kept, [...kept].sort((a, b) => a - b));
+  assert.deepEqual(
+    kept,
+    [...kept].sort((a, b) => a - b),
+  );
 });
 
 test("the nearest place", () => {
@@ -56,7 +77,13 @@ test("the nearest place", () => {
   assert.equal(nearest([10, 20, 40], 29), 1);
   assert.equal(nearest([10], -5), 0);
   assert.equal(nearest([], 3), -1);
-  assert.deepEqual(union([[1, 3], [2, 3]]), [1, 2, 3]);
+  assert.deepEqual(
+    union([
+      [1, 3],
+      [2, 3],
+    ]),
+    [1, 2, 3],
+  );
 });
 
 test("labels keep apart, stay inside and keep their order", () => {
@@ -72,5 +99,15 @@ test("labels keep apart, stay inside and keep their order", () => {
 test("paths have gaps where values are missing", () => {
   assert.equal(linePath([[0, 1], [2, 3], null, [4, 5]]), "M0 1L2 3M4 5h0");
   assert.equal(dotPath([[1, 2], null]), "M1 2h0");
-  assert.equal(bandPath([[0, 1], [2, 1], null], [[0, 5], [2, 5], [4, 5]]), "M0 1L2 1L2 5L0 5Z");
+  assert.equal(
+    bandPath(
+      [[0, 1], [2, 1], null],
+      [
+        [0, 5],
+        [2, 5],
+        [4, 5],
+      ],
+    ),
+    "M0 1L2 1L2 5L0 5Z",
+  );
 });

@@ -9,9 +9,23 @@ import { readSafetensors, writeSafetensors } from "../src/lib/safetensors";
 const side = (...words: string[][]): Side => {
   const pieces = [...words.flatMap((word, w) => word.map((text) => ({ text, word: w }))), { text: "</s>", word: words.length }];
   return {
-    text: words.map((word) => word.join("")).join(" "), lang: "en", dir: "ltr",
-    tokens: pieces.map(({ text, word }, i) => ({ i, id: i, text, piece: text, type: word === words.length ? "special" : "normal", span: null, word })),
-    words: [...words, ["</s>"]].map((word, i) => ({ i, text: word.join(""), tokens: pieces.flatMap((piece, at) => (piece.word === i ? [at] : [])) })),
+    text: words.map((word) => word.join("")).join(" "),
+    lang: "en",
+    dir: "ltr",
+    tokens: pieces.map(({ text, word }, i) => ({
+      i,
+      id: i,
+      text,
+      piece: text,
+      type: word === words.length ? "special" : "normal",
+      span: null,
+      word,
+    })),
+    words: [...words, ["</s>"]].map((word, i) => ({
+      i,
+      text: word.join(""),
+      tokens: pieces.flatMap((piece, at) => (piece.word === i ? [at] : [])),
+    })),
   };
 };
 const source = side(["a", "b"], ["c|"]);
@@ -27,14 +41,20 @@ const weights = fromRows([
 test("words sum over keys and average over queries; each links to its strongest word, never to an end", () => {
   const words = wordWeights(weights, source, target);
   assert.deepEqual([words.rows, words.cols], [4, 3]);
-  assert.deepEqual(Array.from(words.data.subarray(0, 6), (w) => Number(w.toFixed(6))), [0.7, 0.2, 0.1, 0.2, 0.7, 0.1]);
+  assert.deepEqual(
+    Array.from(words.data.subarray(0, 6), (w) => Number(w.toFixed(6))),
+    [0.7, 0.2, 0.1, 0.2, 0.7, 0.1],
+  );
   assert.equal(pharaoh(words), "0-0 1-1");
 });
 
 test("the soft form has a row and a column for the ends, and escapes its own bar", () => {
   const lines = nematus(wordWeights(weights, source, target), source, target, -1.5).split("\n");
   assert.equal(lines[0], "0 ||| x yz w ||| -1.5 ||| ab c&#124; ||| 3 4");
-  assert.deepEqual(lines.slice(1, 5).map((line) => line.split(" ").length), [3, 3, 3, 3]);
+  assert.deepEqual(
+    lines.slice(1, 5).map((line) => line.split(" ").length),
+    [3, 3, 3, 3],
+  );
   assert.deepEqual(lines.slice(5), ["", ""]);
 });
 

@@ -9,7 +9,22 @@ import { decodeOps, parseAddress, SCREENS } from "../src/lib/link";
 
 declare const __WEB__: string;
 const book = JSON.parse(readFileSync(join(__WEB__, "src/learn.json"), "utf8")) as Book;
-const card = (arch: Card["arch"], target_language = "iso8601"): Card => ({ name: `my ${arch}`, arch, source_language: "mul", target_language, parameters: 1, fingerprint: "", max_length: 96, positions: null, d_model: 8, kinds: {}, decoding: {}, limits: {}, run: null, examples: ["a long example here", "short", "not so long"] });
+const card = (arch: Card["arch"], target_language = "iso8601"): Card => ({
+  name: `my ${arch}`,
+  arch,
+  source_language: "mul",
+  target_language,
+  parameters: 1,
+  fingerprint: "",
+  max_length: 96,
+  positions: null,
+  d_model: 8,
+  kinds: {},
+  decoding: {},
+  limits: {},
+  run: null,
+  examples: ["a long example here", "short", "not so long"],
+});
 const trio = [card("transformer"), card("rnn"), card("luong")];
 
 test("eight chapters, in both languages, with the same parts", () => {
@@ -29,7 +44,8 @@ test("eight chapters, in both languages, with the same parts", () => {
 test("formulas use elements of MathML only", () => {
   const known = ["mrow", "msub", "msup", "msubsup", "mfrac", "msqrt"];
   const check = (formula: Formula): void => {
-    if (typeof formula === "string") return assert.notEqual(formula, "");
+    assert.notEqual(formula, "");
+    if (typeof formula === "string") return;
     assert.ok(known.includes(formula[0] as string), String(formula[0]));
     formula.slice(1).forEach(check);
   };
@@ -61,5 +77,8 @@ test("without a fitting model a view cannot be opened", () => {
 
 test("a model of something else is shown its own examples", () => {
   const other = card("transformer", "en");
-  assert.deepEqual((["short", "other", "long", "new"] as const).map((which) => sentenceFor(book, other, which)), ["short", "not so long", "a long example here", "🎉 short"]);
+  assert.deepEqual(
+    (["short", "other", "long", "new"] as const).map((which) => sentenceFor(book, other, which)),
+    ["short", "not so long", "a long example here", "🎉 short"],
+  );
 });

@@ -1,7 +1,7 @@
 /** Laws and examples of the pure parts: colours, matrices, labels, links, spans, numbers, tables, files. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrow, visualOrder } from "../src/lib/bidi";
+import { arrow } from "../src/lib/bidi";
 import { css, entryOf, inkOn, luminance, sequential, signedTable } from "../src/lib/colour";
 import { toCsv } from "../src/lib/csv";
 import { fixed, number, percent, short, signed, weight } from "../src/lib/format";
@@ -10,7 +10,24 @@ import { graphemes, isCjk, isRtl, isUpright, shorten, thin, widthOf } from "../s
 import { languageName } from "../src/lib/languages";
 import { range } from "../src/lib/range";
 import { decodeOps, encodeOps, formatAddress, parseAddress } from "../src/lib/link";
-import { combine, entropy, extent, fromAtlas, fromRows, largest, matrix, maxPool, mergeWords, pick, product, rank, rollout, row, transpose, type Matrix } from "../src/lib/matrix";
+import {
+  combine,
+  entropy,
+  extent,
+  fromAtlas,
+  fromRows,
+  largest,
+  matrix,
+  maxPool,
+  mergeWords,
+  pick,
+  product,
+  rank,
+  rollout,
+  row,
+  transpose,
+  type Matrix,
+} from "../src/lib/matrix";
 import { resolveNeed } from "../src/lib/needs";
 import { readSafetensors } from "../src/lib/safetensors";
 import { sentencesOf } from "../src/lib/sentences";
@@ -23,7 +40,10 @@ import type { Side, Token } from "../src/api-types";
 
 const close = (a: number, b: number, by = 1e-5) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`);
 let seed = 7;
-const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+const random = () => {
+  seed = (seed * 16807) % 2147483647;
+  return seed / 2147483647;
+};
 const randomWeights = (rows: number, cols: number): Matrix => {
   const m = matrix(rows, cols);
   for (let r = 0; r < rows; r++) {
@@ -38,7 +58,8 @@ const light = (table: Uint8ClampedArray, i: number) => luminance([table[4 * i], 
 test("sequential tables are monotone in lightness and span both ends", () => {
   for (const dark of [false, true]) {
     const table = sequential(dark);
-    for (let i = 1; i < 256; i++) assert.ok(dark ? light(table, i) >= light(table, i - 1) : light(table, i) <= light(table, i - 1), `entry ${i}`);
+    for (let i = 1; i < 256; i++)
+      assert.ok(dark ? light(table, i) >= light(table, i - 1) : light(table, i) <= light(table, i - 1), `entry ${i}`);
     const ends = [light(table, 0), light(table, 255)].sort((a, b) => a - b);
     assert.ok((ends[1] + 0.05) / (ends[0] + 0.05) > 8);
   }
@@ -51,7 +72,8 @@ test("the signed table is neutral in the middle, blue below and orange above", (
     const [r, g, b] = at(127);
     assert.ok(Math.max(r, g, b) - Math.min(r, g, b) < 12);
     assert.ok(at(10)[2] > at(10)[0] && at(245)[0] > at(245)[2]);
-    for (let i = 1; i < 128; i++) assert.ok(dark ? light(table, i) <= light(table, i - 1) + 1e-3 : light(table, i) >= light(table, i - 1) - 1e-3, `entry ${i}`);
+    for (let i = 1; i < 128; i++)
+      assert.ok(dark ? light(table, i) <= light(table, i - 1) + 1e-3 : light(table, i) >= light(table, i - 1) - 1e-3, `entry ${i}`);
   }
 });
 
@@ -77,7 +99,11 @@ test("entries follow the scale, and the square root is that of the atlas", () =>
 test("merging into words keeps the sum of every row at 1", () => {
   const m = randomWeights(5, 6);
   const merged = mergeWords(m, [[0, 1], [2], [3, 4]], [[0], [1, 2, 3], [4, 5]]);
-  for (let r = 0; r < 3; r++) close(row(merged, r).reduce((a, b) => a + b, 0), 1);
+  for (let r = 0; r < 3; r++)
+    close(
+      row(merged, r).reduce((a, b) => a + b, 0),
+      1,
+    );
   close(merged.data[0 * 3 + 1], (m.data[1] + m.data[2] + m.data[3] + m.data[7] + m.data[8] + m.data[9]) / 2);
 });
 
@@ -88,7 +114,8 @@ test("max-pooling keeps the largest value by magnitude and never a smaller one",
   assert.deepEqual([small.rows, small.cols], [8, 9]);
   assert.ok(small.data.includes(-9));
   for (let r = 0; r < m.rows; r++)
-    for (let c = 0; c < m.cols; c++) assert.ok(Math.abs(small.data[Math.floor((r * 8) / 37) * 9 + Math.floor((c * 9) / 53)]) >= Math.abs(m.data[r * 53 + c]));
+    for (let c = 0; c < m.cols; c++)
+      assert.ok(Math.abs(small.data[Math.floor((r * 8) / 37) * 9 + Math.floor((c * 9) / 53)]) >= Math.abs(m.data[r * 53 + c]));
   assert.equal(maxPool(m, 100, 100), m);
 });
 
@@ -96,7 +123,12 @@ test("rollout keeps rows at 1, and one layer is half the identity", () => {
   const layers = [randomWeights(4, 4), randomWeights(4, 4), randomWeights(4, 4)];
   const all: Matrix[] = [];
   for (const layer of layers) all.push(rollout(layer, all[all.length - 1] ?? null));
-  for (const m of all) for (let r = 0; r < 4; r++) close(row(m, r).reduce((a, b) => a + b, 0), 1);
+  for (const m of all)
+    for (let r = 0; r < 4; r++)
+      close(
+        row(m, r).reduce((a, b) => a + b, 0),
+        1,
+      );
   close(all[0].data[0], 0.5 + layers[0].data[0] / 2);
 });
 
@@ -108,12 +140,33 @@ test("entropy is 0 for one key and log2 n for equal weights", () => {
 test("atlas, mean, maximum, product, transpose, ranks", () => {
   const atlas = { shape: [1, 2, 1, 2], data: Uint8Array.from([255, 0, 128, 255]) };
   close(fromAtlas(atlas, 0, 1).data[0], (128 / 255) ** 2);
-  const [a, b] = [fromRows([[1, 0], [0, 1]]), fromRows([[0, 1], [1, 0]])];
+  const [a, b] = [
+    fromRows([
+      [1, 0],
+      [0, 1],
+    ]),
+    fromRows([
+      [0, 1],
+      [1, 0],
+    ]),
+  ];
   assert.deepEqual([...combine([a, b], "mean").data], [0.5, 0.5, 0.5, 0.5]);
   assert.deepEqual([...combine([a, b], "max").data], [1, 1, 1, 1]);
   assert.deepEqual([...product(fromRows([[1, 2]]), fromRows([[3], [4]])).data], [11]);
   assert.deepEqual([...transpose(fromRows([[1, 2, 3]])).data], [1, 2, 3]);
-  assert.deepEqual([...pick(fromRows([[1, 2], [3, 4]]), [1], [1, 0]).data], [4, 3]);
+  assert.deepEqual(
+    [
+      ...pick(
+        fromRows([
+          [1, 2],
+          [3, 4],
+        ]),
+        [1],
+        [1, 0],
+      ).data,
+    ],
+    [4, 3],
+  );
   assert.deepEqual(largest([1, 9, 3, 9], 2), [1, 3]);
   assert.equal(rank([1, 9, 3], 2), 2);
   assert.deepEqual(extent([]), [0, 0]);
@@ -135,7 +188,19 @@ function pack(header: object, ...parts: Uint8Array[]): ArrayBuffer {
 
 test("safetensors: types, odd offsets, metadata, and errors that name the tensor", () => {
   const floats = new Uint8Array(Float32Array.from([1.5, -2]).buffer);
-  const file = pack({ __metadata__: { a: "b" }, u: { dtype: "U8", shape: [1], data_offsets: [0, 1] }, "cross.weights:0.1": { dtype: "F32", shape: [1, 2], data_offsets: [1, 9] }, h: { dtype: "F16", shape: [2], data_offsets: [9, 13] }, b: { dtype: "BF16", shape: [1], data_offsets: [13, 15] } }, Uint8Array.of(7), floats, Uint8Array.of(0, 0x3c, 0, 0xc0), Uint8Array.of(0x80, 0x3f));
+  const file = pack(
+    {
+      __metadata__: { a: "b" },
+      u: { dtype: "U8", shape: [1], data_offsets: [0, 1] },
+      "cross.weights:0.1": { dtype: "F32", shape: [1, 2], data_offsets: [1, 9] },
+      h: { dtype: "F16", shape: [2], data_offsets: [9, 13] },
+      b: { dtype: "BF16", shape: [1], data_offsets: [13, 15] },
+    },
+    Uint8Array.of(7),
+    floats,
+    Uint8Array.of(0, 0x3c, 0, 0xc0),
+    Uint8Array.of(0x80, 0x3f),
+  );
   const all = readSafetensors(file);
   assert.deepEqual([...all.keys()], ["u", "cross.weights:0.1", "h", "b"]);
   assert.deepEqual([...all.get("cross.weights:0.1")!.data], [1.5, -2]);
@@ -154,7 +219,10 @@ test("spans of code points become UTF-16 across surrogate pairs and joined marks
   assert.deepEqual(toUtf16(table, [2, 99]), [3, text.length]);
   const pieces = cut(text, [[0, 1], [1, 3], null, [3, 6]]);
   assert.equal(pieces.map((piece) => piece.text).join(""), text);
-  assert.deepEqual(pieces.map((piece) => piece.tokens), [[0], [1], [3]]);
+  assert.deepEqual(
+    pieces.map((piece) => piece.tokens),
+    [[0], [1], [3]],
+  );
 });
 
 test("an address survives the round trip, in one order, without empty parts", () => {
@@ -170,7 +238,10 @@ test("an address survives the round trip, in one order, without empty parts", ()
 });
 
 test("interventions survive the round trip as base64url; rubbish is refused", () => {
-  const ops = [{ op: "mask_head", kind: "cross", layer: 2, head: "*" }, { op: "ban", text: ["영화👍"] }];
+  const ops = [
+    { op: "mask_head", kind: "cross", layer: 2, head: "*" },
+    { op: "ban", text: ["영화👍"] },
+  ];
   const text = encodeOps(ops);
   assert.match(text, /^[\w-]+$/);
   assert.deepEqual(decodeOps(text), ops);
@@ -241,9 +312,7 @@ test("the window of a matrix stays inside and holds the cell", () => {
   assert.deepEqual(around(2, 20, 60), [0, 20]);
 });
 
-test("order of the eye: right to left unless logical, and arrows follow it", () => {
-  assert.deepEqual(visualOrder(3, "rtl"), [2, 1, 0]);
-  assert.deepEqual(visualOrder(3, "rtl", true), [0, 1, 2]);
+test("arrows follow the order of the eye", () => {
   assert.equal(arrow(1, 1, 3, "rtl"), 0);
   assert.equal(arrow(2, 1, 3, "ltr"), 2);
 });
@@ -265,7 +334,14 @@ test("numbers", () => {
 });
 
 test("CSV quotes what must be quoted and disarms formulas", () => {
-  const table = { head: ["a", 'b"c'], rows: [["x,y", 1.5], ["=1+1", null], ["-0.5", -2]] };
+  const table = {
+    head: ["a", 'b"c'],
+    rows: [
+      ["x,y", 1.5],
+      ["=1+1", null],
+      ["-0.5", -2],
+    ],
+  };
   assert.equal(toCsv(table), 'a,"b""c"\r\n"x,y",1.5\r\n\'=1+1,\r\n-0.5,-2\r\n');
   assert.equal(toCsv({ head: ["a"], rows: [["x,y"]] }, "\t"), "a\r\nx,y\r\n");
 });
@@ -282,7 +358,15 @@ test("server-sent events arrive whole however the stream is cut", () => {
     const feed = eventReader();
     const events = [];
     for (let i = 0; i < text.length; i += size) events.push(...feed(text.slice(i, i + size)));
-    assert.deepEqual(events, [{ event: "start", data: "{}", id: "" }, { event: "partial", data: "a\nb", id: "7" }, { event: "message", data: "last", id: "7" }], `${size}`);
+    assert.deepEqual(
+      events,
+      [
+        { event: "start", data: "{}", id: "" },
+        { event: "partial", data: "a\nb", id: "7" },
+        { event: "message", data: "last", id: "7" },
+      ],
+      `${size}`,
+    );
   }
 });
 
@@ -294,37 +378,92 @@ test("sentences: marks end them, dates do not, blank text is one empty sentence"
   assert.deepEqual(sentencesOf("den 5 mars kl. 14:30\n\nund dann", 96), ["den 5 mars kl. 14:30", "und dann"]);
 });
 
-const token = (i: number, text: string, extra: Partial<Token> = {}): Token => ({ i, id: i, text, piece: text, type: "normal", span: [i, i + 1], word: 0, ...extra });
+const token = (i: number, text: string, extra: Partial<Token> = {}): Token => ({
+  i,
+  id: i,
+  text,
+  piece: text,
+  type: "normal",
+  span: [i, i + 1],
+  word: 0,
+  ...extra,
+});
 
 test("byte tokens of a character are one box until opened; words keep specials apart", () => {
-  const tokens = [token(0, "a"), token(1, "각", { type: "byte", byte: 234, group: 0 }), token(2, "각", { type: "byte", byte: 176, group: 0 }), token(3, "</s>", { type: "special", span: null, word: 3 })];
+  const tokens = [
+    token(0, "a"),
+    token(1, "각", { type: "byte", byte: 234, group: 0 }),
+    token(2, "각", { type: "byte", byte: 176, group: 0 }),
+    token(3, "</s>", { type: "special", span: null, word: 3 }),
+  ];
   const units = unitsOf(tokens);
-  assert.deepEqual(units.map((unit) => [unit.text, unit.tokens, unit.bytes]), [["a", [0], 0], ["각", [1, 2], 2], ["</s>", [3], 0]]);
-  assert.deepEqual(unitsOf(tokens, new Set([0])).map((unit) => unit.text), ["a", "<EA>", "<B0>", "</s>"]);
+  assert.deepEqual(
+    units.map((unit) => [unit.text, unit.tokens, unit.bytes]),
+    [
+      ["a", [0], 0],
+      ["각", [1, 2], 2],
+      ["</s>", [3], 0],
+    ],
+  );
+  assert.deepEqual(
+    unitsOf(tokens, new Set([0])).map((unit) => unit.text),
+    ["a", "<EA>", "<B0>", "</s>"],
+  );
   const side: Side = { text: "a각", lang: "ko", dir: "ltr", tokens, words: [{ i: 0, text: "a각", tokens: [0, 1, 2] }] };
-  assert.deepEqual(wordUnits(side).map((unit) => [unit.text, unit.special]), [["a각", false], ["</s>", true]]);
-  assert.deepEqual(wordUnits({ ...side, words: [...side.words, { i: 1, text: "</s>", tokens: [3], type: "special" }] }), wordUnits(side).map((unit) => ({ ...unit, space: true })));
+  assert.deepEqual(
+    wordUnits(side).map((unit) => [unit.text, unit.special]),
+    [
+      ["a각", false],
+      ["</s>", true],
+    ],
+  );
+  assert.deepEqual(
+    wordUnits({ ...side, words: [...side.words, { i: 1, text: "</s>", tokens: [3], type: "special" }] }),
+    wordUnits(side).map((unit) => ({ ...unit, space: true })),
+  );
 });
 
 test("the forced prefix ends with the candidate in place of the token", () => {
-  const side: Side = { text: "I saw it", lang: "en", dir: "ltr", tokens: [token(0, "I", { span: [0, 1] }), token(1, "saw", { span: [2, 5] }), token(2, "</s>", { span: null })], words: [] };
+  const side: Side = {
+    text: "I saw it",
+    lang: "en",
+    dir: "ltr",
+    tokens: [token(0, "I", { span: [0, 1] }), token(1, "saw", { span: [2, 5] }), token(2, "</s>", { span: null })],
+    words: [],
+  };
   assert.equal(prefixBefore(side, 1, "watched"), "I watched");
   assert.equal(prefixBefore({ ...side, tokens: [side.tokens[0], token(1, "saw", { span: [1, 5] })] }, 1, "watched"), "I watched");
   assert.equal(prefixBefore(side, 2, "."), "I saw it.");
 });
 
 test("a whole tensor answers for its slices, and weights for their atlas", () => {
-  const all = new Map([["cross.weights", { shape: [1, 2, 1, 2], data: Float32Array.of(1, 0, 0.25, 0.75), dtype: "F32" }], ["cross.out", { shape: [2, 1, 1], data: Float32Array.of(5, 6), dtype: "F32" }]]);
+  const all = new Map([
+    ["cross.weights", { shape: [1, 2, 1, 2], data: Float32Array.of(1, 0, 0.25, 0.75), dtype: "F32" }],
+    ["cross.out", { shape: [2, 1, 1], data: Float32Array.of(5, 6), dtype: "F32" }],
+  ]);
   assert.deepEqual([...resolveNeed(all, "cross.weights:0.1")!.data], [0.25, 0.75]);
   assert.deepEqual(resolveNeed(all, "cross.weights:0.1")!.shape, [1, 2]);
   assert.deepEqual([...resolveNeed(all, "cross.atlas")!.data], [255, 0, 128, 221]);
   assert.deepEqual([...resolveNeed(all, "cross.out:1")!.data], [6]);
-  for (const need of ["cross.weights:1.0", "cross.weights:0.2", "dec_self.atlas", "cross.q:0.0"]) assert.equal(resolveNeed(all, need), undefined);
+  for (const need of ["cross.weights:1.0", "cross.weights:0.2", "dec_self.atlas", "cross.q:0.0"])
+    assert.equal(resolveNeed(all, need), undefined);
 });
 
 test("the drawing of two strips escapes tokens, draws strong links only and turns right-to-left sides", () => {
-  const units = (...texts: string[]) => texts.map((text, i) => ({ text, space: false, special: false, unknown: false, tokens: [i], bytes: 0 }));
-  const input = { title: "x", source: { units: units("<b>", "나"), rtl: false }, target: { units: units("a", "b"), rtl: true }, matrix: fromRows([[1, 0], [0.05, 0.9]]), max: 1, confidence: [1, 0.5], dark: false };
+  const units = (...texts: string[]) =>
+    texts.map((text, i) => ({ text, space: false, special: false, unknown: false, tokens: [i], bytes: 0 }));
+  const input = {
+    title: "x",
+    source: { units: units("<b>", "나"), rtl: false },
+    target: { units: units("a", "b"), rtl: true },
+    matrix: fromRows([
+      [1, 0],
+      [0.05, 0.9],
+    ]),
+    max: 1,
+    confidence: [1, 0.5],
+    dark: false,
+  };
   const svg = stripsSvg(input);
   assert.match(svg, /&lt;b&gt;/);
   assert.equal(svg.match(/<path /g)?.length, 2);

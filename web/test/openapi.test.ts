@@ -11,7 +11,10 @@ const calls = [...groupsOf(api).values()].flat();
 const known = { model: "my model", texts: ["it's"], text: "it's" };
 
 test("every call of the document is listed once", () => {
-  const count = Object.values(api.paths ?? {}).reduce((sum, entry) => sum + Object.keys(entry).filter((name) => name !== "parameters").length, 0);
+  const count = Object.values(api.paths ?? {}).reduce(
+    (sum, entry) => sum + Object.keys(entry).filter((name) => name !== "parameters").length,
+    0,
+  );
   assert.equal(calls.length, count);
   assert.equal(new Set(calls.map((call) => call.id)).size, calls.length);
   for (const call of calls) assert.ok(call.text !== "", call.id);
@@ -28,14 +31,26 @@ test("fields have a place, a type and their default", () => {
 
 test("a command can be pasted into a shell", () => {
   const translate = calls.find((call) => call.method === "POST" && call.path === "/v1/translate")!;
-  assert.equal(curlOf(api, translate, "http://h:1", known), `curl http://h:1/v1/translate \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model":"my model","texts":["it'\\''s"]}'`);
+  assert.equal(
+    curlOf(api, translate, "http://h:1", known),
+    `curl http://h:1/v1/translate \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model":"my model","texts":["it'\\''s"]}'`,
+  );
   const positions = calls.find((call) => call.path === "/v1/models/{model}/positions")!;
   assert.equal(curlOf(api, positions, "http://h:1", known), "curl http://h:1/v1/models/my%20model/positions");
   for (const call of calls) assert.ok(curlOf(api, call, "http://h:1", known).startsWith("curl "));
 });
 
 test("examples and types of schemas, references and choices", () => {
-  const small: OpenApi = { components: { schemas: { A: { properties: { n: { type: "integer", minimum: 1, maximum: 9 }, how: { enum: ["x", "y"] }, free: { type: "string" } }, required: ["n", "how"] } } } };
+  const small: OpenApi = {
+    components: {
+      schemas: {
+        A: {
+          properties: { n: { type: "integer", minimum: 1, maximum: 9 }, how: { enum: ["x", "y"] }, free: { type: "string" } },
+          required: ["n", "how"],
+        },
+      },
+    },
+  };
   assert.deepEqual(exampleOf(small, { $ref: "#/components/schemas/A" }, {}), { n: 1, how: "x" });
   assert.equal(typeName(small, { anyOf: [{ type: "integer", minimum: 1, maximum: 9 }, { type: "null" }] }), "integer 1…9 | null");
   assert.equal(typeName(small, { type: "array", items: { enum: ["x"] } }), '"x"[]');

@@ -21,7 +21,15 @@ test("the strongest patch has the strongest colour", () => {
 
 test("a drawing has a picture for every token and a shape for every patch", () => {
   const image = { url: "data:image/png;base64,AAAA", rows: 2, columns: 2 };
-  const svg = picturesSvg({ title: "a < b", image, target: [unit("x", 0), unit("&", 1)], matrix: matrix(2, 4, Float32Array.of(1, 0, 0, 0, 0.25, 0.25, 0.25, 0.25)), signed: false, max: 1, dark: false });
+  const svg = picturesSvg({
+    title: "a < b",
+    image,
+    target: [unit("x", 0), unit("&", 1)],
+    matrix: matrix(2, 4, Float32Array.of(1, 0, 0, 0, 0.25, 0.25, 0.25, 0.25)),
+    signed: false,
+    max: 1,
+    dark: false,
+  });
   assert.equal(svg.match(/<image /g)?.length, 2);
   assert.equal(svg.match(/fill-opacity/g)?.length, 8);
   assert.match(svg, /a &lt; b/);
@@ -31,7 +39,12 @@ test("a drawing has a picture for every token and a shape for every patch", () =
 test("a question and its context are joined as the model reads them, and parted again", () => {
   assert.equal(joinQuestion(" who  rides ", "a man\nrides"), "␞ who rides ␟ a man rides");
   assert.equal(joinQuestion("a ␟ b", ""), "␞ a b ␟");
-  for (const [question, context] of [["who", "a man"], ["who", ""], ["누가 타나", "한 남자가 말을 탄다"]]) assert.deepEqual(splitQuestion(joinQuestion(question, context)), { question, context });
+  for (const [question, context] of [
+    ["who", "a man"],
+    ["who", ""],
+    ["누가 타나", "한 남자가 말을 탄다"],
+  ])
+    assert.deepEqual(splitQuestion(joinQuestion(question, context)), { question, context });
   assert.deepEqual(splitQuestion(" hello "), { question: "hello", context: "" });
   assert.deepEqual(splitQuestion("a ␟ b"), { question: "a ␟ b", context: "" });
 });

@@ -9,7 +9,9 @@ declare const __WEB__: string;
 const root = join(__WEB__, "src");
 
 function filesIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? filesIn(join(folder, entry.name)) : [join(folder, entry.name)]));
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? filesIn(join(folder, entry.name)) : [join(folder, entry.name)],
+  );
 }
 const sources = filesIn(root)
   .filter((path) => /\.tsx?$/.test(path))
@@ -17,13 +19,16 @@ const sources = filesIn(root)
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
 
 test("nothing writes markup or runs text", () => {
-  const forbidden = /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|createContextualFragment)\b|\beval\s*\(|\bnew\s+Function\b|\bsetTimeout\s*\(\s*["'`]/;
+  const forbidden =
+    /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|createContextualFragment)\b|\beval\s*\(|\bnew\s+Function\b|\bsetTimeout\s*\(\s*["'`]/;
   for (const { name, text } of sources) assert.doesNotMatch(withoutComments(text), forbidden, name);
 });
 
 test("no address of another origin is loaded", () => {
   for (const { name, text } of sources) {
-    const found = [...withoutComments(text).matchAll(/https?:\/\/[^\s"'`)]+/g)].map((match) => match[0]).filter((url) => !/^http:\/\/www\.w3\.org\//.test(url));
+    const found = [...withoutComments(text).matchAll(/https?:\/\/[^\s"'`)]+/g)]
+      .map((match) => match[0])
+      .filter((url) => !/^http:\/\/www\.w3\.org\//.test(url));
     assert.deepEqual(found, [], name);
   }
 });
@@ -42,34 +47,46 @@ const SAME = new Set(["jumok"]);
 test("visible strings come from the message files", () => {
   assert.deepEqual(hardCoded(`<p class="x">Hello there</p>`), ["Hello there"]);
   for (const { name, text } of sources.filter((file) => file.name.endsWith(".tsx"))) {
-    assert.deepEqual(hardCoded(text).filter((found) => !SAME.has(found)), [], name);
+    assert.deepEqual(
+      hardCoded(text).filter((found) => !SAME.has(found)),
+      [],
+      name,
+    );
   }
 });
 
-test("both languages have the same keys, with the same arguments", () => {
+test("every message stands in both languages, with the same arguments", () => {
   const args = (text: string) => [...new Set([...text.matchAll(/\{(\w+)/g)].map((match) => match[1]))].sort();
-  for (const [file, { en, ko }] of Object.entries(messages) as [string, Record<"en" | "ko", Record<string, string>>][]) {
-    assert.deepEqual(Object.keys(ko).sort(), Object.keys(en).sort(), file);
-    for (const key of Object.keys(en)) {
-      assert.notEqual(ko[key].trim(), "", `${file}.${key}`);
-      assert.deepEqual(args(ko[key]), args(en[key]), `${file}.${key}`);
+  for (const [file, table] of Object.entries(messages))
+    for (const [key, [en, ko]] of Object.entries<readonly [string, string]>(table)) {
+      assert.ok(en.trim() && ko.trim(), `${file}.${key}`);
+      assert.deepEqual(args(ko), args(en), `${file}.${key}`);
     }
-  }
 });
 
 test("every message is used and every used message exists", () => {
-  const code = sources.filter((file) => !file.name.startsWith("messages")).map((file) => withoutComments(file.text)).join("\n");
+  const code = sources
+    .filter((file) => !file.name.startsWith("messages"))
+    .map((file) => withoutComments(file.text))
+    .join("\n");
   const literal = new Set([...code.matchAll(/["'`]([a-z]+\.[A-Za-z0-9_.]+)["'`]/g)].map((match) => match[1]));
   const prefixes = [...code.matchAll(/`([a-z]+\.[A-Za-z0-9_.]*)\$\{/g)].map((match) => match[1]);
-  assert.deepEqual(prefixes.filter((prefix) => prefix.endsWith(".") && prefix.slice(0, -1) in messages), [], "a key built from its file name alone hides unused messages");
+  assert.deepEqual(
+    prefixes.filter((prefix) => prefix.endsWith(".") && prefix.slice(0, -1) in messages),
+    [],
+    "a key built from its file name alone hides unused messages",
+  );
   const errors = /^shell\.error_/;
   const problems: string[] = [];
-  for (const [file, { en }] of Object.entries(messages)) {
-    for (const key of Object.keys(en)) {
+  for (const [file, table] of Object.entries(messages)) {
+    for (const key of Object.keys(table)) {
       const full = `${file}.${key}`;
-      if (!(literal.has(full) || errors.test(full) || prefixes.some((prefix) => full.startsWith(prefix)))) problems.push(`${full} is not used`);
+      if (!(literal.has(full) || errors.test(full) || prefixes.some((prefix) => full.startsWith(prefix))))
+        problems.push(`${full} is not used`);
     }
-    for (const used of literal) if (used.startsWith(`${file}.`) && !(used.slice(file.length + 1) in en) && !/\.(css|ts|json)$/.test(used)) problems.push(`${used} does not exist`);
+    for (const used of literal)
+      if (used.startsWith(`${file}.`) && !(used.slice(file.length + 1) in table) && !/\.(css|ts|json)$/.test(used))
+        problems.push(`${used} does not exist`);
   }
   assert.deepEqual(problems, []);
 });

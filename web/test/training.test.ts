@@ -4,14 +4,29 @@ import type { RunCard, RunDetail } from "../src/api-types";
 import { bytesOf, chosenRuns, extend, placeOf, points, scoreNames, shortNames, stories, type RunData } from "../src/lib/training";
 import { wordDiff } from "../src/lib/words";
 
-const card = (name: string, updated: string): RunCard => ({ name, status: "running", arch: "luong", step: 10, max_steps: 100, best: { metric: "exact", value: 1, step: 10 }, updated });
+const card = (name: string, updated: string): RunCard => ({
+  name,
+  status: "running",
+  arch: "luong",
+  step: 10,
+  max_steps: 100,
+  best: { metric: "exact", value: 1, step: 10 },
+  updated,
+});
 const detail: RunDetail = { ...card("a", "2026-01-01"), config: {}, series: ["train.loss"], notices: [], samples: [], probes: [] };
 const run: RunData = { detail, series: { "train.loss": { step: [10, 20], elapsed_s: [1, 2], value: [3, 2] } } };
 
 test("events extend the curves, and after a resume the newest value for a step counts", () => {
   const next = extend(run, [
     { type: "train", step: 20, loss: 1.9, elapsed_s: 2.5, lr: 0.1 },
-    { type: "valid", step: 20, loss: 1.5, bleu: 12, samples: [{ src: "s", ref: "r", hyp: "h", score: -1 }], probe: "probes/step-0000020.safetensors" },
+    {
+      type: "valid",
+      step: 20,
+      loss: 1.5,
+      bleu: 12,
+      samples: [{ src: "s", ref: "r", hyp: "h", score: -1 }],
+      probe: "probes/step-0000020.safetensors",
+    },
     { type: "valid", step: 20, loss: 9, averaged: 5 },
     { type: "checkpoint", step: 20, best: true, metric: 12 },
     { type: "notice", step: 20, level: "warning", code: "loss_spike", message: "m" },
@@ -31,10 +46,15 @@ test("events extend the curves, and after a resume the newest value for a step c
 
 test("scores of every task have curves, and of an error rate the lowest is best", () => {
   const judged: RunData = { ...run, detail: { ...detail, best: null } };
-  const next = extend(judged, [{ type: "valid", step: 20, per: 31.5, rouge1: 20, rougeL: 18 }, { type: "valid", step: 30, per: 30 }]);
+  const next = extend(judged, [
+    { type: "valid", step: 20, per: 31.5, rouge1: 20, rougeL: 18 },
+    { type: "valid", step: 30, per: 30 },
+  ]);
   assert.deepEqual(scoreNames([next]), ["rouge1", "rougeL", "per"]);
   assert.deepEqual(next.series["valid.per"].value, [31.5, 30]);
-  const best = extend({ ...run, detail: { ...detail, best: { metric: "per", value: 40, step: 10 } } }, [{ type: "checkpoint", step: 20, best: true, metric: -31.5 }]);
+  const best = extend({ ...run, detail: { ...detail, best: { metric: "per", value: 40, step: 10 } } }, [
+    { type: "checkpoint", step: 20, best: true, metric: -31.5 },
+  ]);
   assert.deepEqual(best.detail.best, { metric: "per", step: 20, value: 31.5 });
 });
 
@@ -56,13 +76,22 @@ test("wall-clock time goes on after a resume and leaves out what has no time", (
 test("equal answers in a row are one stage", () => {
   const at = (step: number, hyp: string) => ({ step, samples: [{ src: "s", ref: "r", hyp, score: -step }] });
   const [story] = stories([at(30, "b"), at(10, "a"), at(20, "a")]);
-  assert.deepEqual(story.stages, [{ from: 10, to: 20, hyp: "a", score: -20 }, { from: 30, to: 30, hyp: "b", score: -30 }]);
+  assert.deepEqual(story.stages, [
+    { from: 10, to: 20, hyp: "a", score: -20 },
+    { from: 30, to: 30, hyp: "b", score: -30 },
+  ]);
 });
 
 test("the runs of the address, else the three latest, in the order of the list", () => {
   const runs = [card("a", "2026-01-01"), card("b", "2026-01-09"), card("c", "2026-01-03"), card("d", "2026-01-04")];
-  assert.deepEqual(chosenRuns(runs, undefined).map((one) => one.name), ["b", "c", "d"]);
-  assert.deepEqual(chosenRuns(runs, "d,a,x").map((one) => one.name), ["a", "d"]);
+  assert.deepEqual(
+    chosenRuns(runs, undefined).map((one) => one.name),
+    ["b", "c", "d"],
+  );
+  assert.deepEqual(
+    chosenRuns(runs, "d,a,x").map((one) => one.name),
+    ["a", "d"],
+  );
   assert.deepEqual(shortNames(["demo/rnn", "demo/luong"]), ["rnn", "luong"]);
   assert.deepEqual(shortNames(["demo/rnn", "luong"]), ["demo/rnn", "luong"]);
 });
@@ -81,9 +110,18 @@ test("words that differ from the reference", () => {
     { kind: "missing", text: "07-30" },
     { kind: "same", text: " x" },
   ]);
-  for (const [text, wanted] of [["a b c d", "b c x d"], ["", "q"], ["the cat sat, on", "a cat, sat on it"], ["x-y", "x-z-y"]]) {
+  for (const [text, wanted] of [
+    ["a b c d", "b c x d"],
+    ["", "q"],
+    ["the cat sat, on", "a cat, sat on it"],
+    ["x-y", "x-z-y"],
+  ]) {
     const parts = wordDiff(text, wanted);
-    const without = (kind: string) => parts.filter((part) => part.kind !== kind).map((part) => part.text).join("");
+    const without = (kind: string) =>
+      parts
+        .filter((part) => part.kind !== kind)
+        .map((part) => part.text)
+        .join("");
     assert.equal(without("missing"), text);
     assert.equal(without("added"), wanted);
   }

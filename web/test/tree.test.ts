@@ -1,13 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BeamNode, BeamTree } from "../src/api-types";
-import { childrenOf, endsOf, isEnd, limbsOf, momentOf, MOST, neighbour, pathOf, rowsOf, sharesOf, spaced, spell, stepsOf, textUpTo } from "../src/lib/tree";
+import {
+  childrenOf,
+  endsOf,
+  isEnd,
+  limbsOf,
+  momentOf,
+  MOST,
+  neighbour,
+  pathOf,
+  rowsOf,
+  sharesOf,
+  spaced,
+  spell,
+  stepsOf,
+  textUpTo,
+} from "../src/lib/tree";
 
 /** A search that keeps `beam` nodes a step, with three rejected ways on from each. */
 function search(steps: number, beam: number, seed = 1): BeamTree {
   let state = seed;
-  const random = () => (state = (state * 16807) % 2147483647) / 2147483647;
-  const nodes: BeamNode[] = [{ n: 0, parent: null, t: -1, id: 0, text: "<s>", logprob: 0, score: 0, norm: 0, state: "expanded", rank: 0, beam: 0 }];
+  const random = () => {
+    state = (state * 16807) % 2147483647;
+    return state / 2147483647;
+  };
+  const nodes: BeamNode[] = [
+    { n: 0, parent: null, t: -1, id: 0, text: "<s>", logprob: 0, score: 0, norm: 0, state: "expanded", rank: 0, beam: 0 },
+  ];
   let live = [0];
   for (let t = 0; t < steps; t++) {
     const made: BeamNode[] = [];
@@ -15,7 +35,19 @@ function search(steps: number, beam: number, seed = 1): BeamTree {
       for (let rank = 0; rank < beam + 3; rank++) {
         const logprob = -0.2 - rank * (0.5 + random());
         const score = nodes[parent].score + logprob;
-        made.push({ n: 0, parent, t, id: 10 + rank, text: ` w${rank}`, logprob, score, norm: score / (t + 1), state: "pruned", rank, beam: null });
+        made.push({
+          n: 0,
+          parent,
+          t,
+          id: 10 + rank,
+          text: ` w${rank}`,
+          logprob,
+          score,
+          norm: score / (t + 1),
+          state: "pruned",
+          rank,
+          beam: null,
+        });
       }
     made.sort((a, b) => b.score - a.score);
     live = [];
@@ -28,12 +60,25 @@ function search(steps: number, beam: number, seed = 1): BeamTree {
   }
   const chosen: number[] = [];
   for (let at: number | null = live[0]; at !== null; at = nodes[at].parent) chosen.unshift(at);
-  return { schema: "beam/1", beam, length_penalty: 1, nodes: nodes.map((node) => (chosen.includes(node.n) ? { ...node, state: "chosen" } : node)), chosen, stable_prefix: 0 };
+  return {
+    schema: "beam/1",
+    beam,
+    length_penalty: 1,
+    nodes: nodes.map((node) => (chosen.includes(node.n) ? { ...node, state: "chosen" } : node)),
+    chosen,
+    stable_prefix: 0,
+  };
 }
-const spineOf = (limbs: ReturnType<typeof limbsOf>, tree: BeamTree) => new Set(limbs.flatMap((limb, i) => (limb.n !== null && tree.chosen.includes(limb.n) ? [i] : [])));
+const spineOf = (limbs: ReturnType<typeof limbsOf>, tree: BeamTree) =>
+  new Set(limbs.flatMap((limb, i) => (limb.n !== null && tree.chosen.includes(limb.n) ? [i] : [])));
 
 test("two nodes of one step are never less than a row apart, and the likelier stand nearer to the straight line", () => {
-  for (const [steps, beam] of [[1, 1], [6, 1], [9, 4], [14, 5]]) {
+  for (const [steps, beam] of [
+    [1, 1],
+    [6, 1],
+    [9, 4],
+    [14, 5],
+  ]) {
     const tree = search(steps, beam, steps * beam);
     const limbs = limbsOf(tree, search(steps, beam + 1, 99));
     const rows = rowsOf(limbs, spineOf(limbs, tree));
@@ -46,7 +91,8 @@ test("two nodes of one step are never less than a row apart, and the likelier st
     }
     for (const list of childrenOf(limbs)) {
       const away = list.map((child) => rows[child] - rows[list.find((other) => spineOf(limbs, tree).has(other)) ?? child]);
-      for (const side of [away.filter((by) => by > 0), away.filter((by) => by < 0)]) for (let i = 1; i < side.length; i++) assert.ok(Math.abs(side[i]) > Math.abs(side[i - 1]));
+      for (const side of [away.filter((by) => by > 0), away.filter((by) => by < 0)])
+        for (let i = 1; i < side.length; i++) assert.ok(Math.abs(side[i]) > Math.abs(side[i - 1]));
     }
     const most = Math.max(...[...byStep.values()].map((list) => list.length));
     assert.ok(Math.max(...rows) <= 2 * most);
@@ -95,7 +141,10 @@ test("large trees count their rejected leaves, and lose none", () => {
   const limbs = limbsOf(tree);
   assert.ok(limbs.length < tree.nodes.length / 2 + 100);
   const drawn = limbs.flatMap((limb) => (limb.counted.length > 0 ? limb.counted : [limb.n!])).sort((a, b) => a - b);
-  assert.deepEqual(drawn, tree.nodes.map((node) => node.n));
+  assert.deepEqual(
+    drawn,
+    tree.nodes.map((node) => node.n),
+  );
 });
 
 test("paths, texts, bytes", () => {
@@ -104,23 +153,48 @@ test("paths, texts, bytes", () => {
   assert.equal(spell(["<0xEA>", "<0xB0>"]).whole, false);
   const tree = search(3, 1);
   const last = tree.chosen[3];
-  assert.deepEqual(pathOf(tree, last).map((node) => node.n), tree.chosen.slice(1));
+  assert.deepEqual(
+    pathOf(tree, last).map((node) => node.n),
+    tree.chosen.slice(1),
+  );
   assert.equal(textUpTo(tree, last).text, "w0 w0 w0");
   assert.equal(textUpTo(tree, 0).text, "");
 });
 
 test("a moment of the search knows the leader then, not the answer to come", () => {
-  const node = (n: number, parent: number | null, t: number, text: string, score: number, state: BeamNode["state"], beam: number | null): BeamNode => ({ n, parent, t, id: n, text, logprob: score, score, norm: score, state, rank: 0, beam });
+  const node = (
+    n: number,
+    parent: number | null,
+    t: number,
+    text: string,
+    score: number,
+    state: BeamNode["state"],
+    beam: number | null,
+  ): BeamNode => ({ n, parent, t, id: n, text, logprob: score, score, norm: score, state, rank: 0, beam });
   const tree: BeamTree = {
-    schema: "beam/1", beam: 2, length_penalty: 0, stable_prefix: 0, chosen: [0, 2, 4],
-    nodes: [node(0, null, -1, "<s>", 0, "chosen", 0), node(1, 0, 0, " a", -0.5, "expanded", 0), node(2, 0, 0, " b", -0.9, "chosen", 1), node(3, 1, 1, "</s>", -3, "finished", null), node(4, 2, 1, "</s>", -1, "chosen", null), node(5, 1, 1, " c", -4, "pruned", null)],
+    schema: "beam/1",
+    beam: 2,
+    length_penalty: 0,
+    stable_prefix: 0,
+    chosen: [0, 2, 4],
+    nodes: [
+      node(0, null, -1, "<s>", 0, "chosen", 0),
+      node(1, 0, 0, " a", -0.5, "expanded", 0),
+      node(2, 0, 0, " b", -0.9, "chosen", 1),
+      node(3, 1, 1, "</s>", -3, "finished", null),
+      node(4, 2, 1, "</s>", -1, "chosen", null),
+      node(5, 1, 1, " c", -4, "pruned", null),
+    ],
   };
   assert.equal(stepsOf(tree), 2);
   assert.deepEqual([...momentOf(tree, 1).best].sort(), [0, 1]);
   assert.deepEqual([...momentOf(tree, 1).alive].sort(), [0, 1, 2]);
   assert.deepEqual([...momentOf(tree, 2).best].sort(), [0, 2, 4]);
   assert.deepEqual([...momentOf(tree, 2).alive].sort(), [0, 1, 2, 3, 4]);
-  assert.deepEqual(endsOf(tree).map((end) => end.n), [4, 3]);
+  assert.deepEqual(
+    endsOf(tree).map((end) => end.n),
+    [4, 3],
+  );
   assert.ok(!isEnd(tree, tree.nodes[2]));
   assert.equal(textUpTo(tree, 4).text, "b");
 });

@@ -5,20 +5,66 @@ import type { Card } from "../src/api-types";
 import { begin, change, complete, fieldsOf, maskAt, offered, refused, type OpName } from "../src/lib/interventions";
 import { decodeOps, encodeOps } from "../src/lib/link";
 
-const base = { source_language: "ko", target_language: "en", parameters: 1, fingerprint: "", max_length: 64, d_model: 8, decoding: {}, limits: {}, run: null, examples: [] };
+const base = {
+  source_language: "ko",
+  target_language: "en",
+  parameters: 1,
+  fingerprint: "",
+  max_length: 64,
+  d_model: 8,
+  decoding: {},
+  limits: {},
+  run: null,
+  examples: [],
+};
 const size = { layers: 2, heads: 4, d_head: 2 };
-const transformer: Card = { ...base, name: "t", arch: "transformer", positions: "sinusoidal", kinds: { enc_self: { layers: 1, heads: 2, d_head: 4 }, dec_self: size, cross: size } };
+const transformer: Card = {
+  ...base,
+  name: "t",
+  arch: "transformer",
+  positions: "sinusoidal",
+  kinds: { enc_self: { layers: 1, heads: 2, d_head: 4 }, dec_self: size, cross: size },
+};
 const luong: Card = { ...base, name: "l", arch: "luong", positions: null, kinds: { cross: { layers: 1, heads: 1, d_head: 8 } } };
 const rnn: Card = { ...base, name: "r", arch: "rnn", positions: null, kinds: {} };
 
 test("a model is offered only what applies to it", () => {
   assert.deepEqual(offered(rnn).flat(), ["bridge", "force_prefix", "ban", "require", "replace_source"]);
-  assert.deepEqual(offered(luong).flat(), ["mask_head", "scale_head", "uniform", "mask_edge", "set_row", "bridge", "force_prefix", "ban", "require", "replace_source"]);
+  assert.deepEqual(offered(luong).flat(), [
+    "mask_head",
+    "scale_head",
+    "uniform",
+    "mask_edge",
+    "set_row",
+    "bridge",
+    "force_prefix",
+    "ban",
+    "require",
+    "replace_source",
+  ]);
   assert.equal(offered(transformer).flat().length, 11);
-  assert.ok(!offered({ ...transformer, positions: "none" }).flat().includes("positions"));
-  assert.ok(!offered({ ...transformer, source: "image" }).flat().includes("replace_source"), "a picture has no words");
-  assert.ok(offered({ ...transformer, score: "scaled_dot" }).flat().includes("no_scale"));
-  assert.ok(!offered({ ...transformer, score: "dot" }).flat().includes("no_scale"), "it divides by nothing that could be left out");
+  assert.ok(
+    !offered({ ...transformer, positions: "none" })
+      .flat()
+      .includes("positions"),
+  );
+  assert.ok(
+    !offered({ ...transformer, source: "image" })
+      .flat()
+      .includes("replace_source"),
+    "a picture has no words",
+  );
+  assert.ok(
+    offered({ ...transformer, score: "scaled_dot" })
+      .flat()
+      .includes("no_scale"),
+  );
+  assert.ok(
+    !offered({ ...transformer, score: "dot" })
+      .flat()
+      .includes("no_scale"),
+    "it divides by nothing that could be left out",
+  );
 });
 
 test("every intervention begins with its fields, and survives an address", () => {
@@ -58,12 +104,19 @@ test("a mode takes its fields along and leaves those of others behind", () => {
 });
 
 test("a silenced head is found, and only that one", () => {
-  const ops = [{ op: "ban", text: ["a"] }, { op: "mask_head", kind: "cross", layer: 1, head: 2 }, { op: "mask_head", kind: "cross", layer: "*", head: 0 }];
+  const ops = [
+    { op: "ban", text: ["a"] },
+    { op: "mask_head", kind: "cross", layer: 1, head: 2 },
+    { op: "mask_head", kind: "cross", layer: "*", head: 0 },
+  ];
   assert.equal(maskAt(ops, "cross", 1, 2), 1);
   assert.equal(maskAt(ops, "cross", 0, 0), -1);
 });
 
 test("the server's reason says which intervention it is about", () => {
-  assert.deepEqual(refused("interventions[1]: mask_head: layer 5 does not exist: cross has layers 0 to 1"), { at: 1, reason: "layer 5 does not exist: cross has layers 0 to 1" });
-  assert.deepEqual(refused("the text is too long"), { at: null, reason: "the text is too long" });
+  const field = "interventions.1.layer";
+  assert.deepEqual(refused({ field, detail: `${field}: layer 5 does not exist` }), { at: 1, reason: "layer 5 does not exist" });
+  assert.deepEqual(refused({ field: "interventions.0", detail: "no scale" }), { at: 0, reason: "no scale" });
+  assert.deepEqual(refused({ field: "interventions", detail: "too many" }), { at: null, reason: "too many" });
+  assert.deepEqual(refused({ field: null, detail: "the text is too long" }), { at: null, reason: "the text is too long" });
 });

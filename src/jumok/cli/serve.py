@@ -23,7 +23,7 @@ from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
-    from jumok.server.settings import About, ServerSettings
+    from jumok.server.settings import ModelNotes, ServerSettings
 
 EXAMPLES = """\b
 Examples:
@@ -227,16 +227,16 @@ def best_first(folders: dict[str, Path]) -> dict[str, Path]:
 
 def load_models(
     folders: dict[str, Path], load: "Callable[[Path], Translator]", runs: Path | None
-) -> "tuple[dict[str, Translator], dict[str, About]]":
+) -> "tuple[dict[str, Translator], dict[str, ModelNotes]]":
     """The models, and what else is known about each."""
     from jumok.server.runs.catalog import Runs
-    from jumok.server.settings import About
+    from jumok.server.settings import ModelNotes
 
     shown, loaded, about = Runs(runs), {}, {}
     for name, folder in folders.items():
         began = time.monotonic()
         loaded[name] = load(folder)
-        about[name] = About(
+        about[name] = ModelNotes(
             run=shown.name_of(record_of(folder)),
             examples=examples_for(loaded[name], folder),
             load_s=time.monotonic() - began,

@@ -133,7 +133,7 @@ class Compiler:
                 if found
                 else "an RNN passes one vector to its decoder instead: bridge changes that"
             )
-            raise bad_parameter(f"kind: this model ({arch}) has no {kind} attention", hint=hint)
+            raise bad_parameter(f"kind: this model ({arch}) has no {kind} attention", hint=hint, field="kind")
         return found[kind]
 
     def change_heads(self, op: HeadOp) -> None:
@@ -149,7 +149,8 @@ class Compiler:
         if isinstance(op, SetRow) and not any(w > 0 and k in self.seen(op.kind, op.q) for k, w in op.weights):
             raise bad_parameter(
                 f"weights: position {op.q} of {op.kind} can look at {span(len(self.seen(op.kind, op.q)))}, "
-                "and no weight above 0 is there"
+                "and no weight above 0 is there",
+                field="weights",
             )
         for layer in chosen_layers:
             draft = self.drafts[op.kind, layer]
@@ -172,6 +173,7 @@ class Compiler:
                 raise bad_parameter(
                     f"k: position {q} of {op.kind} would lose every key it can look at ({span(len(keys))})",
                     hint=NO_KEY,
+                    field="k",
                 )
 
     def leave_scale_out(self, op: NoScale) -> None:
@@ -202,10 +204,10 @@ class Compiler:
             raise bad_parameter("a Transformer has no bridge: its decoder looks at all states of the encoder")
         lines = [line for line in map(tidy, op.text.splitlines()) if line]
         if len(lines) > MOST_OPS:
-            raise bad_parameter(f"text has {len(lines)} lines, and {MOST_OPS} is the most")
+            raise bad_parameter(f"text has {len(lines)} lines, and {MOST_OPS} is the most", field="text")
         if op.mode == "swap" and len(lines) > 1:
             raise bad_parameter(
-                f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"'
+                f'text has {len(lines)} lines, and mode="swap" takes one', hint='or mode="mean"', field="text"
             )
         tokenizers = self.translator.tokenizers
         sources = tokenizers.source.encode_many(lines or [tokenizers.blank_source])
@@ -260,7 +262,9 @@ def compile_edits(
         try:
             compiler.add(op)
         except ConfigError as error:
-            raise bad_parameter(f"{op.op}: {error.message}", hint=error.hint, where=place(n)) from None
+            raise bad_parameter(
+                f"{op.op}: {error.message}", hint=error.hint, where=place(n), field=path(n, error.field)
+            ) from None
     return Edits(
         {key: draft.edit() for key, draft in compiler.drafts.items()},
         compiler.positions.get("source"),
@@ -271,6 +275,11 @@ def compile_edits(
 
 def place(n: int) -> str:
     return f"interventions[{n}]"
+
+
+def path(n: int, field: str | None) -> str:
+    """The path of an intervention, or of one of its fields, in a request."""
+    return f"interventions.{n}.{field}" if field else f"interventions.{n}"
 
 
 def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
@@ -300,7 +309,7 @@ def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:
     chosen = (index,) if isinstance(index, int) else tuple(map(int, index))
     for one in chosen:
         if one >= count:
-            raise bad_parameter(f"{what} {one} does not exist: {kind} has {what}s {span(count)}")
+            raise bad_parameter(f"{what} {one} does not exist: {kind} has {what}s {span(count)}", field=what)
     return chosen
 
 
@@ -318,6 +327,7 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
             raise bad_parameter(
                 f"ids: {one} is no piece of text",
                 hint=f"pieces have ids {len(SPECIALS)} to {tokenizer.size - 1}",
+                field="ids",
             )
     text = tidy(tokenizer.decode(op.ids))
     usual = tokenizer.encode(text)
@@ -325,6 +335,7 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
         raise bad_parameter(
             f"ids: {list(op.ids)} spell {text!r}, which this model's tokenizer writes as {usual}",
             hint="give these ids, or the text",
+            field="ids",
         )
     return text
 
@@ -344,11 +355,13 @@ def replace_words(ops: Sequence[Op], translator: Translator, line: str) -> str:
                 f"replace_source: unit {unit} does not exist: the source has "
                 + (f"words {span(len(words))}" if words else "no words"),
                 where=place(n),
+                field=path(n, "unit"),
             )
         begin, end = words[unit].span
         line = line[:begin] + new + line[end:]
     if not (line := tidy(line)):
+        first = min(n for n, _ in wanted.values())
         raise bad_parameter(
-            "replace_source: nothing is left of the source", where=place(min(n for n, _ in wanted.values()))
+            "replace_source: nothing is left of the source", where=place(first), field=path(first, "text")
         )
     return line

@@ -32,9 +32,9 @@ PositionMode = Literal["none", "shuffle", "shift"]
 BridgeMode = Literal["zero", "mean", "swap"]
 
 
-def bad_parameter(message: str, *, hint: str = "", where: str = "") -> ConfigError:
+def bad_parameter(message: str, *, hint: str = "", where: str = "", field: str | None = None) -> ConfigError:
     """The error of an intervention that cannot be read, or not be applied to this model and text."""
-    return ConfigError(message, where=where, hint=hint, code="bad_parameter")
+    return ConfigError(message, where=where, hint=hint, code="bad_parameter", field=field)
 
 
 def brief(value: object) -> str:

@@ -40,6 +40,7 @@ def parse_need(text: str) -> Need:
             f"{text[:80]!r} names no tensor",
             hint="write name, name:layer or name:layer.head, such as cross.weights:2.3",
             code="bad_parameter",
+            field="need",
         )
     name, layer, head = found.groups()
     group, part = name.split(".")

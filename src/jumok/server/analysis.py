@@ -1,7 +1,7 @@
 """One thread for analyses: traces, what-if, sweeps. Long ones never stop the decoding or the event loop."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 WAITING = 32  # analyses of all clients together
 
 
-class Stopped(Exception):  # noqa: N818
+class AnalysisCancelled(Exception):  # noqa: N818
     """Nobody waits for this analysis any more."""
 
 
-class Flag:
+class CancelFlag:
     """Raised when the client has gone or the time is up; the analysis looks at it between its parts."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Flag:
     def check(self) -> None:
         """Ends the analysis here if nobody waits for it."""
         if self.raised:
-            raise Stopped
+            raise AnalysisCancelled
 
     def progress(self, what: str, done: int, total: int | None) -> None:
         """`check` in the form of a progress report: hand it to whatever reports its progress."""
@@ -38,64 +38,52 @@ class Analyst:
 
     def __init__(self, name: str = "explain") -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"jumok-{name}")
-        self._flags: set[Flag] = set()
+        self._flags: set[CancelFlag] = set()
 
     @property
     def waiting(self) -> int:
         """Analyses that run or wait."""
         return len(self._flags)
 
-    async def run(self, analysis: Callable[Concatenate[Flag, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(
+        self, analysis: Callable[Concatenate[CancelFlag, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """What `analysis(flag, ...)` returns. Cancelling this raises the flag."""
-        flag = self._take()
+        if len(self._flags) >= WAITING:
+            raise busy("too many analyses are waiting")
+        flag, loop = CancelFlag(), asyncio.get_running_loop()
+        self._flags.add(flag)
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._pool, lambda: analysis(flag, *args, **kwargs)
-            )
+            return await loop.run_in_executor(self._pool, lambda: analysis(flag, *args, **kwargs))
         finally:
             flag.raised = True
             self._flags.discard(flag)
 
-    async def items(
-        self, analysis: Callable[Concatenate[Flag, P], Iterator[T]], *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncGenerator[T]:
-        """What `analysis(flag, ...)` yields, as it comes. Leaving the loop raises the flag."""
-        flag, loop = self._take(), asyncio.get_running_loop()
+    async def items(self, analysis: Callable[[Callable[[T], None]], None]) -> AsyncGenerator[T]:
+        """What `analysis(emit)` emits, as it comes. Leaving the loop ends it at its next item."""
+        loop = asyncio.get_running_loop()
         queue: asyncio.Queue[T | None] = asyncio.Queue()
 
-        def put(item: T | None) -> None:
-            if not flag.raised:
+        def work(flag: CancelFlag) -> None:
+            def emit(item: T) -> None:
+                flag.check()
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
-        def work() -> None:
-            try:
-                flag.check()
-                for item in analysis(flag, *args, **kwargs):
-                    put(item)
-                    flag.check()
-            finally:
-                put(None)
+            flag.check()
+            analysis(emit)
 
-        done = loop.run_in_executor(self._pool, work)
+        task = asyncio.ensure_future(self.run(work))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (item := await queue.get()) is not None:
                 yield item
-            await done
+            await task
         finally:
-            flag.raised = True
-            self._flags.discard(flag)
-            done.add_done_callback(lambda one: one.cancelled() or one.exception())
-            done.cancel()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     def close(self) -> None:
         """Ends what runs at its next look at the flag, and the thread after it."""
         for flag in self._flags:
             flag.raised = True
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _take(self) -> Flag:
-        if len(self._flags) >= WAITING:
-            raise busy("too many analyses are waiting")
-        flag = Flag()
-        self._flags.add(flag)
-        return flag

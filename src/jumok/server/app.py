@@ -4,26 +4,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 
+from jumok import __version__
 from jumok.decoding.translator import Translator
-from jumok.server.gates.middleware import (
-    BodyLimit,
-    ContentTypeCheck,
-    HostCheck,
-    KeyCheck,
-    OriginCheck,
-    RequestId,
-)
+from jumok.server.gates.middleware import make_middleware
 from jumok.server.gates.problems import handle_problems
 from jumok.server.pages import health
 from jumok.server.pages.openapi import describe
 from jumok.server.pages.page import page_router
 from jumok.server.runs import routes as runs
-from jumok.server.runs.catalog import Runs
-from jumok.server.runs.evals import Evals
-from jumok.server.services import make_services
+from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
 from jumok.server.traces import compare, what_if
 from jumok.server.traces import routes as traces
@@ -43,24 +33,21 @@ ROUTERS = (
 )
 """The API. The page comes after it: `GET /translate` is a screen, `POST /translate` an endpoint."""
 
-FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
-
 
 def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | None = None) -> FastAPI:
     """The server for these models, the first being the default. `app.state.services` is what they share."""
-    services = make_services(models, settings or ServerSettings())
+    services = Services(models, settings or ServerSettings())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         services.close()
 
-    gates = (RequestId, HostCheck, BodyLimit, OriginCheck, ContentTypeCheck, KeyCheck)
     app = FastAPI(
-        middleware=[
-            *(Middleware(gate, services) for gate in gates),
-            Middleware(GZipMiddleware, minimum_size=1024, compresslevel=FAST),
-        ],
+        title="jumok",
+        version=__version__,
+        summary="Translation, and every step of it, from sequence-to-sequence models.",
+        middleware=make_middleware(services),
         lifespan=lifespan,
         openapi_url=None,
         docs_url=None,
@@ -68,7 +55,6 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
         redirect_slashes=False,
     )
     app.state.services = services
-    app.state.evals = Evals(Runs(services.settings.runs))
     handle_problems(app)
     for router in (*ROUTERS, page_router(services.settings.static)):
         app.include_router(router)

@@ -1,21 +1,17 @@
 """Server-sent events: how they are written, kept alive and ended."""
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from jumok.errors import Error
-from jumok.server.gates.problems import Problem, document, dump, from_error, internal, request_id
-from jumok.server.services import Services
-
-log = logging.getLogger("jumok.server")
+from jumok.server.gates.problems import as_problem, document, dump, request_id, too_late
+from jumok.server.services import Services, deadline_of
 
 LOOK_S = 1.0  # between two looks whether the server is stopping
 
@@ -44,24 +40,69 @@ class Event:
         return b"event: %s\n%sdata: %s\n\n" % (self.name.encode(), id, dump(self.data))
 
 
-def sse(
-    request: Request, services: Services, events: AsyncGenerator[Event], *, endless: bool = False
-) -> "EventStream":
-    """An answer that sends events as they come, a comment when none has come for a while, and errors as one.
+def wants_events(request: Request, *, usual: bool) -> bool:
+    """Whether a client asks for server-sent events; `usual` is for one that takes anything."""
+    accept = request.headers.get("accept", "")
+    return "text/event-stream" in accept or (usual and "application/json" not in accept)
 
-    Takes one of the server's places for streams until it ends; 429 if there is none. A stream that is
-    `endless` by nature ends when the server stops.
+
+async def final_of(events: AsyncGenerator[Event]) -> Any:
+    """The data of the last event, for a client that wants no others."""
+    data = None
+    async with aclosing(events):
+        async for event in events:
+            data = event.data
+    return data
+
+
+def stream_events(
+    request: Request, services: Services, events: AsyncGenerator[Event], turn: ExitStack | None = None
+) -> "EventStream":
+    """An answer that sends events as they come, by the deadline; the client's turn lasts as long as they do.
+
+    Takes one of the server's places for streams until it ends; 429 if there is none.
     """
+    answer = stream_endless(request, services, within_deadline(events, request, services), endless=False)
+    if turn is not None:
+        answer.place.push(turn.pop_all())
+    return answer
+
+
+def stream_endless(
+    request: Request, services: Services, events: AsyncGenerator[Event], *, endless: bool = True
+) -> "EventStream":
+    """As `stream_events`, but without a deadline: it ends when the server stops."""
     place = ExitStack()
     place.enter_context(services.streams.take())
-    return EventStream(beating(request, services, events, endless=endless), place)
+    return EventStream(encoded(request, services, events, endless=endless), place)
 
 
-async def beating(
+async def within_deadline(
+    events: AsyncGenerator[Event], request: Request, services: Services
+) -> AsyncGenerator[Event]:
+    """The events, until the request's deadline; then 504, and the work is cancelled."""
+    deadline = deadline_of(request, services.limits)
+    async with aclosing(events):
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                event = await asyncio.wait_for(anext(events, None), left)
+            except TimeoutError:
+                raise too_late(services.limits.deadline_s) from None
+            if event is None:
+                return
+            yield event
+
+
+async def encoded(
     request: Request, services: Services, events: AsyncGenerator[Event], *, endless: bool
 ) -> AsyncGenerator[bytes]:
-    """Encoded events and heartbeats. A problem becomes an `error` event and the end."""
-    pending, silent_since = asyncio.ensure_future(next_of(events)), time.monotonic()
+    """Encoded events, and a comment when none has come for a while. An error is the last event."""
+
+    async def next_event() -> Event | None:
+        return await anext(events, None)
+
+    pending, silent_since = asyncio.ensure_future(next_event()), time.monotonic()
     beat = services.limits.heartbeat_s
     try:
         while not (endless and services.draining):
@@ -70,7 +111,7 @@ async def beating(
                 event = pending.result()
                 if event is None:
                     return
-                pending = asyncio.ensure_future(next_of(events))
+                pending = asyncio.ensure_future(next_event())
                 yield event.encode()
             elif time.monotonic() - silent_since < beat:
                 continue
@@ -83,21 +124,6 @@ async def beating(
         pending.cancel()
         await asyncio.gather(pending, return_exceptions=True)
         await events.aclose()
-
-
-async def next_of(events: AsyncGenerator[Event]) -> Event | None:
-    return await anext(events, None)
-
-
-def as_problem(error: Exception) -> Problem:
-    match error:
-        case Problem():
-            return error
-        case Error():
-            return from_error(error)
-        case _:
-            log.error("a stream failed", exc_info=error)
-            return internal()
 
 
 class EventStream(StreamingResponse):

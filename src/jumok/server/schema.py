@@ -177,3 +177,4 @@ class ProblemOut(BaseModel):
     detail: str
     code: str
     request_id: str
+    field: str | None = Field(None, description="The path of the field that is wrong: interventions.0.layer.")

@@ -1,5 +1,7 @@
 """Problems: what they say, and what they never say."""
 
+import json
+
 import httpx2
 import pytest
 
@@ -18,6 +20,20 @@ SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"
             422,
             "bad_parameter",
             "these options cannot work together: choose less",
+        ),
+        (
+            ConfigError("kind: there is none", hint="it has cross", where="a line", code="bad_parameter"),
+            422,
+            "bad_parameter",
+            "a line: kind: there is none: it has cross",
+        ),
+        (
+            ConfigError(
+                "[5] spell 'GEHEIM'", hint="give the text", code="bad_parameter", field="interventions.0.ids"
+            ),
+            422,
+            "bad_parameter",
+            "interventions.0.ids: give the text",
         ),
         (ConfigError("GEHEIM"), 422, "bad_parameter", "these options cannot work together"),
         (
@@ -60,6 +76,14 @@ def test_the_form_follows_the_path() -> None:
     assert (theirs.status_code, theirs.body) == (400, b'{"error":"no"}')
     page = render(problem, {**SCOPE, "path": "/translate", "method": "GET"})
     assert page.media_type == "application/problem+json"
+
+
+def test_the_field_that_is_wrong_is_a_member_of_the_document() -> None:
+    found = from_validation([{"type": "missing", "loc": ("body", "texts", 3), "msg": "Field required"}])
+    assert found.field == json.loads(render(found, SCOPE).body)["field"] == "texts.3"
+    error = ConfigError("no layer 9", code="bad_parameter", field="interventions.0.layer")
+    assert from_error(error).field == "interventions.0.layer"
+    assert b"field" not in render(Problem(404, "not_found", "no"), SCOPE).body
 
 
 def test_paths_of_fields_show_plain_names_only() -> None:

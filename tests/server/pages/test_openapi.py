@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from jumok.server.app import build_app
-from jumok.server.pages.openapi import StrictRoute
+from jumok.server.gates.bodies import StrictRoute
 
 ROOT = Path(__file__).parents[3]
 

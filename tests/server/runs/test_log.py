@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,17 +15,18 @@ from jumok.server.runs.log import (
     MOST_COLUMNS,
     MOST_NOTICES,
     MOST_SAMPLES,
+    CurveTable,
+    RunHistory,
     RunLog,
-    Story,
-    Table,
+    decimate,
     number,
     sample,
     whole,
 )
 
 
-def told(*events: dict[str, Any]) -> Story:
-    story = Story()
+def told(*events: dict[str, Any]) -> RunHistory:
+    story = RunHistory()
     for event in events:
         story.take(event)
     return story
@@ -37,7 +39,7 @@ def train(step: int, **numbers: Any) -> dict[str, Any]:
 @settings(max_examples=60)
 @given(rows=st.lists(st.tuples(st.integers(0, 20), st.floats(-5, 5)), max_size=60), points=st.integers(4, 12))
 def test_of_two_values_for_a_step_the_newer_one_counts(rows: list[tuple[int, float]], points: int) -> None:
-    table = Table()
+    table = CurveTable()
     for step, value in rows:
         table.add(step, float(step), {"loss": value})
     curve, newest = table.curve("loss", points), dict(rows)
@@ -206,3 +208,36 @@ def test_a_log_is_read_to_its_end_however_much_garbage_is_in_it(tmp_path: Path) 
     with RunLog(path).story() as (story, offset):
         assert story.step == 3
         assert offset == path.stat().st_size
+
+
+CURVES = st.lists(st.floats(allow_nan=False, width=32), max_size=300)
+
+
+@given(values=CURVES, points=st.integers(4, 60))
+def test_ends_extremes_and_order_survive(values: list[float], points: int) -> None:
+    kept = decimate(values, points).tolist()
+    assert len(kept) <= points
+    assert kept == sorted(set(kept))
+    if len(values) <= points:
+        assert kept == list(range(len(values)))
+    else:
+        chosen = [values[place] for place in kept]
+        assert (kept[0], kept[-1]) == (0, len(values) - 1)
+        assert (min(chosen), max(chosen)) == (min(values), max(values))
+
+
+@given(points=st.integers(4, 100))
+def test_a_spike_in_a_long_curve_is_seen(points: int) -> None:
+    values = np.zeros(100_000)
+    values[77_777] = 9.0
+    assert 77_777 in decimate(values, points)
+
+
+def test_every_stretch_is_represented() -> None:
+    kept = decimate(np.sin(np.arange(10_000) / 3), 100)
+    assert len(kept) == 100
+    assert np.diff(kept).max() < 2 * 10_000 / 49
+
+
+def test_fewer_than_four_points_cannot_hold_ends_and_extremes() -> None:
+    assert decimate([5.0, 1.0, 9.0, 5.0, 5.0, 5.0], 1).tolist() == [0, 1, 2, 5]

@@ -1,9 +1,11 @@
 """Training and quality over HTTP, from a real server that looks at real folders."""
 
+import asyncio
 import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from tests.server.conftest import Running, Serve, serving
 from jumok.decoding.translator import Translator
 from jumok.evaluation.evaluate import score_texts
 from jumok.run.train import train
+from jumok.server.events import Event
 from jumok.server.gates.limits import Limits
+from jumok.server.runs.routes import follow
 from jumok.server.settings import ServerSettings
 
 
@@ -204,3 +208,75 @@ def test_streams_have_a_limit_and_give_their_place_back(root: Path, serve: Serve
 def test_without_a_folder_of_runs_the_lists_are_empty(client: httpx2.Client) -> None:
     assert client.get("/v1/runs").json() == {"runs": []}
     assert client.get("/v1/evals").json() == {"evals": []}
+
+
+async def take(count: int, path: Path, offset: int = 0) -> list[Event]:
+    """The next events, which must come soon."""
+    found: list[Event] = []
+    async with asyncio.timeout(10), aclosing(follow(path, offset, poll_s=0.01)) as events:
+        while len(found) < count:
+            found.append(await anext(events))
+    return found
+
+
+def line(number: int, **more: Any) -> bytes:
+    return json.dumps({"type": "train", "step": number, **more}).encode() + b"\n"
+
+
+def test_events_carry_the_offset_to_go_on_from(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(line(1) + b"garbage\n" + line(2))
+    first, second = asyncio.run(take(2, path))
+    assert (first.name, first.data) == ("message", {"type": "train", "step": 1})
+    assert int(first.id) == len(line(1))
+    assert int(second.id) == path.stat().st_size
+    (again,) = asyncio.run(take(1, path, int(first.id)))
+    assert again.data == second.data
+
+
+def test_what_is_written_later_comes_later(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+
+    async def write_and_read() -> list[Any]:
+        reading = asyncio.ensure_future(take(3, path))
+        for piece in (line(1)[:7], line(1)[7:] + line(2), line(3)):
+            await asyncio.sleep(0.05)
+            with path.open("ab") as file:
+                file.write(piece)
+        return [event.data for event in await reading]
+
+    assert [data["step"] for data in asyncio.run(write_and_read())] == [1, 2, 3]
+
+
+def test_a_file_that_was_replaced_is_told_from_its_start(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(line(1) + line(2) + line(3))
+
+    async def replace_and_read() -> list[Event]:
+        found = []
+        async with asyncio.timeout(10), aclosing(follow(path, poll_s=0.01)) as events:
+            found += [await anext(events) for _ in range(3)]
+            path.write_bytes(line(7))
+            found += [await anext(events) for _ in range(2)]
+        return found
+
+    *_, reset, fresh = asyncio.run(replace_and_read())
+    assert (reset.name, reset.data, reset.id) == ("reset", {}, "0")
+    assert fresh.data == {"type": "train", "step": 7}
+
+
+def test_an_offset_behind_the_end_of_a_file_is_a_reset(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(line(1))
+    reset, first = asyncio.run(take(2, path, 5000))
+    assert (reset.name, first.data) == ("reset", {"type": "train", "step": 1})
+
+
+def test_events_are_one_line_of_json_each(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(line(1, text="a\nb\r\u2028<script>", loss=float("nan")))
+    (event,) = asyncio.run(take(1, path))
+    head, id, data, *rest = event.encode().decode().split("\n")
+    assert (head, id) == ("event: message", f"id: {path.stat().st_size}")
+    assert json.loads(data.removeprefix("data: "))["text"] == "a\nb\r\u2028<script>"
+    assert rest == ["", ""]

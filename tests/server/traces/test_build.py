@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,19 +68,19 @@ def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
             {"interventions": [{"op": "no_scale", "kind": "cross"}]},
             422,
             "bad_parameter",
-            "interventions[0]: no_scale",
+            "interventions.0.kind: no_scale",
         ),
         (
             {"interventions": [{"op": "replace_source", "unit": 99, "text": "GEHEIM"}]},
             422,
             "bad_parameter",
-            "interventions[0]: replace_source: unit 99 does not exist: the source has words 0 to 8",
+            "interventions.0.unit: replace_source: unit 99 does not exist: the source has words 0 to 8",
         ),
         (
             {"interventions": [{"op": "force_prefix", "ids": [300, 5]}]},
             422,
             "bad_parameter",
-            "interventions[0]: give these ids, or the text",
+            "interventions.0.ids: give these ids, or the text",
         ),
         (
             {
@@ -88,7 +89,7 @@ def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
             },
             422,
             "bad_parameter",
-            "interventions[0]: uniform: layer 7 does not exist: cross has layers 0 to 1",
+            "interventions.0.layer: uniform: layer 7 does not exist: cross has layers 0 to 1",
         ),
         (
             {"interventions": [{"op": "ban", "text": ["GEHEIM"]}, {"op": "force_prefix", "text": "GEHEIM"}]},
@@ -105,6 +106,23 @@ def test_what_cannot_be_traced(
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
     assert answer.json()["detail"].startswith(detail)
     assert "GEHEIM" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("op", "field"),
+    [
+        ({"op": "uniform", "kind": "cross", "layer": 7, "head": 0}, "layer"),
+        ({"op": "uniform", "kind": "cross", "layer": "x", "head": 0}, "layer"),
+        ({"op": "no_scale", "kind": "fly"}, "kind"),
+        ({"op": "replace_source", "unit": 99, "text": "a"}, "unit"),
+        ({"op": "force_prefix", "ids": [300, 5]}, "ids"),
+    ],
+)
+def test_the_field_that_is_wrong_has_its_path(
+    trio_client: httpx2.Client, op: dict[str, Any], field: str
+) -> None:
+    answer = post(trio_client, model="transformer", interventions=[{"op": "ban", "text": ["x"]}, op])
+    assert (answer.status_code, answer.json()["field"]) == (422, f"interventions.1.{field}")
 
 
 def test_128_tokens_at_the_limit_and_one_above(trio_client: httpx2.Client) -> None:
@@ -151,17 +169,20 @@ def test_work_beyond_the_limit(serve: Serve, trio: dict[str, Translator]) -> Non
 def test_the_same_request_is_answered_from_memory(serve: Serve, trio: dict[str, Translator]) -> None:
     with serve(models=trio) as running, running.client() as client:
         metrics = running.services.metrics
-        before = metrics.sentences.value(model="rnn", side="source")
+        before = metrics.value("jumok_translate_sentences_total", model="rnn", side="source")
         first, again = post(client).json(), post(client).json()
         assert first == again
-        assert (metrics.cache_hits.value(), metrics.cache_misses.value()) == (1, 0)
-        assert metrics.cache_bytes.value() > 0
-        decoded = metrics.sentences.value(model="rnn", side="source") - before
+        assert (
+            metrics.value("jumok_trace_cache_hits_total"),
+            metrics.value("jumok_trace_cache_misses_total"),
+        ) == (1, 0)
+        assert metrics.value("jumok_trace_cache_bytes") > 0
+        decoded = metrics.value("jumok_translate_sentences_total", model="rnn", side="source") - before
         assert decoded == 1  # by the worker
         for path in ("beam", "influence"):
-            before = metrics.cache_bytes.value()
+            before = metrics.value("jumok_trace_cache_bytes")
             assert client.get(f"/v1/traces/{first['id']}/{path}").status_code == 200
-            assert metrics.cache_bytes.value() > before
+            assert metrics.value("jumok_trace_cache_bytes") > before
         assert "jumok_trace_cache_hits_total 3" in client.get("/metrics").text
 
 
@@ -179,11 +200,16 @@ def test_a_trace_that_has_gone_comes_back_with_the_same_id(serve: Serve, trio: d
 
 def test_edited_models_decode_beside_the_worker(serve: Serve, trio: dict[str, Translator]) -> None:
     with serve(models=trio) as running, running.client() as client:
-        sentences = running.services.metrics.sentences
-        before = sentences.value(model="luong", side="source")
+        decoded = partial(
+            running.services.metrics.value,
+            "jumok_translate_sentences_total",
+            model="luong",
+            side="source",
+        )
+        before = decoded()
         ops = [{"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}]
         manifest = post(client, model="luong", interventions=ops).json()
-        assert sentences.value(model="luong", side="source") == before
+        assert decoded() == before
         expected = make_trace(trio["luong"], TEXT, ops=[mask_head("cross", 0, 0)])
         assert manifest["id"] == expected.id
         assert manifest["target"]["text"] == expected.manifest["target"]["text"]

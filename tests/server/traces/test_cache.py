@@ -35,7 +35,10 @@ def test_what_is_put_is_found_until_there_are_too_many(traces: list[Trace]) -> N
     assert len(kept) == 2
     found = [kept.get(one.id) is not None for one in traces[:3]]
     assert found == [True, False, True]
-    assert (kept.metrics.cache_hits.value(), kept.metrics.cache_misses.value()) == (3, 1)
+    assert (
+        kept.metrics.value("jumok_trace_cache_hits_total"),
+        kept.metrics.value("jumok_trace_cache_misses_total"),
+    ) == (3, 1)
 
 
 def test_bytes_count_and_grow_with_the_stages_asked_for(tiny_models: dict[str, Translator]) -> None:
@@ -44,12 +47,12 @@ def test_bytes_count_and_grow_with_the_stages_asked_for(tiny_models: dict[str, T
     kept = cache(traces_bytes=room)
     kept.put(one)
     kept.put(two)
-    assert kept.metrics.cache_bytes.value() == room
+    assert kept.metrics.value("jumok_trace_cache_bytes") == room
     assert len(kept) == 2  # at the limit
     two.tensor("cross.scores")
     kept.trim()  # above it
     assert (kept.get(one.id), len(kept)) == (None, 1)
-    assert kept.metrics.cache_bytes.value() == two.nbytes > room / 2
+    assert kept.metrics.value("jumok_trace_cache_bytes") == two.nbytes > room / 2
 
 
 def test_what_was_worked_out_counts_too(traces: list[Trace]) -> None:
@@ -58,7 +61,9 @@ def test_what_was_worked_out_counts_too(traces: list[Trace]) -> None:
     kept.put(traces[1]).extra["beam"] = 10**6
     kept.trim()
     assert len(kept) == 1
-    assert kept.metrics.cache_bytes.value() > 10**6  # the last one used stays, however large it is
+    assert (
+        kept.metrics.value("jumok_trace_cache_bytes") > 10**6
+    )  # the last one used stays, however large it is
 
 
 def test_half_an_hour_without_use_is_the_end(traces: list[Trace]) -> None:

@@ -16,7 +16,7 @@ from jumok.explain.edits import attention_sizes
 from jumok.explain.ops import parse_ops
 from jumok.explain.sweep import sweep
 from jumok.explain.what_if import what_if
-from jumok.server import work
+from jumok.server import services
 from jumok.server.gates.limits import Limits
 from jumok.server.traces.schema import WhatIfOut
 
@@ -171,7 +171,7 @@ SLOW = {"text": "a man", "min_len": 40, "max_len": 100, "interventions": [{"op":
 def test_one_at_a_time_per_client(
     serve: Serve, slow_luong: tuple[Translator, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(services, "PATIENCE_S", 0.02)
     translator, _ = slow_luong
     with serve(models={"m": translator, "n": translator}) as running, running.client() as client:
         thread = start(running, "/v1/what-if", SLOW)

@@ -1,8 +1,70 @@
-"""Names of languages."""
+"""Names of languages, and guessing one among the loaded ones."""
+
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jumok.server.translate.languages import NAMES, language_name
+from jumok.config import TextConfig
+from jumok.server.translate.languages import NAMES, detect, language_name, script_share
+from jumok.text.tokenizer import train_tokenizer
+
+ENGLISH = ["the man rides the horse and the dog sees the cat", "there is a house on the hill"] * 3
+GERMAN = ["der mann reitet das pferd und der hund sieht die katze", "es gibt ein haus auf dem berg"] * 3
+KOREAN = ["나는 어제 영화를 봤다.", "오늘은 날씨가 좋다."] * 3
+
+
+def model(language: str, lines: list[str]) -> Any:
+    tokenizer = train_tokenizer(lines, TextConfig(vocabulary=420))
+    translator = SimpleNamespace(tokenizers=SimpleNamespace(pictures=None, source=tokenizer))
+    return SimpleNamespace(source=language, translator=translator)
+
+
+@pytest.fixture(scope="module")
+def loaded() -> list[Any]:
+    return [model("en", ENGLISH), model("de", GERMAN), model("ko", KOREAN), model("en", KOREAN)]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("the man sees the dog on the hill", "en"),
+        ("der mann sieht den hund auf dem berg", "de"),
+        ("나는 오늘 영화를 봤다", "ko"),
+        ("영화 movie 를 봤다", "ko"),
+    ],
+)
+def test_the_right_language_comes_first(loaded: list[Any], text: str, language: str) -> None:
+    found = detect(text, loaded)
+    assert found[0].language == language
+    assert [one.language for one in found].count("en") == 1
+    assert sorted(found, key=lambda one: -one.confidence) == found
+
+
+def test_a_foreign_script_is_not_claimed(loaded: list[Any]) -> None:
+    assert [one.confidence for one in detect("Привет, как дела?", loaded)] == [0.0, 0.0, 0.0]
+    assert detect("Привет", [loaded[2]])[0].confidence == 0.0
+    assert detect("나는 abc", [loaded[2]])[0].confidence == 40.0
+
+
+def test_no_models_no_languages() -> None:
+    assert detect("a", []) == []
+
+
+def test_languages_without_a_script_of_their_own_take_any() -> None:
+    assert script_share("Привет 나는", "mul") == script_share("Привет", "und") == 1.0
+    assert script_share("12:30", "ko") == 1.0
+    assert script_share("日本語です", "ja") == 1.0
+    assert script_share("日本語です", "zh-Hant") == 0.6
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=50))
+def test_confidences_stay_between_0_and_100(loaded: list[Any], text: str) -> None:
+    found = detect(text, loaded)
+    assert all(0 <= one.confidence <= 100 for one in found)
+    assert sum(one.confidence for one in found) <= 100.2
 
 
 @pytest.mark.parametrize(

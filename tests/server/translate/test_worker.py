@@ -19,7 +19,7 @@ from jumok.native.library import available
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
 from jumok.server.metrics import Metrics
-from jumok.server.translate.order import Order, make_order
+from jumok.server.translate.order import DecodingOrder, make_order
 from jumok.server.translate.worker import Worker
 
 LIMITS = Limits()
@@ -29,7 +29,7 @@ def worker_for(translator: Translator, **limits: Any) -> Worker:
     return Worker("tiny", translator, Limits(**limits), Metrics())
 
 
-def order_for(translator: Translator, *texts: str, **options: Any) -> Order:
+def order_for(translator: Translator, *texts: str, **options: Any) -> DecodingOrder:
     return make_order(translator, texts, {"beam": 2, "max_len": 12, **options}, LIMITS)
 
 
@@ -236,7 +236,7 @@ def test_a_fault_of_ours_is_told_to_all_and_the_next_are_served(
         )
 
     with monkeypatch.context() as broken:
-        broken.setattr("jumok.server.translate.worker.Quick.step", lambda _: 1 / 0)
+        broken.setattr("jumok.server.translate.worker.EngineQueue.step", lambda _: 1 / 0)
         assert [getattr(one, "code", "") for one in asyncio.run(ask())][0] == "internal"
     assert "ZeroDivisionError" in caplog.text
     assert all(isinstance(one, list) for one in asyncio.run(ask()))
@@ -285,13 +285,13 @@ def test_what_it_counts(tiny_models: dict[str, Translator]) -> None:
     worker = worker_for(translator)
     asyncio.run(worker.translate(order_for(translator, "a man", "the dog", max_len=3, min_len=3), soon()))
     metrics = worker.metrics
-    assert metrics.sentences.value(model="tiny", side="source") == 2
-    assert metrics.tokens.value(model="tiny", side="source") == 4
-    assert metrics.tokens.value(model="tiny", side="target") == 6
+    assert metrics.value("jumok_translate_sentences_total", model="tiny", side="source") == 2
+    assert metrics.value("jumok_translate_tokens_total", model="tiny", side="source") == 4
+    assert metrics.value("jumok_translate_tokens_total", model="tiny", side="target") == 6
     text = metrics.render()
     assert 'jumok_translate_duration_seconds_count{model="tiny"} 1' in text
     assert 'jumok_queue_wait_seconds_count{model="tiny"} 1' in text
-    assert 'jumok_batch_sentences_bucket{model="tiny",le="2"}' in text
+    assert 'jumok_batch_sentences_bucket{le="2.0",model="tiny"}' in text
     worker.close()
 
 

@@ -14,7 +14,11 @@ export function ModelMenu() {
     onSelect: () => setParams({ m: card.name, t: null, px: null, w: null, l: null, h: null, k: null, q: null, j: null }, { push: true }),
   }));
   return (
-    <Menu id="model-button" className="btn quiet model-button" items={items} disabled={!now}
+    <Menu
+      id="model-button"
+      className="btn quiet model-button"
+      items={items}
+      disabled={!now}
       why={now ? [languagesOf(now), t("shell.parameters", { n: now.parameters })].filter(Boolean).join(", ") : undefined}
       button={
         <>
@@ -33,7 +37,12 @@ export function LookMenu() {
       <div class="stack look">
         <div>
           <h3>{t("shell.theme_label")}</h3>
-          <Segmented label={t("shell.theme_label")} value={theme.value} onChange={(value) => (theme.value = value)} choices={choices(["system", "light", "dark"], (value) => t(`shell.theme_${value}`))} />
+          <Segmented
+            label={t("shell.theme_label")}
+            value={theme.value}
+            onChange={(value) => (theme.value = value)}
+            choices={choices(["system", "light", "dark"], (value) => t(`shell.theme_${value}`))}
+          />
         </div>
         <div>
           <h3>{t("shell.interface")}</h3>
@@ -41,7 +50,12 @@ export function LookMenu() {
         </div>
         <div>
           <h3>{t("shell.density")}</h3>
-          <Segmented label={t("shell.density")} value={density.value} onChange={(value) => (density.value = value)} choices={choices(["comfortable", "compact"], (value) => t(`shell.density_${value}`))} />
+          <Segmented
+            label={t("shell.density")}
+            value={density.value}
+            onChange={(value) => (density.value = value)}
+            choices={choices(["comfortable", "compact"], (value) => t(`shell.density_${value}`))}
+          />
         </div>
       </div>
     </Popover>

@@ -41,7 +41,12 @@ export function Figure(props: FigureProps) {
   const [asked, setAsked] = useState<boolean | null>(null);
   const inDark = asked ?? dark.value;
   const body = useRef<HTMLDivElement>(null);
-  const file = props.file ?? props.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").toLowerCase();
+  const file =
+    props.file ??
+    props.title
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-+|-+$/g, "")
+      .toLowerCase();
 
   // the tools read the props when they are used, so that a picture that follows the pointer leaves them alone
   const latest = useRef(props);
@@ -78,12 +83,32 @@ export function Figure(props: FigureProps) {
       ...(exports.length > 0 ? [null] : []),
       ...exports.map((item, i) => ({ ...item, onSelect: () => (now().exports?.[i] ?? item).onSelect() })),
     ];
-    const themes = <Segmented label={t("shell.theme_label")} value={inDark ? "dark" : "light"} choices={choices(["light", "dark"], (value) => t(`shell.theme_${value}`))} onChange={(value) => setAsked(value === "dark")} />;
+    const themes = (
+      <Segmented
+        label={t("shell.theme_label")}
+        value={inDark ? "dark" : "light"}
+        choices={choices(["light", "dark"], (value) => t(`shell.theme_${value}`))}
+        onChange={(value) => setAsked(value === "dark")}
+      />
+    );
     return (
       <div class="figure-tools">
-        <IconButton tool="table" icon={asTable ? "attention" : "table"} label={asTable ? t("figure.picture") : t("figure.table")} pressed={asTable} onClick={() => setAsTable(!asTable)} />
+        <IconButton
+          tool="table"
+          icon={asTable ? "attention" : "table"}
+          label={asTable ? t("figure.picture") : t("figure.table")}
+          pressed={asTable}
+          onClick={() => setAsTable(!asTable)}
+        />
         <IconButton tool="link" icon="link" label={t("figure.link")} onClick={() => void link()} />
-        <Menu tool="export" className="btn quiet icon" name={t("figure.export")} items={items} before={props.words ? null : themes} button={<Icon name="export" size={18} />} />
+        <Menu
+          tool="export"
+          className="btn quiet icon"
+          name={t("figure.export")}
+          items={items}
+          before={props.words ? null : themes}
+          button={<Icon name="export" size={18} />}
+        />
       </div>
     );
   }, [asTable, inDark, file, locale.value, props.svg === undefined, props.exports?.map((item) => item.label).join()]);

@@ -10,11 +10,13 @@ export function FirstRun() {
         <p class="muted">{t("shell.first_text")}</p>
       </header>
       <div class="card">
-        <CommandList commands={[
-          [t("shell.first_demo"), "jumok demo"],
-          [t("shell.first_train"), "jumok train settings.toml"],
-          [t("shell.first_serve"), "jumok serve runs/my-model --runs runs"],
-        ]} />
+        <CommandList
+          commands={[
+            [t("shell.first_demo"), "jumok demo"],
+            [t("shell.first_train"), "jumok train settings.toml"],
+            [t("shell.first_serve"), "jumok serve runs/my-model --runs runs"],
+          ]}
+        />
       </div>
     </div>
   );

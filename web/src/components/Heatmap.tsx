@@ -69,7 +69,8 @@ export function Heatmap(props: HeatmapProps) {
   useEffect(() => setView(null), [matrix.rows, matrix.cols]);
   const whole: View = { r0: 0, c0: 0, rows: matrix.rows, cols: matrix.cols };
   const seen = view && view.rows <= matrix.rows && view.cols <= matrix.cols ? view : whole;
-  const inside = (cell: Cell | null | undefined) => (cell && cell.row >= 0 && cell.col >= 0 && cell.row < matrix.rows && cell.col < matrix.cols ? cell : null);
+  const inside = (cell: Cell | null | undefined) =>
+    cell && cell.row >= 0 && cell.col >= 0 && cell.row < matrix.rows && cell.col < matrix.cols ? cell : null;
   const active = inside(props.onActive ? props.active : ownActive);
   const locked = inside(props.onLock ? props.locked : ownLocked);
   const shown = active ?? locked;
@@ -86,7 +87,16 @@ export function Heatmap(props: HeatmapProps) {
   }, [matrix, props.mask, rows, cols, part?.r0, part?.c0, part?.rows, part?.cols]);
 
   const local = shown && { row: shown.row - seen.r0, col: shown.col - seen.c0 };
-  const room = { rows: window_.rows, cols: window_.cols, width: size.width || 480, maxCell, maxHeight, rtl: props.rtl, free: props.free, margin: props.margin ? MARGIN : 0 };
+  const room = {
+    rows: window_.rows,
+    cols: window_.cols,
+    width: size.width || 480,
+    maxCell,
+    maxHeight,
+    rtl: props.rtl,
+    free: props.free,
+    margin: props.margin ? MARGIN : 0,
+  };
   const still = useMemo(() => layoutOf(room), [window_, room.width, maxCell, maxHeight, props.rtl, props.free, room.margin]);
   // only where labels are left out does the pointer change which are drawn
   const full = still.rowLabels.length === window_.rows.length && still.colLabels.length === window_.cols.length;
@@ -120,12 +130,28 @@ export function Heatmap(props: HeatmapProps) {
     window_.rows.forEach((label, r) => label.dim && context.fillRect(0, r * cellHeight, width, cellHeight));
     context.globalAlpha = 1;
     gaps(context, box, window_.m.rows, window_.m.cols, style.color);
-    figures(context, box, window_.m, scale, isDark, props.format ?? weight, order, window_.mask, (r, c) => (window_.rows[r].dim || window_.cols[c].dim) ?? false, style.outlineColor);
+    figures(
+      context,
+      box,
+      window_.m,
+      scale,
+      isDark,
+      props.format ?? weight,
+      order,
+      window_.mask,
+      (r, c) => (window_.rows[r].dim || window_.cols[c].dim) ?? false,
+      style.outlineColor,
+    );
     if (props.margin) {
       context.fillStyle = css(tableFor({}, isDark), isDark ? 150 : 120);
       for (let r = 0; r < window_.m.rows; r++) {
         const share = Math.max(0, Math.min(1, props.margin.values[seen.r0 + r]));
-        context.fillRect(width + 10, r * cellHeight + cellHeight / 2 - Math.min(4, cellHeight / 3), share * (MARGIN - 12), Math.min(8, (cellHeight * 2) / 3));
+        context.fillRect(
+          width + 10,
+          r * cellHeight + cellHeight / 2 - Math.min(4, cellHeight / 3),
+          share * (MARGIN - 12),
+          Math.min(8, (cellHeight * 2) / 3),
+        );
       }
     }
   }, [image, window_, width, height, isDark, props.rtl, props.margin?.values, props.format, size.width > 0]);
@@ -137,10 +163,16 @@ export function Heatmap(props: HeatmapProps) {
     if (r < 0 || c < 0 || r >= window_.m.rows || c >= window_.m.cols) return null;
     return { row: seen.r0 + r, col: seen.c0 + order(c) };
   };
-  const allowed = (cell: Cell) => !props.mask || props.mask[cell.row * matrix.cols + cell.col] !== 0;
+  const allowed = (cell: Cell) => props.mask?.[cell.row * matrix.cols + cell.col] !== 0;
   const describe = (cell: Cell): string =>
     props.describe?.(cell) ??
-    t("figure.cell", { row: rows[cell.row].text, col: cols[cell.col].text, value: allowed(cell) ? number(matrix.data[cell.row * matrix.cols + cell.col]) : t("figure.masked"), rank: rank(rowOf(matrix, cell.row), cell.col), n: matrix.cols });
+    t("figure.cell", {
+      row: rows[cell.row].text,
+      col: cols[cell.col].text,
+      value: allowed(cell) ? number(matrix.data[cell.row * matrix.cols + cell.col]) : t("figure.masked"),
+      rank: rank(rowOf(matrix, cell.row), cell.col),
+      n: matrix.cols,
+    });
   const move = (cell: Cell) => {
     if (part) setView(reveal(seen, total, cell));
     setActive(cell);
@@ -155,7 +187,8 @@ export function Heatmap(props: HeatmapProps) {
     if (next) move(next);
     else if (head && props.onHead) props.onHead(head);
     else if (layer && props.onLayer) props.onLayer(layer);
-    else if (event.key === "Enter" || event.key === " ") setLocked(locked && locked.row === from.row && locked.col === from.col ? null : from);
+    else if (event.key === "Enter" || event.key === " ")
+      setLocked(locked && locked.row === from.row && locked.col === from.col ? null : from);
     else if (event.key === "Escape" && (locked || active)) {
       setLocked(null);
       setActive(null);
@@ -186,10 +219,22 @@ export function Heatmap(props: HeatmapProps) {
   return (
     <div class="heatmap" ref={frame}>
       <div
-        class="heatmap-grid" role="grid" tabIndex={0} aria-label={props.name} aria-rowcount={matrix.rows} aria-colcount={matrix.cols} aria-activedescendant={shown ? id : undefined}
+        class="heatmap-grid"
+        role="grid"
+        tabIndex={0}
+        aria-label={props.name}
+        aria-rowcount={matrix.rows}
+        aria-colcount={matrix.cols}
+        aria-activedescendant={shown ? id : undefined}
         style={{ width: `${layout.width}px`, height: `${layout.height}px` }}
-        onKeyDown={onKeyDown} onFocus={() => !shown && setSaid(t("figure.grid_help"))} onBlur={() => props.onActive === undefined && setOwnActive(null)}
-        onPointerMove={onPointerMove} onPointerLeave={() => { drag.current = null; setActive(null); }}
+        onKeyDown={onKeyDown}
+        onFocus={() => !shown && setSaid(t("figure.grid_help"))}
+        onBlur={() => props.onActive === undefined && setOwnActive(null)}
+        onPointerMove={onPointerMove}
+        onPointerLeave={() => {
+          drag.current = null;
+          setActive(null);
+        }}
         onPointerDown={(event) => (drag.current = { x: event.clientX, y: event.clientY, view: seen, moved: false })}
         onPointerUp={(event) => {
           const moved = drag.current?.moved;
@@ -201,7 +246,15 @@ export function Heatmap(props: HeatmapProps) {
       >
         <div class="heatmap-hatch" style={{ left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` }} />
         <canvas ref={canvas} style={{ left: `${left}px`, top: `${top}px` }} aria-hidden="true" />
-        <Overlay layout={layout} cell={local} locked={locked !== null && active === null} rtl={props.rtl ?? false} rows={window_.m.rows} cols={window_.m.cols} margin={props.margin?.label} />
+        <Overlay
+          layout={layout}
+          cell={local}
+          locked={locked !== null && active === null}
+          rtl={props.rtl ?? false}
+          rows={window_.m.rows}
+          cols={window_.m.cols}
+          margin={props.margin?.label}
+        />
         <div class="sr" role="row" aria-rowindex={(shown?.row ?? 0) + 1}>
           <span role="gridcell" id={id} aria-colindex={(shown?.col ?? 0) + 1} aria-selected={locked !== null}>
             {shown ? describe(shown) : ""}
@@ -210,7 +263,11 @@ export function Heatmap(props: HeatmapProps) {
       </div>
       {(part || cellWidth < 9) && (
         <div class="heatmap-zoom">
-          <IconButton icon="plus" label={t("figure.zoom_in")} onClick={() => setView(zoomed(seen, total, shown ?? { row: seen.r0 + (seen.rows >> 1), col: seen.c0 + (seen.cols >> 1) }, 0.6))} />
+          <IconButton
+            icon="plus"
+            label={t("figure.zoom_in")}
+            onClick={() => setView(zoomed(seen, total, shown ?? { row: seen.r0 + (seen.rows >> 1), col: seen.c0 + (seen.cols >> 1) }, 0.6))}
+          />
           <IconButton icon="minus" label={t("figure.zoom_out")} disabled={!part} onClick={() => setView(null)} />
         </div>
       )}
@@ -223,16 +280,26 @@ export function Heatmap(props: HeatmapProps) {
 
 /** The cell a key leads to, or null for other keys. */
 function nextCell(event: KeyboardEvent, from: Cell, m: Matrix, rtl: boolean): Cell | null {
-  const clamp = (cell: Cell): Cell => ({ row: Math.max(0, Math.min(m.rows - 1, cell.row)), col: Math.max(0, Math.min(m.cols - 1, cell.col)) });
+  const clamp = (cell: Cell): Cell => ({
+    row: Math.max(0, Math.min(m.rows - 1, cell.row)),
+    col: Math.max(0, Math.min(m.cols - 1, cell.col)),
+  });
   const ahead = rtl ? -1 : 1;
   switch (event.key) {
-    case "ArrowRight": return clamp({ row: from.row, col: from.col + ahead });
-    case "ArrowLeft": return clamp({ row: from.row, col: from.col - ahead });
-    case "ArrowDown": return clamp({ row: from.row + 1, col: from.col });
-    case "ArrowUp": return clamp({ row: from.row - 1, col: from.col });
-    case "Home": return clamp({ row: event.ctrlKey ? 0 : from.row, col: 0 });
-    case "End": return clamp({ row: event.ctrlKey ? m.rows : from.row, col: m.cols });
-    default: return null;
+    case "ArrowRight":
+      return clamp({ row: from.row, col: from.col + ahead });
+    case "ArrowLeft":
+      return clamp({ row: from.row, col: from.col - ahead });
+    case "ArrowDown":
+      return clamp({ row: from.row + 1, col: from.col });
+    case "ArrowUp":
+      return clamp({ row: from.row - 1, col: from.col });
+    case "Home":
+      return clamp({ row: event.ctrlKey ? 0 : from.row, col: 0 });
+    case "End":
+      return clamp({ row: event.ctrlKey ? m.rows : from.row, col: m.cols });
+    default:
+      return null;
   }
 }
 
@@ -255,7 +322,11 @@ function Overlay({ layout, cell, locked, rtl, rows, cols, margin }: OverlayProps
     <svg width={layout.width} height={layout.height} aria-hidden="true">
       <Labels of={layout.rowLabels} as={RowLabel} on={cell?.row} />
       <Labels of={layout.colLabels} as={ColLabel} on={cell?.col} />
-      {margin && <text class="dim" x={left + cols * cellWidth + 10} y={top - 8}>{margin}</text>}
+      {margin && (
+        <text class="dim" x={left + cols * cellWidth + 10} y={top - 8}>
+          {margin}
+        </text>
+      )}
       {seen && (
         <>
           <rect class="band" x={left - 0.5} y={y} width={cols * cellWidth + 1} height={cellHeight} />

@@ -30,7 +30,13 @@ export function Help() {
     else dialog.current?.close();
   }, [open]);
   return (
-    <dialog ref={dialog} class="dialog stack" aria-label={t("shell.keys_title")} onClose={() => (helpOpen.value = false)} onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
+    <dialog
+      ref={dialog}
+      class="dialog stack"
+      aria-label={t("shell.keys_title")}
+      onClose={() => (helpOpen.value = false)}
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+    >
       <div class="row between">
         <h2>{t("shell.keys_title")}</h2>
         <IconButton icon="close" label={t("shell.close")} onClick={() => dialog.current?.close()} />
@@ -38,7 +44,11 @@ export function Help() {
       <dl>
         {KEYS.map(([keys, text]) => (
           <>
-            <dt>{keys.split(" ").map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+            <dt>
+              {keys.split(" ").map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
             <dd>{t(text)}</dd>
           </>
         ))}

@@ -6,8 +6,9 @@ import { useResource } from "../hooks";
 import { locale, t } from "../i18n";
 import type { Book } from "../lib/lessons";
 import { formatAddress } from "../lib/link";
-import { follow, ops, params, screen, setParams, whatIfOpen } from "../state";
+import { ops, params, screen, setParams, whatIfOpen } from "../state";
 import { IconButton } from "./controls";
+import { Link } from "./Link";
 import { Icon } from "./Icon";
 
 /** The texts are data beside the page, so that only readers of Learn load them. */
@@ -31,7 +32,7 @@ export function LessonNote() {
       <p>
         <b>{label}.</b> {look}
       </p>
-      <a href={chapterHref(chapter)} onClick={follow}>{t("learn.back", { n: chapter + 1 })}</a>
+      <Link href={chapterHref(chapter)}>{t("learn.back", { n: chapter + 1 })}</Link>
       <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ le: null })} />
     </aside>
   );

@@ -3,7 +3,25 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { useName, useSize } from "../hooks";
 import { t } from "../i18n";
-import { bandPath, decimated, domain, dotPath, duration, linePath, logTicks, nearest, niceTicks, ringPath, scale, spread, timeTicks, union, type Point, type Project, type Tick } from "../lib/chart";
+import {
+  bandPath,
+  decimated,
+  domain,
+  dotPath,
+  duration,
+  linePath,
+  logTicks,
+  nearest,
+  niceTicks,
+  ringPath,
+  scale,
+  spread,
+  timeTicks,
+  union,
+  type Point,
+  type Project,
+  type Tick,
+} from "../lib/chart";
 import type { TableData } from "../lib/csv";
 import { number, short } from "../lib/format";
 import { shorten, thin as thinned, widthOf } from "../lib/labels";
@@ -96,17 +114,29 @@ interface Plan {
 
 function planOf(props: LineChartProps, width: number): Plan {
   const { lines, log = false, height: inner = 220 } = props;
-  const values = lines.flatMap((line) => [...line.y, ...(line.raw ?? []), ...(line.low ?? []), ...(line.high ?? []), ...(props.level === undefined ? [] : [props.level])]);
+  const values = lines.flatMap((line) => [
+    ...line.y,
+    ...(line.raw ?? []),
+    ...(line.low ?? []),
+    ...(line.high ?? []),
+    ...(props.level === undefined ? [] : [props.level]),
+  ]);
   const yDomain = domain(values, log, props.yRange);
   const top = props.flags?.length ? 20 : 10;
   const bottom = top + inner;
-  const yTicks = (log ? logTicks : niceTicks)(yDomain[0], yDomain[1], Math.max(2, Math.floor(inner / 44))).map((at) => ({ at, label: tickText(at) }));
+  const yTicks = (log ? logTicks : niceTicks)(yDomain[0], yDomain[1], Math.max(2, Math.floor(inner / 44))).map((at) => ({
+    at,
+    label: tickText(at),
+  }));
   const left = Math.max(24, ...yTicks.map((tick) => widthOf(tick.label) * 11.5 + 14));
   const named = Math.max(0, ...lines.map((line) => widthOf(shorten(line.label, 28)) * 12.5));
   const aside = Math.min(264, named + 62);
   const room = width - left - aside >= 220 && lines.length * LABEL <= inner + 12;
   const right = width - (room && lines.length > 0 ? aside : 12);
-  const spans = [...lines.flatMap((line) => (line.x.length ? [line.x[0], line.x[line.x.length - 1]] : [])), ...(props.bars?.items.flatMap((bar) => [bar.from, bar.to]) ?? [])];
+  const spans = [
+    ...lines.flatMap((line) => (line.x.length ? [line.x[0], line.x[line.x.length - 1]] : [])),
+    ...(props.bars?.items.flatMap((bar) => [bar.from, bar.to]) ?? []),
+  ];
   const found = spans.length ? [Math.min(...spans), Math.max(...spans)] : [0, 1];
   const xDomain: [number, number] = [props.xRange?.[0] ?? found[0], props.xRange?.[1] ?? found[1]];
   if (xDomain[0] === xDomain[1]) xDomain[1] += 1;
@@ -119,7 +149,16 @@ function planOf(props: LineChartProps, width: number): Plan {
     : (props.xKind === "time" ? timeTicks : niceTicks)(xDomain[0], xDomain[1], count).map((at) => ({ at, label: textX(props, at) }));
   const lasts = lines.map((line) => y(lastOf(line, log) ?? yDomain[0]));
   return {
-    width, left, right, top, bottom, foot, x, y, xTicks, yTicks,
+    width,
+    left,
+    right,
+    top,
+    bottom,
+    foot,
+    x,
+    y,
+    xTicks,
+    yTicks,
     height: foot + (room ? 26 : 42),
     xs: union(lines.map((line) => line.x)),
     ends: room ? spread(lasts, LABEL, top + 2, Math.max(bottom, top + 2 + LABEL * lines.length)) : null,
@@ -164,7 +203,22 @@ export function LineChart(props: LineChartProps) {
   const help = useName("chart-help");
   const plan = useMemo(
     () => planOf(props, Math.max(240, size.width || 640)),
-    [props.lines, props.log, props.height, props.xKind, props.xTicks, props.xRange?.[0], props.xRange?.[1], props.yRange?.[0], props.yRange?.[1], props.bars, props.flags, props.level, props.formatX, size.width],
+    [
+      props.lines,
+      props.log,
+      props.height,
+      props.xKind,
+      props.xTicks,
+      props.xRange?.[0],
+      props.xRange?.[1],
+      props.yRange?.[0],
+      props.yRange?.[1],
+      props.bars,
+      props.flags,
+      props.level,
+      props.formatX,
+      size.width,
+    ],
   );
   const drawing = useMemo(() => <Drawing props={props} plan={plan} />, [plan, props.ranges, props.flags, props.bars]);
 
@@ -210,13 +264,21 @@ export function LineChart(props: LineChartProps) {
   return (
     <div class="chart" ref={frame}>
       <div
-        class={props.onPick ? "chart-plot picks" : "chart-plot"} tabIndex={0} role="application" aria-label={props.name} aria-describedby={help}
+        class={props.onPick ? "chart-plot picks" : "chart-plot"}
+        tabIndex={0}
+        role="application"
+        aria-label={props.name}
+        aria-describedby={help}
         onKeyDown={onKeyDown}
         onPointerMove={(event) => (cursor.value = snapped(event))}
         onPointerDown={(event) => (cursor.value = snapped(event))}
-        onPointerLeave={(event) => { if (event.pointerType === "mouse") cursor.value = null; }}
+        onPointerLeave={(event) => {
+          if (event.pointerType === "mouse") cursor.value = null;
+        }}
         onBlur={() => (cursor.value = null)}
-        onClick={() => { if (props.onPick && cursor.value !== null) props.onPick(cursor.value); }}
+        onClick={() => {
+          if (props.onPick && cursor.value !== null) props.onPick(cursor.value);
+        }}
       >
         <svg width={plan.width} height={plan.height} viewBox={`0 0 ${plan.width} ${plan.height}`} role="img" aria-label={props.name}>
           {drawing}
@@ -224,8 +286,12 @@ export function LineChart(props: LineChartProps) {
         </svg>
       </div>
       {!plan.ends && <Legend props={props} cursor={cursor} />}
-      <p id={help} class="sr">{props.onPick ? t("chart.help_pick") : t("chart.help")}</p>
-      <div class="sr" role="status" aria-live="polite">{said}</div>
+      <p id={help} class="sr">
+        {props.onPick ? t("chart.help_pick") : t("chart.help")}
+      </p>
+      <div class="sr" role="status" aria-live="polite">
+        {said}
+      </div>
     </div>
   );
 }
@@ -236,7 +302,10 @@ const measured = (line: Line, i: number): number | null => (i < 0 ? null : (line
 const exact = (props: LineChartProps, line: Line, i: number): string => {
   const value = textY(props, measured(line, i)!);
   const [low, high] = [line.low?.[i], line.high?.[i]];
-  const told = low === null || low === undefined || high === null || high === undefined ? value : t("chart.interval", { value, low: textY(props, low), high: textY(props, high) });
+  const told =
+    low === null || low === undefined || high === null || high === undefined
+      ? value
+      : t("chart.interval", { value, low: textY(props, low), high: textY(props, high) });
   return line.thin?.[i] ? `${told}, ${t("chart.thin")}` : told;
 };
 
@@ -256,7 +325,9 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
       {plan.yTicks.map((tick) => (
         <g key={tick.at}>
           <line class="grid" x1={left} x2={right} y1={y(tick.at)} y2={y(tick.at)} />
-          <text x={left - 8} y={y(tick.at)} text-anchor="end" dominant-baseline="central">{tick.label}</text>
+          <text x={left - 8} y={y(tick.at)} text-anchor="end" dominant-baseline="central">
+            {tick.label}
+          </text>
         </g>
       ))}
       {props.level !== undefined && <line class="level" x1={left} x2={right} y1={y(props.level)} y2={y(props.level)} />}
@@ -264,21 +335,43 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
       {plan.xTicks.map((tick) => (
         <g key={tick.at}>
           <line class="axis" x1={x(tick.at)} x2={x(tick.at)} y1={foot} y2={foot + 4} />
-          <text x={x(tick.at)} y={foot + 17} text-anchor="middle">{tick.label}</text>
+          <text x={x(tick.at)} y={foot + 17} text-anchor="middle">
+            {tick.label}
+          </text>
         </g>
       ))}
-      {plan.ends ? <text class="axis-name" x={Math.max(right + 10, ...plan.xTicks.map((tick) => x(tick.at) + widthOf(tick.label) * 6 + 10))} y={foot + 17}>{props.xLabel}</text> : <text class="axis-name" x={right} y={foot + 35} text-anchor="end">{props.xLabel}</text>}
+      {plan.ends ? (
+        <text
+          class="axis-name"
+          x={Math.max(right + 10, ...plan.xTicks.map((tick) => x(tick.at) + widthOf(tick.label) * 6 + 10))}
+          y={foot + 17}
+        >
+          {props.xLabel}
+        </text>
+      ) : (
+        <text class="axis-name" x={right} y={foot + 35} text-anchor="end">
+          {props.xLabel}
+        </text>
+      )}
       {props.bars?.items.map((bar, i) => {
         const [from, to] = [x(bar.from) + 1, x(bar.to) - 1];
         const tall = Math.max(bar.n > 0 ? 1.5 : 0, (bar.n / most) * (BARS - 14));
         return (
           <g key={i} class={i === props.bars!.selected ? "bar on" : "bar"}>
             <rect x={from} y={foot - tall} width={Math.max(1, to - from)} height={tall} rx={1.5} />
-            {to - from > 26 && <text x={(from + to) / 2} y={foot - tall - 4} text-anchor="middle">{short(bar.n)}</text>}
+            {to - from > 26 && (
+              <text x={(from + to) / 2} y={foot - tall - 4} text-anchor="middle">
+                {short(bar.n)}
+              </text>
+            )}
           </g>
         );
       })}
-      {props.bars && <text class="bars-name" x={left} y={bottom + 18}>{props.bars.label}</text>}
+      {props.bars && (
+        <text class="bars-name" x={left} y={bottom + 18}>
+          {props.bars.label}
+        </text>
+      )}
       {props.flags?.map((flag, i) => {
         const px = x(flag.x);
         if (px < left - 1 || px > right + 1) return null;
@@ -290,17 +383,25 @@ function Drawing({ props, plan }: { props: LineChartProps; plan: Plan }) {
           </g>
         );
       })}
-      {props.lines.map((line) => <Drawn key={line.id} line={line} plan={plan} log={props.log ?? false} roomy={roomy} />)}
-      {props.lines.length === 0 && <text x={(left + right) / 2} y={(top + bottom) / 2} text-anchor="middle">{t("chart.empty")}</text>}
+      {props.lines.map((line) => (
+        <Drawn key={line.id} line={line} plan={plan} log={props.log ?? false} roomy={roomy} />
+      ))}
+      {props.lines.length === 0 && (
+        <text x={(left + right) / 2} y={(top + bottom) / 2} text-anchor="middle">
+          {t("chart.empty")}
+        </text>
+      )}
     </>
   );
 }
 
 function Drawn({ line, plan, log, roomy }: { line: Line; plan: Plan; log: boolean; roomy: boolean }) {
   const { x, y } = plan;
-  const fits = (value: number | null | undefined): value is number => value !== null && value !== undefined && Number.isFinite(value) && (!log || value > 0);
+  const fits = (value: number | null | undefined): value is number =>
+    value !== null && value !== undefined && Number.isFinite(value) && (!log || value > 0);
   const kept = decimated(line.raw ?? line.y, MOST);
-  const points = (values: readonly (number | null)[]) => kept.map((i): Point | null => (fits(values[i]) ? [x(line.x[i]), y(values[i])] : null));
+  const points = (values: readonly (number | null)[]) =>
+    kept.map((i): Point | null => (fits(values[i]) ? [x(line.x[i]), y(values[i])] : null));
   const dots = (line.dots && roomy) || kept.length === 1 ? points(line.y) : [];
   const full = dots.map((point, at) => (line.thin?.[kept[at]] ? null : point));
   const hollow = dots.filter((point, at): point is Point => point !== null && line.thin?.[kept[at]] === true);
@@ -330,7 +431,9 @@ function Cursor({ props, plan, cursor }: { props: LineChartProps; plan: Plan; cu
           <line x1={x(at)} x2={x(at)} y1={top} y2={foot} />
           <rect class="veil" x={middle - wide / 2 - 14} y={foot + 5} width={wide + 28} height={18} />
           <rect x={middle - wide / 2} y={foot + 4} width={wide} height={19} rx={4} />
-          <text x={middle} y={foot + 17.5} text-anchor="middle">{label}</text>
+          <text x={middle} y={foot + 17.5} text-anchor="middle">
+            {label}
+          </text>
         </g>
       )}
       {props.lines.map((line, l) => {
@@ -343,7 +446,11 @@ function Cursor({ props, plan, cursor }: { props: LineChartProps; plan: Plan; cu
             {plan.ends && (
               <text class="end" x={right + 10} y={plan.ends[l]} dominant-baseline="central">
                 {shorten(line.label, 28)}
-                {value !== null && <tspan class="value" dx={6}>{textY(props, value)}</tspan>}
+                {value !== null && (
+                  <tspan class="value" dx={6}>
+                    {textY(props, value)}
+                  </tspan>
+                )}
               </text>
             )}
           </g>
@@ -376,21 +483,40 @@ export function chartTable(lines: readonly Line[], xLabel: string): TableData {
   const xs = union(lines.map((line) => line.x));
   const columns = lines.flatMap((line) => {
     const rows = new Map(line.x.map((at, i) => [at, i]));
-    const column = (head: string, values: readonly (number | null)[]) => ({ head, at: (x: number) => { const i = rows.get(x); return i === undefined ? null : (values[i] ?? null); } });
+    const column = (head: string, values: readonly (number | null)[]) => ({
+      head,
+      at: (x: number) => {
+        const i = rows.get(x);
+        return i === undefined ? null : (values[i] ?? null);
+      },
+    });
     return [
       column(line.label, line.y),
       ...(line.raw ? [column(t("chart.raw", { line: line.label }), line.raw)] : []),
-      ...(line.low && line.high ? [column(t("chart.low", { line: line.label }), line.low), column(t("chart.high", { line: line.label }), line.high)] : []),
+      ...(line.low && line.high
+        ? [column(t("chart.low", { line: line.label }), line.low), column(t("chart.high", { line: line.label }), line.high)]
+        : []),
     ];
   });
   return { head: [xLabel, ...columns.map((column) => column.head)], rows: xs.map((x) => [x, ...columns.map((column) => column.at(x))]) };
 }
 
 /** A line chart in its frame, with table twin and exports. */
-export function LineFigure(props: Omit<LineChartProps, "name"> & Pick<FigureProps, "caption" | "tools" | "file" | "bare" | "className"> & { title: string; table?: () => TableData }) {
+export function LineFigure(
+  props: Omit<LineChartProps, "name"> &
+    Pick<FigureProps, "caption" | "tools" | "file" | "bare" | "className"> & { title: string; table?: () => TableData },
+) {
   const { title, caption, tools, file, bare, className, table, ...chart } = props;
   return (
-    <Figure title={title} caption={caption} tools={tools} file={file} bare={bare} className={className} table={table ?? (() => chartTable(chart.lines, chart.xLabel))}>
+    <Figure
+      title={title}
+      caption={caption}
+      tools={tools}
+      file={file}
+      bare={bare}
+      className={className}
+      table={table ?? (() => chartTable(chart.lines, chart.xLabel))}
+    >
       <LineChart name={title} {...chart} />
     </Figure>
   );

@@ -15,7 +15,13 @@ export function NoText() {
     <Empty title={t("shell.sentence_hint")}>
       <div class="row">
         {model.value?.examples.slice(0, 3).map((text) => (
-          <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => setParams({ s: text }, { push: true })}>
+          <button
+            key={text}
+            type="button"
+            class="chip"
+            lang={model.value?.source_language}
+            onClick={() => setParams({ s: text }, { push: true })}
+          >
             <bdi class="clip">{text}</bdi>
           </button>
         ))}

@@ -46,15 +46,35 @@ export function Patches({ name, image, values, scale = {}, active = null, locked
   };
   const place = (i: number) => t("figure.patch", { row: Math.floor(i / columns) + 1, column: (i % columns) + 1 });
   return (
-    <div class={`patches${values ? " heated" : ""}${still ? " still" : ""}`} role={still ? "img" : "listbox"} tabIndex={still ? undefined : 0} aria-label={name} aria-activedescendant={still || shown === null ? undefined : `${id}-${shown}`} style={{ maxWidth: `${size}px`, gridTemplateColumns: `repeat(${columns}, 1fr)` }}
-      onKeyDown={still ? undefined : onKeyDown} onPointerLeave={() => onActive?.(null)} onBlur={() => onActive?.(null)}>
+    <div
+      class={`patches${values ? " heated" : ""}${still ? " still" : ""}`}
+      role={still ? "img" : "listbox"}
+      tabIndex={still ? undefined : 0}
+      aria-label={name}
+      aria-activedescendant={still || shown === null ? undefined : `${id}-${shown}`}
+      style={{ maxWidth: `${size}px`, gridTemplateColumns: `repeat(${columns}, 1fr)` }}
+      onKeyDown={still ? undefined : onKeyDown}
+      onPointerLeave={() => onActive?.(null)}
+      onBlur={() => onActive?.(null)}
+    >
       <img src={image.url} alt="" draggable={false} />
       {range(rows * columns).map((i) => {
         const value = values ? values[i] : null;
         const entry = value === null ? 0 : entryOf(value, scale);
         const text = value === null ? place(i) : `${place(i)}: ${fixed(value, 3)}`;
         return (
-          <span key={i} id={`${id}-${i}`} role={still ? undefined : "option"} aria-selected={still ? undefined : i === shown} aria-label={still ? undefined : text} title={text} data-token={i} class={`patch${i === active ? " on" : ""}${i === locked ? " locked" : ""}`} onPointerEnter={() => onActive?.(i)} onClick={() => onLock?.(locked === i ? null : i)}>
+          <span
+            key={i}
+            id={`${id}-${i}`}
+            role={still ? undefined : "option"}
+            aria-selected={still ? undefined : i === shown}
+            aria-label={still ? undefined : text}
+            title={text}
+            data-token={i}
+            class={`patch${i === active ? " on" : ""}${i === locked ? " locked" : ""}`}
+            onPointerEnter={() => onActive?.(i)}
+            onClick={() => onLock?.(locked === i ? null : i)}
+          >
             {value !== null && <i style={{ background: css(table, entry) }} />}
             {roomy && value !== null && <small style={{ color: inkOn(table, entry) }}>{weight(value)}</small>}
           </span>

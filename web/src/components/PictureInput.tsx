@@ -8,6 +8,7 @@ import { isPicture, readPicture } from "../lib/picture";
 import { model, options, setParams, source } from "../state";
 import { Icon } from "./Icon";
 import { problemText, toast } from "./states";
+import { Button } from "./controls";
 
 const show = (url: string) => setParams({ s: url, t: null, px: null, i: null, q: null, j: null, w: null }, { push: true });
 
@@ -35,7 +36,8 @@ export function PictureInput({ small = false }: { small?: boolean }) {
   // anywhere on the page: a picture dropped beside the box would otherwise replace the page
   useEffect(() => {
     const stop = new AbortController();
-    const on = <E extends keyof WindowEventMap>(name: E, act: (event: WindowEventMap[E]) => void) => addEventListener(name, act, { signal: stop.signal });
+    const on = <E extends keyof WindowEventMap>(name: E, act: (event: WindowEventMap[E]) => void) =>
+      addEventListener(name, act, { signal: stop.signal });
     on("paste", (event) => {
       const found = [...(event.clipboardData?.files ?? [])].find((one) => one.type.startsWith("image/"));
       if (!found || event.defaultPrevented) return;
@@ -65,18 +67,35 @@ export function PictureInput({ small = false }: { small?: boolean }) {
       <div class="stack">
         {!embedded && (
           <div class="row">
-            <button type="button" class="btn" data-input disabled={busy} onClick={() => file.current?.click()}>
+            <Button data-input disabled={busy} onClick={() => file.current?.click()}>
               <Icon name="image" size={16} />
               {busy ? t("shell.loading") : t("figure.choose_picture")}
-            </button>
+            </Button>
             <span class="small faint wide-only">{t("figure.drop_picture")}</span>
-            <input ref={file} type="file" accept="image/png,image/jpeg,image/webp,image/gif,image/bmp,image/svg+xml" hidden aria-label={t("figure.choose_picture")} onChange={(event) => { void take(event.currentTarget.files?.[0]); event.currentTarget.value = ""; }} />
+            <input
+              ref={file}
+              type="file"
+              accept="image/png,image/jpeg,image/webp,image/gif,image/bmp,image/svg+xml"
+              hidden
+              aria-label={t("figure.choose_picture")}
+              onChange={(event) => {
+                void take(event.currentTarget.files?.[0]);
+                event.currentTarget.value = "";
+              }}
+            />
           </div>
         )}
         {!small && examples.length > 1 && (
           <div class="row" role="group" aria-label={t("translate.examples")}>
             {examples.map((url, i) => (
-              <button key={url} type="button" class="picture-example" aria-pressed={url === now} aria-label={t("figure.sample_picture", { n: i + 1 })} onClick={() => show(url)}>
+              <button
+                key={url}
+                type="button"
+                class="picture-example"
+                aria-pressed={url === now}
+                aria-label={t("figure.sample_picture", { n: i + 1 })}
+                onClick={() => show(url)}
+              >
                 <img src={url} alt="" />
               </button>
             ))}
@@ -91,6 +110,8 @@ export function PictureInput({ small = false }: { small?: boolean }) {
 function exampleUrls(): readonly string[] {
   const card = model.value;
   if (!card) return [];
-  const own = embedded ? embedded.traces.filter((trace) => trace.model.name === card.name).map((trace) => trace.source.text) : card.examples;
+  const own = embedded
+    ? embedded.traces.filter((trace) => trace.model.name === card.name).map((trace) => trace.source.text)
+    : card.examples;
   return [...new Set(own.filter(isPicture))].slice(0, 8);
 }

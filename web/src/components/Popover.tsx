@@ -59,11 +59,29 @@ export function Popover(props: PopoverProps) {
 
   return (
     <>
-      <button ref={button} id={props.id} data-tool={props.tool} type="button" class={props.className ?? "btn"} aria-label={bare ? props.name : undefined} title={bare ? props.name : undefined} aria-haspopup={props.role ?? "dialog"} aria-expanded={open} aria-controls={id} disabled={props.disabled}
-        onClick={() => (open ? close() : panel.current?.showPopover())}>
+      <button
+        ref={button}
+        id={props.id}
+        data-tool={props.tool}
+        type="button"
+        class={props.className ?? "btn"}
+        aria-label={bare ? props.name : undefined}
+        title={bare ? props.name : undefined}
+        aria-haspopup={props.role ?? "dialog"}
+        aria-expanded={open}
+        aria-controls={id}
+        disabled={props.disabled}
+        onClick={() => (open ? close() : panel.current?.showPopover())}
+      >
         {props.button}
       </button>
-      <div ref={panel} id={id} popover="auto" class={props.role === "menu" ? "pop" : "pop card"} onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}>
+      <div
+        ref={panel}
+        id={id}
+        popover="auto"
+        class={props.role === "menu" ? "pop" : "pop card"}
+        onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}
+      >
         {open && (typeof props.children === "function" ? props.children(close) : props.children)}
       </div>
     </>
@@ -81,7 +99,9 @@ export interface MenuItem {
 }
 
 /** Actions or choices; `null` in the list draws a line, `before` stands above them, `why` is a note at the end. */
-export function Menu(props: Omit<PopoverProps, "children" | "role"> & { items: readonly (MenuItem | null)[]; before?: ComponentChildren; why?: string }) {
+export function Menu(
+  props: Omit<PopoverProps, "children" | "role"> & { items: readonly (MenuItem | null)[]; before?: ComponentChildren; why?: string },
+) {
   const move = (event: KeyboardEvent) => {
     const items = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[role^="menuitem"]:not(:disabled)')];
     const at = items.indexOf(document.activeElement as HTMLElement);
@@ -95,25 +115,33 @@ export function Menu(props: Omit<PopoverProps, "children" | "role"> & { items: r
     <Popover {...props} role="menu">
       {(close: () => void) => (
         <>
-        {props.before}
-        <div class="menu" role="menu" aria-label={props.name} onKeyDown={move}>
-          {props.items.map((item, i) =>
-            item === null ? (
-              <hr key={i} />
-            ) : (
-              <button key={i} type="button" tabIndex={-1} role={item.checked === undefined ? "menuitem" : "menuitemradio"} aria-checked={item.checked} disabled={item.disabled} lang={item.lang}
-                onClick={() => {
-                  close();
-                  item.onSelect();
-                }}>
-                {item.icon && <Icon name={item.icon} size={16} />}
-                <span>{item.label}</span>
-                {item.hint && <span class="hint">{item.hint}</span>}
-              </button>
-            ),
-          )}
-          {props.why && <p class="why">{props.why}</p>}
-        </div>
+          {props.before}
+          <div class="menu" role="menu" aria-label={props.name} onKeyDown={move}>
+            {props.items.map((item, i) =>
+              item === null ? (
+                <hr key={i} />
+              ) : (
+                <button
+                  key={i}
+                  type="button"
+                  tabIndex={-1}
+                  role={item.checked === undefined ? "menuitem" : "menuitemradio"}
+                  aria-checked={item.checked}
+                  disabled={item.disabled}
+                  lang={item.lang}
+                  onClick={() => {
+                    close();
+                    item.onSelect();
+                  }}
+                >
+                  {item.icon && <Icon name={item.icon} size={16} />}
+                  <span>{item.label}</span>
+                  {item.hint && <span class="hint">{item.hint}</span>}
+                </button>
+              ),
+            )}
+            {props.why && <p class="why">{props.why}</p>}
+          </div>
         </>
       )}
     </Popover>

@@ -15,7 +15,19 @@ interface Curve {
 }
 
 /** Rows are target tokens, columns source tokens; `max` is the value of the widest ribbon. Stands between two `.tokens` strips in one parent. */
-export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: { matrix: Matrix | null; mark: Mark | null; max?: number; signed?: boolean; dependency?: unknown }) {
+export function Ribbons({
+  matrix,
+  mark,
+  max = 1,
+  signed = false,
+  dependency,
+}: {
+  matrix: Matrix | null;
+  mark: Mark | null;
+  max?: number;
+  signed?: boolean;
+  dependency?: unknown;
+}) {
   const svg = useRef<SVGSVGElement>(null);
   const [curves, setCurves] = useState<readonly Curve[]>([]);
   const [turn, setTurn] = useState(0);
@@ -50,7 +62,12 @@ export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: {
       const strength = matrix.data[q * matrix.cols + k] / max;
       if (!from || !to || !(strength > (on ? 0.02 : 0.12))) return;
       const middle = (from.y + to.y) / 2;
-      list.push({ d: `M${from.x} ${from.y}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}`, width: 1 + 6 * Math.min(1, strength), on, strength });
+      list.push({
+        d: `M${from.x} ${from.y}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}`,
+        width: 1 + 6 * Math.min(1, strength),
+        on,
+        strength,
+      });
     };
     for (let q = 0; q < matrix.rows && oneLine; q++)
       for (const k of largest(matrix.data.subarray(q * matrix.cols, (q + 1) * matrix.cols), 3)) if (!isOn(mark, q, k)) add(q, k, false);
@@ -62,7 +79,13 @@ export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: {
   return (
     <svg class={`ribbons${signed ? " signed" : ""}${low ? " low" : ""}`} ref={svg} role="presentation">
       {curves.map((curve, i) => (
-        <path key={i} class={curve.on ? "on" : undefined} d={curve.d} stroke-width={curve.width} stroke-opacity={curve.on ? 0.35 + 0.6 * Math.min(1, curve.strength) : mark ? 0.06 : 0.1 + 0.35 * Math.min(1, curve.strength)} />
+        <path
+          key={i}
+          class={curve.on ? "on" : undefined}
+          d={curve.d}
+          stroke-width={curve.width}
+          stroke-opacity={curve.on ? 0.35 + 0.6 * Math.min(1, curve.strength) : mark ? 0.06 : 0.1 + 0.35 * Math.min(1, curve.strength)}
+        />
       ))}
     </svg>
   );

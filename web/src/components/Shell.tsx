@@ -6,13 +6,32 @@ import { t } from "../i18n";
 import { helpOpen } from "../keys";
 import { encodeOps, SCREENS } from "../lib/link";
 import { bring, drawable, missed, screens } from "../screens";
-import { badLink, follow, go, href, linkProblem, loadModels, missingPart, model, models, modelsError, ops, params, route, screen, seesPictures, setParams, source, whatIfOpen } from "../state";
+import {
+  badLink,
+  go,
+  href,
+  linkProblem,
+  loadModels,
+  missingPart,
+  model,
+  models,
+  modelsError,
+  ops,
+  params,
+  route,
+  screen,
+  seesPictures,
+  setParams,
+  source,
+  whatIfOpen,
+} from "../state";
 import { FirstRun } from "./FirstRun";
 import { Help } from "./Help";
 import { Icon } from "./Icon";
 import { LookMenu, ModelMenu } from "./Bars";
 import { PictureInput } from "./PictureInput";
 import { IconButton } from "./controls";
+import { Link } from "./Link";
 import { Failed, Loading, toast, Toasts } from "./states";
 import { LessonNote } from "./LessonNote";
 import { PinBar } from "./whatif/PinBar";
@@ -51,19 +70,29 @@ function TopBar() {
   const { needsModel, looks: asks } = screens[screen.value];
   return (
     <header class="topbar">
-      <a class="brand" href={href("translate")} onClick={follow} aria-label={t("shell.home")}>
+      <Link class="brand" href={href("translate")} aria-label={t("shell.home")}>
         jumok
         <i />
-      </a>
+      </Link>
       {needsModel && <ModelMenu />}
       {asks && screen.value !== "translate" && (seesPictures.value ? <PictureInput small /> : <SentenceInput />)}
       <div class="tools">
         {asks && embedded && ops.value.length > 0 && <span class="badge warn">{t("whatif.after_n", { n: ops.value.length })}</span>}
         {asks && !embedded && model.value && (
-          <button type="button" class="btn quiet" aria-pressed={whatIfOpen.value} aria-keyshortcuts="w" onClick={() => (whatIfOpen.value = !whatIfOpen.value)}>
+          <button
+            type="button"
+            class="btn quiet"
+            aria-pressed={whatIfOpen.value}
+            aria-keyshortcuts="w"
+            onClick={() => (whatIfOpen.value = !whatIfOpen.value)}
+          >
             <Icon name="whatif" size={18} />
             <span class="wide-only">{t("shell.whatif")}</span>
-            {ops.value.length > 0 && <span class="badge count" title={t("whatif.after_n", { n: ops.value.length })}>{ops.value.length}</span>}
+            {ops.value.length > 0 && (
+              <span class="badge count" title={t("whatif.after_n", { n: ops.value.length })}>
+                {ops.value.length}
+              </span>
+            )}
           </button>
         )}
         <LookMenu />
@@ -86,8 +115,19 @@ function SentenceInput() {
         commit();
       }}
     >
-      <input class="input" data-input dir="auto" type="text" lang={model.value?.source_language} aria-label={t("shell.sentence")} placeholder={t("shell.sentence_hint")} value={draft.trim() && draft} readOnly={embedded !== null}
-        onInput={(event) => setDraft(event.currentTarget.value)} onBlur={commit} />
+      <input
+        class="input"
+        data-input
+        dir="auto"
+        type="text"
+        lang={model.value?.source_language}
+        aria-label={t("shell.sentence")}
+        placeholder={t("shell.sentence_hint")}
+        value={draft.trim() && draft}
+        readOnly={embedded !== null}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onBlur={commit}
+      />
     </form>
   );
 }
@@ -96,10 +136,15 @@ function Rail() {
   return (
     <nav class="rail" aria-label={t("shell.screens")}>
       {SCREENS.filter((name) => !embedded || screens[name].looks).map((name) => (
-        <a key={name} href={href(name)} onClick={follow} class={name === "learn" ? "apart" : undefined} aria-current={name === screen.value ? "page" : undefined}>
+        <Link
+          key={name}
+          href={href(name)}
+          class={name === "learn" ? "apart" : undefined}
+          aria-current={name === screen.value ? "page" : undefined}
+        >
           <Icon name={name} />
           <span>{t(`shell.screen_${name}`)}</span>
-        </a>
+        </Link>
       ))}
     </nav>
   );
@@ -123,7 +168,13 @@ function Banner() {
     <div class="banner" role="alert">
       <Icon name="alert" size={18} />
       <span class="grow">{text}</span>
-      {problem && online.value && <IconButton icon="close" label={t("shell.close")} onClick={() => setParams({ f: null, m: model.value?.name, ...(problem === "part" ? { k: null, l: null, h: null } : {}) })} />}
+      {problem && online.value && (
+        <IconButton
+          icon="close"
+          label={t("shell.close")}
+          onClick={() => setParams({ f: null, m: model.value?.name, ...(problem === "part" ? { k: null, l: null, h: null } : {}) })}
+        />
+      )}
     </div>
   );
 }
@@ -154,7 +205,8 @@ function Body() {
     return <div class="screen">{error ? <Failed error={error} retry={() => void loadModels()} /> : <Loading height={320} />}</div>;
   }
   if (needsModel && models.value?.length === 0) return <FirstRun />;
-  if (!Screen) return <div class="screen">{missed.value ? <Failed error={missed.value} retry={() => void bring()} /> : <Loading height={320} />}</div>;
+  if (!Screen)
+    return <div class="screen">{missed.value ? <Failed error={missed.value} retry={() => void bring()} /> : <Loading height={320} />}</div>;
   return (
     <>
       <Screen />

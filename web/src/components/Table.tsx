@@ -24,7 +24,15 @@ export function Table({ data, label, caption, langs, marked }: TableProps) {
         {caption && <caption class="note">{caption}</caption>}
         <thead>
           <tr>
-            {data.head.map((text, c) => (text === "" ? <td key={c} /> : <th key={c} scope="col" class={numeric(data.rows[0]?.[c])} lang={langs?.cols}><bdi>{text}</bdi></th>))}
+            {data.head.map((text, c) =>
+              text === "" ? (
+                <td key={c} />
+              ) : (
+                <th key={c} scope="col" class={numeric(data.rows[0]?.[c])} lang={langs?.cols}>
+                  <bdi>{text}</bdi>
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>

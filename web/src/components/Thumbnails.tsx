@@ -57,7 +57,10 @@ export function Thumbnails(props: Props) {
   const x = (col: number) => left + col * (width + GAP) + (props.apart !== undefined && col >= props.apart ? gapApart : 0);
   const y = (row: number) => HEAD + row * (height + GAP);
   // one off-screen picture of all squares, under each other
-  const sheet = useMemo(() => pixels(stack(thumbs.map((thumb) => forScreen(thumb.matrix, width, height))), scale, isDark), [thumbs, scale.sqrt, scale.max, isDark, width]);
+  const sheet = useMemo(
+    () => pixels(stack(thumbs.map((thumb) => forScreen(thumb.matrix, width, height))), scale, isDark),
+    [thumbs, scale.sqrt, scale.max, isDark, width],
+  );
   const total = { width: x(cols.length) + 2, height: y(rows.length) };
 
   useLayoutEffect(() => {
@@ -68,7 +71,10 @@ export function Thumbnails(props: Props) {
     thumbs.forEach((thumb, i) => {
       const [left, top] = [x(thumb.col), y(thumb.row)];
       if (thumb.value !== undefined) {
-        context.fillStyle = css(tableFor(props.valueScale ?? {}, isDark), 127.5 + 127.5 * Math.max(-1, Math.min(1, thumb.value / (props.valueScale?.max ?? 1))));
+        context.fillStyle = css(
+          tableFor(props.valueScale ?? {}, isDark),
+          127.5 + 127.5 * Math.max(-1, Math.min(1, thumb.value / (props.valueScale?.max ?? 1))),
+        );
         context.fillRect(left, top, width, height);
       } else {
         context.save();
@@ -83,10 +89,12 @@ export function Thumbnails(props: Props) {
 
   // the marked cell is not part of the canvas, so a moving pointer does not repaint it
   const marks = (at: { row: number; col: number }) =>
-    thumbs.map(({ row, col, matrix: m }) => {
-      const [w, h] = [width / m.cols, height / m.rows];
-      return `M${x(col) + (props.rtl ? m.cols - 1 - at.col : at.col) * w} ${y(row) + at.row * h}h${Math.max(2, w)}v${Math.max(2, h)}h${-Math.max(2, w)}z`;
-    }).join("");
+    thumbs
+      .map(({ row, col, matrix: m }) => {
+        const [w, h] = [width / m.cols, height / m.rows];
+        return `M${x(col) + (props.rtl ? m.cols - 1 - at.col : at.col) * w} ${y(row) + at.row * h}h${Math.max(2, w)}v${Math.max(2, h)}h${-Math.max(2, w)}z`;
+      })
+      .join("");
   const focus = thumbs.find((thumb) => thumb.key === props.selected[props.selected.length - 1]) ?? thumbs[0];
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
@@ -103,21 +111,45 @@ export function Thumbnails(props: Props) {
   };
   return (
     <div ref={frame} class="thumbs">
-      <div class="thumbs-grid" role="listbox" aria-multiselectable="true" tabIndex={0} aria-label={props.name} aria-activedescendant={focus ? `${id}-${focus.key}` : undefined}
-        style={{ width: `${total.width}px`, height: `${total.height}px` }} onKeyDown={onKeyDown}
+      <div
+        class="thumbs-grid"
+        role="listbox"
+        aria-multiselectable="true"
+        tabIndex={0}
+        aria-label={props.name}
+        aria-activedescendant={focus ? `${id}-${focus.key}` : undefined}
+        style={{ width: `${total.width}px`, height: `${total.height}px` }}
+        onKeyDown={onKeyDown}
         onClick={(event) => {
           const thumb = hit(event);
           if (thumb) props.onSelect(thumb.key, event.shiftKey || event.ctrlKey || event.metaKey);
-        }}>
+        }}
+      >
         <canvas ref={canvas} aria-hidden="true" />
         <svg width={total.width} height={total.height} aria-hidden="true">
           {props.marker && first && thumbs[0].value === undefined && <path d={marks(props.marker)} />}
-          {cols.map((text, c) => <text key={c} x={x(c) + width / 2} y={14} text-anchor="middle">{text}</text>)}
-          {rows.map((text, r) => <text key={r} x={left - 8} y={y(r) + height / 2} text-anchor="end" dominant-baseline="central">{text}</text>)}
+          {cols.map((text, c) => (
+            <text key={c} x={x(c) + width / 2} y={14} text-anchor="middle">
+              {text}
+            </text>
+          ))}
+          {rows.map((text, r) => (
+            <text key={r} x={left - 8} y={y(r) + height / 2} text-anchor="end" dominant-baseline="central">
+              {text}
+            </text>
+          ))}
         </svg>
         {thumbs.map((thumb) => (
-          <span key={thumb.key} id={`${id}-${thumb.key}`} role="option" aria-label={thumb.name} aria-selected={props.selected.includes(thumb.key)} class={props.selected.includes(thumb.key) ? "thumb on" : "thumb"} title={thumb.name}
-            style={{ left: `${x(thumb.col)}px`, top: `${y(thumb.row)}px`, width: `${width}px`, height: `${height}px` }}>
+          <span
+            key={thumb.key}
+            id={`${id}-${thumb.key}`}
+            role="option"
+            aria-label={thumb.name}
+            aria-selected={props.selected.includes(thumb.key)}
+            class={props.selected.includes(thumb.key) ? "thumb on" : "thumb"}
+            title={thumb.name}
+            style={{ left: `${x(thumb.col)}px`, top: `${y(thumb.row)}px`, width: `${width}px`, height: `${height}px` }}
+          >
             {thumb.badge && <small aria-hidden="true">{thumb.badge}</small>}
           </span>
         ))}

@@ -23,8 +23,6 @@ export interface TokensProps {
   scale?: Scale;
   /** probability of each token, drawn as a bar under it */
   confidence?: ArrayLike<number> | null;
-  /** text order instead of the order of the eye for right-to-left sides */
-  logical?: boolean;
   /** rank that decides whether a number is shown: values under it show none */
   least?: number;
   /** tokens from here on may still change */
@@ -44,7 +42,7 @@ export function Tokens(props: TokensProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     props.onKeyDown?.(event);
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key] as -1 | 1 | undefined;
-    const to = by ? (at < 0 ? 0 : arrow(at, by, units.length, side.dir, props.logical)) : { Home: 0, End: units.length - 1 }[event.key];
+    const to = by ? (at < 0 ? 0 : arrow(at, by, units.length, side.dir)) : { Home: 0, End: units.length - 1 }[event.key];
     if (to !== undefined) props.onActive?.(units[to]?.tokens[0] ?? null);
     else if ((event.key === "Enter" || event.key === " ") && shown !== null) props.onLock?.(props.locked === shown ? null : shown);
     else if (event.key === "Escape" && (props.locked ?? props.active ?? null) !== null) {
@@ -60,8 +58,19 @@ export function Tokens(props: TokensProps) {
     else props.onLock?.(props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) ? null : unit.tokens[0]);
   };
   return (
-    <div class="tokens" ref={strip} dir={props.logical ? "ltr" : side.dir} role="listbox" tabIndex={0} aria-label={props.name} aria-orientation="horizontal" aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
-      onKeyDown={onKeyDown} onPointerLeave={() => props.onActive?.(null)} onBlur={() => props.onActive?.(null)}>
+    <div
+      class="tokens"
+      ref={strip}
+      dir={side.dir}
+      role="listbox"
+      tabIndex={0}
+      aria-label={props.name}
+      aria-orientation="horizontal"
+      aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+      onKeyDown={onKeyDown}
+      onPointerLeave={() => props.onActive?.(null)}
+      onBlur={() => props.onActive?.(null)}
+    >
       {units.map((unit, u) => (
         <Box key={u} id={`${id}-${u}`} unit={unit} props={props} on={u === at} click={() => click(unit)} />
       ))}
@@ -76,13 +85,39 @@ function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: To
   const table = tableFor(scale, isDark);
   const entry = value === null ? 0 : entryOf(value, scale);
   const filled = value !== null && (scale.signed ? Math.abs(entry - 127.5) > 4 : entry > 4);
-  const sure = props.confidence ? Math.exp(unit.tokens.reduce((sum, i) => sum + Math.log(Math.max(1e-12, props.confidence![i] ?? 1)), 0)) : null;
-  const classes = ["token", unit.special && "special", unit.unknown && "unknown", on && "on", props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) && "locked", props.stable !== undefined && unit.tokens[0] >= props.stable && "loose"];
+  const sure = props.confidence
+    ? Math.exp(unit.tokens.reduce((sum, i) => sum + Math.log(Math.max(1e-12, props.confidence![i] ?? 1)), 0))
+    : null;
+  const classes = [
+    "token",
+    unit.special && "special",
+    unit.unknown && "unknown",
+    on && "on",
+    props.locked !== null && props.locked !== undefined && unit.tokens.includes(props.locked) && "locked",
+    props.stable !== undefined && unit.tokens[0] >= props.stable && "loose",
+  ];
   return (
-    <span id={id} role="option" aria-selected={on} class={classes.filter(Boolean).join(" ")} data-token={unit.tokens[0]} onPointerEnter={() => props.onActive?.(unit.tokens[0])} onClick={click}
-      title={sure === null ? undefined : percent(sure)}>
-      <span class="token-text" lang={props.side.lang} dir={unit.special ? "ltr" : props.side.dir} style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}>
-        {unit.space && <span class="space" aria-hidden="true">␣</span>}
+    <span
+      id={id}
+      role="option"
+      aria-selected={on}
+      class={classes.filter(Boolean).join(" ")}
+      data-token={unit.tokens[0]}
+      onPointerEnter={() => props.onActive?.(unit.tokens[0])}
+      onClick={click}
+      title={sure === null ? undefined : percent(sure)}
+    >
+      <span
+        class="token-text"
+        lang={props.side.lang}
+        dir={unit.special ? "ltr" : props.side.dir}
+        style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}
+      >
+        {unit.space && (
+          <span class="space" aria-hidden="true">
+            ␣
+          </span>
+        )}
         {unit.text}
         {unit.bytes > 1 && <small>{t("figure.bytes", { n: unit.bytes })}</small>}
       </span>
@@ -91,7 +126,9 @@ function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: To
           <i style={{ width: `${Math.round(sure * 100)}%` }} />
         </span>
       )}
-      <span class={sure === null ? "token-value" : "token-value below"}>{value !== null && Math.abs(value) >= (props.least ?? 0.005) ? fixed(value, 2) : ""}</span>
+      <span class={sure === null ? "token-value" : "token-value below"}>
+        {value !== null && Math.abs(value) >= (props.least ?? 0.005) ? fixed(value, 2) : ""}
+      </span>
     </span>
   );
 }

@@ -8,7 +8,7 @@ import { encodeOps } from "../lib/link";
 import { model, ops, sentence, setOps, setParams, whatIfOpen } from "../state";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
-import { IconButton } from "./controls";
+import { Button, IconButton } from "./controls";
 import { Loading, problemText } from "./states";
 import { useWhatIf } from "./whatif/answer";
 import { OpForm } from "./whatif/OpForm";
@@ -27,7 +27,7 @@ export function WhatIf() {
   if (!card) return null;
   const list = ops.value;
   const bad = answer.status === "error" ? answer.error : null;
-  const why = bad && refused(bad.detail);
+  const why = bad && refused(bad);
   const culprit = why ? (why.at ?? (list.length === 1 ? 0 : null)) : null;
   return (
     <div class="stack whatif">
@@ -35,7 +35,15 @@ export function WhatIf() {
         <h2>{t("whatif.title")}</h2>
         <span class="row">
           {list.length > 0 && (
-            <button type="button" class="btn quiet" aria-keyshortcuts="0" onClick={() => { setOpen(null); setOps([]); }}>
+            <button
+              type="button"
+              class="btn quiet"
+              aria-keyshortcuts="0"
+              onClick={() => {
+                setOpen(null);
+                setOps([]);
+              }}
+            >
               {t("whatif.reset")}
               <kbd>0</kbd>
             </button>
@@ -47,15 +55,42 @@ export function WhatIf() {
       {list.length > 0 && (
         <ul class="whatif-ops">
           {list.map((op, i) => (
-            <Row key={i} op={op} card={card} manifest={manifest} open={open === i} reason={why && culprit === i ? why.reason : null}
-              toggle={() => setOpen(open === i ? null : i)} change={(next) => setParams({ w: encodeOps(list.map((old, j) => (j === i ? next : old))) })}
-              remove={() => { setOpen(null); setOps(list.filter((_, j) => j !== i)); }} />
+            <Row
+              key={i}
+              op={op}
+              card={card}
+              manifest={manifest}
+              open={open === i}
+              reason={why && culprit === i ? why.reason : null}
+              toggle={() => setOpen(open === i ? null : i)}
+              change={(next) => setParams({ w: encodeOps(list.map((old, j) => (j === i ? next : old))) })}
+              remove={() => {
+                setOpen(null);
+                setOps(list.filter((_, j) => j !== i));
+              }}
+            />
           ))}
         </ul>
       )}
-      {draft ? <Draft op={draft} card={card} manifest={manifest} onChange={setDraft} close={() => setDraft(null)} /> : <Add card={card} choose={(name) => setDraft(begin(name, card))} />}
-      {bad && culprit === null && <p class="note whatif-bad" role="alert">{problemText(bad)} {bad.detail}</p>}
-      {!bad && list.length > 0 && (answer.value ? <div class={answer.status === "loading" ? "stale" : undefined}><Outcome answer={answer.value} /></div> : <Loading height={96} />)}
+      {draft ? (
+        <Draft op={draft} card={card} manifest={manifest} onChange={setDraft} close={() => setDraft(null)} />
+      ) : (
+        <Add card={card} choose={(name) => setDraft(begin(name, card))} />
+      )}
+      {bad && culprit === null && (
+        <p class="note whatif-bad" role="alert">
+          {problemText(bad)} {bad.detail}
+        </p>
+      )}
+      {!bad &&
+        list.length > 0 &&
+        (answer.value ? (
+          <div class={answer.status === "loading" ? "stale" : undefined}>
+            <Outcome answer={answer.value} />
+          </div>
+        ) : (
+          <Loading height={96} />
+        ))}
       {sentence.value.trim() !== "" && <Sweep card={card} />}
     </div>
   );
@@ -93,30 +128,72 @@ function Row({ op, card, manifest, open, reason, toggle, change, remove }: RowPr
         <IconButton icon="close" size={15} label={t("whatif.remove", { name: opName(op.op) })} onClick={remove} />
       </div>
       {open && <OpForm op={now} card={card} manifest={manifest} onChange={setNow} />}
-      {reason && <p class="note whatif-bad" role="alert">{reason}</p>}
+      {reason && (
+        <p class="note whatif-bad" role="alert">
+          {reason}
+        </p>
+      )}
     </li>
   );
 }
 
 function Add({ card, choose }: { card: Card; choose(name: OpName): void }) {
-  const items = offered(card).flatMap((group, i): (MenuItem | null)[] => [...(i > 0 ? [null] : []), ...group.map((name) => ({ label: opName(name), onSelect: () => choose(name) }))]);
+  const items = offered(card).flatMap((group, i): (MenuItem | null)[] => [
+    ...(i > 0 ? [null] : []),
+    ...group.map((name) => ({ label: opName(name), onSelect: () => choose(name) })),
+  ]);
   const why = Object.keys(card.kinds).length === 0 ? t("whatif.no_attention") : undefined;
-  return <Menu className="btn" name={t("whatif.add")} items={items} why={why} button={<><Icon name="plus" size={16} />{t("whatif.add")}</>} />;
+  return (
+    <Menu
+      className="btn"
+      name={t("whatif.add")}
+      items={items}
+      why={why}
+      button={
+        <>
+          <Icon name="plus" size={16} />
+          {t("whatif.add")}
+        </>
+      }
+    />
+  );
 }
 
-function Draft({ op, card, manifest, onChange, close }: { op: Op; card: Card; manifest: Manifest | null; onChange(op: Op): void; close(): void }) {
+function Draft({
+  op,
+  card,
+  manifest,
+  onChange,
+  close,
+}: {
+  op: Op;
+  card: Card;
+  manifest: Manifest | null;
+  onChange(op: Op): void;
+  close(): void;
+}) {
   const add = () => {
     close();
     setOps([...ops.value, op]);
   };
   return (
-    <form class="card whatif-draft" onSubmit={(event) => { event.preventDefault(); if (complete(op)) add(); }}>
+    <form
+      class="card whatif-draft"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (complete(op)) add();
+      }}
+    >
       <h3>{opName(op.op)}</h3>
       <p class="note">{t(`whatif.about_${op.op as OpName}`)}</p>
       <OpForm op={op} card={card} manifest={manifest} onChange={onChange} />
       <div class="row">
-        <button type="submit" class="btn primary" disabled={!complete(op)}>{t("whatif.try")}</button>
-        <button type="button" class="btn quiet" onClick={close}>{t("whatif.cancel")}</button>
+        <button type="submit" class="btn primary" disabled={!complete(op)}>
+          {t("whatif.try")}
+        </button>
+        <Button kind="quiet" onClick={close}>
+          {t("whatif.cancel")}
+        </Button>
       </div>
     </form>
   );

@@ -1,5 +1,5 @@
 /** Small controls: buttons with icons, segmented choices, tabs, switches, selects. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { KINDS, type Card, type Kind } from "../api-types";
 import { t } from "../i18n";
 import { Icon, type IconName } from "./Icon";
@@ -11,9 +11,33 @@ export interface Choice<V extends string> {
   readonly title?: string;
 }
 
-export function IconButton(props: { icon: IconName; label: string; onClick(event: MouseEvent): void; pressed?: boolean; disabled?: boolean; size?: number; shortcut?: string; tool?: string }) {
+/** A button with words in it. */
+export const Button = ({ kind, ...rest }: JSX.IntrinsicElements["button"] & { kind?: "quiet" | "primary" }) => (
+  <button type="button" class={kind ? `btn ${kind}` : "btn"} {...rest} />
+);
+
+export function IconButton(props: {
+  icon: IconName;
+  label: string;
+  onClick(event: MouseEvent): void;
+  pressed?: boolean;
+  disabled?: boolean;
+  size?: number;
+  shortcut?: string;
+  tool?: string;
+}) {
   return (
-    <button type="button" class="btn quiet icon" data-tool={props.tool} aria-label={props.label} title={props.label} aria-pressed={props.pressed} disabled={props.disabled} aria-keyshortcuts={props.shortcut} onClick={props.onClick}>
+    <button
+      type="button"
+      class="btn quiet icon"
+      data-tool={props.tool}
+      aria-label={props.label}
+      title={props.label}
+      aria-pressed={props.pressed}
+      disabled={props.disabled}
+      aria-keyshortcuts={props.shortcut}
+      onClick={props.onClick}
+    >
       <Icon name={props.icon} size={props.size ?? 18} />
     </button>
   );
@@ -43,7 +67,8 @@ interface ChoiceProps<V extends string> {
 }
 
 /** Choices of some values, each named by `name`. */
-export const choices = <const V extends string>(values: readonly V[], name: (value: V) => string): Choice<V>[] => values.map((value) => ({ value, label: name(value) }));
+export const choices = <const V extends string>(values: readonly V[], name: (value: V) => string): Choice<V>[] =>
+  values.map((value) => ({ value, label: name(value) }));
 
 /** One of a few values, all in sight. */
 export const Segmented = <V extends string>(props: ChoiceProps<V>) => group("segmented", "radiogroup", "radio", "aria-checked", props);
@@ -51,13 +76,28 @@ export const Segmented = <V extends string>(props: ChoiceProps<V>) => group("seg
 /** Tabs over a panel; the panel is the caller's and should have role="tabpanel". */
 export const Tabs = <V extends string>(props: ChoiceProps<V>) => group("tabs", "tablist", "tab", "aria-selected", props);
 
-function group<V extends string>(name: string, role: "radiogroup" | "tablist", one: "radio" | "tab", state: string, { label, value, choices, onChange }: ChoiceProps<V>) {
+function group<V extends string>(
+  name: string,
+  role: "radiogroup" | "tablist",
+  one: "radio" | "tab",
+  state: string,
+  { label, value, choices, onChange }: ChoiceProps<V>,
+) {
   return (
     <div class={name} role={role} aria-label={label} onKeyDown={onArrows(choices, value, onChange)}>
       {choices.map((choice) => {
         const on = choice.value === value;
         return (
-          <button key={choice.value} type="button" role={one} {...{ [state]: on }} tabIndex={on ? 0 : -1} disabled={choice.disabled} title={choice.title} onClick={() => onChange(choice.value)}>
+          <button
+            key={choice.value}
+            type="button"
+            role={one}
+            {...{ [state]: on }}
+            tabIndex={on ? 0 : -1}
+            disabled={choice.disabled}
+            title={choice.title}
+            onClick={() => onChange(choice.value)}
+          >
             {choice.label}
           </button>
         );
@@ -68,7 +108,14 @@ function group<V extends string>(name: string, role: "radiogroup" | "tablist", o
 
 export function Switch(props: { label: string; on: boolean; onChange(on: boolean): void; disabled?: boolean }) {
   return (
-    <button type="button" class="switch" role="switch" aria-checked={props.on} disabled={props.disabled} onClick={() => props.onChange(!props.on)}>
+    <button
+      type="button"
+      class="switch"
+      role="switch"
+      aria-checked={props.on}
+      disabled={props.disabled}
+      onClick={() => props.onChange(!props.on)}
+    >
       <i aria-hidden="true" />
       {props.label}
     </button>
@@ -78,7 +125,13 @@ export function Switch(props: { label: string; on: boolean; onChange(on: boolean
 /** One of many values, behind the browser's own list; `label` is shown before it unless `bare`. */
 export function Select<V extends string>(props: ChoiceProps<V> & { bare?: boolean; disabled?: boolean }) {
   const select = (
-    <select class="select" aria-label={props.bare ? props.label : undefined} value={props.value} disabled={props.disabled} onChange={(event) => props.onChange(event.currentTarget.value as V)}>
+    <select
+      class="select"
+      aria-label={props.bare ? props.label : undefined}
+      value={props.value}
+      disabled={props.disabled}
+      onChange={(event) => props.onChange(event.currentTarget.value as V)}
+    >
       {props.choices.map((choice) => (
         <option key={choice.value} value={choice.value} disabled={choice.disabled} selected={choice.value === props.value}>
           {choice.label}
@@ -101,4 +154,9 @@ export function Badge({ tone, children }: { tone?: "warn" | "bad"; children: Com
 
 /** The kinds of attention as choices; those that the model lacks are barred and say so. Few models copy, so others do not speak of it. */
 export const kindChoices = (kinds: Card["kinds"]): Choice<Kind>[] =>
-  KINDS.filter((value) => value !== "copy" || kinds.copy).map((value) => ({ value, label: t(`attention.kind_${value}`), disabled: !kinds[value], title: kinds[value] ? undefined : t("attention.kind_missing") }));
+  KINDS.filter((value) => value !== "copy" || kinds.copy).map((value) => ({
+    value,
+    label: t(`attention.kind_${value}`),
+    disabled: !kinds[value],
+    title: kinds[value] ? undefined : t("attention.kind_missing"),
+  }));

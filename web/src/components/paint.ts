@@ -60,7 +60,18 @@ export function gaps(context: CanvasRenderingContext2D, frame: Frame, rows: numb
 }
 
 /** Numbers inside cells of at least 26 pixels. */
-export function figures(context: CanvasRenderingContext2D, frame: Frame, m: Matrix, scale: Scale, dark: boolean, format: (value: number) => string, order: (c: number) => number, mask?: ArrayLike<number>, isDim: (r: number, c: number) => boolean = () => false, dimInk = ""): void {
+export function figures(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  m: Matrix,
+  scale: Scale,
+  dark: boolean,
+  format: (value: number) => string,
+  order: (c: number) => number,
+  mask?: ArrayLike<number>,
+  isDim: (r: number, c: number) => boolean = () => false,
+  dimInk = "",
+): void {
   const [w, h] = [frame.width / m.cols, frame.height / m.rows];
   if (w < 26 || h < 20) return;
   const table = tableFor(scale, dark);

@@ -6,6 +6,7 @@ import type { ApiError } from "../errors";
 import type { Resource } from "../hooks";
 import { hasMessage, t } from "../i18n";
 import { Icon } from "./Icon";
+import { Button } from "./controls";
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
@@ -37,17 +38,23 @@ export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
       <Icon name="alert" size={24} />
       <h2>{problemText(error)}</h2>
       {error.detail && error.status !== 0 && <p>{error.detail}</p>}
-      {retry && (
-        <button type="button" class="btn" onClick={retry}>
-          {t("shell.retry")}
-        </button>
-      )}
+      {retry && <Button onClick={retry}>{t("shell.retry")}</Button>}
     </div>
   );
 }
 
 /** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
-export function Await<R>({ of, height, empty, children }: { of: Resource<R>; height?: number; empty?: ComponentChildren; children(value: R): ComponentChildren }) {
+export function Await<R>({
+  of,
+  height,
+  empty,
+  children,
+}: {
+  of: Resource<R>;
+  height?: number;
+  empty?: ComponentChildren;
+  children(value: R): ComponentChildren;
+}) {
   if (of.status === "error" && of.error) return <Failed error={of.error} retry={of.retry} />;
   if (of.value !== null) return <div class={of.status === "loading" ? "stale" : undefined}>{children(of.value)}</div>;
   if (of.status === "loading") return <Loading height={height} />;
@@ -56,7 +63,17 @@ export function Await<R>({ of, height, empty, children }: { of: Resource<R>; hei
 
 /** What went otherwise than asked, such as a text that was cut. */
 export const Warnings = ({ of }: { of: Manifest }) => (
-  <>{of.warnings.map(({ code, message }) => <p key={code} class="note">{code === "source_truncated" ? t("translate.warning_source_truncated") : code === "target_unfinished" ? t("translate.not_finished") : message}</p>)}</>
+  <>
+    {of.warnings.map(({ code, message }) => (
+      <p key={code} class="note">
+        {code === "source_truncated"
+          ? t("translate.warning_source_truncated")
+          : code === "target_unfinished"
+            ? t("translate.not_finished")
+            : message}
+      </p>
+    ))}
+  </>
 );
 
 const toasts = signal<readonly { id: number; text: string }[]>([]);

@@ -16,19 +16,44 @@ import { problemText, toast } from "./states";
 export function traceExports(manifest: Manifest, needs: readonly string[] = []): MenuItem[] {
   const chosen = needs.filter((need) => /^cross\.weights:/.test(need));
   const heads = chosen.length > 0 ? chosen : lastLayer(manifest.model.kinds.cross);
-  const align = (ending: string, write: (weights: Matrix) => string) => () => trying(async () => {
-    const found = [...(await getTensors(manifest.id, heads)).values()];
-    const mean = combine(found.map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)), "mean");
-    download(`${manifest.id}.${ending}`, "text/plain", write(wordWeights(mean, manifest.source, manifest.target)));
-  });
+  const align = (ending: string, write: (weights: Matrix) => string) => () =>
+    trying(async () => {
+      const found = [...(await getTensors(manifest.id, heads)).values()];
+      const mean = combine(
+        found.map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)),
+        "mean",
+      );
+      download(`${manifest.id}.${ending}`, "text/plain", write(wordWeights(mean, manifest.source, manifest.target)));
+    });
   const items: MenuItem[] = [];
-  if (needs.length > 0) items.push({ label: t("figure.safetensors"), onSelect: () => trying(async () => download(`${manifest.id}.safetensors`, "application/octet-stream", new Blob([writeSafetensors(await getTensors(manifest.id, needs))]))) });
+  if (needs.length > 0)
+    items.push({
+      label: t("figure.safetensors"),
+      onSelect: () =>
+        trying(async () =>
+          download(
+            `${manifest.id}.safetensors`,
+            "application/octet-stream",
+            new Blob([writeSafetensors(await getTensors(manifest.id, needs))]),
+          ),
+        ),
+    });
   if (heads.length > 0) {
     items.push({ label: t("figure.pharaoh"), onSelect: align("align", (weights) => pharaoh(weights) + "\n") });
-    items.push({ label: t("figure.nematus"), onSelect: align("nematus", (weights) => nematus(weights, manifest.source, manifest.target, manifest.decode.score ?? 0)) });
+    items.push({
+      label: t("figure.nematus"),
+      onSelect: align("nematus", (weights) => nematus(weights, manifest.source, manifest.target, manifest.decode.score ?? 0)),
+    });
   }
-  items.push({ label: t("figure.json"), onSelect: () => download(`${manifest.id}.json`, "application/json", JSON.stringify(manifest, null, 2)) });
-  if (!embedded) items.push({ label: t("figure.html"), onSelect: () => trying(async () => download(`${manifest.id}.html`, "text/html", await getHtml(manifest.id))) });
+  items.push({
+    label: t("figure.json"),
+    onSelect: () => download(`${manifest.id}.json`, "application/json", JSON.stringify(manifest, null, 2)),
+  });
+  if (!embedded)
+    items.push({
+      label: t("figure.html"),
+      onSelect: () => trying(async () => download(`${manifest.id}.html`, "text/html", await getHtml(manifest.id))),
+    });
   return items;
 }
 

@@ -27,8 +27,14 @@ const escaped = (word: string) => word.replace(/[&|\s]/gu, (char) => `&#${char.c
 
 /** The text form of Nematus: a line of words and sizes, then a row of weights for each target word and its end. */
 export function nematus(m: Matrix, source: Side, target: Side, score: number): string {
-  const words = (side: Side) => wordUnits(side).filter((unit) => side.tokens[unit.tokens[0]].type !== "special").map((unit) => escaped(unit.text)).join(" ");
+  const words = (side: Side) =>
+    wordUnits(side)
+      .filter((unit) => side.tokens[unit.tokens[0]].type !== "special")
+      .map((unit) => escaped(unit.text))
+      .join(" ");
   const head = ["0", words(target), String(score), words(source), `${m.cols} ${m.rows}`].join(" ||| ");
-  const rows = range(m.rows).map((t) => Array.from(m.data.subarray(t * m.cols, (t + 1) * m.cols), (w) => String(Number(w.toPrecision(9)))).join(" "));
+  const rows = range(m.rows).map((t) =>
+    Array.from(m.data.subarray(t * m.cols, (t + 1) * m.cols), (w) => String(Number(w.toPrecision(9)))).join(" "),
+  );
   return [head, ...rows, "", ""].join("\n");
 }

@@ -71,7 +71,13 @@ export function addsUp(values: ArrayLike<number>, total: number): boolean {
 }
 
 /** The fewest decimals with which a reader who computes with the printed operands gets the printed result; null when none does. */
-export function operandDecimals(operands: readonly number[], compute: (...printed: number[]) => number, result: Shown, least = 3, most = 8): number | null {
+export function operandDecimals(
+  operands: readonly number[],
+  compute: (...printed: number[]) => number,
+  result: Shown,
+  least = 3,
+  most = 8,
+): number | null {
   for (let decimals = least; decimals <= most; decimals++) {
     const found = shown(compute(...operands.map((value) => printed(shown(value, decimals)))), result.decimals);
     if (found.units === result.units) return decimals;
@@ -80,11 +86,12 @@ export function operandDecimals(operands: readonly number[], compute: (...printe
 }
 
 /** Element-wise products. */
-export const products = (a: ArrayLike<number>, b: ArrayLike<number>): Float64Array => Float64Array.from({ length: a.length }, (_, i) => a[i] * b[i]);
+export const products = (a: ArrayLike<number>, b: ArrayLike<number>): Float64Array =>
+  Float64Array.from({ length: a.length }, (_, i) => a[i] * b[i]);
 
 /** Softmax over the allowed entries; forbidden ones get 0. */
 export function softmax(scores: ArrayLike<number>, mask: ArrayLike<number> | null = null, temperature = 1): Float64Array {
-  const allowed = (i: number) => !mask || mask[i] !== 0;
+  const allowed = (i: number) => mask?.[i] !== 0;
   let top = -Infinity;
   for (let i = 0; i < scores.length; i++) if (allowed(i)) top = Math.max(top, scores[i]);
   const out = Float64Array.from({ length: scores.length }, (_, i) => (allowed(i) ? Math.exp((scores[i] - top) / temperature) : 0));
@@ -116,23 +123,39 @@ export function softmaxSteps(scores: ArrayLike<number>, mask: ArrayLike<number>,
   const exp = shown(exps[at], decimals);
   const raised = operandDecimals([scores[at], top], (x, most) => Math.exp(x - most), exp);
   const sum = sumOf(exps, total, { decimals, first: at });
-  return { top: shown(top, raised ?? 6), score: shown(scores[at], raised ?? 6), exp, sum, weight: result, exact: divided !== null && raised !== null };
+  return {
+    top: shown(top, raised ?? 6),
+    score: shown(scores[at], raised ?? 6),
+    exp,
+    sum,
+    weight: result,
+    exact: divided !== null && raised !== null,
+  };
 }
 
 export type Trial = "unscaled" | "temperature" | "unmasked" | "uniform";
 export const TRIALS: readonly Trial[] = ["unscaled", "temperature", "unmasked", "uniform"];
 
 /** Weights of a row if one thing were done otherwise. */
-export function rowUnder(trial: Trial, row: { scores: ArrayLike<number>; scaled: ArrayLike<number>; mask: ArrayLike<number> }, temperature: number): Float64Array {
+export function rowUnder(
+  trial: Trial,
+  row: { scores: ArrayLike<number>; scaled: ArrayLike<number>; mask: ArrayLike<number> },
+  temperature: number,
+): Float64Array {
   switch (trial) {
-    case "unscaled": return softmax(row.scores, row.mask);
-    case "temperature": return softmax(row.scaled, row.mask, temperature);
-    case "unmasked": return softmax(row.scaled);
-    case "uniform": return softmax(new Float64Array(row.scores.length), row.mask);
+    case "unscaled":
+      return softmax(row.scores, row.mask);
+    case "temperature":
+      return softmax(row.scaled, row.mask, temperature);
+    case "unmasked":
+      return softmax(row.scaled);
+    case "uniform":
+      return softmax(new Float64Array(row.scores.length), row.mask);
   }
 }
 
 /** Mean entropy over rows, in bits. */
-export const meanEntropy = (rows: readonly ArrayLike<number>[]): number => rows.reduce((sum, row) => sum + entropy(row), 0) / Math.max(1, rows.length);
+export const meanEntropy = (rows: readonly ArrayLike<number>[]): number =>
+  rows.reduce((sum, row) => sum + entropy(row), 0) / Math.max(1, rows.length);
 
 export const norm = (values: ArrayLike<number>): number => Math.sqrt(Array.from(values).reduce((sum, x) => sum + x * x, 0));

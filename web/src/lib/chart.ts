@@ -56,7 +56,11 @@ export function duration(seconds: number): string {
 }
 
 /** The range of an axis around all values: a little air, or only positive values with equal air in logarithms. */
-export function domain(values: Iterable<number | null | undefined>, log: boolean, fixed: readonly [number | null, number | null] = [null, null]): [number, number] {
+export function domain(
+  values: Iterable<number | null | undefined>,
+  log: boolean,
+  fixed: readonly [number | null, number | null] = [null, null],
+): [number, number] {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {
@@ -142,7 +146,11 @@ export function spread(wanted: readonly number[], gap: number, low: number, high
   const blocks: { sum: number; members: number[] }[] = [];
   order.forEach((index, place) => {
     let block = { sum: wanted[index] - place * gap, members: [index] };
-    for (let last = blocks[blocks.length - 1]; last && last.sum / last.members.length > block.sum / block.members.length; last = blocks[blocks.length - 1]) {
+    for (
+      let last = blocks[blocks.length - 1];
+      last && last.sum / last.members.length > block.sum / block.members.length;
+      last = blocks[blocks.length - 1]
+    ) {
       blocks.pop();
       block = { sum: last.sum + block.sum, members: [...last.members, ...block.members] };
     }
@@ -169,7 +177,10 @@ export function runs(points: readonly (Point | null)[]): Point[][] {
   for (const point of points) {
     if (!point) open = null;
     else if (open) open.push(point);
-    else found.push((open = [point]));
+    else {
+      open = [point];
+      found.push(open);
+    }
   }
   return found;
 }
@@ -181,10 +192,12 @@ export const linePath = (points: readonly (Point | null)[]): string =>
     .join("");
 
 /** Path of dots, to be stroked with round ends: one element for all of them. */
-export const dotPath = (points: readonly (Point | null)[]): string => points.map((point) => (point ? `M${at(point[0])} ${at(point[1])}h0` : "")).join("");
+export const dotPath = (points: readonly (Point | null)[]): string =>
+  points.map((point) => (point ? `M${at(point[0])} ${at(point[1])}h0` : "")).join("");
 
 /** Path of small circles. */
-export const ringPath = (points: readonly Point[], r: number): string => points.map(([x, y]) => `M${at(x - r)} ${at(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`).join("");
+export const ringPath = (points: readonly Point[], r: number): string =>
+  points.map(([x, y]) => `M${at(x - r)} ${at(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`).join("");
 
 /** Path of the area between two lines with gaps at the same places. */
 export function bandPath(upper: readonly (Point | null)[], lower: readonly (Point | null)[]): string {

@@ -20,7 +20,9 @@ export function chosenModels<M extends Named>(list: string | undefined, cards: r
   const named = (list ?? "").split(",").map((name) => cards.find((card) => card.name === name));
   const asked = [...new Set(named.filter((card) => card !== undefined))].slice(0, MOST_MODELS);
   if (asked.length >= 2) return inOrder(asked);
-  const fit = inOrder(cards.filter((card) => !like || (card.source_language === like.source_language && card.target_language === like.target_language)));
+  const fit = inOrder(
+    cards.filter((card) => !like || (card.source_language === like.source_language && card.target_language === like.target_language)),
+  );
   const first = fit.filter((card, i) => fit.findIndex((other) => other.arch === card.arch) === i);
   return inOrder([...first, ...fit.filter((card) => !first.includes(card))].slice(0, MOST_MODELS));
 }

@@ -9,7 +9,12 @@ export interface Mark {
 
 /** For each text, the stretches that some other text does not have in that place; white space alone is never marked. */
 export function differences(texts: readonly string[]): Mark[][] {
-  return texts.map((text, i) => marksAgainst(text, texts.filter((_, j) => j !== i)));
+  return texts.map((text, i) =>
+    marksAgainst(
+      text,
+      texts.filter((_, j) => j !== i),
+    ),
+  );
 }
 
 /** The stretches of a text that some of `others` do not have in that place. */
@@ -38,7 +43,8 @@ export function marksAgainst(text: string, others: readonly string[]): Mark[] {
 
 function trimmed(points: readonly string[], from: number, to: number): [number, number] | null {
   const blank = (p: number) => /^\s$/u.test(points[p]);
-  while (from < to && blank(from)) from++;
-  while (to > from && blank(to - 1)) to--;
-  return from < to ? [from, to] : null;
+  let [start, end] = [from, to];
+  while (start < end && blank(start)) start++;
+  while (end > start && blank(end - 1)) end--;
+  return start < end ? [start, end] : null;
 }

@@ -19,13 +19,17 @@ export function fixed(value: number, decimals: number): string {
 }
 
 /** The same with a sign on positive numbers too. */
-export const signed = (value: number, decimals: number): string => (Number(value.toFixed(decimals)) > 0 ? "+" : "") + fixed(value, decimals);
+export const signed = (value: number, decimals: number): string =>
+  (Number(value.toFixed(decimals)) > 0 ? "+" : "") + fixed(value, decimals);
 
 /** A weight for a small cell: two decimals without the leading zero, `1` for one, and nothing that rounds to zero. */
 export function weight(value: number): string {
   const text = value.toFixed(2);
   if (text === "0.00" || text === "-0.00") return "";
-  return text.replace(/^(-?)0\./, "$1.").replace("-", MINUS).replace(/^1\.00$/, "1");
+  return text
+    .replace(/^(-?)0\./, "$1.")
+    .replace("-", MINUS)
+    .replace(/^1\.00$/, "1");
 }
 
 /** A probability in percent: `83 %`, `<1 %`. */

@@ -100,21 +100,55 @@ export function layoutOf(input: LayoutInput): Layout {
   });
   const top = Math.ceil(Math.max(0, ...heights)) + 8;
   const shownRows = thin(rows.length, cellHeight, LINE, input.row === undefined ? [] : [input.row]);
-  const shownCols = thin(cols.length, cellWidth, numbers ? Math.max(...colTexts.map(widthOf)) * FONT + 5 : LINE, input.col === undefined ? [] : [input.col]);
+  const shownCols = thin(
+    cols.length,
+    cellWidth,
+    numbers ? Math.max(...colTexts.map(widthOf)) * FONT + 5 : LINE,
+    input.col === undefined ? [] : [input.col],
+  );
 
   const rowLabels: Placed[] = [];
   rows.forEach((label, i) => {
     if (!shownRows[i]) return;
-    rowLabels.push({ index: i, text: rowTexts[i], full: label.text, x: left - 9, y: top + (i + 0.5) * cellHeight, mode: "row", parts: [], dim: label.dim ?? false, lang: label.lang });
+    rowLabels.push({
+      index: i,
+      text: rowTexts[i],
+      full: label.text,
+      x: left - 9,
+      y: top + (i + 0.5) * cellHeight,
+      mode: "row",
+      parts: [],
+      dim: label.dim ?? false,
+      lang: label.lang,
+    });
   });
   const colLabels: Placed[] = [];
   cols.forEach((label, i) => {
     if (!shownCols[i]) return;
     const seen = input.rtl ? cols.length - 1 - i : i;
     const x = left + (seen + 0.5) * cellWidth;
-    colLabels.push({ index: i, text: colTexts[i], full: label.text, x, y: top - 8, mode: modes[i], parts: modes[i] === "upright" ? graphemes(colTexts[i]) : [], dim: label.dim ?? false, lang: label.lang });
+    colLabels.push({
+      index: i,
+      text: colTexts[i],
+      full: label.text,
+      x,
+      y: top - 8,
+      mode: modes[i],
+      parts: modes[i] === "upright" ? graphemes(colTexts[i]) : [],
+      dim: label.dim ?? false,
+      lang: label.lang,
+    });
   });
-  return { left, top, cellWidth, cellHeight, width: Math.ceil(left + cols.length * cellWidth + right + margin), height: Math.ceil(top + rows.length * cellHeight), rowLabels, colLabels };
+  return {
+    left,
+    top,
+    cellWidth,
+    cellHeight,
+    width: Math.ceil(left + cols.length * cellWidth + right + margin),
+    height: Math.ceil(top + rows.length * cellHeight),
+    rowLabels,
+    colLabels,
+  };
 }
 
 export interface View {

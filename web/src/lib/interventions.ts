@@ -1,12 +1,44 @@
 /** What can be tried on a model: which interventions apply to it, their fields and first values. */
 import { KINDS, type Card, type Kind, type Op } from "../api-types";
 
-export type OpName = "mask_head" | "scale_head" | "uniform" | "mask_edge" | "set_row" | "no_scale" | "positions" | "bridge" | "force_prefix" | "ban" | "require" | "replace_source";
+export type OpName =
+  | "mask_head"
+  | "scale_head"
+  | "uniform"
+  | "mask_edge"
+  | "set_row"
+  | "no_scale"
+  | "positions"
+  | "bridge"
+  | "force_prefix"
+  | "ban"
+  | "require"
+  | "replace_source";
 /** `key` of set_row: the one position that gets all the weight; `lines`: several texts, one a line. */
-export type Field = "kind" | "layer" | "head" | "factor" | "q" | "k" | "key" | "side" | "change" | "seed" | "by" | "start" | "unit" | "text" | "lines";
+export type Field =
+  | "kind"
+  | "layer"
+  | "head"
+  | "factor"
+  | "q"
+  | "k"
+  | "key"
+  | "side"
+  | "change"
+  | "seed"
+  | "by"
+  | "start"
+  | "unit"
+  | "text"
+  | "lines";
 
 const HEADS: readonly OpName[] = ["mask_head", "scale_head", "uniform", "mask_edge", "set_row"];
-const GROUPS: readonly (readonly OpName[])[] = [HEADS, ["no_scale", "positions", "bridge"], ["force_prefix", "ban", "require"], ["replace_source"]];
+const GROUPS: readonly (readonly OpName[])[] = [
+  HEADS,
+  ["no_scale", "positions", "bridge"],
+  ["force_prefix", "ban", "require"],
+  ["replace_source"],
+];
 
 function applies(name: OpName, card: Card): boolean {
   if (HEADS.includes(name)) return Object.keys(card.kinds).length > 0;
@@ -17,7 +49,8 @@ function applies(name: OpName, card: Card): boolean {
 }
 
 /** The interventions that this model understands, in groups. */
-export const offered = (card: Card): OpName[][] => GROUPS.map((group) => group.filter((name) => applies(name, card))).filter((group) => group.length > 0);
+export const offered = (card: Card): OpName[][] =>
+  GROUPS.map((group) => group.filter((name) => applies(name, card))).filter((group) => group.length > 0);
 
 const FIELDS: Readonly<Record<string, string>> = {
   mask_head: "kind layer head",
@@ -97,7 +130,11 @@ export function change(op: Op, field: Field, value: unknown, card: Card): Op {
   }
 }
 
-export const linesOf = (text: string): string[] => text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+export const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 
 /** Whether an intervention has all it needs, so that it can be asked for. */
 export function complete(op: Op): boolean {
@@ -108,13 +145,19 @@ export function complete(op: Op): boolean {
 }
 
 /** One number, several, or all of them; from what an intervention holds. */
-export const numbersOf = (value: unknown): readonly number[] | "*" => (value === "*" ? "*" : Array.isArray(value) ? value.map(Number) : [Number(value)]);
+export const numbersOf = (value: unknown): readonly number[] | "*" =>
+  value === "*" ? "*" : Array.isArray(value) ? value.map(Number) : [Number(value)];
 
 /** The place of an intervention that silences exactly this head; -1 without one. */
-export const maskAt = (ops: readonly Op[], kind: Kind, layer: number, head: number): number => ops.findIndex((op) => op.op === "mask_head" && op.kind === kind && op.layer === layer && op.head === head);
+export const maskAt = (ops: readonly Op[], kind: Kind, layer: number, head: number): number =>
+  ops.findIndex((op) => op.op === "mask_head" && op.kind === kind && op.layer === layer && op.head === head);
 
-/** Which intervention the server's reason is about, when it says so, and the reason without that. */
-export function refused(detail: string): { readonly at: number | null; readonly reason: string } {
-  const found = /^interventions\[(\d+)\][^:]*:\s*(?:[a-z_]+:\s*)?/.exec(detail);
-  return found ? { at: Number(found[1]), reason: detail.slice(found[0].length) } : { at: null, reason: detail };
+/** Which intervention the server refused, by the path of the field that is wrong, and its reason without that path. */
+export function refused({ detail, field }: { readonly detail: string; readonly field: string | null }): {
+  readonly at: number | null;
+  readonly reason: string;
+} {
+  const [list, at] = (field ?? "").split(".");
+  const reason = field !== null && detail.startsWith(`${field}: `) ? detail.slice(field.length + 2) : detail;
+  return { at: list === "interventions" && at !== undefined ? Number(at) : null, reason };
 }

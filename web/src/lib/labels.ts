@@ -15,7 +15,9 @@ function memo<R>(make: (text: string) => R): (text: string) => R {
 }
 
 /** What a reader sees as characters: combining marks, flags and joined emoji stay whole. */
-export const graphemes: (text: string) => readonly string[] = memo((text) => (segmenter ? Array.from(segmenter.segment(text), (part) => part.segment) : [...text]));
+export const graphemes: (text: string) => readonly string[] = memo((text) =>
+  segmenter ? Array.from(segmenter.segment(text), (part) => part.segment) : [...text],
+);
 
 /** At most `length` characters, cut in the middle: the ends of a word tell the most. */
 export function shorten(text: string, length: number): string {
@@ -27,7 +29,8 @@ export function shorten(text: string, length: number): string {
   return parts.slice(0, head).join("") + "…" + (tail > 0 ? parts.slice(-tail).join("") : "");
 }
 
-const CJK = /[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31c0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]|[\ud840-\ud888][\udc00-\udfff]/;
+const CJK =
+  /[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u31c0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]|[\ud840-\ud888][\udc00-\udfff]/;
 const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 
 export const isCjk = (text: string) => CJK.test(text);
@@ -39,7 +42,8 @@ const WIDE = /\p{Extended_Pictographic}/u;
 
 /** Rough width of a text in em, for layout without measuring. */
 export const widthOf: (text: string) => number = memo((text) => {
-  const one = (part: string) => (CJK.test(part) || WIDE.test(part) ? 1 : /[il.,:;'|!\-\s]/.test(part) ? 0.32 : /[mwMW@%]/.test(part) ? 0.85 : 0.57);
+  const one = (part: string) =>
+    CJK.test(part) || WIDE.test(part) ? 1 : /[il.,:;'|!\-\s]/.test(part) ? 0.32 : /[mwMW@%]/.test(part) ? 0.85 : 0.57;
   return graphemes(text).reduce((sum, part) => sum + one(part), 0);
 });
 

@@ -46,7 +46,18 @@ export function viewAddress(book: Book, chapter: number, n: number, cards: reado
   const together = arch.length === 0;
   const card = together ? (cards.length > 1 ? cards[0] : undefined) : arch.map(first).find(Boolean);
   if (!card) return null;
-  const ms: Record<string, string> = together ? { ms: (["rnn", "luong", "transformer"] as const).map((name) => first(name)?.name).filter(Boolean).join(",") } : {};
+  const ms: Record<string, string> = together
+    ? {
+        ms: (["rnn", "luong", "transformer"] as const)
+          .map((name) => first(name)?.name)
+          .filter(Boolean)
+          .join(","),
+      }
+    : {};
   const w = encodeOps((ops ?? []).map((op) => (op.text === "{other}" ? { ...op, text: sentenceFor(book, card, "other") } : op)));
-  return formatAddress({ screen, rest: "", params: { m: card.name, s: sentenceFor(book, card, text), ...ms, ...params, w, le: `${chapter + 1}.${n + 1}` } });
+  return formatAddress({
+    screen,
+    rest: "",
+    params: { m: card.name, s: sentenceFor(book, card, text), ...ms, ...params, w, le: `${chapter + 1}.${n + 1}` },
+  });
 }

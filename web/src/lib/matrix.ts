@@ -66,7 +66,11 @@ export function product(a: Matrix, b: Matrix): Matrix {
 
 /** Rollout of self-attention up to a layer, from that of the layer below: (A_mean + I)/2 times it; rows still sum to 1. */
 export function rollout(layer: Matrix, below: Matrix | null): Matrix {
-  const mixed = matrix(layer.rows, layer.cols, layer.data.map((w) => w / 2));
+  const mixed = matrix(
+    layer.rows,
+    layer.cols,
+    layer.data.map((w) => w / 2),
+  );
   for (let i = 0; i < layer.rows; i++) mixed.data[i * layer.cols + i] += 0.5;
   return below ? product(mixed, below) : mixed;
 }

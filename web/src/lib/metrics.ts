@@ -1,6 +1,18 @@
 /** What metrics are called, and which way is better. */
 
-const NAMES: Readonly<Record<string, string>> = { bleu: "BLEU", "bleu-lc": "BLEU lc", chrf: "chrF++", "chrf-char": "chrF", ter: "TER", wer: "WER", cer: "CER", per: "PER", rouge1: "ROUGE-1", rouge2: "ROUGE-2", rougeL: "ROUGE-L" };
+const NAMES: Readonly<Record<string, string>> = {
+  bleu: "BLEU",
+  "bleu-lc": "BLEU lc",
+  chrf: "chrF++",
+  "chrf-char": "chrF",
+  ter: "TER",
+  wer: "WER",
+  cer: "CER",
+  per: "PER",
+  rouge1: "ROUGE-1",
+  rouge2: "ROUGE-2",
+  rougeL: "ROUGE-L",
+};
 /** The scores of a validation, in the order people ask for them. */
 export const SCORES = ["bleu", "chrf", "exact", "rouge1", "rougeL", "per"];
 

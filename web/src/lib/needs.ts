@@ -10,7 +10,13 @@ export function resolveNeed(all: ReadonlyMap<string, Tensor>, need: string): Ten
   const [name, slice] = need.split(":");
   if (name.endsWith(".atlas")) {
     const weights = resolveNeed(all, need.replace(".atlas", ".weights"));
-    return weights && { shape: weights.shape, data: Uint8Array.from(weights.data, (w) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, w))))), dtype: "U8" };
+    return (
+      weights && {
+        shape: weights.shape,
+        data: Uint8Array.from(weights.data, (w) => Math.round(255 * Math.sqrt(Math.max(0, Math.min(1, w))))),
+        dtype: "U8",
+      }
+    );
   }
   const whole = slice === undefined ? undefined : all.get(name);
   if (!whole) return undefined;
@@ -25,4 +31,5 @@ export function resolveNeed(all: ReadonlyMap<string, Tensor>, need: string): Ten
 }
 
 /** Weights of every head of the last layer of cross attention; none without it. */
-export const lastLayer = (cross: KindSize | undefined): string[] => range(cross?.heads ?? 0).map((head) => `cross.weights:${cross!.layers - 1}.${head}`);
+export const lastLayer = (cross: KindSize | undefined): string[] =>
+  range(cross?.heads ?? 0).map((head) => `cross.weights:${cross!.layers - 1}.${head}`);

@@ -27,7 +27,13 @@ interface Operation {
   readonly tags?: readonly string[];
   readonly summary?: string;
   readonly description?: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly description?: string; readonly schema?: Schema }[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema?: Schema;
+  }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses?: Readonly<Record<string, { readonly description?: string; readonly content?: Content }>>;
 }
@@ -75,14 +81,30 @@ export function groupsOf(api: OpenApi): Map<string, Call[]> {
 function callOf(api: OpenApi, method: string, path: string, operation: Operation): Call {
   const content = operation.requestBody?.content;
   const body = content?.["application/json"]?.schema ?? (content && Object.values(content)[0]?.schema) ?? null;
-  const parameters = (operation.parameters ?? []).map((one): FieldRow => ({ name: one.name, place: one.in, type: typeName(api, plain(one.schema ?? {})), required: one.required ?? false, text: one.description ?? one.schema?.description ?? "", fallback: shownDefault(one.schema) }));
+  const parameters = (operation.parameters ?? []).map(
+    (one): FieldRow => ({
+      name: one.name,
+      place: one.in,
+      type: typeName(api, plain(one.schema ?? {})),
+      required: one.required ?? false,
+      text: one.description ?? one.schema?.description ?? "",
+      fallback: shownDefault(one.schema),
+    }),
+  );
   const good = operation.responses?.["200"]?.content ?? {};
   const answerType = Object.keys(good)[0] ?? "";
   return {
-    id: `${method}${path.replace(/[^\w]+/g, "-")}`.replace(/-$/, ""), method: method.toUpperCase(), path, text: operation.description ?? operation.summary ?? "",
+    id: `${method}${path.replace(/[^\w]+/g, "-")}`.replace(/-$/, ""),
+    method: method.toUpperCase(),
+    path,
+    text: operation.description ?? operation.summary ?? "",
     fields: [...parameters, ...(body ? rowsOf(api, body, "body") : [])],
-    answer: rowsOf(api, good[answerType]?.schema ?? {}, ""), answerType, body: body && resolve(api, body),
-    errors: Object.entries(operation.responses ?? {}).filter(([status]) => !status.startsWith("2")).map(([status, found]) => [status, found.description ?? ""] as const),
+    answer: rowsOf(api, good[answerType]?.schema ?? {}, ""),
+    answerType,
+    body: body && resolve(api, body),
+    errors: Object.entries(operation.responses ?? {})
+      .filter(([status]) => !status.startsWith("2"))
+      .map(([status, found]) => [status, found.description ?? ""] as const),
   };
 }
 
@@ -99,7 +121,14 @@ function rowsOf(api: OpenApi, schema: Schema, place: string, before = "", depth 
     const inner = resolve(api, plain(field));
     const list = inner.items && resolve(api, plain(inner.items));
     const full = `${before}${name}${list?.properties ? "[]" : ""}`;
-    const row: FieldRow = { name: full, place, type: typeName(api, place === "body" ? plain(field) : field), required: whole.required?.includes(name) ?? false, text: field.description ?? inner.description ?? "", fallback: shownDefault(field) };
+    const row: FieldRow = {
+      name: full,
+      place,
+      type: typeName(api, place === "body" ? plain(field) : field),
+      required: whole.required?.includes(name) ?? false,
+      text: field.description ?? inner.description ?? "",
+      fallback: shownDefault(field),
+    };
     const below = list?.properties ? list : inner.properties ? inner : null;
     return [row, ...(below && depth < 1 ? rowsOf(api, below, place, `${full}.`, depth + 1) : [])];
   });
@@ -142,7 +171,9 @@ export function exampleOf(api: OpenApi, schema: Schema, known: Known): unknown {
   const whole = resolve(api, plain(schema));
   if (whole.examples?.length) return whole.examples[0];
   if (whole.properties) {
-    const names = Object.keys(whole.properties).filter((name) => whole.required?.includes(name) || ((name === "model" || name === "interventions") && name in known));
+    const names = Object.keys(whole.properties).filter(
+      (name) => whole.required?.includes(name) || ((name === "model" || name === "interventions") && name in known),
+    );
     return Object.fromEntries(names.map((name) => [name, name in known ? known[name] : exampleOf(api, whole.properties![name], known)]));
   }
   if (whole.enum) return whole.enum[0];
@@ -154,9 +185,15 @@ export function exampleOf(api: OpenApi, schema: Schema, known: Known): unknown {
 
 /** A command line that makes this call. */
 export function curlOf(api: OpenApi, call: Call, origin: string, known: Known): string {
-  const value = (field: FieldRow) => encodeURIComponent(String(known[field.name] ?? field.fallback?.replace(/^"|"$/g, "") ?? `{${field.name}}`));
-  const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) => value(call.fields.find((field) => field.name === name) ?? { name, place: "path", type: "", required: true, text: "", fallback: null }));
-  const query = call.fields.filter((field) => field.place === "query" && (field.required || field.name in known)).map((field) => `${field.name}=${value(field)}`).join("&");
+  const value = (field: FieldRow) =>
+    encodeURIComponent(String(known[field.name] ?? field.fallback?.replace(/^"|"$/g, "") ?? `{${field.name}}`));
+  const path = call.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    value(call.fields.find((field) => field.name === name) ?? { name, place: "path", type: "", required: true, text: "", fallback: null }),
+  );
+  const query = call.fields
+    .filter((field) => field.place === "query" && (field.required || field.name in known))
+    .map((field) => `${field.name}=${value(field)}`)
+    .join("&");
   const stream = call.answerType === "text/event-stream";
   const lines = [`curl ${stream ? "-N " : ""}${quote(origin + path + (query ? `?${query}` : ""))}`];
   if (call.body) lines.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(exampleOf(api, call.body, known)))}`);

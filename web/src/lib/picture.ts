@@ -9,7 +9,8 @@ import type { Unit } from "./tokens";
 export const isPicture = (text: string): boolean => /^data:image\//i.test(text);
 
 /** Values of one row as shares of its largest: what colours a patch. */
-export const rowScale = (values: ArrayLike<number>, signed: boolean, max: number) => (signed ? { signed, max } : { max: Math.max(1e-9, ...Array.from(values)) });
+export const rowScale = (values: ArrayLike<number>, signed: boolean, max: number) =>
+  signed ? { signed, max } : { max: Math.max(1e-9, ...Array.from(values)) };
 
 const MOST = 400_000; // bytes of a file that is sent as it is
 const SIDE = 512; // pixels, of one that is too large
@@ -40,7 +41,15 @@ const [EACH, GAP, TOP, LABEL] = [112, 16, 44, 24];
 const PER_ROW = 6;
 
 /** One small picture per target token, its attention on it; `max` is the strongest value of signed data. */
-export function picturesSvg(input: { title: string; image: { readonly url: string; readonly rows: number; readonly columns: number }; target: readonly Unit[]; matrix: Matrix | null; signed: boolean; max: number; dark: boolean }): string {
+export function picturesSvg(input: {
+  title: string;
+  image: { readonly url: string; readonly rows: number; readonly columns: number };
+  target: readonly Unit[];
+  matrix: Matrix | null;
+  signed: boolean;
+  max: number;
+  dark: boolean;
+}): string {
   const { image, matrix: m, dark } = input;
   const [surface, ink, line] = dark ? ["#1a1b1f", "#ececf0", "#44474f"] : ["#ffffff", "#1b1c20", "#c9c9c4"];
   const table = input.signed ? signedTable(dark) : sequential(dark);
@@ -48,12 +57,28 @@ export function picturesSvg(input: { title: string; image: { readonly url: strin
   let body = textElement(input.title, { x: GAP, y: 26, "font-size": 15, "font-weight": 600, fill: ink });
   input.target.forEach((unit, u) => {
     const [x, y] = [GAP + (u % PER_ROW) * (EACH + GAP), TOP + Math.floor(u / PER_ROW) * (EACH + LABEL + GAP)];
-    body += element("image", { href: image.url, x, y, width: EACH, height: EACH, preserveAspectRatio: "none", "image-rendering": "pixelated", opacity: m ? 0.55 : 1 });
+    body += element("image", {
+      href: image.url,
+      x,
+      y,
+      width: EACH,
+      height: EACH,
+      preserveAspectRatio: "none",
+      "image-rendering": "pixelated",
+      opacity: m ? 0.55 : 1,
+    });
     if (m && unit.tokens[0] < m.rows) {
       const values = row(m, unit.tokens[0]);
       const scale = rowScale(values, input.signed, input.max);
       for (let i = 0; i < image.rows * image.columns; i++)
-        body += element("rect", { x: x + (i % image.columns) * w, y: y + Math.floor(i / image.columns) * h, width: w, height: h, fill: css(table, entryOf(values[i], scale)), "fill-opacity": 0.62 });
+        body += element("rect", {
+          x: x + (i % image.columns) * w,
+          y: y + Math.floor(i / image.columns) * h,
+          width: w,
+          height: h,
+          fill: css(table, entryOf(values[i], scale)),
+          "fill-opacity": 0.62,
+        });
     }
     body += element("rect", { x, y, width: EACH, height: EACH, fill: "none", stroke: line });
     body += textElement(shorten(unit.text, 14), { x: x + EACH / 2, y: y + EACH + 17, "text-anchor": "middle", "font-size": 13, fill: ink });

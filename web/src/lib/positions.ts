@@ -4,7 +4,10 @@ const MOST = 6;
 
 /** Dimensions of an address such as `1,9,17`, which count from 1; null when it names none there is. */
 export function readDimensions(text: string | undefined, width: number): number[] | null {
-  const found = (text ?? "").split(",").map((part) => Number(part) - 1).filter((n) => Number.isInteger(n) && n >= 0 && n < width);
+  const found = (text ?? "")
+    .split(",")
+    .map((part) => Number(part) - 1)
+    .filter((n) => Number.isInteger(n) && n >= 0 && n < width);
   return found.length > 0 ? [...new Set(found)].slice(0, MOST) : null;
 }
 

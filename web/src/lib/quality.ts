@@ -32,7 +32,7 @@ export interface Value {
 }
 
 /** A metric of a bin with its interval. */
-export function valueOf(bin: EvalBin, metric: string): Value {
+export function metricOf(bin: EvalBin, metric: string): Value {
   const value = bin[metric];
   const bounds = bin[`${metric}_ci95`];
   const [low, high] = Array.isArray(bounds) ? bounds : [];
@@ -50,7 +50,8 @@ export function difference(a: Value, b: Value): Value {
 /** Metrics that some bins of some systems have, in the order people ask for them; the length ratio comes last. */
 export function metricsOf(docs: readonly EvalDoc[]): string[] {
   const found = new Set<string>();
-  for (const doc of docs) for (const bin of doc.by_length?.bins ?? []) for (const name of Object.keys(doc.metrics)) if (isNumber(bin[name])) found.add(name);
+  for (const doc of docs)
+    for (const bin of doc.by_length?.bins ?? []) for (const name of Object.keys(doc.metrics)) if (isNumber(bin[name])) found.add(name);
   const names = [...SCORES.filter((name) => found.has(name)), ...[...found].filter((name) => !SCORES.includes(name)).sort()];
   const ratio = docs.some((doc) => doc.by_length?.bins.some((bin) => isNumber(bin.length_ratio)));
   return ratio ? [...names, "length_ratio"] : names;
@@ -115,7 +116,10 @@ export interface Case {
 
 /** Sentences of the bin that starts at `lo`, the worst answer of any system first. */
 export function casesOf(docs: readonly EvalDoc[], lo: number): Case[] {
-  const found = new Map<number, { example: EvalExample; place: number; answers: { system: number; hypothesis: string; chrf: number | null }[] }>();
+  const found = new Map<
+    number,
+    { example: EvalExample; place: number; answers: { system: number; hypothesis: string; chrf: number | null }[] }
+  >();
   docs.forEach((doc, system) => {
     const texts = new Map((doc.examples ?? []).map((example) => [example.line, example]));
     const lines = doc.by_length?.bins.find((bin) => bin.lo === lo)?.examples ?? [];
@@ -128,8 +132,15 @@ export function casesOf(docs: readonly EvalDoc[], lo: number): Case[] {
       found.set(line, entry);
     });
   });
-  const score = (entry: { answers: readonly { chrf: number | null }[] }) => Math.min(...entry.answers.map((answer) => answer.chrf ?? Infinity));
+  const score = (entry: { answers: readonly { chrf: number | null }[] }) =>
+    Math.min(...entry.answers.map((answer) => answer.chrf ?? Infinity));
   return [...found.entries()]
     .sort(([, a], [, b]) => (score(a) === score(b) ? a.place - b.place : score(a) - score(b)))
-    .map(([line, entry]) => ({ line, source: entry.example.source, reference: entry.example.reference, worst: Number.isFinite(score(entry)) ? score(entry) : null, answers: entry.answers }));
+    .map(([line, entry]) => ({
+      line,
+      source: entry.example.source,
+      reference: entry.example.reference,
+      worst: Number.isFinite(score(entry)) ? score(entry) : null,
+      answers: entry.answers,
+    }));
 }

@@ -5,7 +5,8 @@ const CONTEXT = "␟";
 const plain = (text: string) => text.replace(/[␞␟]/g, " ").replace(/\s+/g, " ").trim();
 
 /** The text for the model; marks inside the two become spaces. */
-export const joinQuestion = (question: string, context: string): string => `${QUESTION} ${plain(question)} ${CONTEXT} ${plain(context)}`.trim();
+export const joinQuestion = (question: string, context: string): string =>
+  `${QUESTION} ${plain(question)} ${CONTEXT} ${plain(context)}`.trim();
 
 /** The question and the context of such a text. */
 export function splitQuestion(text: string): { readonly question: string; readonly context: string } {

@@ -81,6 +81,7 @@ export function writeSafetensors(tensors: ReadonlyMap<string, Tensor>): ArrayBuf
   const bytes = new Uint8Array(8 + length + end).fill(32, 8, 8 + length);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(length), true);
   bytes.set(text, 8);
-  for (const [name, { data }] of tensors) bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), 8 + length + header[name].data_offsets[0]);
+  for (const [name, { data }] of tensors)
+    bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), 8 + length + header[name].data_offsets[0]);
   return bytes.buffer;
 }

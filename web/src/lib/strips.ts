@@ -31,7 +31,15 @@ function place({ units, rtl }: Strip): { x: number; width: number }[] {
 }
 
 /** Rows of `matrix` are target tokens, columns source tokens; `max` is the value of the widest link. */
-export function stripsSvg(input: { title: string; source: Strip; target: Strip; matrix: Matrix | null; max: number; confidence: readonly number[]; dark: boolean }): string {
+export function stripsSvg(input: {
+  title: string;
+  source: Strip;
+  target: Strip;
+  matrix: Matrix | null;
+  max: number;
+  confidence: readonly number[];
+  dark: boolean;
+}): string {
   const colour = COLOURS[input.dark ? "dark" : "light"];
   const [sources, targets] = [place(input.source), place(input.target)];
   const [top, bottom] = [44, 44 + BOX + LINK];
@@ -40,19 +48,33 @@ export function stripsSvg(input: { title: string; source: Strip; target: Strip; 
   const m = input.matrix;
   input.target.units.forEach((unit, u) => {
     if (!m) return;
-    const values = input.source.units.map((key) => key.tokens.reduce((sum, k) => sum + unit.tokens.reduce((s, q) => s + m.data[q * m.cols + k] / unit.tokens.length, 0), 0));
+    const values = input.source.units.map((key) =>
+      key.tokens.reduce((sum, k) => sum + unit.tokens.reduce((s, q) => s + m.data[q * m.cols + k] / unit.tokens.length, 0), 0),
+    );
     for (const k of largest(values, 3)) {
       const strength = Math.min(1, values[k] / input.max);
       if (strength < 0.12) continue;
       const [x0, x1, y0, y1] = [centre(sources[k]), centre(targets[u]), top + BOX, bottom];
       const middle = (y0 + y1) / 2;
-      body += element("path", { d: `M${x0} ${y0}C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`, fill: "none", stroke: colour.accent, "stroke-width": 1 + 6 * strength, "stroke-opacity": 0.1 + 0.5 * strength });
+      body += element("path", {
+        d: `M${x0} ${y0}C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`,
+        fill: "none",
+        stroke: colour.accent,
+        "stroke-width": 1 + 6 * strength,
+        "stroke-opacity": 0.1 + 0.5 * strength,
+      });
     }
   });
   const draw = (strip: Strip, places: readonly { x: number; width: number }[], y: number) => {
     strip.units.forEach((unit, u) => {
       body += element("rect", { x: places[u].x, y, width: places[u].width, height: BOX, rx: 5, fill: colour.box });
-      body += textElement(shorten(unit.text, 24), { x: centre(places[u]), y: y + BOX / 2 + 6, "text-anchor": "middle", "font-size": unit.special ? 12 : FONT, fill: unit.special ? colour.faint : colour.ink });
+      body += textElement(shorten(unit.text, 24), {
+        x: centre(places[u]),
+        y: y + BOX / 2 + 6,
+        "text-anchor": "middle",
+        "font-size": unit.special ? 12 : FONT,
+        fill: unit.special ? colour.faint : colour.ink,
+      });
     });
   };
   draw(input.source, sources, top);
@@ -60,7 +82,14 @@ export function stripsSvg(input: { title: string; source: Strip; target: Strip; 
   input.target.units.forEach((unit, u) => {
     const sure = unit.tokens.reduce((product, t) => product * (input.confidence[t] ?? 1), 1);
     body += element("rect", { x: targets[u].x, y: bottom + BOX + 4, width: targets[u].width, height: 3, rx: 1.5, fill: colour.line });
-    body += element("rect", { x: targets[u].x, y: bottom + BOX + 4, width: targets[u].width * sure, height: 3, rx: 1.5, fill: colour.accent });
+    body += element("rect", {
+      x: targets[u].x,
+      y: bottom + BOX + 4,
+      width: targets[u].width * sure,
+      height: 3,
+      rx: 1.5,
+      fill: colour.accent,
+    });
   });
   const right = Math.max(...[...sources, ...targets].map((place) => place.x + place.width), graphemes(input.title).length * 8);
   return svgDocument(Math.ceil(right + 16), bottom + BOX + 24, colour.surface, input.title, body);

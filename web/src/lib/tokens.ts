@@ -27,7 +27,14 @@ function single(token: Token): Unit {
   const text = token.text.trim();
   const byte = token.type === "byte" && token.byte !== undefined;
   const hex = `<${(token.byte ?? 0).toString(16).toUpperCase().padStart(2, "0")}>`;
-  return { text: byte ? hex : visible(text), space: hasSpace(token) && text !== "" && text !== "␣", special: token.type === "special" || token.type === "pad", unknown: token.type === "unk", tokens: [token.i], bytes: 0 };
+  return {
+    text: byte ? hex : visible(text),
+    space: hasSpace(token) && text !== "" && text !== "␣",
+    special: token.type === "special" || token.type === "pad",
+    unknown: token.type === "unk",
+    tokens: [token.i],
+    bytes: 0,
+  };
 }
 
 /** Boxes of a side; byte tokens of one group are one box unless the group is in `open`. */
@@ -52,7 +59,14 @@ export function unitsOf(tokens: readonly Token[], open: ReadonlySet<number> = ne
 /** Words of a side as groups of tokens, specials each on their own at their place. */
 export function wordUnits(side: Side): Unit[] {
   const isSpecial = (i: number) => side.tokens[i]?.type === "special" || side.tokens[i]?.type === "pad";
-  const units: Unit[] = side.words.map((word) => ({ text: word.text, space: true, special: word.tokens.every(isSpecial), unknown: false, tokens: word.tokens, bytes: 0 }));
+  const units: Unit[] = side.words.map((word) => ({
+    text: word.text,
+    space: true,
+    special: word.tokens.every(isSpecial),
+    unknown: false,
+    tokens: word.tokens,
+    bytes: 0,
+  }));
   const inWord = new Set(side.words.flatMap((word) => word.tokens));
   for (const token of side.tokens) if (!inWord.has(token.i)) units.push(single(token));
   return units.sort((a, b) => a.tokens[0] - b.tokens[0]);

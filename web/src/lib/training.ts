@@ -11,7 +11,14 @@ export interface RunData {
 /** One line of metrics.jsonl. */
 export type RunEvent = Readonly<Record<string, unknown>> & { readonly type?: unknown };
 
-export const WANTED = ["train.loss", "valid.loss", ...SCORES.map((name) => `valid.${name}`), "train.lr", "train.tokens_per_s", "train.grad_norm"];
+export const WANTED = [
+  "train.loss",
+  "valid.loss",
+  ...SCORES.map((name) => `valid.${name}`),
+  "train.lr",
+  "train.tokens_per_s",
+  "train.grad_norm",
+];
 const LONG = 4000;
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
@@ -19,7 +26,9 @@ const textOf = (value: unknown): string | null => (typeof value === "string" ? v
 
 /** A run after more of its events; the newest value for a step counts. */
 export function extend(run: RunData, events: readonly RunEvent[]): RunData {
-  const series = new Map(Object.entries(run.series).map(([name, one]) => [name, { step: [...one.step], elapsed_s: [...one.elapsed_s], value: [...one.value] }]));
+  const series = new Map(
+    Object.entries(run.series).map(([name, one]) => [name, { step: [...one.step], elapsed_s: [...one.elapsed_s], value: [...one.value] }]),
+  );
   let { detail } = run;
   let elapsed = lastElapsed(run);
   for (const event of events) {
@@ -28,7 +37,11 @@ export function extend(run: RunData, events: readonly RunEvent[]): RunData {
     if (isNumber(event.elapsed_s)) elapsed = event.elapsed_s;
     if (event.type === "start") detail = { ...detail, status: "running", reason: null };
     if (event.type === "end") detail = { ...detail, status: statusOf(event.status), reason: textOf(event.reason) };
-    if (event.type === "notice") detail = { ...detail, notices: [...detail.notices, { step, level: textOf(event.level), code: textOf(event.code), message: textOf(event.message) }] };
+    if (event.type === "notice")
+      detail = {
+        ...detail,
+        notices: [...detail.notices, { step, level: textOf(event.level), code: textOf(event.code), message: textOf(event.message) }],
+      };
     if (event.type === "checkpoint" && event.best === true && isNumber(event.metric) && step !== null) {
       const metric = detail.best?.metric ?? "score";
       detail = { ...detail, best: { metric, step, value: falls(metric) ? -event.metric : event.metric } };
@@ -48,7 +61,12 @@ export function extend(run: RunData, events: readonly RunEvent[]): RunData {
   return { detail, series: Object.fromEntries([...series].map(([name, one]) => [name, bounded(one)])) };
 }
 
-function put(series: { step: number[]; elapsed_s: (number | null)[]; value: number[] }, step: number, elapsed: number | null, value: number): void {
+function put(
+  series: { step: number[]; elapsed_s: (number | null)[]; value: number[] },
+  step: number,
+  elapsed: number | null,
+  value: number,
+): void {
   while (series.step.length > 0 && series.step[series.step.length - 1] >= step) {
     series.step.pop();
     series.elapsed_s.pop();
@@ -63,15 +81,22 @@ function put(series: { step: number[]; elapsed_s: (number | null)[]; value: numb
 function bounded(series: Series): Series {
   if (series.step.length <= LONG) return series;
   const kept = decimated(series.value, LONG / 2);
-  return { step: kept.map((i) => series.step[i]), elapsed_s: kept.map((i) => series.elapsed_s[i]), value: kept.map((i) => series.value[i]) };
+  return {
+    step: kept.map((i) => series.step[i]),
+    elapsed_s: kept.map((i) => series.elapsed_s[i]),
+    value: kept.map((i) => series.value[i]),
+  };
 }
 
 function lastElapsed(run: RunData): number | null {
-  const known = Object.values(run.series).map((one) => one.elapsed_s[one.elapsed_s.length - 1]).filter(isNumber);
+  const known = Object.values(run.series)
+    .map((one) => one.elapsed_s[one.elapsed_s.length - 1])
+    .filter(isNumber);
   return known.length ? Math.max(...known) : null;
 }
 
-const statusOf = (value: unknown): RunCard["status"] => (value === "completed" || value === "stopped" || value === "failed" ? value : "unknown");
+const statusOf = (value: unknown): RunCard["status"] =>
+  value === "completed" || value === "stopped" || value === "failed" ? value : "unknown";
 
 /** x and y of a curve by step or by seconds. Points whose time is unknown are left out; time never runs backwards, so a resumed run adds its hours. */
 export function points(series: Series | undefined, axis: "step" | "time"): { x: number[]; y: number[] } {
@@ -104,7 +129,8 @@ export function scoreNames(all: readonly RunData[]): string[] {
   return SCORES.filter((name) => all.some((run) => (run.series[`valid.${name}`]?.step.length ?? 0) > 0));
 }
 
-export const levelOf = (notice: Notice): "info" | "warning" | "error" => (notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info");
+export const levelOf = (notice: Notice): "info" | "warning" | "error" =>
+  notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info";
 
 export interface Stage {
   readonly from: number;

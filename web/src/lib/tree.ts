@@ -38,7 +38,15 @@ export function limbsOf(now: BeamTree, before: BeamTree | null = null): Limb[] {
     if (counts && rejected(node)) groups.set(parent, limbs.length);
     else children.set(`${parent} ${node.id}`, limbs.length);
     place.set(node.n, limbs.length);
-    limbs.push({ parent, t: node.t, text: node.text, logprob: node.logprob, n: node.n, before: null, counted: counts && rejected(node) ? [node.n] : [] });
+    limbs.push({
+      parent,
+      t: node.t,
+      text: node.text,
+      logprob: node.logprob,
+      n: node.n,
+      before: null,
+      counted: counts && rejected(node) ? [node.n] : [],
+    });
   }
   if (!before) return limbs;
   const old = new Map<number, number>();
@@ -67,7 +75,12 @@ export function childrenOf(limbs: readonly Limb[]): number[][] {
 }
 
 /** The child that goes on straight from its parent: the one on the `spine`, else that with the most below it. */
-export function mainChild(i: number, children: readonly (readonly number[])[], size: ArrayLike<number>, spine: ReadonlySet<number>): number {
+export function mainChild(
+  i: number,
+  children: readonly (readonly number[])[],
+  size: ArrayLike<number>,
+  spine: ReadonlySet<number>,
+): number {
   let best = -1;
   for (const child of children[i]) {
     if (spine.has(child)) return child;
@@ -125,7 +138,10 @@ export function rowsOf(limbs: readonly Limb[], spine: ReadonlySet<number>): Floa
         wishes.push(rows[i] + k - list.indexOf(main));
       });
     }
-    spaced(wishes, next.map((i) => (spine.has(i) ? FIRM.spine : children[i].length > 0 ? FIRM.goesOn : FIRM.leaf))).forEach((row, k) => (rows[next[k]] = row));
+    spaced(
+      wishes,
+      next.map((i) => (spine.has(i) ? FIRM.spine : children[i].length > 0 ? FIRM.goesOn : FIRM.leaf)),
+    ).forEach((row, k) => (rows[next[k]] = row));
     column = next;
   }
   const least = rows.reduce((low, row) => Math.min(low, row), 0);
@@ -157,7 +173,8 @@ export function pathOf(tree: BeamTree, n: number): BeamNode[] {
 
 /** Whether the node is the end of an answer. */
 export const isEnd = (tree: BeamTree, node: BeamNode): boolean =>
-  node.state === "finished" || (node.n > 0 && node.n === tree.chosen[tree.chosen.length - 1] && (node.beam === null || node.text === "</s>"));
+  node.state === "finished" ||
+  (node.n > 0 && node.n === tree.chosen[tree.chosen.length - 1] && (node.beam === null || node.text === "</s>"));
 
 const BYTE = /^<0x([0-9A-Fa-f]{2})>$/;
 
@@ -227,7 +244,13 @@ export function momentOf(tree: BeamTree, step: number): Moment {
 export const endsOf = (tree: BeamTree): BeamNode[] => tree.nodes.filter((node) => isEnd(tree, node)).sort((a, b) => b.norm - a.norm);
 
 /** Where the arrow keys lead from a limb: the parent, the main child, the neighbours of the same step. */
-export function neighbour(limbs: readonly Limb[], rows: ArrayLike<number>, spine: ReadonlySet<number>, from: number, key: string): number | null {
+export function neighbour(
+  limbs: readonly Limb[],
+  rows: ArrayLike<number>,
+  spine: ReadonlySet<number>,
+  from: number,
+  key: string,
+): number | null {
   if (key === "ArrowLeft") return limbs[from].parent >= 0 ? limbs[from].parent : null;
   if (key === "ArrowRight") {
     const child = mainChild(from, childrenOf(limbs), sizesOf(limbs), spine);

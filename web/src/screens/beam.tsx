@@ -16,6 +16,7 @@ import { Controls } from "./beam_parts/Controls";
 import { Panel } from "./beam_parts/Panel";
 import { Player } from "./beam_parts/Player";
 import { Tree } from "./beam_parts/Tree";
+import { Button } from "../components/controls";
 import "../styles/beam.css";
 
 interface Found {
@@ -28,7 +29,9 @@ export function Beam() {
   const rest = drawsOf(model.value) ? { beam: Number(model.value!.decoding.beam ?? 4), ...asked } : asked; // draws have no tree
   const trace = useTraceOf(traceRequest.value ? rest : null);
   const id = trace.value?.id ?? null;
-  const beam = useResource<Found>(id && `beam ${id}`, async (signal) => ({ manifest: trace.value!, tree: await getBeam(id!, signal) }), { cache: true });
+  const beam = useResource<Found>(id && `beam ${id}`, async (signal) => ({ manifest: trace.value!, tree: await getBeam(id!, signal) }), {
+    cache: true,
+  });
   const busy = trace.status === "loading" || beam.status === "loading";
   const failed = trace.status === "error";
   return (
@@ -39,7 +42,11 @@ export function Beam() {
       </header>
       {!embedded && <Controls />}
       <Forced />
-      <Await<Found> of={failed ? { ...trace, value: beam.value } : { ...beam, status: busy ? "loading" : beam.status }} height={420} empty={<NoText />}>
+      <Await<Found>
+        of={failed ? { ...trace, value: beam.value } : { ...beam, status: busy ? "loading" : beam.status }}
+        height={420}
+        empty={<NoText />}
+      >
         {() => (beam.value ? <Explorer {...beam.value} /> : null)}
       </Await>
     </div>
@@ -54,7 +61,9 @@ function Forced() {
   return (
     <div class="row beam-forced">
       {prefix && <Chip label={t("beam.forced", { text: prefix })} off={() => setParams({ px: null, n: null, st: null }, { push: true })} />}
-      {banned.map(({ at, text }) => <Chip key={at} label={t("beam.banned", { text })} off={() => setOps(ops.value.filter((_, i) => i !== at))} />)}
+      {banned.map(({ at, text }) => (
+        <Chip key={at} label={t("beam.banned", { text })} off={() => setOps(ops.value.filter((_, i) => i !== at))} />
+      ))}
     </div>
   );
 }
@@ -74,7 +83,8 @@ function useBefore({ manifest, tree }: Found): { before: BeamTree | null; forget
   const memory = useRef<{ about: string; id: string; tree: BeamTree; before: BeamTree | null } | null>(null);
   const [, redraw] = useState(0);
   const last = memory.current;
-  if (!last || last.id !== manifest.id) memory.current = { about, id: manifest.id, tree, before: last && last.about === about ? last.tree : null };
+  if (!last || last.id !== manifest.id)
+    memory.current = { about, id: manifest.id, tree, before: last && last.about === about ? last.tree : null };
   const forget = () => {
     memory.current = { ...memory.current!, before: null };
     redraw((n) => n + 1);
@@ -100,7 +110,12 @@ function Explorer(found: Found) {
   }, [manifest.id]);
   return (
     <div class="beam-body">
-      <Figure title={title(tree)} file={`beam-${tree.beam}`} table={() => tableOf(tree)} caption={<Legend tree={tree} limbs={limbs} before={before} forget={forget} />}>
+      <Figure
+        title={title(tree)}
+        file={`beam-${tree.beam}`}
+        table={() => tableOf(tree)}
+        caption={<Legend tree={tree} limbs={limbs} before={before} forget={forget} />}
+      >
         <Player key={manifest.id} steps={steps} step={step} onStep={toStep} />
         <Tree tree={tree} limbs={limbs} lang={manifest.target.lang} step={step} selected={selected} onSelect={select} />
       </Figure>
@@ -129,9 +144,9 @@ function Legend({ tree, limbs, before, forget }: { tree: BeamTree; limbs: readon
         <p class="row">
           <span class="beam-ghost-key" aria-hidden="true" />
           {t("beam.before", { beam: before.beam, lp: fixed(before.length_penalty, 1) })}
-          <button type="button" class="btn quiet" onClick={forget}>
+          <Button kind="quiet" onClick={forget}>
             {t("beam.forget")}
-          </button>
+          </Button>
         </p>
       )}
     </div>
@@ -139,6 +154,28 @@ function Legend({ tree, limbs, before, forget }: { tree: BeamTree; limbs: readon
 }
 
 const tableOf = (tree: BeamTree) => ({
-  head: [t("beam.col_node"), t("beam.col_parent"), t("beam.col_step"), t("beam.col_token"), t("beam.prefix"), t("beam.logprob"), t("beam.score"), t("beam.norm"), t("beam.col_rank"), t("beam.col_state")],
-  rows: tree.nodes.map((node) => [node.n, node.parent ?? "", node.t + 1, node.text, textUpTo(tree, node.n).text, node.logprob, node.score, node.norm, (node.rank ?? 0) + 1, t(`beam.state_${node.state}`)]),
+  head: [
+    t("beam.col_node"),
+    t("beam.col_parent"),
+    t("beam.col_step"),
+    t("beam.col_token"),
+    t("beam.prefix"),
+    t("beam.logprob"),
+    t("beam.score"),
+    t("beam.norm"),
+    t("beam.col_rank"),
+    t("beam.col_state"),
+  ],
+  rows: tree.nodes.map((node) => [
+    node.n,
+    node.parent ?? "",
+    node.t + 1,
+    node.text,
+    textUpTo(tree, node.n).text,
+    node.logprob,
+    node.score,
+    node.norm,
+    (node.rank ?? 0) + 1,
+    t(`beam.state_${node.state}`),
+  ]),
 });

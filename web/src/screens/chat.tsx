@@ -23,17 +23,19 @@ export function Chat() {
         <h1>{t("chat.title")}</h1>
         <p class="small">{t("chat.intro")}</p>
       </header>
-      {seesPictures.value ? <Elsewhere /> : (
-      <>
-      <SettingsBar value={settings} onChange={setSettings} />
-      <div class="chat-body">
-        <div class="stack chat-side">
-          <Talk settings={settings} />
-          <Composer settings={settings} />
-        </div>
-        <Look />
-      </div>
-      </>
+      {seesPictures.value ? (
+        <Elsewhere />
+      ) : (
+        <>
+          <SettingsBar value={settings} onChange={setSettings} />
+          <div class="chat-body">
+            <div class="stack chat-side">
+              <Talk settings={settings} />
+              <Composer settings={settings} />
+            </div>
+            <Look />
+          </div>
+        </>
       )}
     </div>
   );
@@ -43,7 +45,9 @@ export function Chat() {
 const Elsewhere = () => (
   <div class="card">
     <Empty title={t("chat.pictures")}>
-      <a class="btn" href={href("translate")} onClick={toScreen}>{t("shell.screen_translate")}</a>
+      <a class="btn" href={href("translate")} onClick={toScreen}>
+        {t("shell.screen_translate")}
+      </a>
     </Empty>
   </div>
 );

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Card, CompareAnswer } from "../api-types";
 import { compare } from "../api";
-import { Segmented } from "../components/controls";
+import { Button, Segmented } from "../components/controls";
+import { Link } from "../components/Link";
 import { Patches } from "../components/Patches";
 import { NoText } from "../components/NoText";
 import { Await, Empty } from "../components/states";
@@ -10,14 +11,18 @@ import { embedded } from "../embedded";
 import { useResource, type Resource } from "../hooks";
 import { t } from "../i18n";
 import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled, whole } from "../lib/compare";
-import { follow, go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
+import { go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
 import { Column, type Hover } from "./compare_parts/Column";
 import { Grow } from "./compare_parts/Grow";
 import { markedTexts, scoresAt } from "./compare_parts/view";
 import "../styles/compare.css";
 
 export function Compare() {
-  const chosen = chosenModels(params.value.ms, (models.value ?? []).filter((card) => (card.source === "image") === seesPictures.value), model.value);
+  const chosen = chosenModels(
+    params.value.ms,
+    (models.value ?? []).filter((card) => (card.source === "image") === seesPictures.value),
+    model.value,
+  );
   return (
     <div class="screen compare">
       <header class="screen-head">
@@ -39,18 +44,39 @@ function OneModel() {
         {!others && !embedded && <code>{"jumok serve runs/rnn runs/transformer"}</code>}
         <div class="row">
           {others && !embedded && (
-            <button type="button" class="btn" onClick={() => setParams({ ms: inOrder(models.value!).slice(0, MOST_MODELS).map((card) => card.name).join(",") }, { push: true })}>
+            <button
+              type="button"
+              class="btn"
+              onClick={() =>
+                setParams(
+                  {
+                    ms: inOrder(models.value!)
+                      .slice(0, MOST_MODELS)
+                      .map((card) => card.name)
+                      .join(","),
+                  },
+                  { push: true },
+                )
+              }
+            >
               {t("compare.one_anyway")}
             </button>
           )}
           {!embedded && (
-            <button type="button" class="btn" onClick={() => { go("attention"); whatIfOpen.value = true; }}>
+            <button
+              type="button"
+              class="btn"
+              onClick={() => {
+                go("attention");
+                whatIfOpen.value = true;
+              }}
+            >
               {t("compare.one_whatif")}
             </button>
           )}
-          <a class="btn" href={href("beam")} onClick={follow}>
+          <Link class="btn" href={href("beam")}>
             {t("compare.one_beam")}
-          </a>
+          </Link>
         </div>
       </Empty>
     </div>
@@ -76,14 +102,30 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
   const part = Number.isInteger(cut) && cut >= 1 && cut < words.length ? cut : null;
   const stand = grown.value?.grow.find((entry) => entry.words === part);
   const ready = part !== null && (stand !== undefined || grown.status === "error");
-  const begun = useCompare(ready ? ask(stand?.source ?? words.slice(0, part).join(" "), reference && stand?.reference ? { reference: stand.reference } : {}) : null);
-  const shown = part === null ? whole : { ...begun, status: begun.status === "idle" ? ("loading" as const) : begun.status, value: begun.value ?? whole.value };
+  const begun = useCompare(
+    ready
+      ? ask(stand?.source ?? words.slice(0, part).join(" "), reference && stand?.reference ? { reference: stand.reference } : {})
+      : null,
+  );
+  const shown =
+    part === null
+      ? whole
+      : { ...begun, status: begun.status === "idle" ? ("loading" as const) : begun.status, value: begun.value ?? whole.value };
   return (
     <>
       {!embedded && <Controls chosen={chosen} />}
       {ops.value.length > 0 && <p class="note">{t("compare.no_ops")}</p>}
       <Await of={shown} height={420} empty={<NoText />}>
-        {(answer) => <Columns answer={answer} words={words} part={part} cards={chosen} grown={grown.value} reference={reference && (part === null ? reference : (stand?.reference ?? ""))} />}
+        {(answer) => (
+          <Columns
+            answer={answer}
+            words={words}
+            part={part}
+            cards={chosen}
+            grown={grown.value}
+            reference={reference && (part === null ? reference : (stand?.reference ?? ""))}
+          />
+        )}
       </Await>
       {words.length === 1 && <p class="note">{t("compare.grow_short")}</p>}
       {cuts.length > 0 && (
@@ -108,19 +150,50 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
         <div class="row" role="group" aria-label={t("compare.models")}>
           <span class="small muted">{t("compare.models")}</span>
           {all.map((card) => (
-            <button key={card.name} type="button" class={names.includes(card.name) ? "chip on" : "chip"} aria-pressed={names.includes(card.name)} title={t(`shell.arch_${card.arch}`)} onClick={() => switchOne(card.name)}>
+            <button
+              key={card.name}
+              type="button"
+              class={names.includes(card.name) ? "chip on" : "chip"}
+              aria-pressed={names.includes(card.name)}
+              title={t(`shell.arch_${card.arch}`)}
+              onClick={() => switchOne(card.name)}
+            >
               {card.name}
             </button>
           ))}
         </div>
       )}
-      <form class="field compare-reference" onSubmit={(event) => { event.preventDefault(); commit(); }}>
+      <form
+        class="field compare-reference"
+        onSubmit={(event) => {
+          event.preventDefault();
+          commit();
+        }}
+      >
         <label for="compare-reference">{t("compare.reference")}</label>
-        <input id="compare-reference" class="input" dir="auto" type="text" lang={chosen[0].target_language} placeholder={t("compare.reference_hint")} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={commit} />
+        <input
+          id="compare-reference"
+          class="input"
+          dir="auto"
+          type="text"
+          lang={chosen[0].target_language}
+          placeholder={t("compare.reference_hint")}
+          value={draft}
+          onInput={(event) => setDraft(event.currentTarget.value)}
+          onBlur={commit}
+        />
       </form>
       <div class="field">
         <span aria-hidden="true">{t("compare.rows_short")}</span>
-        <Segmented label={t("compare.rows")} value={params.value.u === "words" ? "words" : "pieces"} choices={[{ value: "pieces", label: t("attention.pieces") }, { value: "words", label: t("attention.words") }]} onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })} />
+        <Segmented
+          label={t("compare.rows")}
+          value={params.value.u === "words" ? "words" : "pieces"}
+          choices={[
+            { value: "pieces", label: t("attention.pieces") },
+            { value: "words", label: t("attention.words") },
+          ]}
+          onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })}
+        />
       </div>
     </div>
   );
@@ -144,28 +217,55 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
   return (
     <div class="stack compare-stack">
       <div class="compare-source">
-        {seesPictures.value ? <Seen answer={answer} hover={hover} onHover={setHover} /> : <ol class="compare-words" lang={lang} aria-label={t("compare.source")} onPointerLeave={() => setHover(null)}>
-          {words.map((word, i) => (
-            <li key={i}>
-              <button type="button" class={hover?.word === i ? "on" : undefined} disabled={part !== null && i >= part} onPointerEnter={() => setHover({ word: i, row: null, from: null })} onFocus={() => setHover({ word: i, row: null, from: null })} onBlur={() => setHover(null)}>
-                <bdi>{whole(word)}</bdi>
-              </button>
-            </li>
-          ))}
-        </ol>}
+        {seesPictures.value ? (
+          <Seen answer={answer} hover={hover} onHover={setHover} />
+        ) : (
+          <ol class="compare-words" lang={lang} aria-label={t("compare.source")} onPointerLeave={() => setHover(null)}>
+            {words.map((word, i) => (
+              <li key={i}>
+                <button
+                  type="button"
+                  class={hover?.word === i ? "on" : undefined}
+                  disabled={part !== null && i >= part}
+                  onPointerEnter={() => setHover({ word: i, row: null, from: null })}
+                  onFocus={() => setHover({ word: i, row: null, from: null })}
+                  onBlur={() => setHover(null)}
+                >
+                  <bdi>{whole(word)}</bdi>
+                </button>
+              </li>
+            ))}
+          </ol>
+        )}
         {part !== null && (
           <div class="row">
             <span class="badge warn">{t("compare.first_words", { n: part, all: words.length })}</span>
-            <button type="button" class="btn" onClick={() => setParams({ cut: null }, { push: true })}>
-              {t("compare.whole")}
-            </button>
+            <Button onClick={() => setParams({ cut: null }, { push: true })}>{t("compare.whole")}</Button>
           </div>
         )}
       </div>
-      <p class="note">{marks.every((list) => list.length === 0) ? t("compare.agreed") : reference ? t("compare.marked_reference") : answer.results.length > 2 ? t("compare.marked_three") : t("compare.marked")} {seesPictures.value ? t("compare.hover_patch") : t("compare.hover")}</p>
+      <p class="note">
+        {marks.every((list) => list.length === 0)
+          ? t("compare.agreed")
+          : reference
+            ? t("compare.marked_reference")
+            : answer.results.length > 2
+              ? t("compare.marked_three")
+              : t("compare.marked")}{" "}
+        {seesPictures.value ? t("compare.hover_patch") : t("compare.hover")}
+      </p>
       <div class={`compare-columns of-${answer.results.length}`}>
         {answer.results.map((result, i) => (
-          <Column key={result.model} result={result} text={sentenceOf(answer, words, part)} marks={marks[i]} chrf={scores[i]} most={most} hover={hover} onHover={setHover} />
+          <Column
+            key={result.model}
+            result={result}
+            text={sentenceOf(answer, words, part)}
+            marks={marks[i]}
+            chrf={scores[i]}
+            most={most}
+            hover={hover}
+            onHover={setHover}
+          />
         ))}
       </div>
     </div>
@@ -176,7 +276,15 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
 function Seen({ answer, hover, onHover }: { answer: CompareAnswer; hover: Hover | null; onHover(hover: Hover | null): void }) {
   const side = Math.round(Math.sqrt(answer.source.words.length));
   const url = sentenceOf(answer, [], null);
-  return <Patches name={t("compare.source")} image={{ url, rows: side, columns: side }} size={200} active={hover?.word ?? null} onActive={(word) => onHover(word === null ? null : { word, row: null, from: null })} />;
+  return (
+    <Patches
+      name={t("compare.source")}
+      image={{ url, rows: side, columns: side }}
+      size={200}
+      active={hover?.word ?? null}
+      onActive={(word) => onHover(word === null ? null : { word, row: null, from: null })}
+    />
+  );
 }
 
 /** The text the columns were asked for, to ask again when a trace has left the server's memory. */

@@ -16,13 +16,20 @@ export function Docs() {
       <header class="screen-head">
         <h1>{t("docs.title")}</h1>
         <p>
-          {t("docs.intro")} <a href="/openapi.json" download="openapi.json">{t("docs.file")}</a>
+          {t("docs.intro")}{" "}
+          <a href="/openapi.json" download="openapi.json">
+            {t("docs.file")}
+          </a>
         </p>
       </header>
       <Await of={api} height={480}>
         {(found) => {
           const groups = [...groupsOf(found)];
-          return groups.length > 0 ? <>{groups.map(([tag, calls]) => <Group key={tag} api={found} tag={tag} calls={calls} />)}</> : <Empty title={t("docs.empty")} />;
+          return groups.length > 0 ? (
+            groups.map(([tag, calls]) => <Group key={tag} api={found} tag={tag} calls={calls} />)
+          ) : (
+            <Empty title={t("docs.empty")} />
+          );
         }}
       </Await>
     </div>
@@ -38,7 +45,9 @@ function Group({ api, tag, calls }: { api: OpenApi; tag: string; calls: readonly
     <section>
       <h2 class="small muted">{hasMessage(name) ? t(name) : tag}</h2>
       <div class="card docs-calls">
-        {calls.map((call) => <One key={call.id} api={api} call={call} />)}
+        {calls.map((call) => (
+          <One key={call.id} api={api} call={call} />
+        ))}
       </div>
     </section>
   );
@@ -49,7 +58,12 @@ function One({ api, call }: { api: OpenApi; call: Call }) {
   const open = params.value.o === call.id;
   return (
     <details open={open}>
-      <summary onClick={(event) => { event.preventDefault(); setParams({ o: open ? null : call.id }, { push: true }); }}>
+      <summary
+        onClick={(event) => {
+          event.preventDefault();
+          setParams({ o: open ? null : call.id }, { push: true });
+        }}
+      >
         <span class={`method ${call.method.toLowerCase()}`}>{call.method}</span>
         <code>{call.path}</code>
         <span class="muted">{coded(call.text.split("\n")[0])}</span>
@@ -62,7 +76,15 @@ function One({ api, call }: { api: OpenApi; call: Call }) {
 function Details({ api, call }: { api: OpenApi; call: Call }) {
   const card = model.value;
   const text = card?.examples[0] ?? "…";
-  const known = { ...(card ? { model: card.name, source: card.source_language, target: card.target_language } : {}), text, texts: [text], q: text, sources: [text], targets: ["…"], ...(call.path === "/v1/what-if" ? { interventions: [{ op: "ban", text: ["2024"] }] } : {}) };
+  const known = {
+    ...(card ? { model: card.name, source: card.source_language, target: card.target_language } : {}),
+    text,
+    texts: [text],
+    q: text,
+    sources: [text],
+    targets: ["…"],
+    ...(call.path === "/v1/what-if" ? { interventions: [{ op: "ban", text: ["2024"] }] } : {}),
+  };
   const command = curlOf(api, call, location.origin, known);
   const copy = async () => {
     await copyText(command);
@@ -72,16 +94,28 @@ function Details({ api, call }: { api: OpenApi; call: Call }) {
     <div class="stack docs-details">
       {call.text.includes("\n") && <p class="muted">{coded(call.text.split("\n").slice(1).join(" ").trim())}</p>}
       <div class="docs-example">
-        <pre tabIndex={0} aria-label={t("docs.example")}>{command}</pre>
+        <pre tabIndex={0} aria-label={t("docs.example")}>
+          {command}
+        </pre>
         <IconButton icon="copy" label={t("shell.copy")} onClick={() => void copy()} />
       </div>
       {call.fields.length > 0 && <Fields title={t("docs.fields")} rows={call.fields} asked />}
       {call.answer.length > 0 && <Fields title={t("docs.answer")} rows={call.answer} />}
-      {call.answer.length === 0 && call.answerType !== "" && <p class="note">{t("docs.answer")} <code>{call.answerType}</code></p>}
+      {call.answer.length === 0 && call.answerType !== "" && (
+        <p class="note">
+          {t("docs.answer")} <code>{call.answerType}</code>
+        </p>
+      )}
       {call.errors.length > 0 && (
         <div>
           <h3 class="muted">{t("docs.errors")}</h3>
-          <ul class="docs-errors">{call.errors.map(([status, text]) => <li key={status}><code>{status}</code> {text}</li>)}</ul>
+          <ul class="docs-errors">
+            {call.errors.map(([status, text]) => (
+              <li key={status}>
+                <code>{status}</code> {text}
+              </li>
+            ))}
+          </ul>
         </div>
       )}
     </div>
@@ -97,10 +131,25 @@ function Fields({ title, rows, asked }: { title: string; rows: readonly FieldRow
           <tbody>
             {rows.map((row) => (
               <tr key={row.place + row.name}>
-                <th scope="row"><code>{row.name}</code></th>
-                <td class="muted"><code>{row.type}</code></td>
-                {asked && <td>{row.required ? <Badge>{t("docs.required")}</Badge> : row.place !== "body" && row.place !== "query" ? <Badge>{row.place}</Badge> : null}</td>}
-                <td>{coded(row.text)}{asked && row.fallback !== null && <span class="faint"> {t("docs.default", { value: row.fallback })}</span>}</td>
+                <th scope="row">
+                  <code>{row.name}</code>
+                </th>
+                <td class="muted">
+                  <code>{row.type}</code>
+                </td>
+                {asked && (
+                  <td>
+                    {row.required ? (
+                      <Badge>{t("docs.required")}</Badge>
+                    ) : row.place !== "body" && row.place !== "query" ? (
+                      <Badge>{row.place}</Badge>
+                    ) : null}
+                  </td>
+                )}
+                <td>
+                  {coded(row.text)}
+                  {asked && row.fallback !== null && <span class="faint"> {t("docs.default", { value: row.fallback })}</span>}
+                </td>
               </tr>
             ))}
           </tbody>

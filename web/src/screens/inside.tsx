@@ -22,13 +22,20 @@ export function Inside() {
         <h1>{t("inside.title")}</h1>
         {(tab !== "attention" || Object.keys(card?.kinds ?? {}).length > 0) && <p class="small">{t(`inside.about_${tab}`)}</p>}
       </header>
-      <Tabs label={t("inside.title")} value={tab} onChange={(name) => setParams({ tab: name === "attention" ? null : name }, { push: true })} choices={TABS.map((value) => ({ value, label: t(`inside.tab_${value}`) }))} />
+      <Tabs
+        label={t("inside.title")}
+        value={tab}
+        onChange={(name) => setParams({ tab: name === "attention" ? null : name }, { push: true })}
+        choices={TABS.map((value) => ({ value, label: t(`inside.tab_${value}`) }))}
+      />
       <div role="tabpanel" aria-label={t(`inside.tab_${tab}`)}>
         {tab === "positions" ? (
           card && <PositionsTab card={card} />
         ) : (
           <Await of={trace} height={420} empty={<NoText />}>
-            {(manifest) => (tab === "recurrence" ? <RecurrenceTab manifest={manifest} card={card!} /> : <AttentionTab manifest={manifest} />)}
+            {(manifest) =>
+              tab === "recurrence" ? <RecurrenceTab manifest={manifest} card={card!} /> : <AttentionTab manifest={manifest} />
+            }
           </Await>
         )}
       </div>

@@ -6,7 +6,8 @@ import { chapterHref, useBook } from "../components/LessonNote";
 import { Await } from "../components/states";
 import { locale, t } from "../i18n";
 import { viewAddress, type Book, type Formula } from "../lib/lessons";
-import { follow, models, route } from "../state";
+import { models, route } from "../state";
+import { Link } from "../components/Link";
 import "../styles/learn.css";
 
 export function Learn() {
@@ -25,10 +26,9 @@ export function Learn() {
                 <ol>
                   {found[locale.value].map((chapter, i) => (
                     <li key={i}>
-                      <a href={chapterHref(i)} onClick={follow} aria-current={i === at ? "page" : undefined}>
-                        <span class="num">{i + 1}</span>{" "}
-                        {chapter.title}
-                      </a>
+                      <Link href={chapterHref(i)} aria-current={i === at ? "page" : undefined}>
+                        <span class="num">{i + 1}</span> {chapter.title}
+                      </Link>
                     </li>
                   ))}
                 </ol>
@@ -50,7 +50,9 @@ function Page({ book, at }: { book: Book; at: number }) {
     <article>
       <p class="small muted">{t("learn.chapter", { n: at + 1, all: chapters.length })}</p>
       <h2>{title}</h2>
-      {text.map((part, i) => <p key={i}>{styled(part)}</p>)}
+      {text.map((part, i) => (
+        <p key={i}>{styled(part)}</p>
+      ))}
       <div class="learn-formula">
         {book.chapters[at].formulas.map((formula, i) => (
           <math key={i} display="block">
@@ -61,13 +63,15 @@ function Page({ book, at }: { book: Book; at: number }) {
       </div>
       <section class="learn-tries" aria-label={t("learn.try")}>
         <h3 class="muted">{t("learn.try")}</h3>
-        {tries.map((entry, n) => <TryCard key={n} {...entry} book={book} at={at} n={n} />)}
+        {tries.map((entry, n) => (
+          <TryCard key={n} {...entry} book={book} at={at} n={n} />
+        ))}
       </section>
       {next && (
-        <a class="learn-next" href={chapterHref(at + 1)} onClick={follow}>
+        <Link class="learn-next" href={chapterHref(at + 1)}>
           {t("learn.next")} <b>{next.title}</b>
           <Icon name="next" size={16} />
-        </a>
+        </Link>
       )}
     </article>
   );
@@ -81,10 +85,19 @@ function TryCard({ label, look, book, at, n }: { label: string; look: string; bo
     <>
       <b>{label}</b>
       <span>{look}</span>
-      <small>{needs ? t("learn.no_model", { arch: arch[0] ? t(`shell.arch_${arch[0]}`) : t("learn.two_models") }) : t(`shell.screen_${to}`)}</small>
+      <small>
+        {needs ? t("learn.no_model", { arch: arch[0] ? t(`shell.arch_${arch[0]}`) : t("learn.two_models") }) : t(`shell.screen_${to}`)}
+      </small>
     </>
   );
-  return address ? <a class="card learn-try" href={address} onClick={follow}>{inside}<Icon name="next" size={18} /></a> : <div class="card learn-try">{inside}</div>;
+  return address ? (
+    <Link class="card learn-try" href={address}>
+      {inside}
+      <Icon name="next" size={18} />
+    </Link>
+  ) : (
+    <div class="card learn-try">{inside}</div>
+  );
 }
 
 /** *word* is set apart: a term that is explained where it stands. */
@@ -94,5 +107,11 @@ function drawn(formula: Formula): ComponentChildren {
   if (typeof formula !== "string") return createElement(formula[0] as string, null, ...formula.slice(1).map(drawn));
   if (/^\d+$/.test(formula)) return <mn>{formula}</mn>;
   if (/^\p{L}/u.test(formula)) return <mi>{formula}</mi>;
-  return /^[|<]$/.test(formula) ? <mo lspace="0" rspace="0">{formula}</mo> : <mo>{formula}</mo>;
+  return /^[|<]$/.test(formula) ? (
+    <mo lspace="0" rspace="0">
+      {formula}
+    </mo>
+  ) : (
+    <mo>{formula}</mo>
+  );
 }

@@ -17,7 +17,9 @@ export function Quality() {
   const evals = useResource("evals", getEvals);
   return (
     <div class="screen quality">
-      <Await of={evals} height={480}>{(cards) => (cards.length === 0 ? <Nothing /> : <Sets cards={cards} />)}</Await>
+      <Await of={evals} height={480}>
+        {(cards) => (cards.length === 0 ? <Nothing /> : <Sets cards={cards} />)}
+      </Await>
     </div>
   );
 }
@@ -25,14 +27,22 @@ export function Quality() {
 function Nothing() {
   return (
     <div class="all">
-      <header class="screen-head"><h1>{t("quality.title")}</h1><p>{t("quality.lead")}</p></header>
+      <header class="screen-head">
+        <h1>{t("quality.title")}</h1>
+        <p>{t("quality.lead")}</p>
+      </header>
       <div class="card">
         <Empty title={t("quality.empty_title")}>
           <p>{t("quality.empty_text")}</p>
-          <CommandList commands={[
-            [t("quality.empty_one"), "jumok evaluate --model runs/en-de --source test.en --target test.de"],
-            [t("quality.empty_several"), "jumok evaluate -m runs/demo/rnn -m runs/demo/luong -m runs/demo/transformer --data dates --metric exact,chrf"],
-          ]} />
+          <CommandList
+            commands={[
+              [t("quality.empty_one"), "jumok evaluate --model runs/en-de --source test.en --target test.de"],
+              [
+                t("quality.empty_several"),
+                "jumok evaluate -m runs/demo/rnn -m runs/demo/luong -m runs/demo/transformer --data dates --metric exact,chrf",
+              ],
+            ]}
+          />
         </Empty>
       </div>
     </div>
@@ -43,10 +53,16 @@ function Sets({ cards }: { cards: readonly EvalCard[] }) {
   const names = dataSets(cards);
   const data = names.find((name) => name === params.value.e) ?? names[0];
   const chosen = cards.filter((card) => card.data === data);
-  const docs = useResource(`evals ${chosen.map((card) => card.id).join(" ")}`, (signal) => Promise.all(chosen.map((card) => getEval(card.id, signal))));
+  const docs = useResource(`evals ${chosen.map((card) => card.id).join(" ")}`, (signal) =>
+    Promise.all(chosen.map((card) => getEval(card.id, signal))),
+  );
   const labels = labelsOf(chosen);
   const judged = useMemo(
-    () => (docs.value?.length === chosen.length ? chosen.map((card, i): Judged => ({ card, doc: docs.value![i], label: labels[i] })) : []).filter((one, _, all) => one.doc.data.sha256 === all[0].doc.data.sha256),
+    () =>
+      (docs.value?.length === chosen.length
+        ? chosen.map((card, i): Judged => ({ card, doc: docs.value![i], label: labels[i] }))
+        : []
+      ).filter((one, _, all) => one.doc.data.sha256 === all[0].doc.data.sha256),
     [docs.value, data],
   );
   const left = docs.value?.length === chosen.length ? chosen.length - judged.length : 0;
@@ -55,20 +71,35 @@ function Sets({ cards }: { cards: readonly EvalCard[] }) {
       <header class="screen-head">
         <h1>{t("quality.title")}</h1>
         <p>{t("quality.lead")}</p>
-        <div class="data-set">{names.length > 1 ? (
-          <Select label={t("quality.data")} value={data} onChange={(e) => setParams({ e, bin: null, vs: null }, { push: true })} choices={names.map((value) => ({ value, label: value }))} />
-        ) : (
-          <span class="muted small">{data}, {t("quality.n", { n: chosen[0].n })}</span>
-        )}</div>
+        <div class="data-set">
+          {names.length > 1 ? (
+            <Select
+              label={t("quality.data")}
+              value={data}
+              onChange={(e) => setParams({ e, bin: null, vs: null }, { push: true })}
+              choices={names.map((value) => ({ value, label: value }))}
+            />
+          ) : (
+            <span class="muted small">
+              {data}, {t("quality.n", { n: chosen[0].n })}
+            </span>
+          )}
+        </div>
       </header>
       <Await of={docs} height={420}>
-        {() => judged.length > 0 && (
-          <div class="all">
-            <ByLength judged={judged} />
-            <Overall judged={judged} />
-            {left > 0 && <p class="note">{left} {t("quality.other_data", { n: left })}</p>}
-          </div>
-        )}
+        {() =>
+          judged.length > 0 && (
+            <div class="all">
+              <ByLength judged={judged} />
+              <Overall judged={judged} />
+              {left > 0 && (
+                <p class="note">
+                  {left} {t("quality.other_data", { n: left })}
+                </p>
+              )}
+            </div>
+          )
+        }
       </Await>
     </div>
   );

@@ -25,7 +25,17 @@ export function Training() {
         <h1>{t("training.title")}</h1>
         <p>{t("training.lead")}</p>
       </header>
-      {runs === null ? error ? <Failed error={error} retry={retry} /> : <Loading height={480} /> : runs.length === 0 ? <NoRuns /> : <Board runs={runs} />}
+      {runs === null ? (
+        error ? (
+          <Failed error={error} retry={retry} />
+        ) : (
+          <Loading height={480} />
+        )
+      ) : runs.length === 0 ? (
+        <NoRuns />
+      ) : (
+        <Board runs={runs} />
+      )}
     </div>
   );
 }
@@ -35,11 +45,13 @@ function NoRuns() {
     <div class="card none">
       <Empty title={t("training.empty_title")}>
         <p>{t("training.empty_text")}</p>
-        <CommandList commands={[
-          [t("training.empty_demo"), "jumok demo"],
-          [t("training.empty_own"), "jumok train --source train.en --target train.de --out runs/en-de"],
-          [t("training.empty_serve"), "jumok serve runs/en-de --runs runs"],
-        ]} />
+        <CommandList
+          commands={[
+            [t("training.empty_demo"), "jumok demo"],
+            [t("training.empty_own"), "jumok train --source train.en --target train.de --out runs/en-de"],
+            [t("training.empty_serve"), "jumok serve runs/en-de --runs runs"],
+          ]}
+        />
       </Empty>
     </div>
   );
@@ -58,7 +70,16 @@ function Board({ runs }: { runs: readonly RunCard[] }) {
   const view: View = VIEWS.find((name) => name === params.value.v) ?? "curves";
   const toggle = (run: RunCard) => {
     const next = chosen.includes(run) ? chosen.filter((one) => one !== run) : [...chosen, run];
-    setParams({ r: runs.filter((one) => next.includes(one)).map((one) => one.name).join(",") || "-" }, { push: true });
+    setParams(
+      {
+        r:
+          runs
+            .filter((one) => next.includes(one))
+            .map((one) => one.name)
+            .join(",") || "-",
+      },
+      { push: true },
+    );
   };
   return (
     <div class="board">
@@ -67,17 +88,30 @@ function Board({ runs }: { runs: readonly RunCard[] }) {
         <ul>
           {runs.map((run, i) => (
             <li key={run.name}>
-              <RunButton run={followed.get(run.name)?.data?.detail ?? run} name={names[i]} colour={colourOf(run)} on={chosen.includes(run)} onClick={() => toggle(run)} />
+              <RunButton
+                run={followed.get(run.name)?.data?.detail ?? run}
+                name={names[i]}
+                colour={colourOf(run)}
+                on={chosen.includes(run)}
+                onClick={() => toggle(run)}
+              />
             </li>
           ))}
         </ul>
         <p class="note">{t("training.runs_hint")}</p>
       </aside>
       <div class="view">
-        <Tabs label={t("training.views")} value={view} onChange={(v) => setParams({ v }, { push: true })} choices={choices(VIEWS, (value) => t(`training.view_${value}`))} />
+        <Tabs
+          label={t("training.views")}
+          value={view}
+          onChange={(v) => setParams({ v }, { push: true })}
+          choices={choices(VIEWS, (value) => t(`training.view_${value}`))}
+        />
         {failed?.error ? <Failed error={failed.error} /> : null}
         {chosen.length === 0 ? (
-          <Empty title={t("training.none_chosen")}><p>{t("training.none_chosen_text")}</p></Empty>
+          <Empty title={t("training.none_chosen")}>
+            <p>{t("training.none_chosen_text")}</p>
+          </Empty>
         ) : shown.length === 0 ? (
           !failed && <Loading height={420} />
         ) : (
@@ -91,7 +125,12 @@ function Board({ runs }: { runs: readonly RunCard[] }) {
 }
 
 function RunButton({ run, name, colour, on, onClick }: { run: RunCard; name: string; colour: number; on: boolean; onClick(): void }) {
-  const steps = run.step === null ? null : run.max_steps ? t("training.step_of", { n: run.step, total: run.max_steps }) : t("training.step", { n: run.step });
+  const steps =
+    run.step === null
+      ? null
+      : run.max_steps
+        ? t("training.step_of", { n: run.step, total: run.max_steps })
+        : t("training.step", { n: run.step });
   const share = run.step !== null && run.max_steps ? Math.min(1, run.step / run.max_steps) : null;
   return (
     <button type="button" class={on ? `run on c${colour}` : "run"} aria-pressed={on} onClick={onClick} title={titleOf(run)}>
@@ -100,9 +139,15 @@ function RunButton({ run, name, colour, on, onClick }: { run: RunCard; name: str
       <span class={`status ${run.status}`}>{t(`training.status_${run.status}`)}</span>
       <span class="about">
         {steps}
-        {run.best && <span>{t("training.best", { metric: metricName(run.best.metric), value: number(Number(run.best.value.toFixed(2))) })}</span>}
+        {run.best && (
+          <span>{t("training.best", { metric: metricName(run.best.metric), value: number(Number(run.best.value.toFixed(2))) })}</span>
+        )}
       </span>
-      {share !== null && run.status === "running" && <span class="bar" aria-hidden="true"><i style={{ width: `${share * 100}%` }} /></span>}
+      {share !== null && run.status === "running" && (
+        <span class="bar" aria-hidden="true">
+          <i style={{ width: `${share * 100}%` }} />
+        </span>
+      )}
     </button>
   );
 }

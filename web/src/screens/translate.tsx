@@ -1,7 +1,8 @@
 /** The Translate screen: text in, text out as it is decoded, and the links between their tokens. */
 import { useEffect, useState } from "preact/hooks";
 import { PictureInput } from "../components/PictureInput";
-import { Badge, Select, Switch } from "../components/controls";
+import { Badge, Button, Select, Switch } from "../components/controls";
+import { Link } from "../components/Link";
 import { Failed } from "../components/states";
 import { useTraceOf } from "../hooks";
 import { languagesOf, numbers, t } from "../i18n";
@@ -9,7 +10,20 @@ import { fixed } from "../lib/format";
 import { embedded } from "../embedded";
 import type { Manifest, Side } from "../api-types";
 import { offsets, toUtf16 } from "../lib/spans";
-import { drawsOf, follow, href, model, ops, params, screen, seesPictures, sentenceIndex, sentences, setParams, source, traceRequest } from "../state";
+import {
+  drawsOf,
+  href,
+  model,
+  ops,
+  params,
+  screen,
+  seesPictures,
+  sentenceIndex,
+  sentences,
+  setParams,
+  source,
+  traceRequest,
+} from "../state";
 import { hovered, Strips } from "./translate_parts/Strips";
 import { useLive, type LiveState } from "./translate_parts/live";
 import "../styles/translate.css";
@@ -27,19 +41,27 @@ export function Translate() {
     <div class="screen translate">
       <Controls ms={now?.ms ?? manifest?.decode.ms ?? null} perToken={now?.perToken ?? manifest?.decode.score_per_token ?? null} />
       <div class="translate-texts">
-        {seesPictures.value ? <div class="card"><PictureInput /></div> : <Input manifest={manifest} />}
+        {seesPictures.value ? (
+          <div class="card">
+            <PictureInput />
+          </div>
+        ) : (
+          <Input manifest={manifest} />
+        )}
         <Output live={live} edited={searched ? (manifest?.target.text ?? "") : null} manifest={manifest} />
       </div>
       {live.error && <Failed error={live.error} retry={live.retry} />}
       {trace.error && !live.error && <Failed error={trace.error} retry={trace.retry} />}
-      {!live.error && !trace.error && source.value.trim() !== "" && <Strips manifest={manifest} live={now ?? null} fresh={trace.status === "ready"} />}
+      {!live.error && !trace.error && source.value.trim() !== "" && (
+        <Strips manifest={manifest} live={now ?? null} fresh={trace.status === "ready"} />
+      )}
       {manifest && (
         <nav class="row wide small" aria-label={t("translate.open_in")}>
           <span class="muted">{t("translate.open_in")}</span>
           {(["attention", "inside", "beam", "compare"] as const).map((name) => (
-            <a key={name} href={href(name)} onClick={follow}>
+            <Link key={name} href={href(name)}>
               {t(`shell.screen_${name}`)}
-            </a>
+            </Link>
           ))}
         </nav>
       )}
@@ -56,13 +78,25 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
   const usual = drawn ? "" : own; // a model may choose among draws: any beam is then another way
   const beam = params.value.b ?? usual;
   const beams = [...new Set([...BEAMS, own, beam])].filter(Boolean).sort((a, b) => Number(a) - Number(b));
-  const choices = [...(drawn ? [{ value: "", label: t("translate.draws", { n: drawn }) }] : []), ...beams.map((value) => ({ value, label: value }))];
+  const choices = [
+    ...(drawn ? [{ value: "", label: t("translate.draws", { n: drawn }) }] : []),
+    ...beams.map((value) => ({ value, label: value })),
+  ];
   return (
     <header class="row wide">
       <h1>{seesPictures.value ? t("translate.title_picture") : t("translate.title")}</h1>
       <span class="muted">{languagesOf(card)}</span>
-      {!embedded && <Select label={t("translate.beam")} value={beam} choices={choices} onChange={(value) => setParams({ b: value === usual ? null : value }, { push: true })} />}
-      {!embedded && !seesPictures.value && <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />}
+      {!embedded && (
+        <Select
+          label={t("translate.beam")}
+          value={beam}
+          choices={choices}
+          onChange={(value) => setParams({ b: value === usual ? null : value }, { push: true })}
+        />
+      )}
+      {!embedded && !seesPictures.value && (
+        <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />
+      )}
       {ops.value.length > 0 && <Badge tone="warn">{t("translate.edited", { n: ops.value.length })}</Badge>}
       <span class="grow" />
       <span class="small muted translate-speed">
@@ -89,23 +123,44 @@ function Input({ manifest }: { manifest: Manifest | null }) {
   return (
     <div class="card translate-source">
       <div class="translate-field">
-        <p class="backdrop" aria-hidden="true" dir="auto"><Marked text={draft} side={manifest?.source ?? null} token={hovered.value?.side === "source" ? hovered.value.token : null} /></p>
-      <textarea data-input dir="auto" rows={2} lang={model.value?.source_language} aria-label={t("translate.source")} placeholder={t("translate.placeholder")} value={draft.trimStart() === "" ? "" : draft} readOnly={embedded !== null} spellcheck={false}
-        onInput={(event) => setDraft(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) write(draft);
-          if (event.key === "Escape") event.currentTarget.blur();
-        }} />
+        <p class="backdrop" aria-hidden="true" dir="auto">
+          <Marked text={draft} side={manifest?.source ?? null} token={hovered.value?.side === "source" ? hovered.value.token : null} />
+        </p>
+        <textarea
+          data-input
+          dir="auto"
+          rows={2}
+          lang={model.value?.source_language}
+          aria-label={t("translate.source")}
+          placeholder={t("translate.placeholder")}
+          value={draft.trimStart() === "" ? "" : draft}
+          readOnly={embedded !== null}
+          spellcheck={false}
+          onInput={(event) => setDraft(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) write(draft);
+            if (event.key === "Escape") event.currentTarget.blur();
+          }}
+        />
       </div>
       <div class="row">
         {!liveTyping() && (
-          <button type="button" class="btn primary" onClick={() => write(draft)}>
+          <Button kind="primary" onClick={() => write(draft)}>
             {t("translate.run")}
-          </button>
+          </Button>
         )}
         {examples.length > 0 && <span class="small faint">{t("translate.examples")}</span>}
         {examples.map((text) => (
-          <button key={text} type="button" class="chip" lang={model.value?.source_language} onClick={() => { setDraft(text); write(text); }}>
+          <button
+            key={text}
+            type="button"
+            class="chip"
+            lang={model.value?.source_language}
+            onClick={() => {
+              setDraft(text);
+              write(text);
+            }}
+          >
             <bdi class="clip">{text}</bdi>
           </button>
         ))}
@@ -128,19 +183,39 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
   const token = hovered.value?.side === "target" ? hovered.value.token : null;
   const lang = model.value?.target_language;
   const several = sentences.value.length > 1;
-  const texts = edited !== null ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : "")) : sentences.value.map((_, i) => live.results[i]?.text ?? "");
+  const texts =
+    edited !== null
+      ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : ""))
+      : sentences.value.map((_, i) => live.results[i]?.text ?? "");
   const now = live.results[sentenceIndex.value];
   return (
-    <div class="card translate-output" aria-label={t("translate.output")} role="region" aria-live="polite" aria-busy={now !== undefined && !now.done && !live.error}>
+    <div
+      class="card translate-output"
+      aria-label={t("translate.output")}
+      role="region"
+      aria-live="polite"
+      aria-busy={now !== undefined && !now.done && !live.error}
+    >
       <p class="translate-text" lang={lang} dir="auto">
-        {texts.every((text) => text === "") && <span class="faint">{seesPictures.value ? t("translate.empty_picture") : t("translate.empty")}</span>}
+        {texts.every((text) => text === "") && (
+          <span class="faint">{seesPictures.value ? t("translate.empty_picture") : t("translate.empty")}</span>
+        )}
         {texts.map((text, i) =>
           several ? (
-            <button key={i} type="button" class={i === sentenceIndex.value ? "sentence on" : "sentence"} aria-pressed={i === sentenceIndex.value} aria-label={`${t("translate.sentence", { n: i + 1 })}: ${text}`} onClick={() => setParams({ i: i || null, q: null, j: null }, { push: true })}>
+            <button
+              key={i}
+              type="button"
+              class={i === sentenceIndex.value ? "sentence on" : "sentence"}
+              aria-pressed={i === sentenceIndex.value}
+              aria-label={`${t("translate.sentence", { n: i + 1 })}: ${text}`}
+              onClick={() => setParams({ i: i || null, q: null, j: null }, { push: true })}
+            >
               <bdi>{i === sentenceIndex.value ? <Marked text={text} side={manifest?.target ?? null} token={token} /> : text || "…"}</bdi>
             </button>
           ) : (
-            <bdi key={i}><Marked text={text} side={manifest?.target ?? null} token={token} /></bdi>
+            <bdi key={i}>
+              <Marked text={text} side={manifest?.target ?? null} token={token} />
+            </bdi>
           ),
         )}
       </p>

@@ -1,8 +1,13 @@
-"""JSON bodies, read strictly: UTF-8, finite numbers, unique keys, whole characters, bounded depth."""
+"""How requests are read: JSON in UTF-8 with finite numbers, unique keys, whole characters, bounded depth."""
 
 import json
 import math
+from collections.abc import Callable, Coroutine
 from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
 
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.problems import Problem
@@ -26,20 +31,28 @@ def read_json(body: bytes, depth: int = DEFAULTS.depth) -> Any:
             parse_int=whole,
             parse_constant=refuse_constant,
         )
+        deep = depth_of(value) > depth
     except json.JSONDecodeError as error:
         raise bad("bad_json", f"the body is not JSON: character {error.pos}") from None
     except RecursionError:
-        raise too_deep(depth) from None
-    check(value, depth)
+        deep = True
+    if deep:
+        raise bad("bad_json", f"the body has more than {depth} lists or objects inside each other")
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise bad("bad_utf8", "a text has half of a surrogate pair") from None
     return value
+
+
+def depth_of(value: Any) -> int:
+    """How many lists and objects lie inside each other."""
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(depth_of, inner), default=0) if isinstance(value, dict | list) else 0
 
 
 def bad(code: str, detail: str) -> Problem:
     return Problem(400, code, detail)
-
-
-def too_deep(depth: int) -> Problem:
-    return bad("bad_json", f"the body has more than {depth} lists or objects inside each other")
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,28 +80,49 @@ def refuse_constant(name: str) -> Any:
     raise bad("bad_number", "NaN and Infinity are not numbers of JSON")
 
 
-def check(value: Any, depth: int) -> None:
-    """Refuse lone surrogates, which are halves of characters, and values that are nested too deeply."""
-    level, waiting = 0, [value]
-    while waiting:
-        level += 1
-        inner: list[Any] = []
-        for one in waiting:
-            if isinstance(one, str):
-                check_text(one)
-            elif isinstance(one, dict):
-                inner.extend(one)
-                inner.extend(one.values())
-            elif isinstance(one, list):
-                inner.extend(one)
-        if level > depth and any(isinstance(one, dict | list) for one in waiting):
-            raise too_deep(depth)
-        waiting = inner
+class StrictRequest(Request):
+    """A request whose JSON is read by `read_json`."""
+
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            self._json = read_json(await self.body())
+        return self._json
 
 
-def check_text(text: str) -> None:
-    if not text.isascii():
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            raise bad("bad_utf8", "a text has half of a surrogate pair") from None
+class StrictRoute(APIRoute):
+    """A route whose requests are strict."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def strictly(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return strictly
+
+
+def problem_of(about: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/ProblemOut"}
+    return {"description": about, "content": {"application/problem+json": {"schema": schema}}}
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: problem_of("Malformed: not JSON, not UTF-8, numbers that are none."),
+    401: problem_of("An API key is needed."),
+    403: problem_of("The page of another origin may not call."),
+    404: problem_of("There is no such thing."),
+    409: problem_of("The model is not the one the request was made for."),
+    413: problem_of("The body is too large."),
+    415: problem_of("The content type is not read."),
+    422: problem_of("A field is unknown, wrong or beyond a limit."),
+    429: problem_of("Busy: come back after Retry-After seconds."),
+    500: problem_of("The server or the model failed."),
+    503: problem_of("Not ready, or stopping."),
+    504: problem_of("There was no answer within the deadline."),
+}
+"""What every route under `/v1` may answer besides success."""
+
+
+def api_router(tag: str) -> APIRouter:
+    """A router for `/v1`: strict requests, problem documents. Every router of the API is made here."""
+    return APIRouter(tags=[tag], route_class=StrictRoute, responses=PROBLEMS)

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import Scope
 
-from jumok.errors import ConfigError, Error, LimitError, nearest
+from jumok.errors import ConfigError, Error, LimitError
 
 log = logging.getLogger("jumok.server")
 
@@ -22,16 +22,30 @@ LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings")
 LIBRE_STATUS = {401: 403, 404: 400, 405: 400, 415: 400, 422: 400, 504: 500}
 
 CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
+QUOTED = ("ids", "need")
+"""Fields whose errors repeat what the client wrote: forced ids spell a text, a need is a name of theirs."""
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Problem(HTTPException):
-    """A refusal with a status, a stable code word and a sentence for people."""
+    """A refusal with a status, a stable code word, a sentence for people, and the field that is wrong."""
 
-    def __init__(self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        field: str | None = None,
+    ) -> None:
         super().__init__(status, detail, dict(headers or {}))
-        self.code = code
-        self.sentence = detail
+        self.code, self.sentence, self.field = code, detail, field
+
+
+def bad_field(field: str, reason: str, code: str = "bad_parameter", status: int = 422) -> Problem:
+    """A refusal of one field of the request."""
+    return Problem(status, code, f"{field}: {reason}", field=field)
 
 
 def busy(detail: str, code: str = "queue_full", after: int = 1) -> Problem:
@@ -48,12 +62,16 @@ def too_late(seconds: float) -> Problem:
 
 
 def from_error(error: Error) -> Problem:
-    """A mistake that our own code found. Only its advice is passed on: messages may quote the input."""
+    """A mistake that our own code found; only its advice where its message may quote the input."""
     match error:
         case LimitError():
-            return Problem(422, error.code, error.message)
+            return Problem(422, error.code, error.message, field=error.field)
         case ConfigError() if error.code == "engine_lacks":
             return Problem(422, error.code, error.message)
+        case ConfigError() if error.code == "bad_parameter":
+            quoted = (error.field or "").rpartition(".")[2] in QUOTED
+            said = (error.field or error.where, "" if quoted else error.message, error.hint)
+            return Problem(422, error.code, ": ".join(part for part in said if part), field=error.field)
         case ConfigError():
             advice = f": {error.hint}" if error.hint else ""
             return Problem(422, "bad_parameter", f"these options cannot work together{advice}")
@@ -91,7 +109,8 @@ def render(problem: Problem, scope: Scope) -> Response:
 
 
 def document(problem: Problem, request: str) -> dict[str, Any]:
-    """The members of a problem document (RFC 9457, with `code` and `request_id`)."""
+    """The members of a problem document (RFC 9457, with `code`, `request_id` and perhaps `field`)."""
+    field = {} if problem.field is None else {"field": problem.field}
     return {
         "type": f"urn:jumok:problem:{problem.code}",
         "title": HTTPStatus(problem.status_code).phrase,
@@ -99,6 +118,7 @@ def document(problem: Problem, request: str) -> dict[str, Any]:
         "detail": problem.sentence,
         "code": problem.code,
         "request_id": request,
+        **field,
     }
 
 
@@ -111,31 +131,35 @@ def dump(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
+def json_answer(value: object) -> Response:
+    return Response(dump(value), media_type="application/json")
+
+
 def handle_problems(app: FastAPI) -> None:
     """Let every error of this app leave as a problem document."""
 
-    async def ours(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Problem)
-        return render(error, request.scope)
+    async def answer(request: Request, error: Exception) -> Response:
+        return render(as_problem(error), request.scope)
 
-    async def theirs(request: Request, error: Exception) -> Response:
-        assert isinstance(error, StarletteHTTPException)
-        status = error.status_code
-        phrase = HTTPStatus(status).phrase.lower()
-        return render(Problem(status, CODES.get(status, "bad_request"), phrase, error.headers), request.scope)
+    for kind in (StarletteHTTPException, RequestValidationError, Error):
+        app.add_exception_handler(kind, answer)
 
-    async def invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return render(from_validation(error.errors()), request.scope)
 
-    async def known(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Error)
-        return render(from_error(error), request.scope)
-
-    app.add_exception_handler(Problem, ours)
-    app.add_exception_handler(StarletteHTTPException, theirs)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(Error, known)
+def as_problem(error: Exception) -> Problem:
+    """What a client is told about any error; one that we did not expect is logged."""
+    match error:
+        case Problem():
+            return error
+        case StarletteHTTPException(status_code=status):
+            phrase = HTTPStatus(status).phrase.lower()
+            return Problem(status, CODES.get(status, "bad_request"), phrase, error.headers)
+        case RequestValidationError():
+            return from_validation(error.errors())
+        case Error():
+            return from_error(error)
+        case _:
+            log.error("a request failed", exc_info=error)
+            return internal()
 
 
 def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
@@ -144,21 +168,17 @@ def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
     path = field_path(first["loc"])
     kind = str(first["type"])
     if kind == "extra_forbidden":
-        return Problem(422, "bad_parameter", f"{path}: unknown field")
+        return bad_field(path, "unknown field")
     code = "bad_parameter"
     if kind == "too_long" and path in ("texts", "sources", "targets", "q"):
         code = "too_many_texts"
     elif kind == "string_too_long":
         code = "too_long"
     reason = "an object is needed" if path == "body" else str(first["msg"])
-    return Problem(422, code, f"{path}: {reason[:1].lower()}{reason[1:]}")
+    return bad_field(path, f"{reason[:1].lower()}{reason[1:]}", code)
 
 
 def field_path(places: Sequence[str | int]) -> str:
     """`texts.3`; a name that is not plain ASCII is left out, for it is the client's own text."""
     parts = [str(place) for place in places[1:]] or ["body"]
     return ".".join(part if PLAIN_NAME.fullmatch(part) else "?" for part in parts)
-
-
-def unknown_model(names: Sequence[str]) -> Problem:
-    return Problem(404, "unknown_model", nearest("", names) if names else "no model is loaded")

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from jumok.errors import Error
+from jumok.server.gates.bodies import problem_of
 from jumok.server.gates.problems import Problem, dump
-from jumok.server.pages.openapi import problem_of
-from jumok.server.services import Here, Served, Services
+from jumok.server.services import ServedModel, Services, SharedServices
 from jumok.server.translate.order import make_order
 
 router = APIRouter(tags=["operations"])
@@ -24,7 +24,7 @@ async def live() -> dict[str, str]:
 
 
 @router.get("/health/ready", response_model=dict[str, str], responses={503: problem_of("Not ready.")})
-async def ready(services: Here) -> dict[str, str]:
+async def ready(services: SharedServices) -> dict[str, str]:
     """All models are loaded and each has passed a self-test of one token."""
     if services.draining:
         raise Problem(503, "draining", "the server is stopping")
@@ -45,7 +45,7 @@ async def self_test(services: Services) -> None:
             services.tested.add(served.name)
 
 
-async def one_token(served: Served, services: Services) -> None:
+async def one_token(served: ServedModel, services: Services) -> None:
     text = served.translator.tokenizers.blank_source
     options = {"beam": 1, "n_best": 1, "max_len": 1, "min_len": 0, "long": "cut"}
     order = await asyncio.to_thread(make_order, served.translator, [text], options, services.limits)
@@ -54,7 +54,7 @@ async def one_token(served: Served, services: Services) -> None:
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def metrics(services: Here) -> Response:
+async def metrics(services: SharedServices) -> Response:
     """Figures in the text form of Prometheus: no text, no addresses, no paths."""
     return Response(services.metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -10,9 +10,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from jumok.server.runs.decimate import decimate
 from jumok.server.runs.tail import Event, Tail
 
 MOST_COLUMNS = 64  # curves of one kind of event
@@ -20,11 +19,12 @@ MOST_NOTICES = 500
 MOST_SAMPLES = 200  # validations whose samples are kept; of more, every second one
 MOST_SENTENCES = 16  # of one validation
 LONGEST_TEXT = 2000  # characters of a text that is kept
+FEWEST = 4  # points of a curve that is cut down
 NO_CURVES = {"step", "epoch", "elapsed_s", "time"}
 LARGEST = 2**53  # whole numbers that every reader of JSON keeps exactly
 
 
-class Table:
+class CurveTable:
     """Numbers by step: one row per event, one column per name. A number that is missing is NaN."""
 
     def __init__(self) -> None:
@@ -60,11 +60,29 @@ def newest(steps: NDArray[np.int64]) -> NDArray[np.intp]:
     return len(steps) - 1 - from_end
 
 
+def decimate(values: ArrayLike, points: int) -> NDArray[np.intp]:
+    """Places of at most `points` values (at least 4), in order: the first, the last, and between them the
+    smallest and the largest of equally many values each. So the extremes of all are among them.
+    """
+    curve = np.asarray(values, dtype=np.float64)
+    count = len(curve)
+    if count <= max(points, FEWEST):
+        return np.arange(count)
+    edges = np.linspace(1, count - 1, (max(points, FEWEST) - 2) // 2 + 1).astype(np.intp)
+    kept = {0, count - 1}
+    for start, end in zip(edges, edges[1:], strict=False):
+        stretch = curve[start:end]
+        kept |= {int(start + stretch.argmin()), int(start + stretch.argmax())}
+    return np.array(sorted(kept), dtype=np.intp)
+
+
 @dataclass
-class Story:
+class RunHistory:
     """All that the events told so far. Mutable: it grows with the file."""
 
-    tables: dict[str, Table] = field(default_factory=lambda: {"train": Table(), "valid": Table()})
+    tables: dict[str, CurveTable] = field(
+        default_factory=lambda: {"train": CurveTable(), "valid": CurveTable()}
+    )
     notices: dict[tuple[Any, ...], Event] = field(default_factory=dict)
     samples: dict[int, list[Any]] = field(default_factory=dict)
     step: int | None = None
@@ -121,11 +139,11 @@ class RunLog:
     """The story of one `metrics.jsonl`, which is read further whenever someone asks."""
 
     def __init__(self, path: Path) -> None:
-        self._tail, self._story, self._restarts = Tail(path), Story(), 0
+        self._tail, self._story, self._restarts = Tail(path), RunHistory(), 0
         self._lock = Lock()
 
     @contextmanager
-    def story(self) -> Iterator[tuple[Story, int]]:
+    def story(self) -> Iterator[tuple[RunHistory, int]]:
         """What the file tells up to now, and the byte offset up to where; both stay so inside the block."""
         with self._lock:
             before = None
@@ -137,7 +155,7 @@ class RunLog:
     def _read_on(self) -> None:
         lines = self._tail.read()
         if self._tail.restarts != self._restarts:
-            self._story, self._restarts = Story(), self._tail.restarts
+            self._story, self._restarts = RunHistory(), self._tail.restarts
         for line in lines:
             self._story.take(line.event)
 

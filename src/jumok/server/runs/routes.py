@@ -1,28 +1,30 @@
 """`/v1/runs` and `/v1/evals`: training and quality, from the files that runs leave."""
 
+import asyncio
 import re
+from collections.abc import AsyncGenerator
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from jumok.server.events import EVENTS, sse
-from jumok.server.gates.problems import Problem
-from jumok.server.pages.openapi import api_router
+from jumok.server.events import EVENTS, Event, stream_endless
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import Problem, json_answer
 from jumok.server.runs.catalog import Run
-from jumok.server.runs.decimate import FEWEST
-from jumok.server.runs.evals import Evals
-from jumok.server.runs.follow import follow
+from jumok.server.runs.log import FEWEST
 from jumok.server.runs.probes import read_probe
 from jumok.server.runs.schema import EvalsOut, ProbeOut, RunDetails, RunsOut, SeriesOut
+from jumok.server.runs.tail import Tail
 from jumok.server.schema import Name
-from jumok.server.services import Here
-from jumok.server.work import json_answer
+from jumok.server.services import SharedServices
 
 router = api_router("runs")
 
 POINTS, MOST_POINTS, MOST_NAMES = 1000, 10_000, 32
 LARGEST = 2**53
+POLL_S = 0.25
 DIGITS = re.compile(r"[0-9]{1,15}")
 
 LONGEST = 512  # characters of a name: two folders
@@ -35,18 +37,9 @@ RunName = Annotated[
 EvalId = Annotated[str, Path(min_length=1, max_length=2 * LONGEST, description="An id of /v1/evals.")]
 
 
-def evals_of(request: Request) -> Evals:
-    """The evaluations, and with them the runs, that this app shows."""
-    found: Evals = request.app.state.evals
-    return found
-
-
-ShownEvals = Annotated[Evals, Depends(evals_of)]
-
-
-def run_of(run: RunName, evals: ShownEvals) -> Run:
+def run_of(run: RunName, services: SharedServices) -> Run:
     """The run of this name; 404 for another."""
-    found = evals.runs.find(run)
+    found = services.evals.runs.find(run)
     if found is None:
         raise Problem(404, "unknown_run", "there is no such run: /v1/runs lists them")
     return found
@@ -56,9 +49,9 @@ ThisRun = Annotated[Run, Depends(run_of)]
 
 
 @router.get("/v1/runs", response_model=RunsOut)
-def list_runs(evals: ShownEvals) -> Response:
+def list_runs(services: SharedServices) -> Response:
     """All runs, by name."""
-    return json_answer({"runs": [run.summary() for run in evals.runs.all()]})
+    return json_answer({"runs": [run.summary() for run in services.evals.runs.all()]})
 
 
 @router.get("/v1/runs/{run}", response_model=RunDetails)
@@ -81,7 +74,7 @@ def show_series(
 async def follow_run(
     run: ThisRun,
     request: Request,
-    services: Here,
+    services: SharedServices,
     after: Annotated[int, Query(ge=0, le=LARGEST, description="A byte offset: where to begin.")] = 0,
     last_event_id: Annotated[str, Header(max_length=64)] = "",
 ) -> Response:
@@ -90,7 +83,25 @@ async def follow_run(
     An event `reset` says that the file was cut or replaced, and is told from its start.
     """
     offset = int(last_event_id) if DIGITS.fullmatch(last_event_id) else after
-    return sse(request, services, follow(run.metrics, offset), endless=True)
+    return stream_endless(request, services, follow(run.metrics, offset))
+
+
+async def follow(path: FilePath, offset: int = 0, *, poll_s: float = POLL_S) -> AsyncGenerator[Event]:
+    """Each event of the file from a byte offset on, for ever; its id is the offset to go on from.
+
+    A file that was cut or replaced gives an event `reset`, and is then told from its start.
+    """
+    tail, restarts = Tail(path, offset), 0
+    while True:
+        before = tail.offset
+        lines = await asyncio.to_thread(tail.read)
+        if tail.restarts != restarts:
+            restarts = tail.restarts
+            yield Event("reset", {}, "0")
+        for line in lines:
+            yield Event("message", line.event, str(line.end))
+        if tail.offset == before:
+            await asyncio.sleep(poll_s)
 
 
 @router.get("/v1/runs/{run}/probes/{step}", response_model=ProbeOut)
@@ -103,15 +114,15 @@ def show_probe(run: ThisRun, step: Annotated[int, Path(ge=0, le=LARGEST)]) -> Re
 
 
 @router.get("/v1/evals", response_model=EvalsOut)
-def list_evals(evals: ShownEvals) -> Response:
+def list_evals(services: SharedServices) -> Response:
     """All evaluations that runs keep, by id."""
-    return json_answer({"evals": evals.all()})
+    return json_answer({"evals": services.evals.all()})
 
 
 @router.get("/v1/evals/{id}", response_model=dict[str, Any])
-def show_eval(id: EvalId, evals: ShownEvals) -> Response:
+def show_eval(id: EvalId, services: SharedServices) -> Response:
     """One evaluation, schema eval/1."""
-    found = evals.find(id)
+    found = services.evals.find(id)
     if found is None:
         raise Problem(404, "unknown_eval", "there is no such evaluation: /v1/evals lists them")
     return json_answer(found)

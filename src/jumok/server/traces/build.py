@@ -33,15 +33,15 @@ from jumok.explain.pictures import source_ids_of
 from jumok.explain.tensors import LiveStore
 from jumok.explain.trace import Trace, make_trace
 from jumok.explain.watched import too_long, watched
-from jumok.server.analysis import Flag
+from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
-from jumok.server.gates.problems import Problem
-from jumok.server.services import Served, Services, answered, deadline_of
-from jumok.server.traces.cache import Kept
+from jumok.server.gates.problems import Problem, bad_field
+from jumok.server.services import ServedModel, Services, answered, deadline_of
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
 from jumok.server.traces.interventions import read_ops
 from jumok.server.traces.schema import TraceRequest
-from jumok.server.translate.order import Order, make_order
+from jumok.server.translate.order import DecodingOrder, make_order
 
 INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Bridge)
 """Interventions in the model itself. The others only change the search or the text."""
@@ -51,12 +51,12 @@ INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Br
 class Question:
     """A request for a trace, as the model understands it."""
 
-    served: Served
+    served: ServedModel
     text: str
     target: str | None
     options: dict[str, Any]
     ops: tuple[Op, ...]
-    order: Order | None = None
+    order: DecodingOrder | None = None
     """What the model's worker has to decode; None where nothing is decoded, or an edited model has to."""
 
     @property
@@ -77,7 +77,7 @@ def question_of(asked: TraceRequest, services: Services) -> Question:
     return Question(served, asked.text, asked.target, asked.chosen(), read_ops(asked.interventions))
 
 
-async def trace_of(question: Question, request: Request, services: Services) -> Kept:
+async def trace_of(question: Question, request: Request, services: Services) -> CachedTrace:
     """The trace of a question: the one that is kept, or a new one.
 
     The model's worker decodes, together with everyone else's sentences, unless the model is edited.
@@ -98,13 +98,13 @@ async def trace_of(question: Question, request: Request, services: Services) -> 
     return services.traces.put(trace, question.key)
 
 
-def prepare(flag: Flag, question: Question, limits: Limits) -> Question:
+def prepare(flag: CancelFlag, question: Question, limits: Limits) -> Question:
     """The question with bounds on its options and an order for the worker; 422 beyond the limits."""
     translator, text, ops = question.served.translator, question.text, question.ops
     with watched(translator, flag.check, limits.trace_tokens) as own:
         compiled = compile_ops(ops, own, text, question.options)
     if not compiled.text:
-        raise Problem(422, "empty_text", "text: a sentence is needed")
+        raise bad_field("text", "a sentence is needed", "empty_text")
     order = make_order(translator, [compiled.text], compiled.options, limits)
     [[job]] = order.parts
     if len(job.source) >= limits.trace_tokens:
@@ -117,7 +117,7 @@ def prepare(flag: Flag, question: Question, limits: Limits) -> Question:
 
 
 def capture_trace(
-    flag: Flag, ready: Question, translation: Translation | None, ms: float | None, services: Services
+    flag: CancelFlag, ready: Question, translation: Translation | None, ms: float | None, services: Services
 ) -> Trace:
     """The trace, with its manifest made and, if there is a folder for it, kept there."""
     served = ready.served
@@ -144,7 +144,7 @@ def keep(trace: Trace, services: Services) -> None:
         services.folder.save(trace)
 
 
-async def find_trace(id: str, request: Request, services: Services) -> Kept:
+async def find_trace(id: str, request: Request, services: Services) -> CachedTrace:
     """The trace of this id, from memory or from the folder; 404 for another."""
     kept = services.traces.get(id) if TRACE_ID.fullmatch(id) else None
     if kept is None and services.folder is not None:
@@ -156,7 +156,7 @@ async def find_trace(id: str, request: Request, services: Services) -> Kept:
     return kept
 
 
-def open_kept(flag: Flag, folder: TraceFolder, id: str, services: Services) -> Trace | None:
+def open_kept(flag: CancelFlag, folder: TraceFolder, id: str, services: Services) -> Trace | None:
     """A trace of the folder; where its model is served, with all that the model can compute."""
     trace = folder.open(id)
     if trace is None:
@@ -192,7 +192,7 @@ def check_ids(ids: Sequence[int], size: int, limits: Limits) -> None:
         raise ConfigError("the file has ids that the model does not take")
 
 
-def served_for(model: Mapping[str, Any], services: Services) -> Served:
+def served_for(model: Mapping[str, Any], services: Services) -> ServedModel:
     """The served model that a manifest speaks of; a LookupError if it is not here."""
     same = [one for one in services.models.values() if fingerprint_of(one) == model["fingerprint"]]
     return next((one for one in same if one.name == model["name"]), None) or same[0]
@@ -206,6 +206,6 @@ def editor(trace: Trace, translator: Translator, source: Sequence[Any]) -> Trans
     return translator.edited(compile_edits(ops, translator, source, {}))
 
 
-def fingerprint_of(served: Served) -> str:
+def fingerprint_of(served: ServedModel) -> str:
     """The model's fingerprint as traces have it."""
     return served.fingerprint or weights_fingerprint(served.translator)

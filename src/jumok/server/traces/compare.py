@@ -12,35 +12,34 @@ from jumok.explain.edits import compile_ops
 from jumok.explain.trace import Trace
 from jumok.explain.units import agreed_units
 from jumok.explain.watched import too_long, watched
-from jumok.server.analysis import Flag
+from jumok.server.analysis import CancelFlag
+from jumok.server.gates.bodies import api_router
 from jumok.server.gates.limits import Limits
-from jumok.server.gates.problems import Problem
-from jumok.server.pages.openapi import api_router
-from jumok.server.services import Here, Served, Services
+from jumok.server.gates.problems import bad_field, json_answer
+from jumok.server.services import ServedModel, Services, SharedServices, answered
 from jumok.server.traces.build import keep
 from jumok.server.traces.schema import CompareOut, CompareRequest
 from jumok.server.translate.order import make_order
-from jumok.server.work import json_answer, my_turn, worked
 
 router = api_router("compare")
 
 
 @router.post("/v1/compare", response_model=CompareOut)
-async def compare_models(asked: CompareRequest, request: Request, services: Here) -> Response:
+async def compare_models(asked: CompareRequest, request: Request, services: SharedServices) -> Response:
     """What two or three models make of one text, and of its beginnings; each answer is a trace."""
     if len(set(asked.models)) < len(asked.models):
-        raise Problem(422, "bad_parameter", "models: name each one once")
+        raise bad_field("models", "name each one once")
     served = {name: services.model(name) for name in asked.models}
-    with await my_turn(request, services):
+    with await services.turns.take(request):
         work = services.analyst.run(comparison, served, asked, services)
-        traces, answer = await worked(request, services, work)
+        traces, answer = await answered(request, services, work)
         for trace in traces:
             services.traces.put(trace)
         return answer
 
 
 def comparison(
-    flag: Flag, served: Mapping[str, Served], asked: CompareRequest, services: Services
+    flag: CancelFlag, served: Mapping[str, ServedModel], asked: CompareRequest, services: Services
 ) -> tuple[list[Trace], Response]:
     """The traces and the answer, within the limits of each model."""
     options = bounded(served, asked, services.limits)
@@ -59,13 +58,13 @@ def comparison(
     return traces, answer
 
 
-def bounded(served: Mapping[str, Served], asked: CompareRequest, limits: Limits) -> dict[str, Any]:
+def bounded(served: Mapping[str, ServedModel], asked: CompareRequest, limits: Limits) -> dict[str, Any]:
     """The options, within the limits; 422 for more work than one request to a model may ask for."""
     options = asked.chosen()
     models = [one.translator for one in served.values()]
     line = compile_ops((), models[0], asked.text).text
     if not line:
-        raise Problem(422, "empty_text", "text: a sentence is needed")
+        raise bad_field("text", "a sentence is needed", "empty_text")
     words = agreed_units([cut_tokens(one, line)[1] for one in models])[0]
     ends = sorted({min(cut, len(words)) for cut in asked.cuts}) if words else []
     texts = [line, *(line[: words[end - 1].span[1]] for end in ends)]

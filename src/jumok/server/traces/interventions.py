@@ -8,7 +8,7 @@ from jumok.errors import ConfigError
 from jumok.explain import op_fields
 from jumok.explain.op_fields import MOST, OneOf
 from jumok.explain.ops import MOST_OPS, OPS, Op, readers
-from jumok.server.gates.problems import Problem, field_path
+from jumok.server.gates.problems import Problem, bad_field, field_path
 
 TOGETHER = {
     "bridge": "mode zero takes no text, mean and swap need one",
@@ -111,4 +111,4 @@ def known(of: type[Op]) -> tuple[Field[Any], ...]:
 
 def wrong(n: int, field: str, reason: str) -> Problem:
     path = field_path(["body", "interventions", n, *([field] if field else [])])
-    return Problem(422, "bad_parameter", f"{path}: {reason}")
+    return bad_field(path, reason)

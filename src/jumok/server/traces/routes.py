@@ -1,8 +1,8 @@
 """`/v1/trace` and `/v1/traces`: one translation with every number behind it."""
 
-import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
@@ -11,14 +11,13 @@ from fastapi.responses import HTMLResponse, Response
 from jumok.errors import RunError
 from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
-from jumok.progress import Progress, silent
-from jumok.server.analysis import Flag
-from jumok.server.events import EVENTS, Event
-from jumok.server.gates.problems import Problem, dump
-from jumok.server.pages.openapi import api_router
-from jumok.server.services import Here, Services
+from jumok.server.analysis import CancelFlag
+from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
+from jumok.server.services import Services, SharedServices, answered
 from jumok.server.traces.build import find_trace, question_of, trace_of
-from jumok.server.traces.cache import Kept
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.schema import (
     BeamOut,
     InfluenceOut,
@@ -27,7 +26,6 @@ from jumok.server.traces.schema import (
     TraceRequest,
     UnitName,
 )
-from jumok.server.work import json_answer, streamed, wants_events, worked
 
 router = api_router("traces")
 
@@ -57,24 +55,24 @@ PAGE: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/v1/trace", response_model=TraceOut)
-async def trace(asked: TraceRequest, request: Request, services: Here) -> Response:
+async def trace(asked: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The trace of a text and its translation: everything but its tensors, schema `trace/1`.
 
     It is a pure function of the request and the model: the same request gives the same id.
     """
     question = question_of(asked, services)
-    kept = await worked(request, services, trace_of(question, request, services))
+    kept = await answered(request, services, trace_of(question, request, services))
     return json_answer(kept.trace.manifest)
 
 
 @router.get("/v1/traces/{id}", response_model=TraceOut)
-async def show_trace(id: TraceId, request: Request, services: Here) -> Response:
+async def show_trace(id: TraceId, request: Request, services: SharedServices) -> Response:
     """A trace that was made before. It is kept for a while; then the same request makes it again."""
     return json_answer((await find_trace(id, request, services)).trace.manifest)
 
 
 @router.get("/v1/traces/{id}/tensors", response_class=Response, responses=TENSORS)
-async def show_tensors(id: TraceId, need: Needs, request: Request, services: Here) -> Response:
+async def show_tensors(id: TraceId, need: Needs, request: Request, services: SharedServices) -> Response:
     """Tensors of a trace. They never change, so a client may keep them for ever."""
     asked = hashlib.sha256(" ".join(need).encode()).hexdigest()[:16]
     etag = f'W/"{id}-{asked}"'
@@ -83,12 +81,12 @@ async def show_tensors(id: TraceId, need: Needs, request: Request, services: Her
     if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
         return Response(status_code=304, headers=headers)
     work = services.scorer.run(packed, kept.trace, need, services.limits.trace_bytes)
-    data = await worked(request, services, work)
+    data = await answered(request, services, work)
     services.traces.trim()
     return Response(data, headers=headers, media_type="application/octet-stream")
 
 
-def packed(flag: Flag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
+def packed(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
     """The tensors named; 422 beyond so many bytes."""
     found: dict[str, Any] = {}
     taken = 0
@@ -97,79 +95,57 @@ def packed(flag: Flag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
         found[need] = trace.tensor(need)
         taken += found[need].nbytes
         if taken > most:
-            raise Problem(
-                422,
-                "too_large",
-                f"need: the tensors have more than {most:,} bytes; ask for fewer layers or heads at once",
-            )
+            reason = f"the tensors have more than {most:,} bytes; ask for fewer layers or heads at once"
+            raise bad_field("need", reason, "too_large")
     return pack(found)
 
 
 @router.get("/v1/traces/{id}/beam", response_model=BeamOut)
-async def show_beam(id: TraceId, request: Request, services: Here) -> Response:
+async def show_beam(id: TraceId, request: Request, services: SharedServices) -> Response:
     """What the search for this answer kept and rejected, schema `beam/1`."""
     kept = await find_trace(id, request, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
         raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
-    data = await worked(request, services, services.analyst.run(beam_of, kept.trace))
+    data = await answered(request, services, services.analyst.run(beam_of, kept.trace))
     return analysed(kept, "beam", data, services)
 
 
-def beam_of(flag: Flag, trace: Trace) -> bytes:
+def beam_of(flag: CancelFlag, trace: Trace) -> bytes:
     return dump(trace.beam())
 
 
 @router.get("/v1/traces/{id}/influence", response_model=InfluenceOut, responses=EVENTS)
 async def show_influence(
-    id: TraceId, request: Request, services: Here, unit: UnitName = "words", replace: ReplaceName = "unk"
+    id: TraceId,
+    request: Request,
+    services: SharedServices,
+    unit: UnitName = "words",
+    replace: ReplaceName = "unk",
 ) -> Response:
     """How much each source unit supports each target token; leave-one-out, for every architecture.
 
     With `Accept: text/event-stream`, `progress` events and then `final`.
     """
     kept = await find_trace(id, request, services)
+    events = services.analyst.items(partial(influence_events, kept.trace, unit, replace))
     if wants_events(request, usual=False):
-        return streamed(request, services, influence_events(kept.trace, services, unit, replace))
-    work = services.analyst.run(influence_of, kept.trace, unit, replace)
-    data = await worked(request, services, work)
+        return stream_events(request, services, events)
+    data = await answered(request, services, final_of(events))
     return analysed(kept, f"influence {unit} {replace}", dump(data), services)
 
 
-def influence_of(
-    flag: Flag, trace: Trace, unit: UnitName, replace: ReplaceName, tell: Progress = silent
-) -> dict[str, Any]:
-    """The influence; between its passes the flag is looked at, and `tell` hears how far it has come."""
+def influence_events(
+    trace: Trace, unit: UnitName, replace: ReplaceName, emit: Callable[[Event], None]
+) -> None:
+    """How far the analysis has come, and then what it found."""
 
     def progress(what: str, done: int, total: int | None) -> None:
-        flag.check()
-        tell(what, done, total)
+        emit(Event("progress", {"done": done, "total": total}))
 
-    return trace.influence(unit=unit, replace=replace, progress=progress).to_dict()
-
-
-async def influence_events(
-    trace: Trace, services: Services, unit: UnitName, replace: ReplaceName
-) -> AsyncGenerator[Event]:
-    """How far the analysis has come, and then what it found."""
-    loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[Event | None] = asyncio.Queue()
-
-    def tell(what: str, done: int, total: int | None) -> None:
-        event = Event("progress", {"done": done, "total": total})
-        loop.call_soon_threadsafe(queue.put_nowait, event)
-
-    work = asyncio.ensure_future(services.analyst.run(influence_of, trace, unit, replace, tell))
-    work.add_done_callback(lambda _: queue.put_nowait(None))
-    try:
-        while (event := await queue.get()) is not None:
-            yield event
-        yield Event("final", await work)
-    finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+    emit(Event("final", trace.influence(unit=unit, replace=replace, progress=progress).to_dict()))
 
 
-def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response:
+def analysed(kept: CachedTrace, name: str, data: bytes, services: Services) -> Response:
     """The answer; what was worked out stays with its trace, and counts."""
     kept.extra[name] = MEMORY * len(data)
     services.traces.trim()
@@ -177,10 +153,10 @@ def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response
 
 
 @router.get("/v1/traces/{id}/html", response_class=HTMLResponse, responses=PAGE)
-async def show_html(id: TraceId, request: Request, services: Here) -> Response:
+async def show_html(id: TraceId, request: Request, services: SharedServices) -> Response:
     """The trace as one file that opens from disk, without a server."""
     kept = await find_trace(id, request, services)
-    page = await worked(request, services, services.analyst.run(written, kept.trace))
+    page = await answered(request, services, services.analyst.run(written, kept.trace))
     headers = {
         "Content-Disposition": f'attachment; filename="{kept.trace.id}.html"',
         "Content-Security-Policy": "sandbox",
@@ -189,7 +165,7 @@ async def show_html(id: TraceId, request: Request, services: Here) -> Response:
     return HTMLResponse(page, headers=headers)
 
 
-def written(flag: Flag, trace: Trace) -> str:
+def written(flag: CancelFlag, trace: Trace) -> str:
     from jumok.explain.html import trace_html  # it reads the built page, which only this route needs
 
     try:

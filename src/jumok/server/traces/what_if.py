@@ -1,8 +1,8 @@
 """`/v1/what-if` and `/v1/sweep`: what interventions do to an answer, and which heads it needs."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import fsum
 from typing import Any
 
@@ -12,27 +12,26 @@ from fastapi.responses import Response
 from jumok.decoding.translator import Translator
 from jumok.explain.edits import attention_sizes
 from jumok.explain.forced import log_probs
-from jumok.explain.sweep import SweepRow, sweep
+from jumok.explain.sweep import sweep
 from jumok.explain.trace import Trace
 from jumok.explain.what_if import changes, shared
-from jumok.server.analysis import Flag
-from jumok.server.events import EVENTS, Event
-from jumok.server.gates.problems import Problem
-from jumok.server.pages.openapi import api_router
-from jumok.server.services import Here, Services
+from jumok.server.analysis import CancelFlag
+from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import bad_field, json_answer
+from jumok.server.services import Services, SharedServices, answered
 from jumok.server.traces.build import Question, question_of, trace_of
 from jumok.server.traces.schema import KindName, SweepOut, SweepRequest, TraceRequest, WhatIfOut
-from jumok.server.work import json_answer, my_turn, streamed, wants_events, worked
 
 router = api_router("what-if")
 
 
 @router.post("/v1/what-if", response_model=WhatIfOut)
-async def what_if(asked: TraceRequest, request: Request, services: Here) -> Response:
+async def what_if(asked: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The answer as it is beside the answer with interventions, and where they part. Both are traces."""
     question = question_of(asked, services)
-    with await my_turn(request, services):
-        return json_answer(await worked(request, services, both(question, request, services)))
+    with await services.turns.take(request):
+        return json_answer(await answered(request, services, both(question, request, services)))
 
 
 async def both(question: Question, request: Request, services: Services) -> dict[str, Any]:
@@ -50,7 +49,7 @@ async def both(question: Question, request: Request, services: Services) -> dict
     }
 
 
-def under_edit(flag: Flag, baseline: Trace, edited: Trace) -> float:
+def under_edit(flag: CancelFlag, baseline: Trace, edited: Trace) -> float:
     """How probable the edited model finds the baseline's answer."""
     [found] = log_probs(model_of(edited), [edited.source_ids], baseline.target_ids)
     return fsum(found.tolist())
@@ -73,7 +72,7 @@ def side(trace: Trace) -> dict[str, Any]:
 
 
 @router.post("/v1/sweep", response_model=SweepOut, responses=EVENTS)
-async def sweep_heads(asked: SweepRequest, request: Request, services: Here) -> Response:
+async def sweep_heads(asked: SweepRequest, request: Request, services: SharedServices) -> Response:
     """What masking each head alone does to the log-probability of the answer.
 
     Events: a `row` for each layer as it is done, then `final`. `Accept: application/json` gives what `final`
@@ -84,40 +83,23 @@ async def sweep_heads(asked: SweepRequest, request: Request, services: Here) -> 
     for kind in asked.kinds or ():
         if kind not in has:
             known = f"it has {', '.join(has)}" if has else "it has none"
-            raise Problem(422, "bad_parameter", f"kinds: this model has no {kind} attention: {known}")
-    turn = await my_turn(request, services)
+            raise bad_field("kinds", f"this model has no {kind} attention: {known}")
+    turn = await services.turns.take(request)
     try:
-        trace = (await worked(request, services, trace_of(question, request, services))).trace
+        trace = (await answered(request, services, trace_of(question, request, services))).trace
+        events = services.analyst.items(partial(sweep_events, trace, asked.kinds))
         if wants_events(request, usual=True):
-            events = sweep_events(trace, services, asked.kinds)
-            return streamed(request, services, events, turn)
-        return json_answer(await worked(request, services, swept(trace, services, asked.kinds)))
+            return stream_events(request, services, events, turn)
+        return json_answer(await answered(request, services, final_of(events)))
     finally:
         turn.close()
 
 
-async def swept(trace: Trace, services: Services, kinds: Sequence[KindName] | None) -> dict[str, Any]:
-    """All rows at once."""
-    async with aclosing(sweep_events(trace, services, kinds)) as events:
-        async for event in events:
-            if event.name == "final":
-                return dict(event.data)  # type: ignore[call-overload, no-any-return]
-    raise AssertionError
-
-
-async def sweep_events(
-    trace: Trace, services: Services, kinds: Sequence[KindName] | None
-) -> AsyncGenerator[Event]:
+def sweep_events(trace: Trace, kinds: Sequence[KindName] | None, emit: Callable[[Event], None]) -> None:
     """Rows as they come, and then all of them."""
     found: dict[str, list[list[float]]] = {}
-    rows = services.analyst.items(sweep_rows, trace, kinds)
-    async with aclosing(rows):
-        async for row in rows:
-            fields = row.to_dict()
-            found.setdefault(row.kind, []).append(fields["values"])
-            yield Event("row", fields)
-    yield Event("final", {"baseline_logprob": trace.manifest["decode"]["score"], "kinds": found})
-
-
-def sweep_rows(flag: Flag, trace: Trace, kinds: Sequence[KindName] | None) -> Iterator[SweepRow]:
-    return sweep(model_of(trace), trace.source_ids, trace.target_ids, kinds)
+    for row in sweep(model_of(trace), trace.source_ids, trace.target_ids, kinds):
+        fields = row.to_dict()
+        found.setdefault(row.kind, []).append(fields["values"])
+        emit(Event("row", fields))
+    emit(Event("final", {"baseline_logprob": trace.manifest["decode"]["score"], "kinds": found}))

@@ -1,6 +1,10 @@
-"""Names of languages by their codes, in English."""
+"""Languages: their names in English, their scripts, and which of the loaded ones a text is in."""
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from jumok.server.schema import Told
+from jumok.server.services import ServedModel
 
 NAMES: Mapping[str, str] = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian",
@@ -21,7 +25,68 @@ NAMES: Mapping[str, str] = {
     "vi": "Vietnamese", "yue": "Cantonese", "zh": "Chinese", "zu": "Zulu",
 }  # fmt: skip
 
+SCRIPTS: Mapping[str, tuple[str, ...]] = {
+    "am": ("ETHIOPIC",), "bn": ("BENGALI",), "el": ("GREEK",), "gu": ("GUJARATI",), "he": ("HEBREW",),
+    "hy": ("ARMENIAN",), "ka": ("GEORGIAN",), "km": ("KHMER",), "ko": ("HANGUL",), "lo": ("LAO",),
+    "ml": ("MALAYALAM",), "my": ("MYANMAR",), "pa": ("GURMUKHI",), "si": ("SINHALA",), "ta": ("TAMIL",),
+    "te": ("TELUGU",), "th": ("THAI",), "ja": ("HIRAGANA", "KATAKANA", "CJK"), "sr": ("CYRILLIC", "LATIN"),
+    **dict.fromkeys(("ar", "fa", "ur"), ("ARABIC",)),
+    **dict.fromkeys(("be", "bg", "kk", "mk", "mn", "ru", "uk"), ("CYRILLIC",)),
+    **dict.fromkeys(("hi", "mr", "ne"), ("DEVANAGARI",)),
+    **dict.fromkeys(("yue", "zh"), ("CJK",)),
+}  # fmt: skip
+"""Scripts by language code, as Unicode's character names begin; languages that are not here use Latin."""
+
+ANY = ("und", "mul", "zxx")
+"""Codes that name no single language: any script is theirs."""
+
+
+class Detection(Told):
+    """A language with how sure we are, from 0 to 100."""
+
+    language: str
+    confidence: float
+
+
+def base_code(code: str) -> str:
+    """A language's code without script and region: `zh` of `zh-Hant`."""
+    return code.lower().replace("_", "-").partition("-")[0]
+
 
 def language_name(code: str) -> str:
     """The name of a language; where we know none, its code."""
-    return NAMES.get(code.lower().replace("_", "-").partition("-")[0], code)
+    return NAMES.get(base_code(code), code)
+
+
+def detect(text: str, models: Sequence[ServedModel]) -> list[Detection]:
+    """All loaded source languages, the most likely first. Encodes the text, so not for the event loop.
+
+    A language's share is the part of the text in its script, times how few tokens its tokenizer needs in
+    comparison with the others; the shares of several languages are in proportion.
+    """
+    texts = [served for served in models if not served.translator.tokenizers.pictures]
+    firsts = {served.source: served for served in reversed(texts)}  # of several for a language the first
+    shares = {code: script_share(text, code) for code in reversed(firsts)}
+    weights = {code: share * tokens_fit(text, firsts[code]) for code, share in shares.items()}
+    total = sum(weights.values()) or 1.0
+    found = [
+        Detection(language=code, confidence=round(100 * shares[code] * weight / total, 1))
+        for code, weight in weights.items()
+    ]
+    return sorted(found, key=lambda one: -one.confidence)
+
+
+def script_share(text: str, language: str) -> float:
+    """The part of a text's letters that belong to the scripts of a language; all of them if it has none."""
+    code = base_code(language)
+    letters = [character for character in text if character.isalpha()]
+    if code in ANY or not letters:
+        return 1.0
+    scripts = SCRIPTS.get(code, ("LATIN",))
+    return sum(unicodedata.name(letter, "").startswith(scripts) for letter in letters) / len(letters)
+
+
+def tokens_fit(text: str, served: ServedModel) -> float:
+    """Characters per token, squared: a tokenizer needs fewest tokens for the language it learned from."""
+    tokens = len(served.translator.tokenizers.source.encode(text))
+    return (len(text) / max(tokens, 1)) ** 2

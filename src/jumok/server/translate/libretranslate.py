@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from jumok.config import DecodingConfig
@@ -15,11 +13,10 @@ from jumok.decoding.results import Translation
 from jumok.server.gates.bodies import read_json
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.middleware import FORM
-from jumok.server.gates.problems import Problem, from_validation
+from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import Text, Texts, Told
-from jumok.server.services import Here, Served, Services, answered
-from jumok.server.translate.detect import Detection, detect
-from jumok.server.translate.languages import language_name
+from jumok.server.services import ServedModel, Services, SharedServices, answered
+from jumok.server.translate.languages import Detection, detect, language_name
 from jumok.server.translate.routes import translations
 
 FIELDS = 16  # of a form
@@ -40,7 +37,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 router = APIRouter(tags=["libretranslate"])
 
 
-class LibreAsked(BaseModel):
+class LibreFields(BaseModel):
     """Fields of LibreTranslate; those that it has and we do not are let pass."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
@@ -49,25 +46,20 @@ class LibreAsked(BaseModel):
     api_key: Annotated[str, Field(max_length=256)] | None = None
 
 
-class TranslateFields(LibreAsked):
+class TranslateFields(LibreFields):
     source: Annotated[str, Field(min_length=1, max_length=32)]
     target: Annotated[str, Field(min_length=1, max_length=32)]
     format: Annotated[str, Field(max_length=16)] | None = "text"
     alternatives: Annotated[int, Field(ge=0, lt=DEFAULTS.n_best)] | None = 0
 
 
-class DetectFields(LibreAsked):
+class DetectFields(LibreFields):
     q: Text
 
 
-class Detected(Told):
-    confidence: float
-    language: str
-
-
-class Translated(Told):
+class LibreTranslation(Told):
     translatedText: str | list[str]  # noqa: N815
-    detectedLanguage: Detected | list[Detected] | None = None  # noqa: N815
+    detectedLanguage: Detection | list[Detection] | None = None  # noqa: N815
     alternatives: list[str] | list[list[str]] | None = None
 
 
@@ -85,16 +77,16 @@ def body_of(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
 
 @router.post(
     "/translate",
-    response_model=Translated,
+    response_model_exclude_none=True,
     responses=ERRORS,
     openapi_extra=body_of(TranslateFields, "application/json", FORM),
 )
-async def translate(request: Request, services: Here) -> JSONResponse:
+async def translate(request: Request, services: SharedServices) -> LibreTranslation:
     """Translates `q`, a text or in JSON a list of texts, by the first model for this pair of languages."""
     asked = await read_fields(request, services, TranslateFields)
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
     if asked.format not in (None, "text"):
-        raise Problem(400, "bad_parameter", "format: only text can be translated")
+        raise bad_field("format", "only text can be translated", status=400)
     detected: list[Detection] = []
     if asked.source == "auto":
         guesses = asyncio.to_thread(guess_all, texts, services)
@@ -104,7 +96,13 @@ async def translate(request: Request, services: Here) -> JSONResponse:
     found = await answered(
         request, services, by_language(sources, asked.target, texts, count, request, services)
     )
-    return JSONResponse(shaped(found, detected, count, one=isinstance(asked.q, str)))
+    answer: dict[str, list[Any]] = {"translatedText": [each.text for each in found]}
+    if detected:
+        answer["detectedLanguage"] = detected
+    if count:
+        answer["alternatives"] = [[other.text for other in each.alternatives] for each in found]
+    one = isinstance(asked.q, str)
+    return LibreTranslation(**{name: values[0] if one else values for name, values in answer.items()})
 
 
 async def read_fields(request: Request, services: Services, model: type[Any]) -> Any:
@@ -175,42 +173,24 @@ def several(usual: DecodingConfig, count: int) -> dict[str, int]:
     return {"n_best": count, way: max(getattr(usual, way), count)}
 
 
-def pick(services: Services, source: str, target: str) -> Served:
+def pick(services: Services, source: str, target: str) -> ServedModel:
     """The first model for a pair of languages."""
     for served in services.models.values():
         if (served.source, served.target) == (source, target):
             return served
     side = "target" if any(served.source == source for served in services.models.values()) else "source"
-    raise Problem(400, "bad_parameter", f"{side}: no model for this language; GET /languages lists them")
+    raise bad_field(side, "no model for this language; GET /languages lists them", status=400)
 
 
-def shaped(
-    found: Sequence[Translation], detected: Sequence[Detection], count: int, *, one: bool
-) -> dict[str, Any]:
-    """The answer in the shape of `q`."""
-    answer: dict[str, Any] = {"translatedText": [each.text for each in found]}
-    if detected:
-        answer["detectedLanguage"] = [asdict(each) for each in detected]
-    if count:
-        answer["alternatives"] = [[other.text for other in each.alternatives] for each in found]
-    return {name: values[0] for name, values in answer.items()} if one else answer
-
-
-@router.post(
-    "/detect",
-    response_model=list[Detected],
-    responses=ERRORS,
-    openapi_extra=body_of(DetectFields, "application/json"),
-)
-async def detect_language(request: Request, services: Here) -> JSONResponse:
+@router.post("/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, "application/json"))
+async def detect_language(request: Request, services: SharedServices) -> list[Detection]:
     """Which of the loaded source languages a text is in, the most likely first."""
     asked = await read_fields(request, services, DetectFields)
-    found = await asyncio.to_thread(detect, asked.q, list(services.models.values()))
-    return JSONResponse([asdict(one) for one in found])
+    return await asyncio.to_thread(detect, asked.q, list(services.models.values()))
 
 
 @router.get("/languages", responses={403: ERRORS[403]})
-async def languages(services: Here) -> list[Language]:
+async def languages(services: SharedServices) -> list[Language]:
     """The languages that can be translated from, and what into."""
     targets: dict[str, list[str]] = {}
     for served in services.models.values():
@@ -227,7 +207,7 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/frontend/settings", responses={403: ERRORS[403]})
-async def frontend_settings(services: Here) -> dict[str, Any]:
+async def frontend_settings(services: SharedServices) -> dict[str, Any]:
     """What LibreTranslate's own page and its clients ask at the start."""
     first = next(iter(services.models.values()), None)
     source, target = (first.source, first.target) if first else ("auto", "")

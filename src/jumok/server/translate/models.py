@@ -8,12 +8,13 @@ from fastapi.responses import Response
 
 from jumok.config import ModelConfig
 from jumok.decoding.translator import Translator
+from jumok.explain.edits import attention_sizes
 from jumok.explain.manifest import score_kind
-from jumok.server.analysis import Flag
-from jumok.server.pages.openapi import api_router
+from jumok.server.analysis import CancelFlag
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import json_answer
 from jumok.server.schema import Card, Cards, KindOut, Name, Positions
-from jumok.server.services import Here, Served, Services
-from jumok.server.work import json_answer
+from jumok.server.services import ServedModel, Services, SharedServices
 
 router = api_router("models")
 
@@ -21,32 +22,32 @@ ModelName = Annotated[Name, Path(description="A name of /v1/models.")]
 
 
 @router.get("/v1/models")
-async def list_models(services: Here) -> Cards:
+async def list_models(services: SharedServices) -> Cards:
     """The cards of all models, in the order in which they were named at the start."""
     return Cards(models=[card(served, services) for served in services.models.values()])
 
 
 @router.get("/v1/models/{model}")
-async def show_model(model: ModelName, services: Here) -> Card:
+async def show_model(model: ModelName, services: SharedServices) -> Card:
     """One model's card."""
     return card(services.model(model), services)
 
 
 @router.get("/v1/models/{model}/positions", response_model=Positions)
 async def show_positions(
-    model: ModelName, services: Here, n: Annotated[int, Query(ge=1, le=1024)] = 64
+    model: ModelName, services: SharedServices, n: Annotated[int, Query(ge=1, le=1024)] = 64
 ) -> Response:
     """What each of the first `n` positions adds to a source token; null for a model without such rows."""
     return await services.scorer.run(position_rows, services.model(model).translator, n)
 
 
-def position_rows(flag: Flag, translator: Translator, n: int) -> Response:
+def position_rows(flag: CancelFlag, translator: Translator, n: int) -> Response:
     rows = translator.model.position_rows(n)  # (P, D)
     kind = position_kind(translator.config.model)
     return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})
 
 
-def card(served: Served, services: Services) -> Card:
+def card(served: ServedModel, services: Services) -> Card:
     """What a client needs to know about a model."""
     info, model = served.translator.info, served.translator.config.model
     return Card(
@@ -71,7 +72,7 @@ def card(served: Served, services: Services) -> Card:
     )
 
 
-def decoding_defaults(served: Served, services: Services) -> dict[str, Any]:
+def decoding_defaults(served: ServedModel, services: Services) -> dict[str, Any]:
     """How the model searches unless told: as its folder says, within the server's limits."""
     defaults = asdict(served.translator.config.decoding)
     del defaults["batch_tokens"]
@@ -84,15 +85,7 @@ def position_kind(model: ModelConfig) -> str | None:
 
 def kinds_of(model: ModelConfig) -> dict[str, KindOut]:
     """Layers, heads and width of a head for each kind of attention; none for a model without any."""
-    match model.arch:
-        case "rnn":
-            return {}
-        case "luong":
-            return {"cross": KindOut(layers=1, heads=1, d_head=model.width)}
-        case "transformer":
-            encoder, decoder = (
-                KindOut(layers=layers, heads=model.heads, d_head=model.width // model.heads)
-                for layers in (model.encoder_layers, model.decoder_layers)
-            )
-            copy = {"copy": KindOut(layers=1, heads=1, d_head=model.width)} if model.copy else {}
-            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
+    return {
+        kind: KindOut(layers=layers, heads=heads, d_head=model.width // heads)
+        for kind, (layers, heads) in attention_sizes(model).items()
+    }

@@ -17,7 +17,7 @@ from jumok.server.gates.problems import Problem
 
 
 @dataclass(frozen=True)
-class Order:
+class DecodingOrder:
     """Texts with their options, as jobs. `digest` names the texts: an answer must have the same."""
 
     texts: tuple[str, ...]
@@ -40,7 +40,7 @@ class Order:
 
 def make_order(
     translator: Translator, texts: Sequence[str], options: Mapping[str, Any], limits: Limits
-) -> Order:
+) -> DecodingOrder:
     """An order within the limits; 422 beyond them. Encodes the texts, so not for the event loop."""
     defaults, most = translator.config.decoding, min(limits.new_tokens, positions_of(translator))
     bounded = {**options, "max_len": min(options.get("max_len", defaults.max_len), most)}
@@ -48,7 +48,7 @@ def make_order(
     check_lengths(translator, texts, limits)
     parts = tuple(tuple(jobs) for jobs in translator.jobs(texts, request))
     costs = {job: cost(job, request.decoding) for jobs in parts for job in jobs}
-    order = Order(tuple(texts), request, parts, costs, digest_of(texts))
+    order = DecodingOrder(tuple(texts), request, parts, costs, digest_of(texts))
     mbr = request.decoding.mbr
     allowed = limits.work * max(1, mbr // limits.beam)
     if order.cost > allowed:

@@ -13,23 +13,22 @@ from jumok.decoding.results import Score, Translation
 from jumok.errors import DataError
 from jumok.explain.align import links, pharaoh
 from jumok.explain.attention import attention_of
-from jumok.server.analysis import Flag
-from jumok.server.gates.problems import Problem
-from jumok.server.pages.openapi import api_router
+from jumok.server.analysis import CancelFlag
+from jumok.server.gates.bodies import api_router
+from jumok.server.gates.problems import Problem, bad_field, json_answer
 from jumok.server.schema import ScoreAnswer, ScoreRequest, TranslateAnswer, TranslateRequest
-from jumok.server.services import Here, Served, Services, answered, deadline_of
-from jumok.server.translate.order import Order, check_lengths, make_order
-from jumok.server.work import json_answer
+from jumok.server.services import ServedModel, Services, SharedServices, answered, deadline_of
+from jumok.server.translate.order import DecodingOrder, check_lengths, make_order
 
 router = api_router("translate")
 
 
 @router.post("/v1/translate", response_model=TranslateAnswer)
-async def translate(asked: TranslateRequest, request: Request, services: Here) -> Response:
+async def translate(asked: TranslateRequest, request: Request, services: SharedServices) -> Response:
     """Translations of the texts, in order; a blank text gives a blank one."""
     served = services.model(asked.model)
     if isinstance(asked.prefix, list) and len(asked.prefix) != len(asked.texts):
-        raise Problem(422, "bad_parameter", "prefix: give one for all texts, or one for each")
+        raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
     order, found = await answered(
         request, services, translations(served, services, asked.texts, asked.chosen(), request)
@@ -42,8 +41,8 @@ async def translate(asked: TranslateRequest, request: Request, services: Here) -
 
 
 async def translations(
-    served: Served, services: Services, texts: Sequence[str], options: dict[str, Any], request: Request
-) -> tuple[Order, list[Translation]]:
+    served: ServedModel, services: Services, texts: Sequence[str], options: dict[str, Any], request: Request
+) -> tuple[DecodingOrder, list[Translation]]:
     """Translations by the model's worker, checked to be answers to these texts."""
     order = await asyncio.to_thread(make_order, served.translator, texts, options, services.limits)
     found = await served.worker.translate(order, deadline_of(request, services.limits))
@@ -52,7 +51,7 @@ async def translations(
 
 
 def timed_answer(
-    served: Served, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
+    served: ServedModel, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
 ) -> Response:
     """The answer, with the alignments if there are any. Many tokens take a while: not for the event loop."""
     ms = round((time.perf_counter() - began) * 1000, 1)
@@ -67,7 +66,9 @@ def result_fields(answer: Translation | Score) -> dict[str, Any]:
     return {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
 
 
-def align_all(flag: Flag, served: Served, order: Order, answers: Sequence[Translation]) -> list[str | None]:
+def align_all(
+    flag: CancelFlag, served: ServedModel, order: DecodingOrder, answers: Sequence[Translation]
+) -> list[str | None]:
     """Which source word each target word came from, for each answer, in Pharaoh's form.
 
     None for a model without attention, and for a text that was translated in parts.
@@ -79,7 +80,7 @@ def align_all(flag: Flag, served: Served, order: Order, answers: Sequence[Transl
     return lines
 
 
-def align_line(served: Served, source: Source, answer: Translation) -> str | None:
+def align_line(served: ServedModel, source: Source, answer: Translation) -> str | None:
     translator = served.translator
     ids = [token.id for token in answer.tokens]
     written = ids[:-1] if answer.finished else ids
@@ -88,11 +89,11 @@ def align_line(served: Served, source: Source, answer: Translation) -> str | Non
 
 
 @router.post("/v1/score", response_model=ScoreAnswer)
-async def score(asked: ScoreRequest, request: Request, services: Here) -> Response:
+async def score(asked: ScoreRequest, request: Request, services: SharedServices) -> Response:
     """How probable the model finds each target, given its source."""
     served = services.model(asked.model)
     if len(asked.sources) != len(asked.targets):
-        raise Problem(422, "bad_parameter", "targets: give one target for each source")
+        raise bad_field("targets", "give one target for each source")
     began = time.perf_counter()
     work = services.scorer.run(score_pairs, served, services, asked.sources, asked.targets)
     found = await answered(request, services, work)
@@ -100,7 +101,7 @@ async def score(asked: ScoreRequest, request: Request, services: Here) -> Respon
 
 
 def score_pairs(
-    flag: Flag, served: Served, services: Services, sources: Sequence[str], targets: Sequence[str]
+    flag: CancelFlag, served: ServedModel, services: Services, sources: Sequence[str], targets: Sequence[str]
 ) -> list[Score]:
     """Scores of the pairs, a few at a time, so that a client who leaves is noticed."""
     check_lengths(served.translator, sources, services.limits)

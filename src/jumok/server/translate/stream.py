@@ -9,20 +9,18 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Header, Request
 from fastapi.responses import Response, StreamingResponse
 
-from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial
-from jumok.server.events import EVENTS, Event
-from jumok.server.pages.openapi import api_router
+from jumok.server.events import EVENTS, Event, stream_events
+from jumok.server.gates.bodies import api_router
 from jumok.server.schema import StreamRequest
-from jumok.server.services import Here, Served, deadline_of
-from jumok.server.translate.order import Order, make_order
+from jumok.server.services import ServedModel, SharedServices, deadline_of
+from jumok.server.translate.order import DecodingOrder, make_order
 from jumok.server.translate.routes import result_fields
-from jumok.server.work import streamed
 
 router = api_router("translate")
 
@@ -31,7 +29,7 @@ router = api_router("translate")
 async def stream(
     asked: StreamRequest,
     request: Request,
-    services: Here,
+    services: SharedServices,
     last_event_id: Annotated[str | None, Header(max_length=64)] = None,
 ) -> Response:
     """`start`, then `partial` after each step, then `final`; `error` ends a stream that failed.
@@ -44,18 +42,20 @@ async def stream(
         make_order, served.translator, [asked.text], asked.chosen(), services.limits
     )
     deadline = deadline_of(request, services.limits)
-    return streamed(request, services, translation_events(served, order, deadline, last_event_id or ""))
+    return stream_events(request, services, translation_events(served, order, deadline, last_event_id or ""))
 
 
 async def translation_events(
-    served: Served, order: Order, deadline: float, last: str
+    served: ServedModel, order: DecodingOrder, deadline: float, last: str
 ) -> AsyncGenerator[Event]:
     """The events of one translation after the one with the id `last`."""
     began = time.perf_counter()
     name = stream_name(served, order)
     seen = int(last.rpartition(".")[2]) if last.startswith(f"{name}.") and last[17:].isdecimal() else -1
     if seen < 0:
-        yield Event("start", start_fields(served, order, name), f"{name}.0")
+        ids = [id for jobs in order.parts for job in jobs for id in job.source]
+        tokens = served.translator.tokenizers.source.pieces(ids)
+        yield Event("start", {"id": name, "model": served.name, "source_tokens": tokens}, f"{name}.0")
     async with aclosing(served.worker.stream(order, deadline)) as parts:
         async for part in parts:
             if isinstance(part, Partial):
@@ -63,23 +63,11 @@ async def translation_events(
                     yield Event("partial", part.to_dict(), f"{name}.{part.t}")
             else:
                 order.check([part])
-                yield Event("final", final_fields(part, began))
+                ms = round((time.perf_counter() - began) * 1000, 1)
+                yield Event("final", {**result_fields(part), "ms": ms})
 
 
-def stream_name(served: Served, order: Order) -> str:
+def stream_name(served: ServedModel, order: DecodingOrder) -> str:
     """The same for the same request to the same model, and for no other."""
     key = f"{served.name} {served.fingerprint} {order.digest} {order.request!r}"
     return hashlib.sha256(key.encode()).hexdigest()[:16]
-
-
-def start_fields(served: Served, order: Order, name: str) -> dict[str, Any]:
-    ids = [id for jobs in order.parts for job in jobs for id in job.source]
-    return {
-        "id": name,
-        "model": served.name,
-        "source_tokens": served.translator.tokenizers.source.pieces(ids),
-    }
-
-
-def final_fields(answer: Translation, began: float) -> dict[str, Any]:
-    return {**result_fields(answer), "ms": round((time.perf_counter() - began) * 1000, 1)}

@@ -25,8 +25,8 @@ from jumok.errors import Error
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, busy, from_error, internal, too_late
 from jumok.server.metrics import Metrics
-from jumok.server.translate.engine_queue import Quick
-from jumok.server.translate.order import Order
+from jumok.server.translate.engine_queue import EngineQueue
+from jumok.server.translate.order import DecodingOrder
 
 log = logging.getLogger("jumok.server")
 
@@ -35,7 +35,7 @@ log = logging.getLogger("jumok.server")
 class Ticket:
     """One request's place in the batch, known to the thread and to the coroutine that waits."""
 
-    order: Order
+    order: DecodingOrder
     deadline: float
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[list[Translation]]
@@ -84,9 +84,9 @@ class Worker:
         self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
         self._numbers = count()
         self._batch: Continuous | None = None  # in torch, made for the first search that needs it
-        self._quick = Quick()
+        self._quick = EngineQueue()
 
-    async def translate(self, order: Order, deadline: float) -> list[Translation]:
+    async def translate(self, order: DecodingOrder, deadline: float) -> list[Translation]:
         """The translations of an order. Cancelling this takes it out of the batch within a step."""
         ticket = self._enter(order, deadline, None)
         try:
@@ -94,7 +94,7 @@ class Worker:
         finally:
             ticket.gone = True
 
-    async def stream(self, order: Order, deadline: float) -> AsyncGenerator[Partial | Translation]:
+    async def stream(self, order: DecodingOrder, deadline: float) -> AsyncGenerator[Partial | Translation]:
         """How the translation of one text grows, step by step, and then the translation."""
         partials: asyncio.Queue[Partial | None] = asyncio.Queue()
         ticket = self._enter(order, deadline, partials)
@@ -119,7 +119,9 @@ class Worker:
             self._closed = True
             self._changed.notify()
 
-    def _enter(self, order: Order, deadline: float, partials: asyncio.Queue[Partial | None] | None) -> Ticket:
+    def _enter(
+        self, order: DecodingOrder, deadline: float, partials: asyncio.Queue[Partial | None] | None
+    ) -> Ticket:
         loop = asyncio.get_running_loop()
         ticket = Ticket(order, deadline, loop, loop.create_future(), partials, waiting=deque(order.costs))
         if not ticket.waiting:  # blank texts need no model
@@ -137,7 +139,7 @@ class Worker:
                 self._thread.start()
             self._queue.append(ticket)
             self._tickets[ticket] = None
-            self.metrics.queue_length.set(len(self._queue), model=self.name)
+            self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
             self._changed.notify()
         return ticket
 
@@ -165,7 +167,7 @@ class Worker:
             return
         running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
         stepping = 0 if self._batch is None else len(self._batch)
-        self.metrics.batch_sentences.observe(stepping + len(self._quick), model=self.name)
+        self.metrics.batch_sentences.labels(model=self.name).observe(stepping + len(self._quick))
         for key, result in [*self._quick.step(), *(self._batch.step() if self._batch else ())]:
             if key not in self._keys:  # another text of its request has just failed
                 continue
@@ -211,11 +213,11 @@ class Worker:
 
     def _measure(self, ticket: Ticket) -> None:
         metrics, name = self.metrics, self.name
-        metrics.translate_seconds.observe(time.monotonic() - ticket.entered, model=name)
+        metrics.translate_seconds.labels(model=name).observe(time.monotonic() - ticket.entered)
         written = sum(len(answers[0].log_probs) for answers in ticket.found.values() if answers)
         for side, tokens in (("source", sum(len(job.source) for job in ticket.found)), ("target", written)):
-            metrics.sentences.add(len(ticket.found), model=name, side=side)
-            metrics.tokens.add(tokens, model=name, side=side)
+            metrics.sentences.labels(model=name, side=side).inc(len(ticket.found))
+            metrics.tokens.labels(model=name, side=side).inc(tokens)
 
     def _explain(self, error: Exception, *jobs: Job) -> Problem:
         known = self.translator.explain(error, jobs)
@@ -228,7 +230,7 @@ class Worker:
         """Jobs join in turns, one of each ticket, while there is room; the first that has none waits."""
         while (ticket := self._next()) is not None:
             self._join(ticket, ticket.waiting.popleft())
-        self.metrics.queue_length.set(len(self._queue), model=self.name)
+        self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
 
     def _next(self) -> Ticket | None:
         """The ticket whose turn it is, out of the queue; None if there is none, or no room for its job."""
@@ -242,7 +244,7 @@ class Worker:
 
     def _join(self, ticket: Ticket, job: Job) -> None:
         if not ticket.found and not ticket.running:
-            self.metrics.queue_seconds.observe(time.monotonic() - ticket.entered, model=self.name)
+            self.metrics.queue_seconds.labels(model=self.name).observe(time.monotonic() - ticket.entered)
         key = next(self._numbers)  # never used again
         try:
             search = self._begin(key, ticket, job)
@@ -304,4 +306,4 @@ class Worker:
             tickets = list(self._tickets)
         for ticket in tickets:
             self._fail(ticket, problem)
-        self._batch, self._quick = None, Quick()
+        self._batch, self._quick = None, EngineQueue()

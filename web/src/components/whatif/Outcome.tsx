@@ -12,8 +12,19 @@ import { Table } from "../Table";
 export function Marked({ text, other, kind }: { text: string; other: string; kind: "before" | "after" }) {
   return (
     <bdi dir="auto" lang={model.value?.target_language}>
-      {text === "" ? <span class="faint">{t("whatif.empty_answer")}</span> : wordDiff(text, other).map((part, i) =>
-        part.kind === "missing" ? null : part.kind === "same" ? part.text : kind === "before" ? <del key={i}>{part.text}</del> : <ins key={i}>{part.text}</ins>)}
+      {text === "" ? (
+        <span class="faint">{t("whatif.empty_answer")}</span>
+      ) : (
+        wordDiff(text, other).map((part, i) =>
+          part.kind === "missing" ? null : part.kind === "same" ? (
+            part.text
+          ) : kind === "before" ? (
+            <del key={i}>{part.text}</del>
+          ) : (
+            <ins key={i}>{part.text}</ins>
+          ),
+        )
+      )}
     </bdi>
   );
 }
@@ -27,9 +38,13 @@ export function Outcome({ answer }: { answer: WhatIfAnswer }) {
     <div class="stack whatif-outcome" aria-live="polite">
       <dl class="whatif-texts">
         <dt>{t("whatif.before")}</dt>
-        <dd><Marked text={baseline.text} other={edited.text} kind="before" /></dd>
+        <dd>
+          <Marked text={baseline.text} other={edited.text} kind="before" />
+        </dd>
         <dt>{t("whatif.after")}</dt>
-        <dd><Marked text={edited.text} other={baseline.text} kind="after" /></dd>
+        <dd>
+          <Marked text={edited.text} other={baseline.text} kind="after" />
+        </dd>
       </dl>
       <dl class="whatif-facts">
         <dt>{t("whatif.score")}</dt>
@@ -37,13 +52,22 @@ export function Outcome({ answer }: { answer: WhatIfAnswer }) {
           {fixed(edited.score, 2)} <span class="muted">({signed(edited.score - baseline.score, 2)})</span>
         </dd>
         <dt>{t("whatif.first")}</dt>
-        <dd>{first === null ? t("whatif.same") : t("whatif.first_at", { n: first + 1, a: shown(baseline.tokens, first), b: shown(edited.tokens, first) })}</dd>
+        <dd>
+          {first === null
+            ? t("whatif.same")
+            : t("whatif.first_at", { n: first + 1, a: shown(baseline.tokens, first), b: shown(edited.tokens, first) })}
+        </dd>
         <dt title={t("whatif.old_answer_note")}>{t("whatif.old_answer")}</dt>
         <dd title={t("whatif.old_answer_note")}>
-          {fixed(answer.baseline_logprob_under_edit, 2)} <span class="muted">({signed(answer.baseline_logprob_under_edit - before, 2)})</span>
+          {fixed(answer.baseline_logprob_under_edit, 2)}{" "}
+          <span class="muted">({signed(answer.baseline_logprob_under_edit - before, 2)})</span>
         </dd>
       </dl>
-      <Switch label={t("whatif.pin")} on={params.value.pin !== undefined} onChange={(on) => setParams({ pin: on ? "edit" : null }, { push: true })} />
+      <Switch
+        label={t("whatif.pin")}
+        on={params.value.pin !== undefined}
+        onChange={(on) => setParams({ pin: on ? "edit" : null }, { push: true })}
+      />
       <details>
         <summary>{t("whatif.by_token")}</summary>
         <Table data={tokenTable(answer)} label={t("whatif.by_token")} />

@@ -13,9 +13,21 @@ export function PinBar() {
 function Pinned({ base }: { base: boolean }) {
   const { value } = useWhatIf();
   const side = (kind: "before" | "after", on: boolean) => (
-    <button type="button" role="radio" aria-checked={on} class="pin-side" onClick={() => setParams({ pin: kind === "before" ? "base" : "edit" })}>
+    <button
+      type="button"
+      role="radio"
+      aria-checked={on}
+      class="pin-side"
+      onClick={() => setParams({ pin: kind === "before" ? "base" : "edit" })}
+    >
       <small>{kind === "before" ? t("whatif.before") : t("whatif.after_n", { n: ops.value.length })}</small>
-      {value && <Marked text={value[kind === "before" ? "baseline" : "edited"].text} other={value[kind === "before" ? "edited" : "baseline"].text} kind={kind} />}
+      {value && (
+        <Marked
+          text={value[kind === "before" ? "baseline" : "edited"].text}
+          other={value[kind === "before" ? "edited" : "baseline"].text}
+          kind={kind}
+        />
+      )}
     </button>
   );
   return (

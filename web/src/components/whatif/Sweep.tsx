@@ -11,9 +11,15 @@ import { addOp, model, ops, options, sentence, setOps } from "../../state";
 import type { Cell } from "../Heatmap";
 import { HeatmapFigure } from "../HeatmapFigure";
 import { problemText } from "../states";
+import { Button } from "../controls";
 
 type Values = SweepFinal["kinds"];
-type Progress = { readonly key: string; readonly values: Values; readonly status: "running" | "done" | "stopped"; readonly error: ApiError | null };
+type Progress = {
+  readonly key: string;
+  readonly values: Values;
+  readonly status: "running" | "done" | "stopped";
+  readonly error: ApiError | null;
+};
 
 export function Sweep({ card }: { card: Card }) {
   const body = { model: model.value?.name, text: sentence.value, ...options.value };
@@ -26,39 +32,43 @@ export function Sweep({ card }: { card: Card }) {
   const now = state?.key === key ? state : null;
 
   const start = () => {
-    const abort = (control.current = new AbortController());
+    const abort = new AbortController();
+    control.current = abort;
     const values: Record<string, (readonly number[])[]> = {};
-    const put = (status: Progress["status"], error: ApiError | null = null) => control.current === abort && setState({ key, values: { ...values }, status, error });
+    const put = (status: Progress["status"], error: ApiError | null = null) =>
+      control.current === abort && setState({ key, values: { ...values }, status, error });
     put("running");
     sweep(body, {
       signal: abort.signal,
       row: (row) => {
-        (values[row.kind] ??= [])[row.layer] = row.values;
+        values[row.kind] ??= [];
+        values[row.kind][row.layer] = row.values;
         put("running");
       },
     }).then(
       () => put("done"),
-      (error: unknown) => put("stopped", abort.signal.aborted ? null : error instanceof ApiError ? error : new ApiError(0, "internal", String(error))),
+      (error: unknown) =>
+        put("stopped", abort.signal.aborted ? null : error instanceof ApiError ? error : new ApiError(0, "internal", String(error))),
     );
   };
   const total = kinds.reduce((sum, kind) => sum + card.kinds[kind]!.layers, 0);
   const done = kinds.reduce((sum, kind) => sum + (now?.values[kind]?.filter(Boolean).length ?? 0), 0);
   return (
     <section class="stack whatif-sweep">
-      {now?.status !== "running" && (
-        <button type="button" class="btn" onClick={start}>
-          {now ? t("whatif.sweep_again") : t("whatif.sweep")}
-        </button>
-      )}
+      {now?.status !== "running" && <Button onClick={start}>{now ? t("whatif.sweep_again") : t("whatif.sweep")}</Button>}
       {now?.status === "running" && (
         <div class="row">
           <progress class="grow" max={total} value={done} aria-label={t("whatif.sweep")} />
-          <button type="button" class="btn quiet" onClick={() => control.current?.abort()}>
+          <Button kind="quiet" onClick={() => control.current?.abort()}>
             {t("whatif.cancel")}
-          </button>
+          </Button>
         </div>
       )}
-      {now?.error && <p class="note whatif-bad" role="alert">{problemText(now.error)} {now.error.detail}</p>}
+      {now?.error && (
+        <p class="note whatif-bad" role="alert">
+          {problemText(now.error)} {now.error.detail}
+        </p>
+      )}
       {now && done > 0 && <Grid card={card} kinds={kinds} values={now.values} />}
     </section>
   );
@@ -70,10 +80,12 @@ function Grid({ card, kinds, values }: { card: Card; kinds: readonly Kind[]; val
   const heads = Math.max(...kinds.map((kind) => card.kinds[kind]!.heads));
   const m = matrix(places.length, heads);
   const known = new Uint8Array(m.data.length);
-  places.forEach(({ kind, layer }, r) => (values[kind]?.[layer] ?? []).forEach((value, head) => {
-    m.data[r * heads + head] = value;
-    known[r * heads + head] = 1;
-  }));
+  places.forEach(({ kind, layer }, r) =>
+    (values[kind]?.[layer] ?? []).forEach((value, head) => {
+      m.data[r * heads + head] = value;
+      known[r * heads + head] = 1;
+    }),
+  );
   const most = Math.max(0.01, ...extent(m.data).map(Math.abs));
   const toggle = (cell: Cell) => {
     const { kind, layer } = places[cell.row];
@@ -82,12 +94,33 @@ function Grid({ card, kinds, values }: { card: Card; kinds: readonly Kind[]; val
     if (at >= 0) setOps(ops.value.filter((_, i) => i !== at));
     else addOp({ op: "mask_head", kind, layer, head: cell.col });
   };
-  const masked = places.flatMap(({ kind, layer }, row) => Array.from({ length: heads }, (_, col) => ({ row, col, on: maskAt(ops.value, kind, layer, col) >= 0 })).filter((cell) => cell.on));
+  const masked = places.flatMap(({ kind, layer }, row) =>
+    Array.from({ length: heads }, (_, col) => ({ row, col, on: maskAt(ops.value, kind, layer, col) >= 0 })).filter((cell) => cell.on),
+  );
   return (
-    <HeatmapFigure bare title={t("whatif.sweep_title")} file="sweep" matrix={m} mask={known} scale={{ signed: true, max: most }} maxCell={44} format={(value) => (Math.abs(value) < 0.05 ? "" : signed(value, 1))}
-      rows={places.map(({ kind, layer }) => ({ text: `${t(`attention.kind_${kind}`)} ${layer + 1}` }))} cols={Array.from({ length: heads }, (_, i) => String(i + 1))}
-      active={active} onActive={setActive} locked={masked[masked.length - 1] ?? null} onLock={(cell) => (cell ? toggle(cell) : active && toggle(active))}
-      describe={(cell) => t("whatif.sweep_cell", { place: `${t(`attention.kind_${places[cell.row].kind}`)} ${places[cell.row].layer + 1}`, head: cell.col + 1, value: signed(m.data[cell.row * heads + cell.col], 2) })}
-      caption={t("whatif.sweep_note")} />
+    <HeatmapFigure
+      bare
+      title={t("whatif.sweep_title")}
+      file="sweep"
+      matrix={m}
+      mask={known}
+      scale={{ signed: true, max: most }}
+      maxCell={44}
+      format={(value) => (Math.abs(value) < 0.05 ? "" : signed(value, 1))}
+      rows={places.map(({ kind, layer }) => ({ text: `${t(`attention.kind_${kind}`)} ${layer + 1}` }))}
+      cols={Array.from({ length: heads }, (_, i) => String(i + 1))}
+      active={active}
+      onActive={setActive}
+      locked={masked[masked.length - 1] ?? null}
+      onLock={(cell) => (cell ? toggle(cell) : active && toggle(active))}
+      describe={(cell) =>
+        t("whatif.sweep_cell", {
+          place: `${t(`attention.kind_${places[cell.row].kind}`)} ${places[cell.row].layer + 1}`,
+          head: cell.col + 1,
+          value: signed(m.data[cell.row * heads + cell.col], 2),
+        })
+      }
+      caption={t("whatif.sweep_note")}
+    />
   );
 }

@@ -6,7 +6,9 @@ import { useResource, type Resource } from "../../hooks";
 import { model, ops, options, sentence } from "../../state";
 
 const request = computed<TraceRequest | null>(() =>
-  model.value && sentence.value.trim() !== "" && ops.value.length > 0 ? { model: model.value.name, text: sentence.value, interventions: ops.value, ...options.value } : null,
+  model.value && sentence.value.trim() !== "" && ops.value.length > 0
+    ? { model: model.value.name, text: sentence.value, interventions: ops.value, ...options.value }
+    : null,
 );
 
 export function useWhatIf(): Resource<WhatIfAnswer> {

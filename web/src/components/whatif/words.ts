@@ -13,7 +13,7 @@ const indices = (value: unknown, what: "layer" | "head"): string => {
 
 /** Tokens by position, as far as the trace has them. */
 export function tokenName(manifest: Manifest | null, kind: unknown, end: "q" | "k", at: number): string {
-  const side = manifest && manifest.attention[kind as Kind]?.[end];
+  const side = manifest?.attention[kind as Kind]?.[end];
   return (side && manifest[side].tokens[at]?.text.trim()) || t("whatif.position", { n: at + 1 });
 }
 
@@ -21,7 +21,8 @@ const quoted = (text: string) => t("whatif.quoted", { text });
 
 /** What an intervention acts on, and how much: everything that follows its name. */
 export function opDetails(op: Op, manifest: Manifest | null): string {
-  const where = "head" in op ? [t(`attention.kind_${op.kind as Kind}`), indices(op.layer, "layer"), indices(op.head, "head")].join(" · ") : "";
+  const where =
+    "head" in op ? [t(`attention.kind_${op.kind as Kind}`), indices(op.layer, "layer"), indices(op.head, "head")].join(" · ") : "";
   const names = (end: "q" | "k", value: unknown) => {
     const found = numbersOf(value);
     return found === "*" ? "*" : found.map((at) => tokenName(manifest, op.kind, end, at)).join(" ");
@@ -45,10 +46,16 @@ export function opDetails(op: Op, manifest: Manifest | null): string {
       return op.text ? quoted(String(op.text)) : `[${String(op.ids)}]`;
     case "ban":
     case "require":
-      return ([] as unknown[]).concat(op.text).map((text) => quoted(String(text))).join(" ");
+      return ([] as unknown[])
+        .concat(op.text)
+        .map((text) => quoted(String(text)))
+        .join(" ");
     case "replace_source": {
       const word = manifest?.source.words[Number(op.unit)]?.text;
-      const given = manifest && !manifest.interventions.some((one) => one.op === "replace_source") && word ? quoted(word) : t("whatif.word_n", { n: Number(op.unit) + 1 });
+      const given =
+        manifest && !manifest.interventions.some((one) => one.op === "replace_source") && word
+          ? quoted(word)
+          : t("whatif.word_n", { n: Number(op.unit) + 1 });
       return `${given} → ${String(op.text).trim() ? quoted(String(op.text)) : t("whatif.nothing")}`;
     }
     default:

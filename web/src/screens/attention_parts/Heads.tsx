@@ -29,13 +29,17 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
     if (!on) return;
     const control = new AbortController();
     const rows: Record<string, (readonly number[])[]> = {};
-    sweep({ ...traceRequest.value }, {
-      signal: control.signal,
-      row: (row) => {
-        (rows[row.kind] ??= [])[row.layer] = row.values;
-        setValues({ ...rows });
+    sweep(
+      { ...traceRequest.value },
+      {
+        signal: control.signal,
+        row: (row) => {
+          rows[row.kind] ??= [];
+          rows[row.kind][row.layer] = row.values;
+          setValues({ ...rows });
+        },
       },
-    }).then(
+    ).then(
       (final) => setValues(final.kinds),
       (problem: unknown) => !control.signal.aborted && setError(problemOf(problem)),
     );
@@ -44,7 +48,21 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
   return { values, error, retry: () => setTurn((n) => n + 1) };
 }
 
-export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice: Choice; manifest: Manifest; atlas: Tensor; rtl: boolean; marker: { row: number; col: number } | null; select(pick: Pick, add: boolean): void }) {
+export function Heads({
+  choice,
+  manifest,
+  atlas,
+  marker,
+  rtl,
+  select,
+}: {
+  choice: Choice;
+  manifest: Manifest;
+  atlas: Tensor;
+  rtl: boolean;
+  marker: { row: number; col: number } | null;
+  select(pick: Pick, add: boolean): void;
+}) {
   const { kind, size } = choice;
   const sort = SORTS.find((name) => name === params.value.o) ?? "layer";
   const swept = params.value.c === "sweep" && !embedded;
@@ -63,7 +81,11 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice
       headOrder(fingerprint, sort, layer, size.heads).forEach((head, col) => {
         const pattern = fingerprint?.label[layer]?.[head];
         const name = nameOf({ layer, head }, size) + (pattern ? `, ${t(`attention.label_${pattern}`)}` : "");
-        add({ layer, head }, col, { name, value: swept ? (values?.[kind]?.[layer]?.[head] ?? 0) : undefined, badge: sort === "layer" ? undefined : String(head + 1) });
+        add({ layer, head }, col, {
+          name,
+          value: swept ? (values?.[kind]?.[layer]?.[head] ?? 0) : undefined,
+          badge: sort === "layer" ? undefined : String(head + 1),
+        });
       });
       virtual.forEach((head, i) => add({ layer, head }, size.heads + i, {}));
     }
@@ -76,15 +98,42 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: { choice
       <div class="row between">
         <h2>{t("attention.heads")}</h2>
       </div>
-      <Thumbnails name={t("attention.heads")} thumbs={thumbs} rows={range(size.layers).map((i) => t("attention.layer", { n: i + 1 }))}
-        cols={[...range(size.heads).map((i) => (sort === "layer" ? String(i + 1) : "")), ...virtual.map((name) => t(`attention.virtual_${name}`))]}
-        apart={size.heads} rtl={rtl} selected={choice.picks.map(keyOf)} scale={{ sqrt: true }} valueScale={{ signed: true, max: most }} marker={marker}
-        onSelect={(key, add) => select(picks.get(key)!, add)} />
+      <Thumbnails
+        name={t("attention.heads")}
+        thumbs={thumbs}
+        rows={range(size.layers).map((i) => t("attention.layer", { n: i + 1 }))}
+        cols={[
+          ...range(size.heads).map((i) => (sort === "layer" ? String(i + 1) : "")),
+          ...virtual.map((name) => t(`attention.virtual_${name}`)),
+        ]}
+        apart={size.heads}
+        rtl={rtl}
+        selected={choice.picks.map(keyOf)}
+        scale={{ sqrt: true }}
+        valueScale={{ signed: true, max: most }}
+        marker={marker}
+        onSelect={(key, add) => select(picks.get(key)!, add)}
+      />
       {error && <Failed error={error} retry={retry} />}
       {size.heads > 1 && (
         <div class="row">
-          <Select label={t("attention.sort")} value={sort} choices={choices(SORTS, (value) => t(`attention.sort_${value}`))} onChange={(value) => setParams({ o: value === "layer" ? null : value }, { push: true })} />
-          {!embedded && <Select label={t("attention.colour")} value={swept ? "sweep" : "weights"} choices={[{ value: "weights", label: t("attention.colour_weights") }, { value: "sweep", label: t("attention.colour_sweep") }]} onChange={(value) => setParams({ c: value === "sweep" ? "sweep" : null }, { push: true })} />}
+          <Select
+            label={t("attention.sort")}
+            value={sort}
+            choices={choices(SORTS, (value) => t(`attention.sort_${value}`))}
+            onChange={(value) => setParams({ o: value === "layer" ? null : value }, { push: true })}
+          />
+          {!embedded && (
+            <Select
+              label={t("attention.colour")}
+              value={swept ? "sweep" : "weights"}
+              choices={[
+                { value: "weights", label: t("attention.colour_weights") },
+                { value: "sweep", label: t("attention.colour_sweep") },
+              ]}
+              onChange={(value) => setParams({ c: value === "sweep" ? "sweep" : null }, { push: true })}
+            />
+          )}
         </div>
       )}
       <p class="note">{swept ? t("attention.sweep_note") : t("attention.heads_note")}</p>

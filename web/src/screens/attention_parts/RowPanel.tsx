@@ -9,8 +9,9 @@ import { t } from "../../i18n";
 import { fixed, percent } from "../../lib/format";
 import { entropy, largest, row } from "../../lib/matrix";
 import { rowScale } from "../../lib/picture";
-import { follow, href, ops, setOps, whatIfOpen } from "../../state";
+import { href, ops, setOps, whatIfOpen } from "../../state";
 import { headOps, titleOf, type Choice, type Picture } from "./view";
+import { Link } from "../../components/Link";
 
 const SHOWN = 8;
 
@@ -21,20 +22,34 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
   const image = keys && manifest[keys].image;
   const bits = weights ? entropy(weights) : null;
   const [pick] = choice.picks;
-  const pattern = choice.picks.length === 1 && typeof pick.head === "number" ? manifest.attention[choice.kind]?.fingerprint?.label[pick.layer]?.[pick.head] : undefined;
+  const pattern =
+    choice.picks.length === 1 && typeof pick.head === "number"
+      ? manifest.attention[choice.kind]?.fingerprint?.label[pick.layer]?.[pick.head]
+      : undefined;
   return (
     <aside class="card stack attention-row">
       <div>
         <h2>{cell ? <bdi>{t("attention.row", { text: rows[cell.row].text })}</bdi> : titleOf(choice)}</h2>
         {pattern && <p class="small muted">{t(`attention.label_${pattern}`)}</p>}
       </div>
-      {image && <Patches name={t("figure.patches")} image={image} values={weights && onPatches(picture, weights)} scale={weights ? rowScale(weights, false, 1) : {}} active={cell && picture.colUnits[cell.col].tokens[0]} size={256} />}
+      {image && (
+        <Patches
+          name={t("figure.patches")}
+          image={image}
+          values={weights && onPatches(picture, weights)}
+          scale={weights ? rowScale(weights, false, 1) : {}}
+          active={cell && picture.colUnits[cell.col].tokens[0]}
+          size={256}
+        />
+      )}
       {!weights && <p class="note">{t("attention.row_none")}</p>}
       {weights && (
         <ol class="bars">
           {largest(weights, SHOWN).map((c) => (
             <li key={c} class={c === cell.col ? "on" : undefined}>
-              <bdi class="clip" lang={cols[c].lang}>{cols[c].text}</bdi>
+              <bdi class="clip" lang={cols[c].lang}>
+                {cols[c].text}
+              </bdi>
               <span class="num">{fixed(weights[c], 3)}</span>
               <i style={{ width: `${Math.max(0.5, weights[c] * 100)}%` }} />
             </li>
@@ -59,11 +74,23 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
           )}
         </dl>
       )}
-      {!embedded && <Menu className="btn" name={t("attention.try")} items={experiments(choice, picture, cell)} button={<><Icon name="whatif" size={16} />{t("attention.try")}</>} />}
+      {!embedded && (
+        <Menu
+          className="btn"
+          name={t("attention.try")}
+          items={experiments(choice, picture, cell)}
+          button={
+            <>
+              <Icon name="whatif" size={16} />
+              {t("attention.try")}
+            </>
+          }
+        />
+      )}
       {typeof pick.head === "number" && choice.picks.length === 1 && (
-        <a class="small" href={href("inside", { k: choice.kind, l: pick.layer + 1, h: pick.head + 1 })} onClick={follow}>
+        <Link class="small" href={href("inside", { k: choice.kind, l: pick.layer + 1, h: pick.head + 1 })}>
           {t("attention.inside")}
-        </a>
+        </Link>
       )}
     </aside>
   );
@@ -77,10 +104,12 @@ function onPatches({ colUnits }: Picture, weights: ArrayLike<number>): number[] 
 }
 
 function experiments(choice: Choice, picture: Picture, cell: Cell | null): MenuItem[] {
-  const apply = (op: string, extra: object = {}) => () => {
-    setOps([...ops.value, ...headOps(choice, op, extra)]);
-    whatIfOpen.value = true;
-  };
+  const apply =
+    (op: string, extra: object = {}) =>
+    () => {
+      setOps([...ops.value, ...headOps(choice, op, extra)]);
+      whatIfOpen.value = true;
+    };
   const items: MenuItem[] = [
     { label: t("attention.op_mask_head"), onSelect: apply("mask_head") },
     { label: t("attention.op_uniform"), onSelect: apply("uniform") },
@@ -88,6 +117,10 @@ function experiments(choice: Choice, picture: Picture, cell: Cell | null): MenuI
   if (!cell) return items;
   const [q, k] = [picture.rowUnits[cell.row], picture.colUnits[cell.col]];
   items.push({ label: t("attention.op_cut", { q: q.text, k: k.text }), onSelect: apply("mask_edge", { q: q.tokens, k: k.tokens }) });
-  if (q.tokens.length === 1) items.push({ label: t("attention.op_set_row", { k: k.text }), onSelect: apply("set_row", { q: q.tokens[0], weights: Object.fromEntries(k.tokens.map((i) => [String(i), 1])) }) });
+  if (q.tokens.length === 1)
+    items.push({
+      label: t("attention.op_set_row", { k: k.text }),
+      onSelect: apply("set_row", { q: q.tokens[0], weights: Object.fromEntries(k.tokens.map((i) => [String(i), 1])) }),
+    });
   return items;
 }

@@ -48,10 +48,17 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
   const kind = kindOf(params.k, kinds);
   const size = kind && kinds[kind];
   if (!kind || !size) return null;
-  const one = parsePick(`${params.l ?? size.layers}.${params.h ?? (size.heads > 1 ? "mean" : "1")}`, kind, size) ?? { layer: size.layers - 1, head: size.heads > 1 ? ("mean" as const) : 0 };
-  const several = (params.sel ?? "").split(",").map((text) => parsePick(text, kind, size)).filter((pick) => pick !== null);
+  const one = parsePick(`${params.l ?? size.layers}.${params.h ?? (size.heads > 1 ? "mean" : "1")}`, kind, size) ?? {
+    layer: size.layers - 1,
+    head: size.heads > 1 ? ("mean" as const) : 0,
+  };
+  const several = (params.sel ?? "")
+    .split(",")
+    .map((text) => parsePick(text, kind, size))
+    .filter((pick) => pick !== null);
   return {
-    kind, size,
+    kind,
+    size,
     picks: several.length > 1 ? several : [one],
     how: params.how === "max" ? "max" : "mean",
     words: params.u === "words",
@@ -66,7 +73,7 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
 /** Heads whose exact weights a pick needs. */
 function headsOf(pick: Pick, size: KindSize): [number, number][] {
   const all = (layer: number) => range(size.heads).map((head): [number, number] => [layer, head]);
-  if (pick.head === "rollout") return range(pick.layer + 1).map((layer) => all(layer)).flat();
+  if (pick.head === "rollout") return range(pick.layer + 1).flatMap((layer) => all(layer));
   return typeof pick.head === "number" ? [[pick.layer, pick.head]] : all(pick.layer);
 }
 
@@ -82,18 +89,25 @@ export function atlasWeights(atlas: Tensor): Weights {
   return (layer, head) => (known[layer * atlas.shape[1] + head] ??= fromAtlas(atlas, layer, head));
 }
 /** Exact weights out of the tensors of `needsOf`. */
-export const exactWeights = (kind: Kind, tensors: ReadonlyMap<string, Tensor>): Weights => (layer, head) => {
-  const { shape, data } = tensors.get(`${kind}.weights:${layer}.${head}`)!;
-  return matrix(shape[0], shape[1], data as Float32Array);
-};
+export const exactWeights =
+  (kind: Kind, tensors: ReadonlyMap<string, Tensor>): Weights =>
+  (layer, head) => {
+    const { shape, data } = tensors.get(`${kind}.weights:${layer}.${head}`)!;
+    return matrix(shape[0], shape[1], data as Float32Array);
+  };
 
 /** The matrix of each entry of the grid; what several share is worked out once. */
 export function matricesOf(size: KindSize, weights: Weights): (pick: Pick) => Matrix {
   const [means, rolled]: Matrix[][] = [[], []];
-  const joined = (layer: number, how: "mean" | "max") => combine(range(size.heads).map((head) => weights(layer, head)), how);
+  const joined = (layer: number, how: "mean" | "max") =>
+    combine(
+      range(size.heads).map((head) => weights(layer, head)),
+      how,
+    );
   const mean = (layer: number) => (means[layer] ??= joined(layer, "mean"));
   const roll = (layer: number): Matrix => (rolled[layer] ??= rollout(mean(layer), layer > 0 ? roll(layer - 1) : null));
-  return ({ layer, head }) => (typeof head === "number" ? weights(layer, head) : head === "max" ? joined(layer, head) : head === "mean" ? mean(layer) : roll(layer));
+  return ({ layer, head }) =>
+    typeof head === "number" ? weights(layer, head) : head === "max" ? joined(layer, head) : head === "mean" ? mean(layer) : roll(layer);
 }
 
 export interface Picture {
@@ -122,14 +136,50 @@ export function pictureOf(choice: Choice, manifest: Manifest, weights: Weights):
   const rowUnits = allRows.filter(keep);
   const colUnits = allCols.filter(keep);
   const all = combine(choice.picks.map(matricesOf(choice.size, weights)), choice.how);
-  const m = mergeWords(all, rowUnits.map((unit) => unit.tokens), colUnits.map((unit) => unit.tokens));
+  const m = mergeWords(
+    all,
+    rowUnits.map((unit) => unit.tokens),
+    colUnits.map((unit) => unit.tokens),
+  );
   const folds = choice.specials === "fold" ? allCols.filter((unit) => unit.special).flatMap((unit) => unit.tokens) : [];
-  const folded = folds.length > 0 ? mergeWords(all, rowUnits.map((unit) => unit.tokens), [folds]).data : null;
-  if (folded && choice.renormalise) for (let r = 0; r < m.rows; r++) for (let c = 0; c < m.cols; c++) m.data[r * m.cols + c] /= Math.max(1e-9, 1 - folded[r]);
-  const copied = choice.kind === "copy" ? Float32Array.from(rowUnits, ({ tokens }) => tokens.reduce((sum, i) => sum + (manifest.steps[i]?.copied ?? 0), 0) / Math.max(1, tokens.length)) : null;
-  const label = (lang: string) => (unit: Unit): Label => ({ text: unit.text, lang, dim: unit.special && choice.specials === "dim" });
-  const mask = info.causal ? Uint8Array.from({ length: m.rows * m.cols }, (_, i) => (colUnits[i % m.cols].tokens[0] <= rowUnits[Math.floor(i / m.cols)].tokens[rowUnits[Math.floor(i / m.cols)].tokens.length - 1] ? 1 : 0)) : null;
-  return { matrix: m, rows: rowUnits.map(label(q.lang)), cols: colUnits.map(label(k.lang)), rowUnits, colUnits, folded, copied, mask, rtl: k.dir === "rtl" && !choice.logical };
+  const folded =
+    folds.length > 0
+      ? mergeWords(
+          all,
+          rowUnits.map((unit) => unit.tokens),
+          [folds],
+        ).data
+      : null;
+  if (folded && choice.renormalise)
+    for (let r = 0; r < m.rows; r++) for (let c = 0; c < m.cols; c++) m.data[r * m.cols + c] /= Math.max(1e-9, 1 - folded[r]);
+  const copied =
+    choice.kind === "copy"
+      ? Float32Array.from(
+          rowUnits,
+          ({ tokens }) => tokens.reduce((sum, i) => sum + (manifest.steps[i]?.copied ?? 0), 0) / Math.max(1, tokens.length),
+        )
+      : null;
+  const label =
+    (lang: string) =>
+    (unit: Unit): Label => ({ text: unit.text, lang, dim: unit.special && choice.specials === "dim" });
+  const mask = info.causal
+    ? Uint8Array.from({ length: m.rows * m.cols }, (_, i) =>
+        colUnits[i % m.cols].tokens[0] <= rowUnits[Math.floor(i / m.cols)].tokens[rowUnits[Math.floor(i / m.cols)].tokens.length - 1]
+          ? 1
+          : 0,
+      )
+    : null;
+  return {
+    matrix: m,
+    rows: rowUnits.map(label(q.lang)),
+    cols: colUnits.map(label(k.lang)),
+    rowUnits,
+    colUnits,
+    folded,
+    copied,
+    mask,
+    rtl: k.dir === "rtl" && !choice.logical,
+  };
 }
 
 export function nameOf(pick: Pick, size: KindSize): string {
@@ -139,7 +189,8 @@ export function nameOf(pick: Pick, size: KindSize): string {
 }
 
 export function titleOf({ picks, how, size }: Choice): string {
-  if (picks.length > 1) return how === "max" ? t("attention.several_max", { n: picks.length }) : t("attention.several_mean", { n: picks.length });
+  if (picks.length > 1)
+    return how === "max" ? t("attention.several_max", { n: picks.length }) : t("attention.several_mean", { n: picks.length });
   return nameOf(picks[0], size);
 }
 
@@ -152,5 +203,11 @@ export function headOrder(fingerprint: Fingerprint | undefined, sort: string, la
 
 /** What can be tried on a selection of heads, as interventions. */
 export function headOps(choice: Choice, op: string, extra: object = {}): Op[] {
-  return choice.picks.map((pick) => ({ op, kind: choice.kind, layer: pick.layer, head: typeof pick.head === "number" ? pick.head : "*", ...extra }));
+  return choice.picks.map((pick) => ({
+    op,
+    kind: choice.kind,
+    layer: pick.layer,
+    head: typeof pick.head === "number" ? pick.head : "*",
+    ...extra,
+  }));
 }

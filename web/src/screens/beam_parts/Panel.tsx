@@ -1,6 +1,6 @@
 /** Beside the tree: one node in words and numbers with what can be tried from it, or the answers the search ended with. */
 import type { BeamNode, BeamTree, Manifest } from "../../api-types";
-import { IconButton } from "../../components/controls";
+import { Button, IconButton } from "../../components/controls";
 import { Tokens } from "../../components/Tokens";
 import { Await } from "../../components/states";
 import { embedded } from "../../embedded";
@@ -20,7 +20,11 @@ interface PanelProps {
 }
 
 export function Panel(props: PanelProps) {
-  return <aside class="card stack beam-panel">{props.selected === null ? <Answers {...props} /> : <NodePanel {...props} n={props.selected} />}</aside>;
+  return (
+    <aside class="card stack beam-panel">
+      {props.selected === null ? <Answers {...props} /> : <NodePanel {...props} n={props.selected} />}
+    </aside>
+  );
 }
 
 const SHOWN = 10;
@@ -69,7 +73,9 @@ function NodePanel({ manifest, tree, n, onSelect }: PanelProps & { n: number }) 
         <>
           <dl class="facts">
             <dt>{t("beam.prefix")}</dt>
-            <dd class="text"><bdi lang={manifest.target.lang}>{text || "∅"}</bdi></dd>
+            <dd class="text">
+              <bdi lang={manifest.target.lang}>{text || "∅"}</bdi>
+            </dd>
             <dt>{t("beam.probability")}</dt>
             <dd>{percent(Math.exp(node.logprob))}</dd>
             <dt>{t("beam.logprob")}</dt>
@@ -99,8 +105,12 @@ function PathScores({ path, lang }: { path: readonly BeamNode[]; lang: string })
       <ol class="beam-path">
         {path.map((node) => (
           <li key={node.n}>
-            <bdi class="clip" lang={lang}>{node.text.trim() || "␣"}</bdi>
-            <i aria-hidden="true"><b style={{ width: `${Math.max(1, Math.exp(node.logprob) * 100)}%` }} /></i>
+            <bdi class="clip" lang={lang}>
+              {node.text.trim() || "␣"}
+            </bdi>
+            <i aria-hidden="true">
+              <b style={{ width: `${Math.max(1, Math.exp(node.logprob) * 100)}%` }} />
+            </i>
             <span class="num">{fixed(node.logprob, 2)}</span>
           </li>
         ))}
@@ -117,21 +127,42 @@ function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
   const byte = /^<0x..>$/.test(word);
   return (
     <div class="row">
-      <button type="button" class="btn" disabled={end || !whole || text === ""} title={whole ? undefined : t("beam.cut_character")} onClick={() => setParams({ px: text, n: null, st: null }, { push: true })}>
+      <button
+        type="button"
+        class="btn"
+        disabled={end || !whole || text === ""}
+        title={whole ? undefined : t("beam.cut_character")}
+        onClick={() => setParams({ px: text, n: null, st: null }, { push: true })}
+      >
         {t("beam.force")}
       </button>
-      <button type="button" class="btn" disabled={end || byte || word === "" || banned} onClick={() => addOp({ op: "ban", text: [word] })}>
+      <Button disabled={end || byte || word === "" || banned} onClick={() => addOp({ op: "ban", text: [word] })}>
         {t("beam.ban")}
-      </button>
+      </Button>
     </div>
   );
 }
 
 /** Where the model looked to produce the node's token: mean of the last layer's heads. */
-function NodeAttention({ manifest, tree, n, path, text }: { manifest: Manifest; tree: BeamTree; n: number; path: readonly BeamNode[]; text: string }) {
+function NodeAttention({
+  manifest,
+  tree,
+  n,
+  path,
+  text,
+}: {
+  manifest: Manifest;
+  tree: BeamTree;
+  n: number;
+  path: readonly BeamNode[];
+  text: string;
+}) {
   const size = manifest.model.kinds.cross;
   const onAnswer = tree.chosen.includes(n);
-  const ask = size && !onAnswer && !embedded && text !== "" ? { model: manifest.model.name, text: manifest.source.text, interventions: ops.value, target: text } : null;
+  const ask =
+    size && !onAnswer && !embedded && text !== ""
+      ? { model: manifest.model.name, text: manifest.source.text, interventions: ops.value, target: text }
+      : null;
   const other = useTraceOf(ask);
   const trace = onAnswer ? manifest : other.value;
   const at = path.length - 1;
@@ -148,8 +179,13 @@ function NodeAttention({ manifest, tree, n, path, text }: { manifest: Manifest; 
         {(map) => {
           const heads = needs.map((need) => map.get(need)).filter((tensor) => tensor !== undefined);
           if (heads.length === 0) return null;
-          const mean = combine(heads.map((tensor) => matrix(tensor.shape[0], tensor.shape[1], tensor.data as Float32Array)), "mean");
-          return at < mean.rows ? <Tokens name={t("beam.attention")} side={manifest.source} values={row(mean, at)} scale={{ sqrt: true }} least={0.05} /> : null;
+          const mean = combine(
+            heads.map((tensor) => matrix(tensor.shape[0], tensor.shape[1], tensor.data as Float32Array)),
+            "mean",
+          );
+          return at < mean.rows ? (
+            <Tokens name={t("beam.attention")} side={manifest.source} values={row(mean, at)} scale={{ sqrt: true }} least={0.05} />
+          ) : null;
         }}
       </Await>
     </div>
@@ -158,7 +194,9 @@ function NodeAttention({ manifest, tree, n, path, text }: { manifest: Manifest; 
 
 /** Ways on from the node that were not taken. */
 function Rejected({ tree, node, lang, onSelect }: { tree: BeamTree; node: BeamNode; lang: string; onSelect(n: number): void }) {
-  const others = tree.nodes.filter((other) => other.parent === (node.state === "pruned" ? node.parent : node.n) && other.n !== node.n).sort((a, b) => b.logprob - a.logprob);
+  const others = tree.nodes
+    .filter((other) => other.parent === (node.state === "pruned" ? node.parent : node.n) && other.n !== node.n)
+    .sort((a, b) => b.logprob - a.logprob);
   if (others.length === 0) return null;
   return (
     <div>

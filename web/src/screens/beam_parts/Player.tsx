@@ -32,7 +32,18 @@ export function Player({ steps, step, onStep }: { steps: number; step: number; o
       <IconButton icon={playing ? "pause" : "play"} label={playing ? t("beam.pause") : t("beam.play")} pressed={playing} onClick={play} />
       <IconButton icon="prev" label={t("beam.step_back")} shortcut="," disabled={step <= 0} onClick={() => move(-1)} />
       <IconButton icon="next" label={t("beam.step_on")} shortcut="." disabled={step >= steps} onClick={() => move(1)} />
-      <input type="range" min={0} max={steps} value={step} aria-label={t("beam.step")} aria-valuetext={t("beam.step_of", { n: step, steps })} onInput={(event) => { setPlaying(false); onStep(Number(event.currentTarget.value)); }} />
+      <input
+        type="range"
+        min={0}
+        max={steps}
+        value={step}
+        aria-label={t("beam.step")}
+        aria-valuetext={t("beam.step_of", { n: step, steps })}
+        onInput={(event) => {
+          setPlaying(false);
+          onStep(Number(event.currentTarget.value));
+        }}
+      />
       <output class="small muted">{t("beam.step_of", { n: step, steps })}</output>
     </div>
   );

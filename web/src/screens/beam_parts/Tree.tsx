@@ -28,7 +28,9 @@ export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps)
   const [zoom, setZoom] = useState(1);
   const [focus, setFocus] = useState<number | null>(null);
   const id = useName("beam-node");
-  const chosen = limbs.findIndex((limb) => limb.n === selected && selected !== null && (limb.counted.length === 0 || limb.counted.includes(selected)));
+  const chosen = limbs.findIndex(
+    (limb) => limb.n === selected && selected !== null && (limb.counted.length === 0 || limb.counted.includes(selected)),
+  );
   const at = focus ?? (chosen >= 0 ? chosen : null);
   const pan = usePan(frame, zoom, setZoom);
   const smooth = !matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -38,8 +40,13 @@ export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps)
     const box = plan.boxes[i];
     const view = frame.current;
     if (!view || !box) return;
-    const inside = (low: number, high: number, from: number, length: number, margin: number) => (low < from + margin ? low - margin - from : high > from + length - margin ? high + margin - from - length : 0);
-    view.scrollBy({ left: inside(box.x * zoom, (box.x + box.width) * zoom, view.scrollLeft, view.clientWidth, 24), top: inside((box.y - HEIGHT) * zoom, (box.y + HEIGHT) * zoom, view.scrollTop, view.clientHeight, 8), behavior: smooth ? "smooth" : "auto" });
+    const inside = (low: number, high: number, from: number, length: number, margin: number) =>
+      low < from + margin ? low - margin - from : high > from + length - margin ? high + margin - from - length : 0;
+    view.scrollBy({
+      left: inside(box.x * zoom, (box.x + box.width) * zoom, view.scrollLeft, view.clientWidth, 24),
+      top: inside((box.y - HEIGHT) * zoom, (box.y + HEIGHT) * zoom, view.scrollTop, view.clientHeight, 8),
+      behavior: smooth ? "smooth" : "auto",
+    });
   };
   // the answer's line is what to look at first
   useLayoutEffect(() => {
@@ -58,14 +65,23 @@ export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps)
     first.current = false;
     if (skip || !column || !view) return;
     const [low, high] = [column.x * zoom, (column.x + column.width + 60) * zoom];
-    if (low < view.scrollLeft || high > view.scrollLeft + view.clientWidth) view.scrollTo({ left: Math.max(0, high - view.clientWidth * 0.8), behavior: smooth ? "smooth" : "auto" });
+    if (low < view.scrollLeft || high > view.scrollLeft + view.clientWidth)
+      view.scrollTo({ left: Math.max(0, high - view.clientWidth * 0.8), behavior: smooth ? "smooth" : "auto" });
   }, [step]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     const from = at ?? 0;
-    const next = event.key === "Home" ? 0 : event.key === "End" ? Math.max(...spine) : event.key.startsWith("Arrow") && at === null ? 0 : neighbour(limbs, plan.rows, spine, from, event.key);
+    const next =
+      event.key === "Home"
+        ? 0
+        : event.key === "End"
+          ? Math.max(...spine)
+          : event.key.startsWith("Arrow") && at === null
+            ? 0
+            : neighbour(limbs, plan.rows, spine, from, event.key);
     if (next !== null && next >= 0) setFocus(next);
-    else if ((event.key === "Enter" || event.key === " ") && limbs[from].n !== null) onSelect(limbs[from].n === selected ? null : limbs[from].n);
+    else if ((event.key === "Enter" || event.key === " ") && limbs[from].n !== null)
+      onSelect(limbs[from].n === selected ? null : limbs[from].n);
     else if (event.key === "Escape" && at !== null) {
       setFocus(null);
       onSelect(null);
@@ -84,21 +100,68 @@ export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps)
     <div class="beam-frame">
       {larger && size.width > 0 && (
         <div class="beam-zoom">
-          <IconButton icon="plus" label={t("figure.zoom_in")} disabled={zoom >= CLOSEST} onClick={() => setZoom(Math.min(CLOSEST, zoom * 1.25))} />
-          <IconButton icon="minus" label={t("beam.zoom_out")} disabled={zoom <= LEAST} onClick={() => setZoom(Math.max(LEAST, zoom / 1.25))} />
+          <IconButton
+            icon="plus"
+            label={t("figure.zoom_in")}
+            disabled={zoom >= CLOSEST}
+            onClick={() => setZoom(Math.min(CLOSEST, zoom * 1.25))}
+          />
+          <IconButton
+            icon="minus"
+            label={t("beam.zoom_out")}
+            disabled={zoom <= LEAST}
+            onClick={() => setZoom(Math.max(LEAST, zoom / 1.25))}
+          />
           <button type="button" class="btn quiet" aria-pressed={zoom === fit && fit < 1} onClick={() => setZoom(zoom === fit ? 1 : fit)}>
             {zoom === fit ? t("beam.full_size") : t("beam.fit")}
           </button>
         </div>
       )}
-      <div class="beam-scroll" ref={frame} tabIndex={0} role="tree" aria-label={t("beam.tree_name")} aria-activedescendant={at === null ? undefined : `${id}-${at}`} onKeyDown={onKeyDown} onBlur={() => setFocus(null)} {...pan}>
-        <svg class={step < steps ? "partial" : undefined} width={plan.width * zoom} height={plan.height * zoom} viewBox={`0 0 ${plan.width} ${plan.height}`} role="presentation">
+      <div
+        class="beam-scroll"
+        ref={frame}
+        tabIndex={0}
+        role="tree"
+        aria-label={t("beam.tree_name")}
+        aria-activedescendant={at === null ? undefined : `${id}-${at}`}
+        onKeyDown={onKeyDown}
+        onBlur={() => setFocus(null)}
+        {...pan}
+      >
+        <svg
+          class={step < steps ? "partial" : undefined}
+          width={plan.width * zoom}
+          height={plan.height * zoom}
+          viewBox={`0 0 ${plan.width} ${plan.height}`}
+          role="presentation"
+        >
           <Columns plan={plan} step={step} steps={steps} />
-          {order.map((i) => limbs[i].parent >= 0 && <path key={i} class={`edge ${states[i]}`} d={plan.edges[i]} stroke-width={plan.strokes[i].toFixed(2)} />)}
-          {limbs.map((limb, i) => <Node key={i} id={`${id}-${i}`} tree={tree} limb={limb} plan={plan} i={i} lang={lang} state={states[i]} on={i === chosen} focused={i === focus} click={() => limb.n !== null && onSelect(limb.n === selected ? null : limb.n)} />)}
+          {order.map(
+            (i) =>
+              limbs[i].parent >= 0 && (
+                <path key={i} class={`edge ${states[i]}`} d={plan.edges[i]} stroke-width={plan.strokes[i].toFixed(2)} />
+              ),
+          )}
+          {limbs.map((limb, i) => (
+            <Node
+              key={i}
+              id={`${id}-${i}`}
+              tree={tree}
+              limb={limb}
+              plan={plan}
+              i={i}
+              lang={lang}
+              state={states[i]}
+              on={i === chosen}
+              focused={i === focus}
+              click={() => limb.n !== null && onSelect(limb.n === selected ? null : limb.n)}
+            />
+          ))}
         </svg>
       </div>
-      <div class="sr" role="status" aria-live="polite">{focus === null ? "" : describe(tree, limbs[focus])}</div>
+      <div class="sr" role="status" aria-live="polite">
+        {focus === null ? "" : describe(tree, limbs[focus])}
+      </div>
     </div>
   );
 }
@@ -117,7 +180,14 @@ function classOf(tree: BeamTree, limb: Limb, moment: { best: ReadonlySet<number>
   const later = limb.t >= step ? " later" : "";
   if (limb.n === null) return "ghost" + later;
   const node = tree.nodes[limb.n];
-  const state = limb.counted.length > 0 || node.state === "pruned" ? "pruned" : moment.best.has(limb.n) ? "best" : moment.alive.has(limb.n) ? "alive" : "dead";
+  const state =
+    limb.counted.length > 0 || node.state === "pruned"
+      ? "pruned"
+      : moment.best.has(limb.n)
+        ? "best"
+        : moment.alive.has(limb.n)
+          ? "alive"
+          : "dead";
   return state + (isEnd(tree, node) ? " end" : "") + later;
 }
 
@@ -126,14 +196,29 @@ function describe(tree: BeamTree, limb: Limb): string {
   const node = tree.nodes[limb.n];
   if (limb.counted.length > 0) return t("beam.said_counted", { n: limb.counted.length, step: node.t + 1 });
   if (node.parent === null) return t("beam.said_root");
-  return t("beam.said", { text: node.text.trim(), step: node.t + 1, p: percent(Math.exp(node.logprob)), norm: fixed(node.norm, 2), state: t(`beam.state_${node.state}`) });
+  return t("beam.said", {
+    text: node.text.trim(),
+    step: node.t + 1,
+    p: percent(Math.exp(node.logprob)),
+    norm: fixed(node.norm, 2),
+    state: t(`beam.state_${node.state}`),
+  });
 }
 
 function Columns({ plan, step, steps }: { plan: Geometry; step: number; steps: number }) {
   return (
     <>
-      {step > 0 && step < steps && <rect class="front" x={plan.columns[step].x - 8} y={4} width={plan.columns[step].width + 16} height={plan.height - 8} rx={8} />}
-      {plan.columns.map((column, i) => i > 0 && <text key={i} class="step" x={column.x + column.width / 2} y={20} text-anchor="middle">{i}</text>)}
+      {step > 0 && step < steps && (
+        <rect class="front" x={plan.columns[step].x - 8} y={4} width={plan.columns[step].width + 16} height={plan.height - 8} rx={8} />
+      )}
+      {plan.columns.map(
+        (column, i) =>
+          i > 0 && (
+            <text key={i} class="step" x={column.x + column.width / 2} y={20} text-anchor="middle">
+              {i}
+            </text>
+          ),
+      )}
     </>
   );
 }
@@ -154,13 +239,24 @@ interface NodeProps {
 function Node({ id, tree, limb, plan, i, lang, state, on, focused, click }: NodeProps) {
   const { x, y, width, label, figure } = plan.boxes[i];
   return (
-    <g id={id} class={`node ${state}${on ? " on" : ""}${focused ? " focused" : ""}`} role="treeitem" aria-level={limb.t + 2} aria-selected={on} aria-label={describe(tree, limb)} onClick={click}>
+    <g
+      id={id}
+      class={`node ${state}${on ? " on" : ""}${focused ? " focused" : ""}`}
+      role="treeitem"
+      aria-level={limb.t + 2}
+      aria-selected={on}
+      aria-label={describe(tree, limb)}
+      onClick={click}
+    >
       <rect x={x} y={y - HEIGHT / 2} width={width} height={HEIGHT} rx={7} />
       <text x={x + width / 2} y={figure ? y - 2 : y + 4.5} text-anchor="middle" lang={lang}>
         {label}
-      </text>
-      {" "}
-      {figure && <text class="figure" x={x + width / 2} y={y + 11} text-anchor="middle">{figure}</text>}
+      </text>{" "}
+      {figure && (
+        <text class="figure" x={x + width / 2} y={y + 11} text-anchor="middle">
+          {figure}
+        </text>
+      )}
     </g>
   );
 }
@@ -202,7 +298,8 @@ function usePan(frame: { current: HTMLDivElement | null }, zoom: number, setZoom
   return {
     onPointerDown: (event: PointerEvent) => {
       const view = frame.current!;
-      if (event.pointerType === "mouse" && event.button === 0) drag.current = { x: event.clientX, y: event.clientY, left: view.scrollLeft, top: view.scrollTop, moved: false };
+      if (event.pointerType === "mouse" && event.button === 0)
+        drag.current = { x: event.clientX, y: event.clientY, left: view.scrollLeft, top: view.scrollTop, moved: false };
     },
     onPointerMove: (event: PointerEvent) => {
       const d = drag.current;

@@ -55,7 +55,13 @@ export function geometryOf(tree: BeamTree, limbs: readonly Limb[], spine: Readon
     columns.push({ x, width });
     x += width + GAP;
   }
-  const boxes = limbs.map((limb, i): Box => ({ ...texts[i], x: columns[limb.t + 1].x + (columns[limb.t + 1].width - texts[i].width) / 2, y: TOP + (rows[i] + 0.5) * ROW }));
+  const boxes = limbs.map(
+    (limb, i): Box => ({
+      ...texts[i],
+      x: columns[limb.t + 1].x + (columns[limb.t + 1].width - texts[i].width) / 2,
+      y: TOP + (rows[i] + 0.5) * ROW,
+    }),
+  );
   const edges = limbs.map((limb, i) => {
     if (limb.parent < 0) return "";
     const from = boxes[limb.parent];
@@ -64,9 +70,13 @@ export function geometryOf(tree: BeamTree, limbs: readonly Limb[], spine: Readon
     const middle = (turn + end) / 2;
     return `M${start} ${from.y}H${turn}C${middle} ${from.y} ${middle} ${boxes[i].y} ${end} ${boxes[i].y}H${boxes[i].x}`;
   });
-  const share = (limb: Limb) => (limb.counted.length > 0 ? limb.counted.reduce((sum, n) => sum + shares[n], 0) : limb.n === null ? 0 : shares[limb.n]);
+  const share = (limb: Limb) =>
+    limb.counted.length > 0 ? limb.counted.reduce((sum, n) => sum + shares[n], 0) : limb.n === null ? 0 : shares[limb.n];
   return {
-    rows, boxes, columns, edges,
+    rows,
+    boxes,
+    columns,
+    edges,
     strokes: limbs.map((limb) => 1.25 + 7.75 * share(limb)),
     width: x - GAP + SIDE,
     height: TOP + ((limbs.length > 0 ? Math.max(...rows) : 0) + 1) * ROW + 10,

@@ -1,7 +1,7 @@
 /** The conversation so far and the place to go on with it. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../../components/Commands";
-import { IconButton } from "../../components/controls";
+import { Button, IconButton } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { problemText, toast } from "../../components/states";
 import { download } from "../../export";
@@ -22,14 +22,40 @@ export function Talk({ settings }: { settings: Settings }) {
   }, [said.length, last?.text, last?.state]);
   const on = chosen.value?.key;
   useLayoutEffect(() => list.current?.querySelector(".chat-turn.on")?.scrollIntoView({ block: "nearest" }), [on]);
-  const json = () => download("chat.json", "application/json", JSON.stringify(said.map(({ request, text, perToken }) => ({ ...request, answer: text, score_per_token: perToken })), null, 2));
+  const json = () =>
+    download(
+      "chat.json",
+      "application/json",
+      JSON.stringify(
+        said.map(({ request, text, perToken }) => ({ ...request, answer: text, score_per_token: perToken })),
+        null,
+        2,
+      ),
+    );
   return (
-    <Figure className="chat-talk" title={t("chat.talk")} file="chat" table={tableOf} words exports={[{ label: t("chat.export_json"), onSelect: json }]}
-      tools={said.length > 0 && <button type="button" class="btn quiet" onClick={() => forget()}>{t("chat.clear")}</button>}>
-      {said.length === 0 ? <Start settings={settings} /> : (
+    <Figure
+      className="chat-talk"
+      title={t("chat.talk")}
+      file="chat"
+      table={tableOf}
+      words
+      exports={[{ label: t("chat.export_json"), onSelect: json }]}
+      tools={
+        said.length > 0 && (
+          <Button kind="quiet" onClick={() => forget()}>
+            {t("chat.clear")}
+          </Button>
+        )
+      }
+    >
+      {said.length === 0 ? (
+        <Start settings={settings} />
+      ) : (
         <div class="chat-list" ref={list} role="log" aria-label={t("chat.talk")} tabIndex={0}>
           <ol>
-            {said.map((turn) => <Exchange key={turn.key} turn={turn} />)}
+            {said.map((turn) => (
+              <Exchange key={turn.key} turn={turn} />
+            ))}
           </ol>
         </div>
       )}
@@ -64,37 +90,65 @@ function Exchange({ turn }: { turn: Turn }) {
   return (
     <li class={on ? "chat-turn on" : "chat-turn"}>
       <div class="chat-question">
-        <p dir="auto" lang={card?.source_language}>{question}</p>
-        {context && <p class="small muted clip" dir="auto" title={context}>{t("chat.about", { text: context })}</p>}
+        <p dir="auto" lang={card?.source_language}>
+          {question}
+        </p>
+        {context && (
+          <p class="small muted clip" dir="auto" title={context}>
+            {t("chat.about", { text: context })}
+          </p>
+        )}
       </div>
       {turn.state === "failed" ? (
         <div class="chat-failed" role="alert">
           <p>{problemText(turn.error!)}</p>
           {turn.error!.detail && turn.error!.status !== 0 && <p class="small muted">{turn.error!.detail}</p>}
           <div class="row">
-            <button type="button" class="btn" onClick={() => void ask(turn)}>{t("shell.retry")}</button>
-            {turn.error!.code === "too_long" && turn.request.long !== "cut" && <button type="button" class="btn" onClick={() => choose(turn.request.text, turn.settings, { cut: true, card })}>{t("chat.cut")}</button>}
+            <Button onClick={() => void ask(turn)}>{t("shell.retry")}</Button>
+            {turn.error!.code === "too_long" && turn.request.long !== "cut" && (
+              <Button onClick={() => choose(turn.request.text, turn.settings, { cut: true, card })}>{t("chat.cut")}</Button>
+            )}
           </div>
         </div>
       ) : (
-        <button type="button" class="chat-answer" aria-pressed={on} aria-busy={turn.state === "running"} lang={card?.target_language} title={t("chat.look_at")} disabled={turn.state === "running"} onClick={() => choose(turn.request.text, turn.settings, way)}>
+        <button
+          type="button"
+          class="chat-answer"
+          aria-pressed={on}
+          aria-busy={turn.state === "running"}
+          lang={card?.target_language}
+          title={t("chat.look_at")}
+          disabled={turn.state === "running"}
+          onClick={() => choose(turn.request.text, turn.settings, way)}
+        >
           <bdi dir="auto">{turn.text || (turn.state === "running" ? "…" : t("chat.no_words"))}</bdi>
         </button>
       )}
       <div class="chat-tools">
         {turn.state === "running" ? (
-          <button type="button" class="btn quiet" onClick={() => stop(turn.key)}>{t("chat.stop")}</button>
+          <Button kind="quiet" onClick={() => stop(turn.key)}>
+            {t("chat.stop")}
+          </Button>
         ) : (
           <>
             {sample && <IconButton icon="again" size={16} label={t("chat.again")} onClick={again} />}
-            {turn.text && <IconButton icon="copy" size={16} label={t("chat.copy")} onClick={() => void copyText(turn.text).then(() => toast(t("shell.copied")))} />}
+            {turn.text && (
+              <IconButton
+                icon="copy"
+                size={16}
+                label={t("chat.copy")}
+                onClick={() => void copyText(turn.text).then(() => toast(t("shell.copied")))}
+              />
+            )}
             <IconButton icon="close" size={16} label={t("chat.forget")} onClick={() => forget(turn.key)} />
           </>
         )}
       </div>
       <div class="row small muted chat-about">
         {model.value?.name !== turn.request.model && <span>{turn.request.model}</span>}
-        <span>{sample ? t("chat.drawn", { temperature: numbers.value.format(temperature), seed: String(seed) }) : t("chat.found", { beam })}</span>
+        <span>
+          {sample ? t("chat.drawn", { temperature: numbers.value.format(temperature), seed: String(seed) }) : t("chat.found", { beam })}
+        </span>
         {turn.perToken !== null && <span title={t("chat.sure_why")}>{t("chat.sure", { share: percent(Math.exp(turn.perToken)) })}</span>}
         {turn.ms !== null && <span>{t("translate.ms", { n: numbers.value.format(Number(turn.ms.toPrecision(3))) })}</span>}
         {turn.state === "stopped" && <span class="warn">{t("chat.stopped")}</span>}
@@ -104,10 +158,28 @@ function Exchange({ turn }: { turn: Turn }) {
 }
 
 function tableOf(): TableData {
-  const head = [t("chat.column_question"), t("chat.column_context"), t("chat.column_answer"), t("chat.column_model"), t("chat.temperature"), t("chat.top_k"), t("chat.top_p"), t("chat.seed"), t("translate.beam"), t("chat.column_score")];
+  const head = [
+    t("chat.column_question"),
+    t("chat.column_context"),
+    t("chat.column_answer"),
+    t("chat.column_model"),
+    t("chat.temperature"),
+    t("chat.top_k"),
+    t("chat.top_p"),
+    t("chat.seed"),
+    t("translate.beam"),
+    t("chat.column_score"),
+  ];
   const rows = turns.value.map(({ request, settings: { sample, ...one }, text, perToken }) => {
     const { question, context } = splitQuestion(request.text);
-    return [question, context, text, request.model ?? "", ...(sample ? [one.temperature, one.topK, one.topP, one.seed, null] : [null, null, null, null, one.beam]), perToken];
+    return [
+      question,
+      context,
+      text,
+      request.model ?? "",
+      ...(sample ? [one.temperature, one.topK, one.topP, one.seed, null] : [null, null, null, null, one.beam]),
+      perToken,
+    ];
   });
   return { head, rows };
 }
@@ -131,23 +203,53 @@ export function Composer({ settings }: { settings: Settings }) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send();
-    else if (event.key === "ArrowUp" && draft === "" && turns.value.length > 0) setDraft(splitQuestion(turns.value[turns.value.length - 1].request.text).question);
+    else if (event.key === "ArrowUp" && draft === "" && turns.value.length > 0)
+      setDraft(splitQuestion(turns.value[turns.value.length - 1].request.text).question);
     else if (event.key === "Escape") return box.current?.blur();
     else return;
     event.preventDefault();
   };
   const example = isPicture(source.value) ? "" : splitQuestion(source.value).question;
   return (
-    <form class="card chat-composer" onSubmit={(event) => { event.preventDefault(); send(); }}>
+    <form
+      class="card chat-composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
       {reads && (
         <details open={context !== ""}>
           <summary>{t("chat.context")}</summary>
-          <textarea class="input" rows={4} dir="auto" lang={model.value?.source_language} aria-label={t("chat.context")} placeholder={t("chat.context_hint")} value={context} onInput={(event) => setContext(event.currentTarget.value)} />
+          <textarea
+            class="input"
+            rows={4}
+            dir="auto"
+            lang={model.value?.source_language}
+            aria-label={t("chat.context")}
+            placeholder={t("chat.context_hint")}
+            value={context}
+            onInput={(event) => setContext(event.currentTarget.value)}
+          />
         </details>
       )}
       <div class="chat-write">
-        <textarea ref={box} class="input" data-input rows={1} dir="auto" lang={model.value?.source_language} aria-label={t("chat.question")} placeholder={example ? t("chat.question_hint", { example }) : t("chat.question")} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} onKeyDown={onKeyDown} />
-        <button type="submit" class="btn primary" disabled={draft.trim() === ""}>{t("chat.ask")}</button>
+        <textarea
+          ref={box}
+          class="input"
+          data-input
+          rows={1}
+          dir="auto"
+          lang={model.value?.source_language}
+          aria-label={t("chat.question")}
+          placeholder={example ? t("chat.question_hint", { example }) : t("chat.question")}
+          value={draft}
+          onInput={(event) => setDraft(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+        <button type="submit" class="btn primary" disabled={draft.trim() === ""}>
+          {t("chat.ask")}
+        </button>
       </div>
       <p class="small faint">{t("chat.single")}</p>
     </form>

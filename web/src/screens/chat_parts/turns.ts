@@ -53,7 +53,9 @@ function paramsOf({ sample, temperature, topK, topP, seed, beam }: Settings, car
 }
 
 function requestOf(name: string, text: string, { sample, ...one }: Settings, cut: boolean): TraceRequest {
-  const how = sample ? { sample, temperature: one.temperature, top_k: one.topK, top_p: one.topP, seed: one.seed } : { sample, beam: one.beam };
+  const how = sample
+    ? { sample, temperature: one.temperature, top_k: one.topK, top_p: one.topP, seed: one.seed }
+    : { sample, beam: one.beam };
   return { model: name, text, ...how, long: cut ? "cut" : "error" };
 }
 
@@ -83,7 +85,10 @@ export const chosen = computed(() => turns.value.find((turn) => turn.key === ask
 
 /** Makes an exchange the one of the address; `follow` then asks it if that has not been done. */
 export function choose(text: string, settings: Settings, { cut = false, card = model.value } = {}): void {
-  setParams({ m: card?.name, s: text, lg: cut ? "cut" : null, ...paramsOf(settings, card), t: null, px: null, i: null, q: null, j: null, w: null }, { push: true });
+  setParams(
+    { m: card?.name, s: text, lg: cut ? "cut" : null, ...paramsOf(settings, card), t: null, px: null, i: null, q: null, j: null, w: null },
+    { push: true },
+  );
 }
 
 /** The settings with the first seed that has not answered this yet: who asks again wants another answer. */
@@ -100,13 +105,16 @@ export function follow(): void {
   if (now && !turns.value.some((turn) => turn.key === now.key)) void ask(now);
 }
 
-const patch = (key: string, change: Partial<Turn>) => (turns.value = turns.value.map((turn) => (turn.key === key ? { ...turn, ...change } : turn)));
+const patch = (key: string, change: Partial<Turn>) =>
+  (turns.value = turns.value.map((turn) => (turn.key === key ? { ...turn, ...change } : turn)));
 
 export async function ask({ key, request, settings }: Pick<Turn, "key" | "request" | "settings">): Promise<void> {
   const control = new AbortController();
   running.set(key, control);
   const fresh: Turn = { key, request, settings, text: "", state: "running", error: null, perToken: null, ms: null };
-  turns.value = turns.value.some((turn) => turn.key === key) ? turns.value.map((turn) => (turn.key === key ? fresh : turn)) : [...turns.value, fresh];
+  turns.value = turns.value.some((turn) => turn.key === key)
+    ? turns.value.map((turn) => (turn.key === key ? fresh : turn))
+    : [...turns.value, fresh];
   try {
     const final = await streamTranslation(request, { signal: control.signal, partial: (event) => patch(key, { text: event.text }) });
     patch(key, { text: final.text, state: "done", perToken: final.score_per_token ?? null, ms: final.ms });

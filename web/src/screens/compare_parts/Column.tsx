@@ -16,8 +16,9 @@ import { combine, extent, matrix, mergeWords, type Matrix } from "../../lib/matr
 import { lastLayer } from "../../lib/needs";
 import { range } from "../../lib/range";
 import { cut } from "../../lib/spans";
-import { follow, href, options, params } from "../../state";
+import { href, options, params } from "../../state";
 import { influenceOf, rowsOf, stripOf, strongest, type Chrf, type Rows } from "./view";
+import { Link } from "../../components/Link";
 
 /** What is pointed at: a word of the source, a row of one model's answer, or both. */
 export interface Hover {
@@ -45,25 +46,47 @@ export function Column(props: ColumnProps) {
   const influence = useMemo(() => influenceOf(result, rows), [result, rows]);
   const cell = cellOf(props, influence, rows);
   const point = (next: Cell | null) => onHover(next && { word: next.col, row: next.row, from: result.model });
-  const cols = useMemo(() => result.influence.units.map((unit) => ({ text: whole(unit.text), lang: manifest?.source.lang })), [result, manifest]);
+  const cols = useMemo(
+    () => result.influence.units.map((unit) => ({ text: whole(unit.text), lang: manifest?.source.lang })),
+    [result, manifest],
+  );
   const rtl = manifest?.source.dir === "rtl";
   return (
     <section class="card compare-column" aria-label={result.model}>
       <header>
         <h2>{t(`shell.arch_${result.arch}`)}</h2>
-        <span class="small faint clip" title={result.model}>{result.model}</span>
+        <span class="small faint clip" title={result.model}>
+          {result.model}
+        </span>
       </header>
       <Answer {...props} manifest={manifest} rows={rows} row={cell?.row ?? null} />
       <Scores result={result} chrf={props.chrf} />
-      <HeatmapFigure bare title={t("compare.influence")} name={`${result.model}: ${t("compare.influence")}`} file={`influence-${result.model}`} matrix={influence} rows={rows.labels} cols={cols} scale={{ signed: true, max: props.most }} format={(value) => (Math.abs(value) < 0.05 ? "" : signed(value, 1))} maxCell={44} maxHeight={400} active={cell} onActive={point} rtl={rtl} />
+      <HeatmapFigure
+        bare
+        title={t("compare.influence")}
+        name={`${result.model}: ${t("compare.influence")}`}
+        file={`influence-${result.model}`}
+        matrix={influence}
+        rows={rows.labels}
+        cols={cols}
+        scale={{ signed: true, max: props.most }}
+        format={(value) => (Math.abs(value) < 0.05 ? "" : signed(value, 1))}
+        maxCell={44}
+        maxHeight={400}
+        active={cell}
+        onActive={point}
+        rtl={rtl}
+      />
       <Await of={trace} height={180}>
-        {() => (manifest ? <Looked result={result} manifest={manifest} rows={rows} cols={cols} cell={cell} point={point} rtl={rtl} /> : null)}
+        {() =>
+          manifest ? <Looked result={result} manifest={manifest} rows={rows} cols={cols} cell={cell} point={point} rtl={rtl} /> : null
+        }
       </Await>
       <nav class="row small compare-links" aria-label={t("compare.open", { model: result.model })}>
         {(["translate", "attention", "inside", "beam"] as const).map((screen) => (
-          <a key={screen} href={href(screen, { m: result.model, k: null, l: null, h: null, q: null, j: null })} onClick={follow}>
+          <Link key={screen} href={href(screen, { m: result.model, k: null, l: null, h: null, q: null, j: null })}>
             {t(`shell.screen_${screen}`)}
-          </a>
+          </Link>
         ))}
       </nav>
     </section>
@@ -73,14 +96,18 @@ export function Column(props: ColumnProps) {
 /** The trace behind a column; asked for anew when the server no longer has it. */
 function useManifest(result: CompareResult, text: string) {
   const { prefix: _, ...settings } = options.value;
-  return useResource<Manifest>(`manifest ${result.id}`, async (signal) => {
-    try {
-      return await getTrace(result.id, signal);
-    } catch (error) {
-      if (embedded || !(error instanceof ApiError && error.code === "unknown_trace")) throw error;
-      return postTrace({ model: result.model, text, ...settings }, signal);
-    }
-  }, { cache: true });
+  return useResource<Manifest>(
+    `manifest ${result.id}`,
+    async (signal) => {
+      try {
+        return await getTrace(result.id, signal);
+      } catch (error) {
+        if (embedded || !(error instanceof ApiError && error.code === "unknown_trace")) throw error;
+        return postTrace({ model: result.model, text, ...settings }, signal);
+      }
+    },
+    { cache: true },
+  );
 }
 
 /** The cell to mark in this column for what is pointed at anywhere. */
@@ -90,7 +117,8 @@ function cellOf({ hover, result }: ColumnProps, influence: Matrix, rows: Rows): 
   if (mine && hover.row !== null && hover.row < rows.labels.length) {
     if (hover.word !== null) return { row: hover.row, col: hover.word };
     let best = 0;
-    for (let c = 1; c < influence.cols; c++) if (influence.data[hover.row * influence.cols + c] > influence.data[hover.row * influence.cols + best]) best = c;
+    for (let c = 1; c < influence.cols; c++)
+      if (influence.data[hover.row * influence.cols + c] > influence.data[hover.row * influence.cols + best]) best = c;
     return { row: hover.row, col: best };
   }
   if (hover.word === null || hover.word >= influence.cols) return null;
@@ -99,7 +127,14 @@ function cellOf({ hover, result }: ColumnProps, influence: Matrix, rows: Rows): 
 }
 
 /** The answer with the words that differ marked; pointing at a piece of it points at its row. */
-function Answer({ result, marks, manifest, rows, row, onHover }: ColumnProps & { manifest: Manifest | null; rows: Rows; row: number | null }) {
+function Answer({
+  result,
+  marks,
+  manifest,
+  rows,
+  row,
+  onHover,
+}: ColumnProps & { manifest: Manifest | null; rows: Rows; row: number | null }) {
   if (result.text === "") return <p class="compare-text muted">{t("compare.nothing")}</p>;
   const tokens = manifest?.target.tokens ?? [];
   const pieces = cut(result.text, [...tokens.map((token) => token.span), ...marks.map((mark) => mark.span)]);
@@ -112,7 +147,15 @@ function Answer({ result, marks, manifest, rows, row, onHover }: ColumnProps & {
         const at = token === undefined ? -1 : rowOf(token);
         const name = [mark && (mark.strong ? "strong" : "weak"), at >= 0 && at === row && "on"].filter(Boolean).join(" ");
         const enter = at < 0 ? undefined : () => onHover({ word: null, row: at, from: result.model });
-        return mark ? <mark key={i} class={name} onPointerEnter={enter}>{piece.text}</mark> : <span key={i} class={name || undefined} onPointerEnter={enter}>{piece.text}</span>;
+        return mark ? (
+          <mark key={i} class={name} onPointerEnter={enter}>
+            {piece.text}
+          </mark>
+        ) : (
+          <span key={i} class={name || undefined} onPointerEnter={enter}>
+            {piece.text}
+          </span>
+        );
       })}
     </p>
   );
@@ -127,7 +170,13 @@ function Scores({ result, chrf }: { result: CompareResult; chrf: Chrf | null }) 
       </div>
       {chrf && (
         <div>
-          <dt>{chrf.pseudo === null ? t("compare.chrf") : chrf.pseudo === result.model ? t("compare.chrf_self") : t("compare.chrf_pseudo", { model: chrf.pseudo })}</dt>
+          <dt>
+            {chrf.pseudo === null
+              ? t("compare.chrf")
+              : chrf.pseudo === result.model
+                ? t("compare.chrf_self")
+                : t("compare.chrf_pseudo", { model: chrf.pseudo })}
+          </dt>
           <dd>{fixed(chrf.value, 0)}</dd>
         </div>
       )}
@@ -153,7 +202,14 @@ function Looked({ result, manifest, rows, cols, cell, point, rtl }: LookedProps)
   const merged = useMemo(() => {
     const found = needs.map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined);
     if (!size || found.length < needs.length) return null;
-    return mergeWords(combine(found.map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)), "mean"), rows.tokens, result.influence.units.map((unit) => unit.tokens));
+    return mergeWords(
+      combine(
+        found.map(({ shape, data }) => matrix(shape[0], shape[1], data as Float32Array)),
+        "mean",
+      ),
+      rows.tokens,
+      result.influence.units.map((unit) => unit.tokens),
+    );
   }, [tensors.value, rows, result]);
   return (
     <Await of={tensors} height={180}>
@@ -163,7 +219,24 @@ function Looked({ result, manifest, rows, cols, cell, point, rtl }: LookedProps)
         if (!size || !merged) return <Loading height={180} />;
         const special = 1 - merged.data.reduce((sum, w) => sum + w, 0) / Math.max(1, merged.rows);
         const title = size.heads > 1 ? t("compare.attention_mean") : t("compare.attention");
-        return <HeatmapFigure bare title={title} name={`${result.model}: ${title}`} file={`attention-${result.model}`} matrix={merged} rows={rows.labels} cols={cols} scale={{ sqrt: true }} maxCell={44} maxHeight={400} active={cell} onActive={point} rtl={rtl} caption={special >= 0.005 ? t("compare.special", { share: percent(special) }) : undefined} />;
+        return (
+          <HeatmapFigure
+            bare
+            title={title}
+            name={`${result.model}: ${title}`}
+            file={`attention-${result.model}`}
+            matrix={merged}
+            rows={rows.labels}
+            cols={cols}
+            scale={{ sqrt: true }}
+            maxCell={44}
+            maxHeight={400}
+            active={cell}
+            onActive={point}
+            rtl={rtl}
+            caption={special >= 0.005 ? t("compare.special", { share: percent(special) }) : undefined}
+          />
+        );
       }}
     </Await>
   );
@@ -175,11 +248,25 @@ function FixedVector({ values, model }: { values: ArrayLike<number>; model: stri
   const cols = useMemo(() => range(strip.cols).map(() => ""), [strip]);
   const finite = strip.data.filter(Number.isFinite);
   const most = Math.max(1e-6, ...extent(finite).map(Math.abs));
-  const describe = ({ row, col }: Cell) => t("compare.value_of", { n: row * strip.cols + col + 1, all: values.length, value: signed(strip.data[row * strip.cols + col], 3) });
+  const describe = ({ row, col }: Cell) =>
+    t("compare.value_of", { n: row * strip.cols + col + 1, all: values.length, value: signed(strip.data[row * strip.cols + col], 3) });
   return (
     <div class="stack">
       <p class="compare-none">{t("compare.no_attention")}</p>
-      <HeatmapFigure bare title={t("compare.vector", { n: values.length })} name={`${model}: ${t("compare.vector", { n: values.length })}`} file={`vector-${model}`} matrix={strip} rows={rows} cols={cols} scale={{ signed: true, max: most }} format={() => ""} describe={describe} maxCell={16} caption={t("compare.vector_note")} />
+      <HeatmapFigure
+        bare
+        title={t("compare.vector", { n: values.length })}
+        name={`${model}: ${t("compare.vector", { n: values.length })}`}
+        file={`vector-${model}`}
+        matrix={strip}
+        rows={rows}
+        cols={cols}
+        scale={{ signed: true, max: most }}
+        format={() => ""}
+        describe={describe}
+        maxCell={16}
+        caption={t("compare.vector_note")}
+      />
     </div>
   );
 }

@@ -16,7 +16,15 @@ export function Grow({ answer, part, reference }: { answer: CompareAnswer; part:
       results.map((result, i): Line => {
         const twin = results.findIndex((other) => other.arch === result.arch) < i;
         const x = grow.filter((entry) => entry.scores[result.model]);
-        return { id: result.model, label: result.model, colour: twin ? 4 : COLOUR[result.arch], dashed: result.model === answer.pseudo_reference, dots: true, x: x.map((entry) => entry.words), y: x.map((entry) => entry.scores[result.model].chrf) };
+        return {
+          id: result.model,
+          label: result.model,
+          colour: twin ? 4 : COLOUR[result.arch],
+          dashed: result.model === answer.pseudo_reference,
+          dots: true,
+          x: x.map((entry) => entry.words),
+          y: x.map((entry) => entry.scores[result.model].chrf),
+        };
       }),
     [answer],
   );
@@ -24,13 +32,32 @@ export function Grow({ answer, part, reference }: { answer: CompareAnswer; part:
   const flags = useMemo(() => (part === null ? [] : [{ x: part, text: t("compare.first_words", { n: part, all }) }]), [part, all]);
   const table = () => ({
     head: [t("compare.words"), ...results.flatMap((result) => [`${result.model}, ${t("compare.chrf_short")}`, result.model])],
-    rows: grow.map((entry) => [entry.words, ...results.flatMap((result) => [entry.scores[result.model]?.chrf ?? null, entry.scores[result.model]?.text ?? ""])]),
+    rows: grow.map((entry) => [
+      entry.words,
+      ...results.flatMap((result) => [entry.scores[result.model]?.chrf ?? null, entry.scores[result.model]?.text ?? ""]),
+    ]),
   });
   const note = reference ? t("compare.grow_reference") : t("compare.grow_pseudo", { model: answer.pseudo_reference ?? "" });
   return (
-    <LineFigure title={t("compare.grow")} file="grow" lines={lines} xLabel={t("compare.words")} xTicks={ticks} yRange={[0, 104]} formatX={wordsText} formatY={(value) => fixed(value, 0)} height={240} flags={flags} table={table}
+    <LineFigure
+      title={t("compare.grow")}
+      file="grow"
+      lines={lines}
+      xLabel={t("compare.words")}
+      xTicks={ticks}
+      yRange={[0, 104]}
+      formatX={wordsText}
+      formatY={(value) => fixed(value, 0)}
+      height={240}
+      flags={flags}
+      table={table}
       onPick={(words) => setParams({ cut: words >= all ? null : words }, { push: true })}
-      caption={<p>{t("compare.grow_how")} {note}</p>} />
+      caption={
+        <p>
+          {t("compare.grow_how")} {note}
+        </p>
+      }
+    />
   );
 }
 

@@ -41,7 +41,10 @@ export function rowsOf(result: CompareResult, manifest: Manifest | null, words: 
     return { labels: result.tokens.map((token) => ({ text: token.text.trim() || "␣" })), tokens: result.tokens.map((_, i) => [i]) };
   }
   const units = words ? wordUnits(side) : unitsOf(side.tokens);
-  return { labels: units.map((unit) => ({ text: unit.text, lang: side.lang, dim: unit.special })), tokens: units.map((unit) => unit.tokens) };
+  return {
+    labels: units.map((unit) => ({ text: unit.text, lang: side.lang, dim: unit.special })),
+    tokens: units.map((unit) => unit.tokens),
+  };
 }
 
 /** Influence on units of the answer: log-probabilities add, so rows of one unit are summed. */

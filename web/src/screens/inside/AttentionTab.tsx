@@ -11,7 +11,21 @@ import { percent } from "../../lib/format";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import { StageFormula, WholeFormula } from "./formulas";
-import { chosenOf, choiceOf, dimensionOf, dimensionsOf, headOf, isWide, needsOf, STAGES, valueParts, type Choice, type Chosen, type Head, type Stage } from "./head";
+import {
+  chosenOf,
+  choiceOf,
+  dimensionOf,
+  dimensionsOf,
+  headOf,
+  isWide,
+  needsOf,
+  STAGES,
+  valueParts,
+  type Choice,
+  type Chosen,
+  type Head,
+  type Stage,
+} from "./head";
 import { Panels } from "./Panels";
 import { Reckoning } from "./Reckoning";
 import { Trials } from "./Trials";
@@ -42,7 +56,9 @@ function OneHead({ manifest, choice }: { manifest: Manifest; choice: Choice }) {
           <Trials choice={choice} head={head} chosen={chosen} />
         </div>
       ) : (
-        <Await of={tensors} height={420}>{() => <Loading height={420} />}</Await>
+        <Await of={tensors} height={420}>
+          {() => <Loading height={420} />}
+        </Await>
       )}
     </div>
   );
@@ -52,11 +68,35 @@ function Controls({ manifest, choice, wide }: { manifest: Manifest; choice: Choi
   const numbered = (count: number) => range(count).map((n) => ({ value: String(n + 1), label: String(n + 1) }));
   return (
     <div class="row wide">
-      <Segmented label={t("attention.kind")} value={choice.kind} onChange={(k) => setParams({ k, l: null, h: null, q: null, j: null, dim: null }, { push: true })}
-        choices={kindChoices(manifest.model.kinds)} />
-      {choice.size.layers > 1 && <Select label={t("inside.layer")} value={String(choice.layer + 1)} choices={numbered(choice.size.layers)} onChange={(l) => setParams({ l, dim: null }, { push: true })} />}
-      {choice.size.heads > 1 && <Select label={t("inside.head")} value={String(choice.head + 1)} choices={numbered(choice.size.heads)} onChange={(h) => setParams({ h, dim: null }, { push: true })} />}
-      {wide && <Switch label={t("inside.show_all", { n: manifest.model.kinds[choice.kind]!.d_head })} on={choice.all} onChange={(on) => setParams({ all: on ? 1 : null })} />}
+      <Segmented
+        label={t("attention.kind")}
+        value={choice.kind}
+        onChange={(k) => setParams({ k, l: null, h: null, q: null, j: null, dim: null }, { push: true })}
+        choices={kindChoices(manifest.model.kinds)}
+      />
+      {choice.size.layers > 1 && (
+        <Select
+          label={t("inside.layer")}
+          value={String(choice.layer + 1)}
+          choices={numbered(choice.size.layers)}
+          onChange={(l) => setParams({ l, dim: null }, { push: true })}
+        />
+      )}
+      {choice.size.heads > 1 && (
+        <Select
+          label={t("inside.head")}
+          value={String(choice.head + 1)}
+          choices={numbered(choice.size.heads)}
+          onChange={(h) => setParams({ h, dim: null }, { push: true })}
+        />
+      )}
+      {wide && (
+        <Switch
+          label={t("inside.show_all", { n: manifest.model.kinds[choice.kind]!.d_head })}
+          on={choice.all}
+          onChange={(on) => setParams({ all: on ? 1 : null })}
+        />
+      )}
     </div>
   );
 }
@@ -90,17 +130,42 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
       <div class="row between">
         <div class="row inside-play">
           <IconButton icon="prev" label={t("inside.back")} shortcut="," disabled={stage === 1} onClick={() => step(-1)} />
-          <IconButton icon={playing ? "pause" : "play"} label={playing ? t("inside.pause") : t("inside.play")} pressed={playing} onClick={play} />
+          <IconButton
+            icon={playing ? "pause" : "play"}
+            label={playing ? t("inside.pause") : t("inside.play")}
+            pressed={playing}
+            onClick={play}
+          />
           <IconButton icon="next" label={t("inside.on")} shortcut="." disabled={stage === last} onClick={() => step(1)} />
         </div>
-        <div class="inside-whole"><WholeFormula stage={stage} luong={head.luong} copy={head.copy} unscaled={head.unscaled} score={head.score} heads={choice.size.heads} /></div>
+        <div class="inside-whole">
+          <WholeFormula
+            stage={stage}
+            luong={head.luong}
+            copy={head.copy}
+            unscaled={head.unscaled}
+            score={head.score}
+            heads={choice.size.heads}
+          />
+        </div>
       </div>
       <ol>
         {STAGES.map((one) => (
           <li key={one}>
-            <button type="button" aria-current={one === stage ? "step" : undefined} onClick={() => { setPlaying(false); show(one); }}>
-              <span class="inside-step-name"><b>{one}</b> {t(stageName(one, head))}</span>
-              <span class={head.unscaled && one === 2 ? "struck" : undefined}><StageFormula stage={one} luong={head.luong} copy={head.copy} score={head.score} /></span>
+            <button
+              type="button"
+              aria-current={one === stage ? "step" : undefined}
+              onClick={() => {
+                setPlaying(false);
+                show(one);
+              }}
+            >
+              <span class="inside-step-name">
+                <b>{one}</b> {t(stageName(one, head))}
+              </span>
+              <span class={head.unscaled && one === 2 ? "struck" : undefined}>
+                <StageFormula stage={one} luong={head.luong} copy={head.copy} score={head.score} />
+              </span>
               <span class="inside-step-value">{valueAfter(one, choice, head, chosen)}</span>
             </button>
           </li>
@@ -110,7 +175,14 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
   );
 }
 
-const stageName = (stage: Stage, { luong, copy, unscaled }: Head) => (luong && stage === 6 ? "inside.stage_6_luong" : copy && stage === 6 ? "inside.stage_6_copy" : unscaled && stage === 2 ? "inside.stage_2_unscaled" : (`inside.stage_${stage}` as const));
+const stageName = (stage: Stage, { luong, copy, unscaled }: Head) =>
+  luong && stage === 6
+    ? "inside.stage_6_luong"
+    : copy && stage === 6
+      ? "inside.stage_6_copy"
+      : unscaled && stage === 2
+        ? "inside.stage_2_unscaled"
+        : (`inside.stage_${stage}` as const);
 
 const figure = (value: number) => shown(value, Math.min(4, decimalsFor(value))).text;
 
@@ -120,11 +192,17 @@ function valueAfter(stage: Stage, choice: Choice, head: Head, chosen: Chosen): s
   const parts = valueParts(head, chosen);
   const dimension = dimensionOf(params.value, parts, dimensionsOf(parts, choice.all));
   switch (stage) {
-    case 1: return figure(head.scores.data[at]);
-    case 2: return head.unscaled ? t("inside.unscaled_short") : figure(head.scaled.data[at]);
-    case 3: return head.mask[at] ? figure(head.scaled.data[at]) : figure(-Infinity);
-    case 4: return figure(head.weights.data[at]);
-    case 5: return t("inside.dimension_value", { dim: dimension + 1, value: figure(head.context.data[chosen.q * head.d + dimension]) });
-    case 6: return head.copy ? percent(head.out.data[chosen.q]) : t("inside.numbers", { n: head.out.cols });
+    case 1:
+      return figure(head.scores.data[at]);
+    case 2:
+      return head.unscaled ? t("inside.unscaled_short") : figure(head.scaled.data[at]);
+    case 3:
+      return head.mask[at] ? figure(head.scaled.data[at]) : figure(-Infinity);
+    case 4:
+      return figure(head.weights.data[at]);
+    case 5:
+      return t("inside.dimension_value", { dim: dimension + 1, value: figure(head.context.data[chosen.q * head.d + dimension]) });
+    case 6:
+      return head.copy ? percent(head.out.data[chosen.q]) : t("inside.numbers", { n: head.out.cols });
   }
 }

@@ -13,7 +13,19 @@ import { matrix, pick, row, transpose, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import type { Tone } from "./formulas";
-import { asMatrix, dimensionOf, dimensionsOf, isWide, joinNeeds, reach, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
+import {
+  asMatrix,
+  dimensionOf,
+  dimensionsOf,
+  isWide,
+  joinNeeds,
+  reach,
+  scoreParts,
+  valueParts,
+  type Choice,
+  type Chosen,
+  type Head,
+} from "./head";
 
 interface PanelProps {
   name: string;
@@ -41,10 +53,27 @@ function Panel(props: PanelProps & { step(layer: -1 | 0 | 1, head: -1 | 0 | 1): 
   const { matrix: m, max, step } = props;
   return (
     <div class="inside-panel" style={{ flexGrow: String(Math.min(28, props.grow ?? m.cols + 6)) }}>
-      <HeatmapFigure bare className={`tone-${props.tone}`} title={props.name} file={props.file} matrix={m} rows={props.rows} cols={props.cols} mask={props.mask} rtl={props.rtl}
-        scale={max === undefined ? { sqrt: true } : { signed: true, max }} format={max === undefined ? undefined : (value) => fixed(value, digits(max))}
-        maxCell={props.maxCell ?? 38} maxHeight={400} free={props.free} locked={props.at} onLock={(cell) => cell && props.choose(cell)} onLayer={(by) => step(by, 0)} onHead={(by) => step(0, by)}
-        tools={<span class="badge">{props.size ?? `${m.rows} × ${m.cols}`}</span>} />
+      <HeatmapFigure
+        bare
+        className={`tone-${props.tone}`}
+        title={props.name}
+        file={props.file}
+        matrix={m}
+        rows={props.rows}
+        cols={props.cols}
+        mask={props.mask}
+        rtl={props.rtl}
+        scale={max === undefined ? { sqrt: true } : { signed: true, max }}
+        format={max === undefined ? undefined : (value) => fixed(value, digits(max))}
+        maxCell={props.maxCell ?? 38}
+        maxHeight={400}
+        free={props.free}
+        locked={props.at}
+        onLock={(cell) => cell && props.choose(cell)}
+        onLayer={(by) => step(by, 0)}
+        onHead={(by) => step(0, by)}
+        tools={<span class="badge">{props.size ?? `${m.rows} × ${m.cols}`}</span>}
+      />
     </div>
   );
 }
@@ -53,7 +82,8 @@ const dimLabels = (dims: readonly number[]) => dims.map((n) => String(n + 1));
 
 export function Panels({ manifest, choice, head, chosen }: { manifest: Manifest; choice: Choice; head: Head; chosen: Chosen }) {
   const { layers, heads } = choice.size;
-  const step = (layer: number, by: number) => setParams({ l: ((choice.layer + layer + layers) % layers) + 1, h: ((choice.head + by + heads) % heads) + 1, dim: null });
+  const step = (layer: number, by: number) =>
+    setParams({ l: ((choice.layer + layer + layers) % layers) + 1, h: ((choice.head + by + heads) % heads) + 1, dim: null });
   const choose = (q: number | null, k: number | null, dim: number | null = null) =>
     setParams({ q: q ?? chosen.q, j: k ?? chosen.k, ...(dim === null ? {} : { dim: dim + 1 }) }, { push: true });
   const { panels, operators } = panelsOf(choice, head, chosen, choose);
@@ -76,11 +106,16 @@ export function Panels({ manifest, choice, head, chosen }: { manifest: Manifest;
   );
 }
 
-const Operator = ({ children }: { children: ComponentChildren }) => <span class="inside-operator" aria-hidden="true">{children}</span>;
+const Operator = ({ children }: { children: ComponentChildren }) => (
+  <span class="inside-operator" aria-hidden="true">
+    {children}
+  </span>
+);
 
 function explanation({ stage, kind }: Choice, head: Head) {
   if (head.luong && (stage === 1 || stage === 2 || stage === 5 || stage === 6)) {
-    if (stage === 1) return head.score === "concat" ? "inside.why_1_concat" : head.score === "general" ? "inside.why_1_general" : "inside.why_1_dot";
+    if (stage === 1)
+      return head.score === "concat" ? "inside.why_1_concat" : head.score === "general" ? "inside.why_1_general" : "inside.why_1_dot";
     return `inside.why_${stage}_luong` as const;
   }
   if (head.copy && (stage === 5 || stage === 6)) return `inside.why_${stage}_copy` as const;
@@ -91,7 +126,7 @@ function explanation({ stage, kind }: Choice, head: Head) {
 }
 
 /** Whether the queries are the decoder's states after W_a, not the states themselves. */
-const projected = (head: Head) => head.states !== null && head.states.data.some((x, n) => Math.abs(x - head.q.data[n]) > 1e-5);
+const projected = (head: Head) => head.states?.data.some((x, n) => Math.abs(x - head.q.data[n]) > 1e-5);
 
 type Choose = (q: number | null, k: number | null, dim?: number | null) => void;
 
@@ -109,16 +144,76 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
       const at = dims.indexOf(dimensionOf(params.value, parts, dims));
       const names = dimLabels(dims);
       const free = choice.all && isWide(head.d);
-      const q: PanelProps = { free, name: letters.q, file: "q", tone: "q", matrix: pick(head.q, range(head.q.rows), dims), rows, cols: names, max: reach(head.q), at: { row: chosen.q, col: at }, choose: ({ row: r, col }) => choose(r, null, dims[col]), maxCell: 26, grow: Math.min(20, dims.length * 0.8 + 6), size: `${head.q.rows} × ${head.d}` };
-      const k: PanelProps = { free, name: letters.k, file: "k", tone: "k", matrix: transpose(pick(head.k, range(head.k.rows), dims)), rows: names, cols, max: reach(head.k), at: { row: at, col: chosen.k }, choose: ({ row: r, col }) => choose(null, col, dims[r]), rtl, maxCell: 26, grow: cols.length * 0.9 + 4, size: `${head.d} × ${head.k.rows}` };
-      return { panels: [q, k, { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top, grow: cols.length * 1.25 + 4 }], operators: [addsUp(parts, head.scores.data[chosen.q * head.scores.cols + chosen.k]) ? "×" : "∘", "="] };
+      const q: PanelProps = {
+        free,
+        name: letters.q,
+        file: "q",
+        tone: "q",
+        matrix: pick(head.q, range(head.q.rows), dims),
+        rows,
+        cols: names,
+        max: reach(head.q),
+        at: { row: chosen.q, col: at },
+        choose: ({ row: r, col }) => choose(r, null, dims[col]),
+        maxCell: 26,
+        grow: Math.min(20, dims.length * 0.8 + 6),
+        size: `${head.q.rows} × ${head.d}`,
+      };
+      const k: PanelProps = {
+        free,
+        name: letters.k,
+        file: "k",
+        tone: "k",
+        matrix: transpose(pick(head.k, range(head.k.rows), dims)),
+        rows: names,
+        cols,
+        max: reach(head.k),
+        at: { row: at, col: chosen.k },
+        choose: ({ row: r, col }) => choose(null, col, dims[r]),
+        rtl,
+        maxCell: 26,
+        grow: cols.length * 0.9 + 4,
+        size: `${head.d} × ${head.k.rows}`,
+      };
+      return {
+        panels: [
+          q,
+          k,
+          { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top, grow: cols.length * 1.25 + 4 },
+        ],
+        operators: [addsUp(parts, head.scores.data[chosen.q * head.scores.cols + chosen.k]) ? "×" : "∘", "="],
+      };
     }
-    case 2: return { panels: [{ ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top }, { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: top }], operators: ["→"] };
+    case 2:
+      return {
+        panels: [
+          { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top },
+          { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: top },
+        ],
+        operators: ["→"],
+      };
     case 3: {
-      const masked: PanelProps = { ...square, name: t("inside.masked"), file: "masked", matrix: head.scaled, max: reach(head.scaled), mask: head.mask };
-      return { panels: [{ ...square, name: scaled, file: "scaled", matrix: head.scaled, max: reach(head.scaled) }, masked], operators: ["→"] };
+      const masked: PanelProps = {
+        ...square,
+        name: t("inside.masked"),
+        file: "masked",
+        matrix: head.scaled,
+        max: reach(head.scaled),
+        mask: head.mask,
+      };
+      return {
+        panels: [{ ...square, name: scaled, file: "scaled", matrix: head.scaled, max: reach(head.scaled) }, masked],
+        operators: ["→"],
+      };
     }
-    case 4: return { panels: [{ ...square, name: t("inside.masked"), file: "masked", matrix: head.scaled, max: reach(head.scaled), mask: head.mask }, { ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask }], operators: ["→"] };
+    case 4:
+      return {
+        panels: [
+          { ...square, name: t("inside.masked"), file: "masked", matrix: head.scaled, max: reach(head.scaled), mask: head.mask },
+          { ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask },
+        ],
+        operators: ["→"],
+      };
     default: {
       const parts = valueParts(head, chosen);
       const dims = dimensionsOf(parts, choice.all);
@@ -126,19 +221,74 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
       const names = dimLabels(dims);
       const most = reach(head.v);
       const free = choice.all && isWide(head.d);
-      const v: PanelProps = { free, name: letters.v, file: "v", tone: "v", matrix: pick(head.v, range(head.v.rows), dims), rows: cols, cols: names, max: most, at: { row: chosen.k, col: at }, choose: ({ row: k, col }) => choose(null, k, dims[col]), maxCell: 30, size: `${head.v.rows} × ${head.d}` };
-      const context: PanelProps = { free, name: t("inside.context"), file: "context", tone: "o", matrix: pick(head.context, range(head.context.rows), dims), rows, cols: names, max: most, at: { row: chosen.q, col: at }, choose: ({ row: q, col }) => choose(q, null, dims[col]), maxCell: 30, size: `${head.context.rows} × ${head.d}` };
-      return { panels: [{ ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask, maxCell: 30 }, v, context], operators: ["×", "="] };
+      const v: PanelProps = {
+        free,
+        name: letters.v,
+        file: "v",
+        tone: "v",
+        matrix: pick(head.v, range(head.v.rows), dims),
+        rows: cols,
+        cols: names,
+        max: most,
+        at: { row: chosen.k, col: at },
+        choose: ({ row: k, col }) => choose(null, k, dims[col]),
+        maxCell: 30,
+        size: `${head.v.rows} × ${head.d}`,
+      };
+      const context: PanelProps = {
+        free,
+        name: t("inside.context"),
+        file: "context",
+        tone: "o",
+        matrix: pick(head.context, range(head.context.rows), dims),
+        rows,
+        cols: names,
+        max: most,
+        at: { row: chosen.q, col: at },
+        choose: ({ row: q, col }) => choose(q, null, dims[col]),
+        maxCell: 30,
+        size: `${head.context.rows} × ${head.d}`,
+      };
+      return {
+        panels: [{ ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask, maxCell: 30 }, v, context],
+        operators: ["×", "="],
+      };
     }
   }
 }
 
 /** The last stage: this query's contexts of all heads in one vector, and what the output matrix makes of it. */
-function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Manifest; choice: Choice; head: Head; chosen: Chosen; choose: Choose; step(layer: number, head: number): void }) {
+function Joined({
+  manifest,
+  choice,
+  head,
+  chosen,
+  choose,
+  step,
+}: {
+  manifest: Manifest;
+  choice: Choice;
+  head: Head;
+  chosen: Chosen;
+  choose: Choose;
+  step(layer: number, head: number): void;
+}) {
   const contexts = useTensors(head.luong || head.copy ? null : manifest.id, joinNeeds(choice));
   const out = (
-    <Panel name={head.luong ? t("inside.attentional") : head.copy ? t("attention.copied") : t("inside.out")} file="out" tone="o" matrix={head.out} rows={head.rows} cols={dimLabels(range(head.out.cols))} max={head.copy ? 1 : reach(head.out)}
-      at={{ row: chosen.q, col: 0 }} choose={({ row: q }) => choose(q, null)} free maxCell={22} step={step} />
+    <Panel
+      name={head.luong ? t("inside.attentional") : head.copy ? t("attention.copied") : t("inside.out")}
+      file="out"
+      tone="o"
+      matrix={head.out}
+      rows={head.rows}
+      cols={dimLabels(range(head.out.cols))}
+      max={head.copy ? 1 : reach(head.out)}
+      at={{ row: chosen.q, col: 0 }}
+      choose={({ row: q }) => choose(q, null)}
+      free
+      maxCell={22}
+      step={step}
+    />
   );
   if (head.copy) return <div class="inside-column">{out}</div>;
   if (head.luong) {
@@ -146,7 +296,20 @@ function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Ma
     const both = matrix(2, head.d, Float32Array.from([...row(head.context, chosen.q), ...row(state, chosen.q)]));
     return (
       <div class="inside-column">
-        <Panel name={t("inside.context_and_state")} file="context-state" tone="o" matrix={both} rows={[t("inside.context"), t("inside.state")]} cols={dimLabels(range(head.d))} max={reach(both)} at={{ row: 0, col: 0 }} choose={() => undefined} free maxCell={28} step={step} />
+        <Panel
+          name={t("inside.context_and_state")}
+          file="context-state"
+          tone="o"
+          matrix={both}
+          rows={[t("inside.context"), t("inside.state")]}
+          cols={dimLabels(range(head.d))}
+          max={reach(both)}
+          at={{ row: 0, col: 0 }}
+          choose={() => undefined}
+          free
+          maxCell={28}
+          step={step}
+        />
         <Operator>{"↓"}</Operator>
         {out}
       </div>
@@ -155,12 +318,28 @@ function Joined({ manifest, choice, head, chosen, choose, step }: { manifest: Ma
   return (
     <Await of={contexts} height={300}>
       {(tensors) => {
-        const found = joinNeeds(choice).map((need) => tensors.get(need)).filter((tensor) => tensor !== undefined).map(asMatrix);
+        const found = joinNeeds(choice)
+          .map((need) => tensors.get(need))
+          .filter((tensor) => tensor !== undefined)
+          .map(asMatrix);
         if (found.length === 0 || found[0].rows <= chosen.q) return null;
         const joined = matrix(found.length, found[0].cols, Float32Array.from(found.flatMap((one) => [...row(one, chosen.q)])));
         return (
           <div class="inside-column">
-            <Panel name={t("inside.joined", { token: head.rows[chosen.q].text })} file="joined" tone="o" matrix={joined} rows={found.map((_, n) => t("inside.head_n", { n: n + 1 }))} cols={dimLabels(range(joined.cols))} max={reach(joined)} at={{ row: choice.head, col: 0 }} choose={({ row: h }) => setParams({ h: h + 1 }, { push: true })} free maxCell={28} step={step} />
+            <Panel
+              name={t("inside.joined", { token: head.rows[chosen.q].text })}
+              file="joined"
+              tone="o"
+              matrix={joined}
+              rows={found.map((_, n) => t("inside.head_n", { n: n + 1 }))}
+              cols={dimLabels(range(joined.cols))}
+              max={reach(joined)}
+              at={{ row: choice.head, col: 0 }}
+              choose={({ row: h }) => setParams({ h: h + 1 }, { push: true })}
+              free
+              maxCell={28}
+              step={step}
+            />
             <Operator>{"↓"}</Operator>
             {out}
           </div>

@@ -3,11 +3,35 @@ import type { ComponentChildren } from "preact";
 import type { Manifest } from "../../api-types";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
-import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf, withSign, type Shown, type Sum } from "../../lib/arithmetic";
+import {
+  addsUp,
+  decimalsFor,
+  norm,
+  operandDecimals,
+  shown,
+  softmax,
+  softmaxSteps,
+  sumOf,
+  withSign,
+  type Shown,
+  type Sum,
+} from "../../lib/arithmetic";
 import { fixed, percent } from "../../lib/format";
 import { entropy, row } from "../../lib/matrix";
-import { follow, href, params, setParams } from "../../state";
-import { asMatrix, dimensionOf, dimensionsOf, joinNeeds, keyParts, scoreParts, valueParts, type Choice, type Chosen, type Head } from "./head";
+import { href, params, setParams } from "../../state";
+import {
+  asMatrix,
+  dimensionOf,
+  dimensionsOf,
+  joinNeeds,
+  keyParts,
+  scoreParts,
+  valueParts,
+  type Choice,
+  type Chosen,
+  type Head,
+} from "./head";
+import { Link } from "../../components/Link";
 
 interface Props {
   manifest: Manifest;
@@ -23,9 +47,13 @@ export function Reckoning(props: Props) {
   return (
     <aside class="card stack inside-sum" aria-label={t("inside.arithmetic")}>
       <h2 class="inside-cell">
-        <bdi class="tone-q" lang={head.rows[chosen.q].lang}>{head.rows[chosen.q].text}</bdi>
+        <bdi class="tone-q" lang={head.rows[chosen.q].lang}>
+          {head.rows[chosen.q].text}
+        </bdi>
         <span class="faint">{"→"}</span>
-        <bdi class="tone-k" lang={head.cols[chosen.k].lang}>{head.cols[chosen.k].text}</bdi>
+        <bdi class="tone-k" lang={head.cols[chosen.k].lang}>
+          {head.cols[chosen.k].text}
+        </bdi>
       </h2>
       <Stage {...props} />
     </aside>
@@ -40,17 +68,38 @@ interface Term {
 }
 
 /** Parts, rest and total under each other, with bars; the printed numbers add up. */
-function SumList({ sum, term, total, rest, positive }: { sum: Sum; term(index: number): Term; total: ComponentChildren; rest: string; positive?: boolean }) {
+function SumList({
+  sum,
+  term,
+  total,
+  rest,
+  positive,
+}: {
+  sum: Sum;
+  term(index: number): Term;
+  total: ComponentChildren;
+  rest: string;
+  positive?: boolean;
+}) {
   const text = (one: Shown) => (positive ? one.text : withSign(one));
   const most = Math.max(...sum.parts.map((part) => Math.abs(part.shown.units)), Math.abs(sum.rest?.shown.units ?? 0), 1);
-  const bar = (one: Shown) => Math.abs(one.units) * 100 > most && <i class={one.units < 0 ? "neg" : undefined} style={{ width: `${(100 * Math.abs(one.units)) / most}%` }} />;
+  const bar = (one: Shown) =>
+    Math.abs(one.units) * 100 > most && (
+      <i class={one.units < 0 ? "neg" : undefined} style={{ width: `${(100 * Math.abs(one.units)) / most}%` }} />
+    );
   return (
     <ol class="sum">
       {sum.parts.map((part) => {
         const { name, how, on, onClick } = term(part.index);
         return (
           <li key={part.index} class={on ? "on" : undefined}>
-            {onClick ? <button type="button" onClick={onClick}>{name}</button> : <span class="clip">{name}</span>}
+            {onClick ? (
+              <button type="button" onClick={onClick}>
+                {name}
+              </button>
+            ) : (
+              <span class="clip">{name}</span>
+            )}
             <span class="sum-how">{how}</span>
             <span class="num">{text(part.shown)}</span>
             {bar(part.shown)}
@@ -94,8 +143,17 @@ function Scores({ choice, head, chosen }: Props) {
     <>
       <p class="small muted">{t(head.luong ? "inside.sum_scores_luong" : "inside.sum_scores", { d: head.d })}</p>
       <div class="inside-scroll">
-        <SumList sum={sum} rest={t("inside.rest", { n: sum.rest?.count ?? 0 })} total={<b>{head.luong ? "e" : "q · k"}</b>}
-          term={(n) => ({ name: dimension(n), how: factors(q[n], k[n], shown(parts[n], sum.total.decimals)), on: n === on, onClick: () => setParams({ dim: n + 1 }) })} />
+        <SumList
+          sum={sum}
+          rest={t("inside.rest", { n: sum.rest?.count ?? 0 })}
+          total={<b>{head.luong ? "e" : "q · k"}</b>}
+          term={(n) => ({
+            name: dimension(n),
+            how: factors(q[n], k[n], shown(parts[n], sum.total.decimals)),
+            on: n === on,
+            onClick: () => setParams({ dim: n + 1 }),
+          })}
+        />
       </div>
     </>
   );
@@ -106,7 +164,11 @@ function Whole({ head, score }: { head: Head; score: number }) {
   return (
     <>
       <p class="small muted">{t(head.score === "concat" ? "inside.whole_concat" : "inside.whole_general", { d: head.d })}</p>
-      <p class="inside-line"><span>{"e"}</span><span>{"="}</span><b>{shown(score, decimalsFor(score)).text}</b></p>
+      <p class="inside-line">
+        <span>{"e"}</span>
+        <span>{"="}</span>
+        <b>{shown(score, decimalsFor(score)).text}</b>
+      </p>
     </>
   );
 }
@@ -114,13 +176,20 @@ function Whole({ head, score }: { head: Head; score: number }) {
 function Scaled({ head, chosen }: Props) {
   const at = chosen.q * head.scores.cols + chosen.k;
   const [score, scaled] = [head.scores.data[at], head.scaled.data[at]];
-  const rowAt = { scores: row(head.scores, chosen.q), mask: head.mask.subarray(chosen.q * head.scores.cols, (chosen.q + 1) * head.scores.cols) };
+  const rowAt = {
+    scores: row(head.scores, chosen.q),
+    mask: head.mask.subarray(chosen.q * head.scores.cols, (chosen.q + 1) * head.scores.cols),
+  };
   const same = Math.abs(score - scaled) < 1e-6 * Math.max(1, Math.abs(score));
   if (same && (head.unscaled || Math.abs(score) > 1e-4))
     return (
       <>
         <p class="small muted">{t(head.unscaled ? "inside.unscaled_model" : "inside.unscaled_edit")}</p>
-        <p class="inside-line"><b>{shown(score, decimalsFor(score)).text}</b><span>{"="}</span><b>{shown(scaled, decimalsFor(scaled)).text}</b></p>
+        <p class="inside-line">
+          <b>{shown(score, decimalsFor(score)).text}</b>
+          <span>{"="}</span>
+          <b>{shown(scaled, decimalsFor(scaled)).text}</b>
+        </p>
       </>
     );
   const result = shown(scaled, decimalsFor(scaled));
@@ -156,7 +225,13 @@ function Masked({ head, chosen }: Props) {
   const seen = head.mask.subarray(from, from + head.scores.cols).reduce((n, m) => n + m, 0);
   return (
     <>
-      <p class="inside-line"><span>{value}</span><span>{"+"}</span><span>{open ? "0" : "(−∞)"}</span><span>{"="}</span><b>{open ? value : "−∞"}</b></p>
+      <p class="inside-line">
+        <span>{value}</span>
+        <span>{"+"}</span>
+        <span>{open ? "0" : "(−∞)"}</span>
+        <span>{"="}</span>
+        <b>{open ? value : "−∞"}</b>
+      </p>
       <p class="small muted">{t(open ? "inside.allowed" : "inside.forbidden")}</p>
       <dl class="facts">
         <dt>{t("inside.keys_seen")}</dt>
@@ -170,7 +245,14 @@ function Weights({ head, chosen }: Props) {
   const from = chosen.q * head.scores.cols;
   const mask = head.mask.subarray(from, from + head.scores.cols);
   const [scores, weights] = [row(head.scaled, chosen.q), row(head.weights, chosen.q)];
-  if (!mask[chosen.k]) return <p class="inside-line"><span>{"exp(−∞)"}</span><span>{"="}</span><b>{"0"}</b></p>;
+  if (!mask[chosen.k])
+    return (
+      <p class="inside-line">
+        <span>{"exp(−∞)"}</span>
+        <span>{"="}</span>
+        <b>{"0"}</b>
+      </p>
+    );
   const computed = softmax(scores, mask);
   if (weights.some((w, i) => Math.abs(w - computed[i]) > 1e-4)) return <Edited value={weights[chosen.k]} />;
   const steps = softmaxSteps(scores, mask, chosen.k, weights[chosen.k]);
@@ -180,16 +262,35 @@ function Weights({ head, chosen }: Props) {
       <ol class="lines">
         <li>
           <small>{t("inside.soft_exp")}</small>
-          <p class="inside-line"><span>{`exp(${steps.score.text} − ${steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text})`}</span><span>{equals}</span><b>{steps.exp.text}</b></p>
+          <p class="inside-line">
+            <span>{`exp(${steps.score.text} − ${steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text})`}</span>
+            <span>{equals}</span>
+            <b>{steps.exp.text}</b>
+          </p>
         </li>
         <li>
           <small>{t("inside.soft_sum")}</small>
-          <SumList positive sum={steps.sum} rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })} total={<b>{"Σ"}</b>}
-            term={(k) => ({ name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>, on: k === chosen.k, onClick: () => setParams({ j: k }) })} />
+          <SumList
+            positive
+            sum={steps.sum}
+            rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })}
+            total={<b>{"Σ"}</b>}
+            term={(k) => ({
+              name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>,
+              on: k === chosen.k,
+              onClick: () => setParams({ j: k }),
+            })}
+          />
         </li>
         <li>
           <small>{t("inside.soft_share")}</small>
-          <p class="inside-line"><span>{steps.exp.text}</span><span>{"÷"}</span><span>{steps.sum.total.text}</span><span>{equals}</span><b>{steps.weight.text}</b></p>
+          <p class="inside-line">
+            <span>{steps.exp.text}</span>
+            <span>{"÷"}</span>
+            <span>{steps.sum.total.text}</span>
+            <span>{equals}</span>
+            <b>{steps.weight.text}</b>
+          </p>
         </li>
       </ol>
       <dl class="facts">
@@ -205,7 +306,9 @@ function Edited({ value }: { value: number }) {
   return (
     <>
       <p class="small muted">{t("inside.edited")}</p>
-      <p class="inside-line"><b>{shown(value, decimalsFor(value)).text}</b></p>
+      <p class="inside-line">
+        <b>{shown(value, decimalsFor(value)).text}</b>
+      </p>
     </>
   );
 }
@@ -221,8 +324,17 @@ function Context({ choice, head, chosen }: Props) {
   return (
     <>
       <p class="small muted">{t("inside.sum_context", { dim: on + 1 })}</p>
-      <SumList sum={sum} rest={t("inside.rest_keys", { n: sum.rest?.count ?? 0 })} total={<b>{t("inside.context_dim", { n: on + 1 })}</b>}
-        term={(k) => ({ name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>, how: factors(weights[k], head.v.data[k * head.d + on], shown(parts[k], sum.total.decimals)), on: k === chosen.k, onClick: () => setParams({ j: k }) })} />
+      <SumList
+        sum={sum}
+        rest={t("inside.rest_keys", { n: sum.rest?.count ?? 0 })}
+        total={<b>{t("inside.context_dim", { n: on + 1 })}</b>}
+        term={(k) => ({
+          name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>,
+          how: factors(weights[k], head.v.data[k * head.d + on], shown(parts[k], sum.total.decimals)),
+          on: k === chosen.k,
+          onClick: () => setParams({ j: k }),
+        })}
+      />
     </>
   );
 }
@@ -247,19 +359,37 @@ function Joined({ manifest, choice, head, chosen }: Props) {
     return (
       <>
         <p class="small muted">{t("inside.join_luong", { d: head.d, out: head.out.cols })}</p>
-        <Norms items={[[t("inside.context"), norm(row(head.context, chosen.q))], [t("inside.state"), norm(row(head.states ?? head.q, chosen.q))], [t("inside.attentional"), norm(out)]]} />
+        <Norms
+          items={[
+            [t("inside.context"), norm(row(head.context, chosen.q))],
+            [t("inside.state"), norm(row(head.states ?? head.q, chosen.q))],
+            [t("inside.attentional"), norm(out)],
+          ]}
+        />
         <Onward />
       </>
     );
-  const found = joinNeeds(choice).map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined).map(asMatrix);
+  const found = joinNeeds(choice)
+    .map((need) => tensors.value?.get(need))
+    .filter((tensor) => tensor !== undefined)
+    .map(asMatrix);
   const squares = found.filter((one) => one.rows > chosen.q).map((one) => norm(row(one, chosen.q)) ** 2);
-  const sum = sumOf(squares, squares.reduce((a, b) => a + b, 0), { most: 16 });
+  const sum = sumOf(
+    squares,
+    squares.reduce((a, b) => a + b, 0),
+    { most: 16 },
+  );
   return (
     <>
       <p class="small muted">{t("inside.join", { heads: choice.size.heads, d: head.d, all: choice.size.heads * head.d })}</p>
       {squares.length > 0 && (
-        <SumList positive sum={sum} rest={t("inside.rest_heads", { n: sum.rest?.count ?? 0 })} total={<b>{t("inside.length_squared")}</b>}
-          term={(h) => ({ name: t("inside.head_n", { n: h + 1 }), on: h === choice.head, onClick: () => setParams({ h: h + 1 }) })} />
+        <SumList
+          positive
+          sum={sum}
+          rest={t("inside.rest_heads", { n: sum.rest?.count ?? 0 })}
+          total={<b>{t("inside.length_squared")}</b>}
+          term={(h) => ({ name: t("inside.head_n", { n: h + 1 }), on: h === choice.head, onClick: () => setParams({ h: h + 1 }) })}
+        />
       )}
       <p class="small muted">{t("inside.join_why")}</p>
       <Norms items={[[t("inside.out_length"), norm(out)]]} />
@@ -276,4 +406,8 @@ function Norms({ items }: { items: readonly (readonly [string, number])[] }) {
   );
 }
 
-const Onward = () => <a class="small" href={href("attention")} onClick={follow}>{t("inside.to_attention")}</a>;
+const Onward = () => (
+  <Link class="small" href={href("attention")}>
+    {t("inside.to_attention")}
+  </Link>
+);

@@ -8,14 +8,28 @@ const i = (text: string, tone?: Tone) => <mi class={tone && `tone-${tone}`}>{tex
 const o = (text: string) => <mo>{text}</mo>;
 const n = (text: string | number) => <mn>{text}</mn>;
 const word = (text: string) => <mi mathvariant="normal">{text}</mi>;
-const sub = (base: ComponentChildren, below: ComponentChildren) => <msub>{base}{below}</msub>;
-const sup = (base: ComponentChildren, above: ComponentChildren) => <msup>{base}{above}</msup>;
+const sub = (base: ComponentChildren, below: ComponentChildren) => (
+  <msub>
+    {base}
+    {below}
+  </msub>
+);
+const sup = (base: ComponentChildren, above: ComponentChildren) => (
+  <msup>
+    {base}
+    {above}
+  </msup>
+);
 const row = (...parts: ComponentChildren[]) => <mrow>{parts}</mrow>;
 const dk = () => sub(i("d"), i("k"));
 const root = () => <msqrt>{dk()}</msqrt>;
 
 export function Maths({ children, label, display }: { children: ComponentChildren; label?: string; display?: boolean }) {
-  return <math display={display ? "block" : "inline"} aria-label={label}>{children}</math>;
+  return (
+    <math display={display ? "block" : "inline"} aria-label={label}>
+      {children}
+    </math>
+  );
 }
 
 /** What one stage does, short enough for a step. */
@@ -40,7 +54,21 @@ function luongScore(score: string | null, s: ComponentChildren, h: ComponentChil
 }
 
 /** The whole of attention in one line; what the stage does not touch is faint. */
-export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: { stage: Stage; luong: boolean; copy: boolean; unscaled: boolean; score: string | null; heads: number }) {
+export function WholeFormula({
+  stage,
+  luong,
+  copy,
+  unscaled,
+  score,
+  heads,
+}: {
+  stage: Stage;
+  luong: boolean;
+  copy: boolean;
+  unscaled: boolean;
+  score: string | null;
+  heads: number;
+}) {
   const on = (...stages: Stage[]) => (stages.includes(stage) ? "on" : "off");
   const part = (content: ComponentChildren, ...stages: Stage[]) => <mrow class={on(...stages)}>{content}</mrow>;
   const open = <mo class={on(4)}>{"("}</mo>;
@@ -52,9 +80,24 @@ export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: { s
     return (
       <Maths label={label} display>
         <mrow class="whole">
-          {part(row(sub(<mover>{i("s", "o")}{o("~")}</mover>, i("t")), o("=")), 6)}
+          {part(
+            row(
+              sub(
+                <mover>
+                  {i("s", "o")}
+                  {o("~")}
+                </mover>,
+                i("t"),
+              ),
+              o("="),
+            ),
+            6,
+          )}
           {part(row(word("tanh"), o("("), sub(i("W"), i("c")), o("[")), 6)}
-          {softmax}{open}{part(luongScore(score, s, h), 1)}{close}
+          {softmax}
+          {open}
+          {part(luongScore(score, s, h), 1)}
+          {close}
           {part(i("H", "v"), 5)}
           {part(row(o(";"), s, o("]"), o(")")), 6)}
         </mrow>
@@ -66,13 +109,25 @@ export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: { s
     <Maths label={label} display>
       <mrow class="whole">
         {copy && part(row(n(1), o("−"), i("σ"), o("("), i("w"), o("["), sub(i("s", "q"), i("t")), o(";")), 6)}
-        {softmax}{open}
-        {unscaled ? part(product, 1, 2) : <mfrac>{part(product, 1)}{part(root(), 2)}</mfrac>}
+        {softmax}
+        {open}
+        {unscaled ? (
+          part(product, 1, 2)
+        ) : (
+          <mfrac>
+            {part(product, 1)}
+            {part(root(), 2)}
+          </mfrac>
+        )}
         {part(row(o("+"), i("M")), 3)}
         {close}
         {part(i(copy ? "H" : "V", "v"), 5)}
         {copy && part(row(o("]"), o("+"), i("b"), o(")")), 6)}
-        {heads > 1 && part(row(o("→"), word("Concat"), o("("), sub(word("head"), n(1)), o("…"), sub(word("head"), n(heads)), o(")"), sup(i("W"), i("O"))), 6)}
+        {heads > 1 &&
+          part(
+            row(o("→"), word("Concat"), o("("), sub(word("head"), n(1)), o("…"), sub(word("head"), n(heads)), o(")"), sup(i("W"), i("O"))),
+            6,
+          )}
         {heads === 1 && !copy && part(sup(i("W"), i("O")), 6)}
       </mrow>
     </Maths>
@@ -87,15 +142,62 @@ export function LuongFormulas({ score }: { score: string | null }): readonly Com
   return [
     <Maths key={1}>{row(sub(i("e", "s"), tj), o("="), luongScore(score, s, h))}</Maths>,
     <Maths key={2}>{row(alpha(tj), o("="), sub(word("softmax"), i("j")), o("("), sub(i("e", "s"), tj), o(")"))}</Maths>,
-    <Maths key={3}>{row(c, o("="), <munder>{o("∑")}{i("j")}</munder>, alpha(tj), sub(i("h", "v"), i("j")))}</Maths>,
-    <Maths key={4}>{row(sub(<mover>{i("s", "o")}{o("~")}</mover>, i("t")), o("="), word("tanh"), o("("), sub(i("W"), i("c")), o("["), c, o(";"), s, o("]"), o(")"))}</Maths>,
+    <Maths key={3}>
+      {row(
+        c,
+        o("="),
+        <munder>
+          {o("∑")}
+          {i("j")}
+        </munder>,
+        alpha(tj),
+        sub(i("h", "v"), i("j")),
+      )}
+    </Maths>,
+    <Maths key={4}>
+      {row(
+        sub(
+          <mover>
+            {i("s", "o")}
+            {o("~")}
+          </mover>,
+          i("t"),
+        ),
+        o("="),
+        word("tanh"),
+        o("("),
+        sub(i("W"), i("c")),
+        o("["),
+        c,
+        o(";"),
+        s,
+        o("]"),
+        o(")"),
+      )}
+    </Maths>,
   ];
 }
 
 /** PE(p, 2i) = sin(p / 10000^(2i/D)), and its cosine twin. */
 export function SinusoidFormula() {
   const line = (offset: string, f: string) =>
-    row(word("PE"), o("("), i("p"), o(","), n(2), i("i"), offset ? row(o("+"), n(1)) : null, o(")"), o("="), word(f), o("("), i("p"), o("/"), sup(n("10000"), row(n(2), i("i"), o("/"), i("D"))), o(")"));
+    row(
+      word("PE"),
+      o("("),
+      i("p"),
+      o(","),
+      n(2),
+      i("i"),
+      offset ? row(o("+"), n(1)) : null,
+      o(")"),
+      o("="),
+      word(f),
+      o("("),
+      i("p"),
+      o("/"),
+      sup(n("10000"), row(n(2), i("i"), o("/"), i("D"))),
+      o(")"),
+    );
   return (
     <p class="formulas">
       <Maths>{line("", "sin")}</Maths>

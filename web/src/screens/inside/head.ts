@@ -39,7 +39,8 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
   if (!kind || !size) return null;
   const temperature = Number(params.tau ?? NaN);
   return {
-    kind, size,
+    kind,
+    size,
     layer: within(params.l, size.layers, size.layers - 1),
     head: within(params.h, size.heads, 0),
     stage: STAGES[within(params.stage, STAGES.length, 0)],
@@ -107,8 +108,25 @@ export function headOf(manifest: Manifest, choice: Choice, tensors: ReadonlyMap<
   const [rows, cols] = [labelsOf(asks), labelsOf(answers)];
   if (rows.length !== scores.rows || cols.length !== scores.cols) return null;
   return {
-    luong: manifest.model.arch === "luong", copy: choice.kind === "copy", unscaled: choice.kind !== "copy" && manifest.model.score !== "scaled_dot", score: manifest.model.score, causal: info.causal, d: q.cols,
-    q, k, v, scores, scaled, mask: Uint8Array.from(mask.data), weights, context, out, states: states ?? null, rows, cols, rtl: answers.dir === "rtl",
+    luong: manifest.model.arch === "luong",
+    copy: choice.kind === "copy",
+    unscaled: choice.kind !== "copy" && manifest.model.score !== "scaled_dot",
+    score: manifest.model.score,
+    causal: info.causal,
+    d: q.cols,
+    q,
+    k,
+    v,
+    scores,
+    scaled,
+    mask: Uint8Array.from(mask.data),
+    weights,
+    context,
+    out,
+    states: states ?? null,
+    rows,
+    cols,
+    rtl: answers.dir === "rtl",
   };
 }
 
@@ -136,7 +154,8 @@ export const valueParts = (head: Head, { q, k }: Chosen) => {
   return Float64Array.from(row(head.v, k), (x) => w * x);
 };
 /** w_j · v_j in one dimension, for every key: the parts of one number of the context. */
-export const keyParts = (head: Head, q: number, dimension: number) => Float64Array.from(row(head.weights, q), (w, k) => w * head.v.data[k * head.d + dimension]);
+export const keyParts = (head: Head, q: number, dimension: number) =>
+  Float64Array.from(row(head.weights, q), (w, k) => w * head.v.data[k * head.d + dimension]);
 
 /** Dimensions on show: all of a narrow matrix or when asked, else the largest of the chosen cell, largest first. */
 export function dimensionsOf(parts: ArrayLike<number>, all: boolean): number[] {

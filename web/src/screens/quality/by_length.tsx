@@ -3,14 +3,15 @@ import { useMemo } from "preact/hooks";
 import type { EvalDoc } from "../../api-types";
 import { LineFigure, type Line } from "../../components/LineChart";
 import { choices, IconButton, Segmented, Select } from "../../components/controls";
+import { Link } from "../../components/Link";
 import { Empty } from "../../components/states";
 import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed, signed } from "../../lib/format";
 import { falls, outOf100 } from "../../lib/metrics";
-import { casesOf, difference, metricsOf, rareLengths, spansOf, valueOf, type Judged, type Span } from "../../lib/quality";
+import { casesOf, difference, metricsOf, rareLengths, spansOf, metricOf, type Judged, type Span } from "../../lib/quality";
 import { wordDiff } from "../../lib/words";
-import { follow, href, params, setParams } from "../../state";
+import { href, params, setParams } from "../../state";
 import { metricName } from "./names";
 
 interface Chart {
@@ -25,13 +26,29 @@ function chartOf(judged: readonly Judged[], spans: readonly Span[], metric: stri
       const bin = binOf(one.doc, span);
       const other = base && binOf(base.doc, span);
       if (!bin || (base && !other)) return [];
-      const value = valueOf(bin, metric);
-      return [{ span, ...(base && one !== base && other ? difference(value, valueOf(other, metric)) : base ? { value: 0, low: null, high: null } : value), thin: bin.thin === true }];
+      const value = metricOf(bin, metric);
+      return [
+        {
+          span,
+          ...(base && one !== base && other
+            ? difference(value, metricOf(other, metric))
+            : base
+              ? { value: 0, low: null, high: null }
+              : value),
+          thin: bin.thin === true,
+        },
+      ];
     });
     const banded = found.some((point) => point.low !== null);
     return {
-      id: one.card.id, label: one.label, colour: (i % 6) + 1, dots: true, dashed: one === base,
-      x: found.map((point) => point.span.middle), y: found.map((point) => point.value), thin: found.map((point) => point.thin),
+      id: one.card.id,
+      label: one.label,
+      colour: (i % 6) + 1,
+      dots: true,
+      dashed: one === base,
+      x: found.map((point) => point.span.middle),
+      y: found.map((point) => point.value),
+      thin: found.map((point) => point.thin),
       ...(banded ? { low: found.map((point) => point.low), high: found.map((point) => point.high) } : {}),
     };
   });
@@ -47,9 +64,21 @@ export function ByLength({ judged }: { judged: readonly Judged[] }) {
   const spans = useMemo(() => spansOf(docs), [judged]);
   const { lines, rare } = useMemo(() => chartOf(judged, spans, metric, base), [judged, spans, metric, base]);
   const chosen = spans.findIndex((span) => String(span.lo) === params.value.bin);
-  const bars = useMemo(() => ({ label: t("quality.counts"), items: spans.map((span) => ({ from: span.lo - 0.5, to: span.hi + 0.5, n: span.n })), selected: chosen < 0 ? null : chosen }), [spans, chosen]);
+  const bars = useMemo(
+    () => ({
+      label: t("quality.counts"),
+      items: spans.map((span) => ({ from: span.lo - 0.5, to: span.hi + 0.5, n: span.n })),
+      selected: chosen < 0 ? null : chosen,
+    }),
+    [spans, chosen],
+  );
   const ticks = useMemo(() => spans.map((span) => ({ at: span.middle, label: span.label })), [spans]);
-  if (!metric || spans.length === 0) return <div class="card"><Empty title={t("quality.no_lengths")} /></div>;
+  if (!metric || spans.length === 0)
+    return (
+      <div class="card">
+        <Empty title={t("quality.no_lengths")} />
+      </div>
+    );
   const unit = unitName(docs[0].by_length?.unit);
   const ratio = metric === "length_ratio";
   const text = (value: number) => (base ? signed(value, ratio ? 3 : 1) : fixed(value, ratio ? 3 : 1));
@@ -64,18 +93,49 @@ export function ByLength({ judged }: { judged: readonly Judged[] }) {
     spans.some((span) => span.thin) && t("quality.caption_thin"),
     rare.length > 0 && t("quality.caption_rare"),
     chosen < 0 && t("quality.pick"),
-  ].filter(Boolean).join(" ");
+  ]
+    .filter(Boolean)
+    .join(" ");
   return (
     <>
       <LineFigure
-        title={base ? t("quality.by_length_minus", { metric: metricName(metric), model: base.label }) : t("quality.by_length", { metric: metricName(metric) })}
-        lines={lines} xLabel={unit} xTicks={ticks} formatX={labelAt} formatY={text} ranges={rare} bars={bars} height={300} level={base ? 0 : ratio ? 1 : undefined}
-        yRange={base || !outOf100(metric) ? undefined : [0, 100]} onPick={pick} caption={caption} table={() => tableOf(lines, spans, unit)}
+        title={
+          base
+            ? t("quality.by_length_minus", { metric: metricName(metric), model: base.label })
+            : t("quality.by_length", { metric: metricName(metric) })
+        }
+        lines={lines}
+        xLabel={unit}
+        xTicks={ticks}
+        formatX={labelAt}
+        formatY={text}
+        ranges={rare}
+        bars={bars}
+        height={300}
+        level={base ? 0 : ratio ? 1 : undefined}
+        yRange={base || !outOf100(metric) ? undefined : [0, 100]}
+        onPick={pick}
+        caption={caption}
+        table={() => tableOf(lines, spans, unit)}
         tools={
           <div class="row">
-            <Segmented label={t("quality.metric")} value={metric} onChange={(me) => setParams({ me })} choices={choices(metrics, metricName)} />
+            <Segmented
+              label={t("quality.metric")}
+              value={metric}
+              onChange={(me) => setParams({ me })}
+              choices={choices(metrics, metricName)}
+            />
             {judged.length > 1 && (
-              <Select bare label={t("quality.against")} value={base?.card.id ?? ""} onChange={(vs) => setParams({ vs })} choices={[{ value: "", label: t("quality.absolute") }, ...judged.map((one) => ({ value: one.card.id, label: t("quality.minus", { model: one.label }) }))]} />
+              <Select
+                bare
+                label={t("quality.against")}
+                value={base?.card.id ?? ""}
+                onChange={(vs) => setParams({ vs })}
+                choices={[
+                  { value: "", label: t("quality.absolute") },
+                  ...judged.map((one) => ({ value: one.card.id, label: t("quality.minus", { model: one.label }) })),
+                ]}
+              />
             )}
           </div>
         }
@@ -85,10 +145,22 @@ export function ByLength({ judged }: { judged: readonly Judged[] }) {
   );
 }
 
-const unitName = (unit: string | undefined) => (unit === "source_words" ? t("quality.unit_source_words") : unit === "source_characters" ? t("quality.unit_source_characters") : t("quality.unit_other"));
+const unitName = (unit: string | undefined) =>
+  unit === "source_words"
+    ? t("quality.unit_source_words")
+    : unit === "source_characters"
+      ? t("quality.unit_source_characters")
+      : t("quality.unit_other");
 
 function tableOf(lines: readonly Line[], spans: readonly Span[], unit: string): TableData {
-  const head = [unit, t("quality.counts"), ...lines.flatMap((line) => [line.label, ...(line.low ? [t("quality.col_low", { name: line.label }), t("quality.col_high", { name: line.label })] : [])])];
+  const head = [
+    unit,
+    t("quality.counts"),
+    ...lines.flatMap((line) => [
+      line.label,
+      ...(line.low ? [t("quality.col_low", { name: line.label }), t("quality.col_high", { name: line.label })] : []),
+    ]),
+  ];
   const rows = spans.map((span) => [
     span.label,
     span.n,
@@ -103,7 +175,14 @@ function tableOf(lines: readonly Line[], spans: readonly Span[], unit: string): 
 
 /** The sentences of a length that the evaluations kept, the worst first. */
 function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Span; unit: string }) {
-  const cases = useMemo(() => casesOf(judged.map((one) => one.doc), span.lo), [judged, span.lo]);
+  const cases = useMemo(
+    () =>
+      casesOf(
+        judged.map((one) => one.doc),
+        span.lo,
+      ),
+    [judged, span.lo],
+  );
   const title = t("quality.sentences_title", { label: span.label, unit });
   return (
     <section class="card cases" aria-label={title}>
@@ -118,18 +197,55 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
         {cases.map((one) => (
           <li key={one.line}>
             <div class="row between top">
-              <p class="source" dir="auto"><span class="sr">{t("quality.source")} </span>{one.source}</p>
-              <a class="btn" href={href("compare", { s: one.source, ref: one.reference, i: null, t: null, px: null, w: null, e: null, me: null, bin: null, vs: null })} onClick={follow}>{t("quality.compare")}</a>
+              <p class="source" dir="auto">
+                <span class="sr">{t("quality.source")} </span>
+                {one.source}
+              </p>
+              <Link
+                class="btn"
+                href={href("compare", {
+                  s: one.source,
+                  ref: one.reference,
+                  i: null,
+                  t: null,
+                  px: null,
+                  w: null,
+                  e: null,
+                  me: null,
+                  bin: null,
+                  vs: null,
+                })}
+              >
+                {t("quality.compare")}
+              </Link>
             </div>
             <dl>
               <dt>{t("quality.reference")}</dt>
               <dd dir="auto">{one.reference}</dd>
               {one.answers.map(({ system, hypothesis, chrf }) => (
                 <>
-                  <dt key={`dt${system}`} class={`c${(system % 6) + 1}`}>{judged[system].label}</dt>
+                  <dt key={`dt${system}`} class={`c${(system % 6) + 1}`}>
+                    {judged[system].label}
+                  </dt>
                   <dd key={`dd${system}`} dir="auto">
-                    {hypothesis === one.reference ? hypothesis : wordDiff(hypothesis, one.reference).map((part, i) => (part.kind === "same" ? part.text : part.kind === "added" ? <ins key={i}>{part.text}</ins> : <del key={i}>{part.text}</del>))}
-                    <span class="score">{hypothesis === one.reference ? t("quality.as_reference") : chrf === null ? "" : t("quality.chrf_of", { value: fixed(chrf, 1) })}</span>
+                    {hypothesis === one.reference
+                      ? hypothesis
+                      : wordDiff(hypothesis, one.reference).map((part, i) =>
+                          part.kind === "same" ? (
+                            part.text
+                          ) : part.kind === "added" ? (
+                            <ins key={i}>{part.text}</ins>
+                          ) : (
+                            <del key={i}>{part.text}</del>
+                          ),
+                        )}
+                    <span class="score">
+                      {hypothesis === one.reference
+                        ? t("quality.as_reference")
+                        : chrf === null
+                          ? ""
+                          : t("quality.chrf_of", { value: fixed(chrf, 1) })}
+                    </span>
                   </dd>
                 </>
               ))}

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import { LineFigure, type Flag, type Line } from "../../components/LineChart";
-import { Segmented, Switch } from "../../components/controls";
+import { Button, Segmented, Switch } from "../../components/controls";
 import { t } from "../../i18n";
 import { smooth } from "../../lib/chart";
 import { fixed, number, short } from "../../lib/format";
@@ -17,12 +17,29 @@ const NOTICES = 8;
 const DEFAULT = "0.6";
 
 /** One line per run of a curve; smoothed over what was measured when `weight` says so. */
-function lines(shown: readonly Shown[], series: string, axis: Axis, weight: number, label: (run: string) => string, look: Partial<Line> = {}): Line[] {
+function lines(
+  shown: readonly Shown[],
+  series: string,
+  axis: Axis,
+  weight: number,
+  label: (run: string) => string,
+  look: Partial<Line> = {},
+): Line[] {
   return shown.flatMap((run): Line[] => {
     const { x, y } = points(run.data.series[series], axis);
     if (x.length === 0) return [];
     const soft = weight > 0 && y.length > 2;
-    return [{ id: `${run.data.detail.name} ${series}`, label: label(run.name), colour: run.colour, x, y: soft ? smooth(y, weight) : y, raw: soft ? y : undefined, ...look }];
+    return [
+      {
+        id: `${run.data.detail.name} ${series}`,
+        label: label(run.name),
+        colour: run.colour,
+        x,
+        y: soft ? smooth(y, weight) : y,
+        raw: soft ? y : undefined,
+        ...look,
+      },
+    ];
   });
 }
 
@@ -40,7 +57,10 @@ export function Curves({ shown }: { shown: readonly Shown[] }) {
   const drawn = useMemo(() => {
     const valid = (run: string) => t("training.valid_line", { run });
     return {
-      loss: [...lines(shown, "train.loss", axis, weight, plain), ...lines(shown, "valid.loss", axis, 0, valid, { dashed: true, dots: true })],
+      loss: [
+        ...lines(shown, "train.loss", axis, weight, plain),
+        ...lines(shown, "valid.loss", axis, 0, valid, { dashed: true, dots: true }),
+      ],
       score: metric ? lines(shown, `valid.${metric}`, axis, 0, plain, { dots: true }) : [],
       lr: lines(shown, "train.lr", axis, 0, plain),
       tokens: lines(shown, "train.tokens_per_s", axis, weight, plain),
@@ -48,23 +68,71 @@ export function Curves({ shown }: { shown: readonly Shown[] }) {
     };
   }, [...key, axis, weight, metric, shown.length]);
   const flags = useMemo(() => flagsOf(shown, axis), [...key, axis, shown.length]);
-  const shared = { cursor, xLabel: t(`training.x_${axis}`), xKind: axis === "time" ? ("time" as const) : ("number" as const), formatX: axis === "time" ? undefined : steps, xRange: [0, null] as const };
+  const shared = {
+    cursor,
+    xLabel: t(`training.x_${axis}`),
+    xKind: axis === "time" ? ("time" as const) : ("number" as const),
+    formatX: axis === "time" ? undefined : steps,
+    xRange: [0, null] as const,
+  };
   return (
     <div class="stack">
       <div class="row wide controls">
-        <Segmented label={t("training.axis")} value={axis} onChange={(value) => setParams({ x: value === "step" ? null : value })} choices={[{ value: "step", label: t("training.axis_step") }, { value: "time", label: t("training.axis_time") }]} />
+        <Segmented
+          label={t("training.axis")}
+          value={axis}
+          onChange={(value) => setParams({ x: value === "step" ? null : value })}
+          choices={[
+            { value: "step", label: t("training.axis_step") },
+            { value: "time", label: t("training.axis_time") },
+          ]}
+        />
         <label class="field">
           {t("training.smooth")}
-          <input type="range" min="0" max="0.98" step="0.02" value={weight} onInput={(event) => setParams({ sm: event.currentTarget.value === DEFAULT ? null : event.currentTarget.value })} />
+          <input
+            type="range"
+            min="0"
+            max="0.98"
+            step="0.02"
+            value={weight}
+            onInput={(event) => setParams({ sm: event.currentTarget.value === DEFAULT ? null : event.currentTarget.value })}
+          />
           <span class="amount">{weight === 0 ? t("training.smooth_off") : fixed(weight, 2)}</span>
         </label>
         <Switch label={t("training.log")} on={log} onChange={(on) => setParams({ y: on ? "log" : null })} />
       </div>
       <div class="charts">
-        <LineFigure title={t("training.loss")} {...shared} lines={drawn.loss} log={log} flags={flags} height={260} caption={weight > 0 ? t("training.loss_caption_smooth") : t("training.loss_caption")} className="wide" />
+        <LineFigure
+          title={t("training.loss")}
+          {...shared}
+          lines={drawn.loss}
+          log={log}
+          flags={flags}
+          height={260}
+          caption={weight > 0 ? t("training.loss_caption_smooth") : t("training.loss_caption")}
+          className="wide"
+        />
         {metric && (
-          <LineFigure title={t("training.score")} {...shared} lines={drawn.score} yRange={[0, outOf100(metric) ? 100 : null]} caption={falls(metric) ? t("training.lower_better") : undefined} formatY={(v) => fixed(v, 1)} flags={flags} height={170}
-            tools={scores.length > 1 && <Segmented label={t("training.metric")} value={metric} onChange={(value) => setParams({ me: value })} choices={scores.map((value) => ({ value, label: metricName(value) }))} />} />
+          <LineFigure
+            title={t("training.score")}
+            {...shared}
+            lines={drawn.score}
+            yRange={[0, outOf100(metric) ? 100 : null]}
+            caption={falls(metric) ? t("training.lower_better") : undefined}
+            formatY={(v) => fixed(v, 1)}
+            flags={flags}
+            height={170}
+            tools={
+              scores.length > 1 && (
+                <Segmented
+                  label={t("training.metric")}
+                  value={metric}
+                  onChange={(value) => setParams({ me: value })}
+                  choices={scores.map((value) => ({ value, label: metricName(value) }))}
+                />
+              )
+            }
+          />
         )}
         <LineFigure title={t("training.lr")} {...shared} lines={drawn.lr} height={170} yRange={[0, null]} />
         <LineFigure title={t("training.tokens")} {...shared} lines={drawn.tokens} height={170} yRange={[0, null]} formatY={short} />
@@ -104,7 +172,11 @@ function Notices({ shown }: { shown: readonly Shown[] }) {
           </li>
         ))}
       </ul>
-      {!all && found.length > NOTICES && <button type="button" class="btn quiet" onClick={() => setAll(true)}>{t("training.notice_more", { n: found.length })}</button>}
+      {!all && found.length > NOTICES && (
+        <Button kind="quiet" onClick={() => setAll(true)}>
+          {t("training.notice_more", { n: found.length })}
+        </Button>
+      )}
     </section>
   );
 }

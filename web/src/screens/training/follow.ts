@@ -1,6 +1,6 @@
 /** Runs on show, with their curves: loaded once, then followed event by event while they train. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../../api";
+import { type ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../../api";
 import type { RunCard } from "../../api-types";
 import { embedded } from "../../embedded";
 import { problemOf } from "../../errors";
@@ -56,13 +56,20 @@ export function useRuns(runs: readonly RunCard[]): ReadonlyMap<string, Followed>
         live.current.delete(name);
         store.current.delete(name);
       }
-    let places = MOST_FOLLOWED - [...live.current.keys()].filter((name) => store.current.get(name)?.data?.detail.status === "running").length;
+    let places =
+      MOST_FOLLOWED - [...live.current.keys()].filter((name) => store.current.get(name)?.data?.detail.status === "running").length;
     for (const run of runs) {
       if (live.current.has(run.name)) continue;
       const control = new AbortController();
       live.current.set(run.name, control);
       const follow = run.status !== "running" || places-- > 0;
-      void keepUp(run.name, follow, control.signal, () => store.current.get(run.name)?.data ?? null, (entry) => put(run.name, entry));
+      void keepUp(
+        run.name,
+        follow,
+        control.signal,
+        () => store.current.get(run.name)?.data ?? null,
+        (entry) => put(run.name, entry),
+      );
     }
   }, [key, now]);
   useEffect(
@@ -76,7 +83,13 @@ export function useRuns(runs: readonly RunCard[]): ReadonlyMap<string, Followed>
 }
 
 /** Loads a run and follows it until it ends or the signal says so. */
-async function keepUp(name: string, follow: boolean, signal: AbortSignal, now: () => RunData | null, put: (entry: Followed) => void): Promise<void> {
+async function keepUp(
+  name: string,
+  follow: boolean,
+  signal: AbortSignal,
+  now: () => RunData | null,
+  put: (entry: Followed) => void,
+): Promise<void> {
   while (!signal.aborted) {
     try {
       const detail = await getRun(name, signal);
@@ -97,7 +110,13 @@ async function keepUp(name: string, follow: boolean, signal: AbortSignal, now: (
 }
 
 /** Applies events in bunches; returns when the run has ended, the stream stops, or its file was replaced. */
-async function listen(name: string, offset: number, signal: AbortSignal, now: () => RunData | null, put: (entry: Followed) => void): Promise<void> {
+async function listen(
+  name: string,
+  offset: number,
+  signal: AbortSignal,
+  now: () => RunData | null,
+  put: (entry: Followed) => void,
+): Promise<void> {
   const control = new AbortController();
   const stop = () => control.abort();
   signal.addEventListener("abort", stop);

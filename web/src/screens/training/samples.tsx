@@ -1,6 +1,6 @@
 /** The same validation sentences over time, with what differs marked. */
 import { useState } from "preact/hooks";
-import { Segmented, Select } from "../../components/controls";
+import { Button, Segmented, Select } from "../../components/controls";
 import { Empty } from "../../components/states";
 import { t } from "../../i18n";
 import { signed } from "../../lib/format";
@@ -21,15 +21,27 @@ export function Samples({ shown }: { shown: readonly Shown[] }) {
         <RunChoice shown={shown} run={run} />
         <div class="field">
           {t("training.samples_against")}
-          <Segmented label={t("training.samples_against")} value={against} onChange={(d) => setParams({ d: d === "before" ? d : null })} choices={[{ value: "reference", label: t("training.against_reference") }, { value: "before", label: t("training.against_before") }]} />
+          <Segmented
+            label={t("training.samples_against")}
+            value={against}
+            onChange={(d) => setParams({ d: d === "before" ? d : null })}
+            choices={[
+              { value: "reference", label: t("training.against_reference") },
+              { value: "before", label: t("training.against_before") },
+            ]}
+          />
         </div>
       </div>
       {found.length === 0 ? (
-        <div class="card"><Empty title={t("training.samples_none")} /></div>
+        <div class="card">
+          <Empty title={t("training.samples_none")} />
+        </div>
       ) : (
         <section class="stories" aria-label={t("training.samples_title")}>
           <p class="note">{t("training.samples_key")}</p>
-          {found.map((story, i) => <StoryCard key={i} story={story} against={against} />)}
+          {found.map((story, i) => (
+            <StoryCard key={i} story={story} against={against} />
+          ))}
         </section>
       )}
     </div>
@@ -41,7 +53,11 @@ export function RunChoice({ shown, run }: { shown: readonly Shown[]; run: Shown 
   if (shown.length < 2) return null;
   const choices = shown.map((one) => ({ value: one.data.detail.name, label: one.name }));
   const choose = (o: string) => setParams({ o, p: null, l: null, h: null, i: null }, { push: true });
-  return choices.length <= 4 ? <Segmented label={t("training.run")} value={run.data.detail.name} choices={choices} onChange={choose} /> : <Select label={t("training.run")} value={run.data.detail.name} choices={choices} onChange={choose} />;
+  return choices.length <= 4 ? (
+    <Segmented label={t("training.run")} value={run.data.detail.name} choices={choices} onChange={choose} />
+  ) : (
+    <Select label={t("training.run")} value={run.data.detail.name} choices={choices} onChange={choose} />
+  );
 }
 
 function StoryCard({ story, against }: { story: Story; against: "reference" | "before" }) {
@@ -59,10 +75,22 @@ function StoryCard({ story, against }: { story: Story; against: "reference" | "b
       <ol>
         {stages.map((stage, i) => {
           const before = story.stages[story.stages.indexOf(stage) - 1];
-          return <StageRow key={stage.from} stage={stage} wanted={against === "reference" ? story.ref : before?.hyp} right={stage.hyp === story.ref} gap={hidden > 0 && i === 1} />;
+          return (
+            <StageRow
+              key={stage.from}
+              stage={stage}
+              wanted={against === "reference" ? story.ref : before?.hyp}
+              right={stage.hyp === story.ref}
+              gap={hidden > 0 && i === 1}
+            />
+          );
         })}
       </ol>
-      {hidden > 0 && <button type="button" class="btn quiet" onClick={() => setAll(true)}>{t("training.stages_more", { n: hidden })}</button>}
+      {hidden > 0 && (
+        <Button kind="quiet" onClick={() => setAll(true)}>
+          {t("training.stages_more", { n: hidden })}
+        </Button>
+      )}
     </article>
   );
 }
@@ -71,10 +99,14 @@ function StageRow({ stage, wanted, right, gap }: { stage: Stage; wanted: string 
   const parts = wanted === undefined ? [{ kind: "same" as const, text: stage.hyp }] : wordDiff(stage.hyp, wanted);
   return (
     <li class={gap ? "gap" : undefined}>
-      <span class="when">{stage.from === stage.to ? t("training.step", { n: stage.from }) : t("training.steps_range", { from: stage.from, to: stage.to })}</span>
+      <span class="when">
+        {stage.from === stage.to ? t("training.step", { n: stage.from }) : t("training.steps_range", { from: stage.from, to: stage.to })}
+      </span>
       <span class="text" dir="auto">
         {stage.hyp === "" && <span class="faint">{t("training.nothing_written")}</span>}
-        {parts.map((part, i) => (part.kind === "same" ? part.text : part.kind === "added" ? <ins key={i}>{part.text}</ins> : <del key={i}>{part.text}</del>))}
+        {parts.map((part, i) =>
+          part.kind === "same" ? part.text : part.kind === "added" ? <ins key={i}>{part.text}</ins> : <del key={i}>{part.text}</del>,
+        )}
         {right && <span class="right" title={t("training.right")} role="img" aria-label={t("training.right")} />}
       </span>
       <span class="num faint">{stage.score === null ? "" : signed(stage.score, 2)}</span>

@@ -27,48 +27,102 @@ import type { Live } from "./live";
 export const hovered = signal<Mark | null>(null);
 
 /** `aside`: with the candidates of a step and the alternatives, from which the translation can go on. */
-export function Strips({ manifest, live, fresh, aside = true }: { manifest: Manifest | null; live: Live | null; fresh: boolean; aside?: boolean }) {
+export function Strips({
+  manifest,
+  live,
+  fresh,
+  aside = true,
+}: {
+  manifest: Manifest | null;
+  live: Live | null;
+  fresh: boolean;
+  aside?: boolean;
+}) {
   const mark = hovered.value;
   const links = useLinks(fresh ? manifest : null);
   if (!fresh || !manifest) {
     if (live && live.sourceTokens.length > 0) return <Streaming live={live} manifest={manifest} />;
-    return <div class="card"><Loading height={200} /></div>;
+    return (
+      <div class="card">
+        <Loading height={200} />
+      </div>
+    );
   }
-  const locked: Mark | null = lockOf(params.value.q, "target", manifest.target.tokens.length) ?? lockOf(params.value.j, "source", manifest.source.tokens.length);
+  const locked: Mark | null =
+    lockOf(params.value.q, "target", manifest.target.tokens.length) ?? lockOf(params.value.j, "source", manifest.source.tokens.length);
   const shown = mark ?? locked;
   const m = links.matrix;
   const onSource = m && shown?.side === "target" && shown.token < m.rows ? row(m, shown.token) : null;
   const onTarget = m && shown?.side === "source" && shown.token < m.cols ? column(m, shown.token) : null;
   const scale = links.signed ? { signed: true, max: links.max } : { sqrt: false, max: 1 };
-  const lock = (side: Mark["side"]) => (token: number | null) => setParams(side === "target" ? { q: token, j: null } : { j: token, q: null }, { push: token !== null });
+  const lock = (side: Mark["side"]) => (token: number | null) =>
+    setParams(side === "target" ? { q: token, j: null } : { j: token, q: null }, { push: token !== null });
   const activate = (side: Mark["side"]) => (token: number | null) => (hovered.value = token === null ? null : { side, token });
   const has = (side: Mark["side"], of: Mark | null) => (of?.side === side ? of.token : null);
   const confidence = manifest.steps.map((step) => Math.exp(step.logprob ?? 0));
   const title = links.source === "influence" ? t("translate.supported") : t("translate.looked");
   const strip = (side: Manifest["source"]) => ({ units: unitsOf(side.tokens), rtl: side.dir === "rtl" });
   const { image } = manifest.source;
-  const svg = (dark: boolean) => image ? picturesSvg({ title, image, target: unitsOf(manifest.target.tokens), matrix: m, signed: links.signed, max: links.max, dark }) : stripsSvg({ title, source: strip(manifest.source), target: strip(manifest.target), matrix: m, max: links.max, confidence, dark });
+  const svg = (dark: boolean) =>
+    image
+      ? picturesSvg({ title, image, target: unitsOf(manifest.target.tokens), matrix: m, signed: links.signed, max: links.max, dark })
+      : stripsSvg({ title, source: strip(manifest.source), target: strip(manifest.target), matrix: m, max: links.max, confidence, dark });
   return (
-    <Figure title={title} file="translation" svg={svg} tools={<SourceMenu manifest={manifest} links={links} />}
-      table={() => tableOf(manifest, m)} exports={traceExports(manifest, links.needs)} caption={captionOf(manifest, links)}>
+    <Figure
+      title={title}
+      file="translation"
+      svg={svg}
+      tools={<SourceMenu manifest={manifest} links={links} />}
+      table={() => tableOf(manifest, m)}
+      exports={traceExports(manifest, links.needs)}
+      caption={captionOf(manifest, links)}
+    >
       <div class={aside ? "translate-body" : undefined}>
-      <div class={image ? "strips pictured" : "strips"}>
-        {image ? (
-          <Patches name={t("figure.patches")} image={image} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={onSource ? rowScale(onSource, links.signed, links.max) : scale} />
-        ) : (
-          <>
-            <Tokens name={t("figure.tokens_source")} side={manifest.source} active={has("source", mark)} locked={has("source", locked)} onActive={activate("source")} onLock={lock("source")} values={onSource} scale={scale} />
-            <Ribbons matrix={m} mark={shown} max={links.max} signed={links.signed} dependency={manifest.id} />
-          </>
-        )}
-        <Tokens name={t("figure.tokens_target")} side={manifest.target} active={has("target", mark)} locked={has("target", locked)} onActive={activate("target")} onLock={lock("target")} values={onTarget} scale={scale} confidence={confidence} />
-      </div>
-      {aside && (
-        <div class="translate-aside">
-          <Candidates manifest={manifest} step={has("target", shown)} />
-          <Alternatives live={live} />
+        <div class={image ? "strips pictured" : "strips"}>
+          {image ? (
+            <Patches
+              name={t("figure.patches")}
+              image={image}
+              active={has("source", mark)}
+              locked={has("source", locked)}
+              onActive={activate("source")}
+              onLock={lock("source")}
+              values={onSource}
+              scale={onSource ? rowScale(onSource, links.signed, links.max) : scale}
+            />
+          ) : (
+            <>
+              <Tokens
+                name={t("figure.tokens_source")}
+                side={manifest.source}
+                active={has("source", mark)}
+                locked={has("source", locked)}
+                onActive={activate("source")}
+                onLock={lock("source")}
+                values={onSource}
+                scale={scale}
+              />
+              <Ribbons matrix={m} mark={shown} max={links.max} signed={links.signed} dependency={manifest.id} />
+            </>
+          )}
+          <Tokens
+            name={t("figure.tokens_target")}
+            side={manifest.target}
+            active={has("target", mark)}
+            locked={has("target", locked)}
+            onActive={activate("target")}
+            onLock={lock("target")}
+            values={onTarget}
+            scale={scale}
+            confidence={confidence}
+          />
         </div>
-      )}
+        {aside && (
+          <div class="translate-aside">
+            <Candidates manifest={manifest} step={has("target", shown)} />
+            <Alternatives live={live} />
+          </div>
+        )}
       </div>
     </Figure>
   );
@@ -81,17 +135,31 @@ function lockOf(text: string | undefined, side: Mark["side"], count: number): Ma
 
 /** Strips while the search is running: the part that may change is faint. */
 function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }) {
-  const make = (texts: readonly string[]): Token[] => texts.map((piece, i) => ({ i, piece, text: piece.replace(/^[▁Ġ]/, "") })).map(({ i, piece, text }) => ({ i, id: 0, text, piece, type: text === "</s>" ? "special" : "normal", span: null, word: i }));
+  const make = (texts: readonly string[]): Token[] =>
+    texts
+      .map((piece, i) => ({ i, piece, text: piece.replace(/^[▁Ġ]/, "") }))
+      .map(({ i, piece, text }) => ({ i, id: 0, text, piece, type: text === "</s>" ? "special" : "normal", span: null, word: i }));
   const dir = (texts: readonly string[]) => (texts.some(isRtl) ? "rtl" : "ltr");
   return (
-    <Figure title={manifest && !manifest.model.kinds.cross ? t("translate.supported") : t("translate.looked")} file="translation" table={() => ({ head: [t("translate.column_token")], rows: live.tokens.map((text) => [text]) })}>
+    <Figure
+      title={manifest && !manifest.model.kinds.cross ? t("translate.supported") : t("translate.looked")}
+      file="translation"
+      table={() => ({ head: [t("translate.column_token")], rows: live.tokens.map((text) => [text]) })}
+    >
       <div class="translate-body">
-      <div class="strips">
-        {!seesPictures.value && <Tokens name={t("figure.tokens_source")} side={{ lang: "", dir: dir(live.sourceTokens), tokens: make(live.sourceTokens) }} />}
-        {!seesPictures.value && <Ribbons matrix={null} mark={null} />}
-        <Tokens name={t("figure.tokens_target")} side={{ lang: "", dir: dir(live.tokens), tokens: make(live.tokens) }} stable={live.stable} confidence={live.tokens.map(() => 0)} />
-      </div>
-      <div class="translate-aside" />
+        <div class="strips">
+          {!seesPictures.value && (
+            <Tokens name={t("figure.tokens_source")} side={{ lang: "", dir: dir(live.sourceTokens), tokens: make(live.sourceTokens) }} />
+          )}
+          {!seesPictures.value && <Ribbons matrix={null} mark={null} />}
+          <Tokens
+            name={t("figure.tokens_target")}
+            side={{ lang: "", dir: dir(live.tokens), tokens: make(live.tokens) }}
+            stable={live.stable}
+            confidence={live.tokens.map(() => 0)}
+          />
+        </div>
+        <div class="translate-aside" />
       </div>
     </Figure>
   );
@@ -99,25 +167,46 @@ function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }
 
 function SourceMenu({ manifest, links }: { manifest: Manifest; links: Links }) {
   const cross = manifest.model.kinds.cross;
-  const choose = (value: string, label: string): MenuItem => ({ label, checked: links.source === value, onSelect: () => setParams({ r: value === usualSource(manifest) ? null : value }, { push: true }) });
+  const choose = (value: string, label: string): MenuItem => ({
+    label,
+    checked: links.source === value,
+    onSelect: () => setParams({ r: value === usualSource(manifest) ? null : value }, { push: true }),
+  });
   const heads: MenuItem[] = [];
-  if (cross) for (let layer = cross.layers; layer >= 1; layer--) for (let head = 1; head <= cross.heads; head++) heads.push(choose(`${layer}.${head}`, t("translate.one_head", { layer, head })));
+  if (cross)
+    for (let layer = cross.layers; layer >= 1; layer--)
+      for (let head = 1; head <= cross.heads; head++) heads.push(choose(`${layer}.${head}`, t("translate.one_head", { layer, head })));
   const copied = manifest.model.kinds.copy ? [choose("copy", t("translate.copy"))] : [];
-  const items = cross ? [...copied, choose("mean", t("translate.mean")), choose("max", t("translate.max")), choose("influence", t("translate.influence")), null, ...heads] : [choose("influence", t("translate.influence"))];
+  const items = cross
+    ? [
+        ...copied,
+        choose("mean", t("translate.mean")),
+        choose("max", t("translate.max")),
+        choose("influence", t("translate.influence")),
+        null,
+        ...heads,
+      ]
+    : [choose("influence", t("translate.influence"))];
   return (
-    <Menu className="btn quiet" name={t("translate.from")} items={items} why={cross ? undefined : t("translate.no_attention")}
+    <Menu
+      className="btn quiet"
+      name={t("translate.from")}
+      items={items}
+      why={cross ? undefined : t("translate.no_attention")}
       button={
         <>
           <span class="muted">{t("translate.from")}</span>
           <span class="ink">{sourceName(links.source)}</span>
           <Icon name="chevron" size={14} />
         </>
-      } />
+      }
+    />
   );
 }
 
 function captionKey(manifest: Manifest, links: Links): string {
-  if (links.source === "influence") return manifest.source.image ? t("translate.caption_influence_picture") : t("translate.caption_influence");
+  if (links.source === "influence")
+    return manifest.source.image ? t("translate.caption_influence_picture") : t("translate.caption_influence");
   if (links.source === "copy") return t("translate.caption_copy");
   return manifest.source.image ? t("translate.caption_picture") : t("translate.caption_attention");
 }
@@ -147,7 +236,13 @@ function Candidates({ manifest, step }: { manifest: Manifest; step: number | nul
       {branches.list.length > 1 && (
         <nav class="row small" aria-label={t("translate.branches")}>
           {branches.list.map((prefix, i) => (
-            <button key={i} type="button" class={i === branches.list.length - 1 ? "chip on" : "chip"} aria-current={i === branches.list.length - 1} onClick={() => branches.back(i)}>
+            <button
+              key={i}
+              type="button"
+              class={i === branches.list.length - 1 ? "chip on" : "chip"}
+              aria-current={i === branches.list.length - 1}
+              onClick={() => branches.back(i)}
+            >
               {prefix === "" ? t("translate.branch_root") : <bdi>{prefix}…</bdi>}
             </button>
           ))}
@@ -161,7 +256,14 @@ function Candidates({ manifest, step }: { manifest: Manifest; step: number | nul
           const chosen = candidate.id === now.id;
           const prefix = prefixBefore(manifest.target, at, candidate.text);
           return (
-            <button key={candidate.id} type="button" class={chosen ? "candidate on" : "candidate"} disabled={embedded !== null || candidate.text === "</s>"} title={t("translate.continue_from", { text: prefix })} onClick={() => branches.push(prefix)}>
+            <button
+              key={candidate.id}
+              type="button"
+              class={chosen ? "candidate on" : "candidate"}
+              disabled={embedded !== null || candidate.text === "</s>"}
+              title={t("translate.continue_from", { text: prefix })}
+              onClick={() => branches.push(prefix)}
+            >
               <bdi lang={manifest.target.lang}>{candidate.text.trim() || "␣"}</bdi>
               <span class="muted">{percent(share)}</span>
               <i style={{ width: `${Math.max(2, share * 100)}%` }} />
@@ -206,11 +308,23 @@ function Alternatives({ live }: { live: Live | null }) {
 }
 
 function tableOf(manifest: Manifest, m: Matrix | null) {
-  const head = [t("translate.column_token"), t("translate.column_probability"), t("translate.column_logprob"), t("translate.column_strongest"), t("translate.column_value")];
+  const head = [
+    t("translate.column_token"),
+    t("translate.column_probability"),
+    t("translate.column_logprob"),
+    t("translate.column_strongest"),
+    t("translate.column_value"),
+  ];
   const rows = manifest.target.tokens.map((token, q) => {
     const step = manifest.steps[q];
     const best = m ? largest(row(m, q), 1)[0] : undefined;
-    return [token.text, step?.logprob == null ? null : Math.exp(step.logprob), step?.logprob ?? null, best === undefined ? null : manifest.source.tokens[best].text, best === undefined ? null : m!.data[q * m!.cols + best]];
+    return [
+      token.text,
+      step?.logprob == null ? null : Math.exp(step.logprob),
+      step?.logprob ?? null,
+      best === undefined ? null : manifest.source.tokens[best].text,
+      best === undefined ? null : m!.data[q * m!.cols + best],
+    ];
   });
   return { head, rows };
 }

@@ -68,7 +68,11 @@ export function useLinks(manifest: Manifest | null): Links {
   const needs = needsOf(manifest, source);
   const tensors = useTensors(manifest?.id, needs);
   const asks = manifest !== null && source === "influence";
-  const influence = useResource(asks ? `influence ${manifest.id} words` : null, (signal) => getInfluence(manifest!.id, "words", "unk", signal), { cache: true });
+  const influence = useResource(
+    asks ? `influence ${manifest.id} words` : null,
+    (signal) => getInfluence(manifest!.id, "words", "unk", signal),
+    { cache: true },
+  );
   if (manifest && source === "influence") {
     const found = influence.status === "ready" && influence.value ? spread(influence.value, manifest.source.tokens.length) : null;
     return { source, matrix: found, max: Math.max(0.5, found ? extent(found.data)[1] : 1), signed: true, needs, status: influence };
@@ -76,7 +80,17 @@ export function useLinks(manifest: Manifest | null): Links {
   const found = needs.map((need) => tensors.value?.get(need)).filter((tensor) => tensor !== undefined);
   // of what a token points at, as much as it copied
   const share = (row: number) => (source === "copy" ? (manifest?.steps[row]?.copied ?? 0) : 1);
-  const all = found.map(({ shape: [rows, cols], data }) => matrix(rows, cols, (data as Float32Array).map((value, i) => value * share(Math.floor(i / cols)))));
-  const fits = all.length > 0 && all.length === needs.length && all[0].rows === manifest?.target.tokens.length && all[0].cols === manifest.source.tokens.length;
+  const all = found.map(({ shape: [rows, cols], data }) =>
+    matrix(
+      rows,
+      cols,
+      (data as Float32Array).map((value, i) => value * share(Math.floor(i / cols))),
+    ),
+  );
+  const fits =
+    all.length > 0 &&
+    all.length === needs.length &&
+    all[0].rows === manifest?.target.tokens.length &&
+    all[0].cols === manifest.source.tokens.length;
   return { source, matrix: fits ? combine(all, source === "max" ? "max" : "mean") : null, max: 1, signed: false, needs, status: tensors };
 }

@@ -18,7 +18,17 @@ export interface Live {
   readonly perToken: number | null;
   readonly ms: number | null;
 }
-const NOTHING: Live = { text: "", tokens: [], stable: 0, sourceTokens: [], done: false, alternatives: [], score: null, perToken: null, ms: null };
+const NOTHING: Live = {
+  text: "",
+  tokens: [],
+  stable: 0,
+  sourceTokens: [],
+  done: false,
+  alternatives: [],
+  score: null,
+  perToken: null,
+  ms: null,
+};
 
 export interface LiveState {
   /** one entry per sentence of the text */
@@ -44,7 +54,8 @@ export function useLive(): LiveState {
     if (wanted === null) return setResults([]);
     const control = new AbortController();
     const patch = (i: number, change: Partial<Live>) => {
-      if (!control.signal.aborted) setResults((old) => list.map((_, j) => (j === i ? { ...(old[j] ?? NOTHING), ...change } : (old[j] ?? NOTHING))));
+      if (!control.signal.aborted)
+        setResults((old) => list.map((_, j) => (j === i ? { ...(old[j] ?? NOTHING), ...change } : (old[j] ?? NOTHING))));
     };
     setResults((old) => list.map((_, i) => ({ ...(old[i] ?? NOTHING), done: false })));
     const run = async () => {
@@ -56,7 +67,14 @@ export function useLive(): LiveState {
           start: (event) => patch(i, { sourceTokens: event.source_tokens, tokens: [], stable: 0 }),
           partial: (event) => patch(i, { text: event.text, tokens: event.tokens, stable: event.stable }),
         });
-        patch(i, { text: final.text, done: true, alternatives: final.alternatives, score: final.score, perToken: final.score_per_token ?? null, ms: final.ms });
+        patch(i, {
+          text: final.text,
+          done: true,
+          alternatives: final.alternatives,
+          score: final.score,
+          perToken: final.score_per_token ?? null,
+          ms: final.ms,
+        });
       }
     };
     run().catch((problem: unknown) => {
