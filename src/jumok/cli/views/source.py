@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,8 @@ FORMS = {
     ".trace": "every number; jumok inspect --trace opens it",
     ".csv": "the table of the view",
 }
+COUNTED = {"q", "k", "unit", "weights"}
+"""Fields of interventions that are numbers of tokens or words: from 1 here, from 0 in Python."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,12 @@ def edited(translator: Translator, text: str, words: Sequence[str], options: Map
     try:
         return what_if(translator, text, ops, **options)
     except ConfigError as error:
-        if not (number := re.fullmatch(r"interventions\[(\d+)\]", error.where)):
-            raise
-        where = place(words[int(number[1])])
-        if re.search(r"position|unit|word", error.message):
-            where += " (this message counts from 0)"
-        raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
+        match (error.field or "").split("."):
+            case ["interventions", number, *name]:
+                counts = " (this message counts from 0)" if {*name} & COUNTED else ""
+                where = place(words[int(number)]) + counts
+                raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
+        raise
 
 
 def with_change(view: View, change: WhatIf, words: Sequence[str]) -> View:
