@@ -1,6 +1,7 @@
 """`jumok demo`: trains the three models on dates, shows the difference, and serves the explorer on them."""
 
 import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,16 +60,12 @@ def demo(
     from jumok.run.train import Watch
 
     limit = seconds(time_limit) if time_limit else None
-    with interruptible() as flag, progress_display(quiet=quiet) as progress:
-        panels: list[Panel] = []
+    with interruptible() as flag, progress_display(quiet=quiet) as progress, ExitStack() as panels:
 
         def watch_for(arch: str) -> Watch:
-            for panel in panels:
-                panel.close()
-            panel = Panel(quiet=quiet)
-            panels.append(panel)
+            panel = panels.enter_context(closing(Panel(quiet=quiet)))
             if not quiet:
-                say(f"\n{len(panels)} of 3: {NAMES[arch]}")
+                say(f"\n{[*NAMES].index(arch) + 1} of {len(NAMES)}: {NAMES[arch]}")
             return Watch(
                 progress=progress,
                 on_start=panel.start,
@@ -77,8 +74,6 @@ def demo(
             )
 
         contestants = train_three(Path(out), watch_for, seconds=limit, progress=progress)
-        for panel in panels:
-            panel.close()
     if flag:
         say("stopped; run the same command again to go on")
         raise click.exceptions.Exit(128 + flag[0])
