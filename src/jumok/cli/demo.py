@@ -78,12 +78,12 @@ def demo(
         say("stopped; run the same command again to go on")
         raise click.exceptions.Exit(128 + flag[0])
     if as_json:
-        print_json([row(one) for one in contestants])
+        print_json([row(contestant) for contestant in contestants])
         return
     click.echo(table(contestants))
     if quiet:
         return
-    show_sentence([(one, *look_inside(one)) for one in contestants])
+    show_sentence([(contestant, *look_inside(contestant)) for contestant in contestants])
     say(f'\nnext: jumok translate -m {Path(out) / "transformer"} "5. März 2024"')
     say(f'      jumok inspect -m {Path(out) / "luong"} --text "den 5 mars 2024 kl. 14:30"')
     if not no_serve:
@@ -100,21 +100,21 @@ def explore(contestants: "list[Contestant]", out: Path, port: int, *, browse: bo
         return 0
     from jumok.server.settings import ServerSettings
 
-    folders = best_first({one.arch: one.run.folder for one in contestants})
+    folders = best_first({contestant.arch: contestant.run.folder for contestant in contestants})
     settings = ServerSettings(port=port, runs=out)
     return serve_folders(folders, settings, screen="/" if browse else None, another_port=True)
 
 
-def row(one: "Contestant") -> dict[str, Any]:
-    exact, groups = one.evaluation["metrics"]["exact"], one.evaluation["by_length"]["bins"]
+def row(contestant: "Contestant") -> dict[str, Any]:
+    exact, groups = contestant.evaluation["metrics"]["exact"], contestant.evaluation["by_length"]["bins"]
     return {
-        "arch": one.arch,
+        "arch": contestant.arch,
         "exact": exact["value"],
         "exact_ci95": exact["ci95"],
         "by_length": [{"characters": [part["lo"], part["hi"]], "exact": part["exact"]} for part in groups],
-        "parameters": one.parameters,
-        "training_s": one.run.seconds,
-        "sentences_per_s": one.evaluation["speed"]["sentences_per_s"],
+        "parameters": contestant.parameters,
+        "training_s": contestant.run.seconds,
+        "sentences_per_s": contestant.evaluation["speed"]["sentences_per_s"],
     }
 
 
@@ -127,11 +127,11 @@ def table(contestants: "list[Contestant]") -> str:
         f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source",
         f"{head}  parameters  training  sentences/s",
     ]
-    for one in contestants:
-        figures = row(one)
+    for contestant in contestants:
+        figures = row(contestant)
         parts = "  ".join(f"{part['exact']:>7.1f}" for part in figures["by_length"])
         lines.append(
-            f"{NAMES[one.arch]:<22}  {figures['exact']:>6.1f}  {parts}  {figures['parameters']:>10,}  "
+            f"{NAMES[contestant.arch]:<22}  {figures['exact']:>6.1f}  {parts}  {figures['parameters']:>10,}  "
             f"{duration(figures['training_s']):>8}  {figures['sentences_per_s']:>11,.0f}"
         )
     return "\n".join(lines)
@@ -141,10 +141,10 @@ def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:
     from jumok.run.demo import SENTENCE
 
     click.echo(f"\n{SENTENCE}")
-    for one, answer, _ in looks:
-        click.echo(f"  {NAMES[one.arch]:<22}  {answer}")
+    for contestant, answer, _ in looks:
+        click.echo(f"  {NAMES[contestant.arch]:<22}  {answer}")
     colour = wants_colour(sys.stdout.isatty())
-    for one, _, attention in looks:
+    for contestant, _, attention in looks:
         if attention is not None:
-            click.echo(f"\nwhere {NAMES[one.arch]} looked, for each token it wrote")
+            click.echo(f"\nwhere {NAMES[contestant.arch]} looked, for each token it wrote")
             click.echo(attention.show(style="colour" if colour else "blocks"), color=colour or None)

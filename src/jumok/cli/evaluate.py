@@ -227,11 +227,11 @@ def read_references(files: tuple[str, ...]) -> list[tuple[str, ...]]:
     return [tuple(filter(str.strip, line)) or line[:1] for line in zip(*sides, strict=True)]
 
 
-def check_pair(one: str, lines: "Sequence[object]", other: str, others: "Sequence[object]") -> None:
+def check_pair(name: str, lines: "Sequence[object]", other: str, others: "Sequence[object]") -> None:
     """Refuse files that cannot belong together line by line."""
     if len(lines) != len(others):
         raise DataError(
-            f"{one} has {len(lines):,} lines and {other} has {len(others):,}",
+            f"{name} has {len(lines):,} lines and {other} has {len(others):,}",
             hint="line n of one must answer line n of the other: look for a missing or a broken line",
             code="unequal_lines",
         )
@@ -250,16 +250,16 @@ def evaluate_models(
     from jumok.decoding.translator import load
     from jumok.evaluation.evaluate import evaluate as evaluate_translator
 
-    found = []
+    evaluations = []
     for model, name in zip(models, _names(models), strict=True):
         sources, translator = test.sources or [], load(model, **loading)
         check_drawing(search, translator.config.decoding)
-        found.append(
+        evaluations.append(
             evaluate_translator(translator, sources, test.references, name=name, **measuring, **search)
         )
         if is_run(Path(model)):
-            keep(Path(model), found[-1])
-    return found
+            keep(Path(model), evaluations[-1])
+    return evaluations
 
 
 def score_files(files: tuple[str, ...], test: TestSet, measuring: dict[str, Any]) -> "list[Evaluation]":
@@ -267,14 +267,14 @@ def score_files(files: tuple[str, ...], test: TestSet, measuring: dict[str, Any]
     from jumok.data.corpus import read_lines
     from jumok.evaluation.evaluate import score_texts
 
-    found = []
+    evaluations = []
     for file, name in zip(files, _names(files), strict=True):
         lines = list(read_lines(file))
         check_pair(file, lines, f"the test set {test.name}", test.references)
-        found.append(
+        evaluations.append(
             score_texts(lines, test.references, test.sources, name=name, pictures=test.pictures, **measuring)
         )
-    return found
+    return evaluations
 
 
 def read_bins(text: str) -> "Bins":
@@ -296,8 +296,8 @@ def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Comparison
         return evaluations[0].to_dict()
     return {
         "schema": "evals/1",
-        "evaluations": [one.to_dict() for one in evaluations],
-        "comparisons": [asdict(one) for one in comparisons],
+        "evaluations": [evaluation.to_dict() for evaluation in evaluations],
+        "comparisons": [asdict(comparison) for comparison in comparisons],
     }
 
 
@@ -314,11 +314,11 @@ def show(
     if result is not None:
         print_json(result)
     elif quiet:
-        for one in evaluations:
-            click.echo(f"{next(iter(one.metrics.values())).value:.2f}")
+        for evaluation in evaluations:
+            click.echo(f"{next(iter(evaluation.metrics.values())).value:.2f}")
     else:
         click.echo(draw_table(evaluations, comparisons))
-        for note in dict.fromkeys(note for one in evaluations for note in one.notes):
+        for note in dict.fromkeys(note for evaluation in evaluations for note in evaluation.notes):
             say(f"note: {note}")
 
 
@@ -355,9 +355,9 @@ def write_json(path: Path, result: dict[str, Any]) -> None:
 def check_threshold(evaluations: "list[Evaluation]", min_bleu: float | None) -> None:
     """Refuse systems below the stated BLEU, after everything has been printed."""
     below = [
-        f"{one.model} has {one.metrics['bleu'].value:.2f}"
-        for one in evaluations
-        if min_bleu is not None and one.metrics["bleu"].value < min_bleu
+        f"{evaluation.model} has {evaluation.metrics['bleu'].value:.2f}"
+        for evaluation in evaluations
+        if min_bleu is not None and evaluation.metrics["bleu"].value < min_bleu
     ]
     if below:
         raise ThresholdError(f"BLEU is below --min-bleu {min_bleu:g}: {', '.join(below)}", code="min_bleu")

@@ -120,8 +120,8 @@ def summary(result: dict[str, Any], output: str) -> list[str]:
     ]
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF++")):
         if name in result:
-            one = result[name]
-            change = f"{one['reference']:.2f} -> {one['exported']:.2f} ({one['difference']:+.2f})"
+            score = result[name]
+            change = f"{score['reference']:.2f} -> {score['exported']:.2f} ({score['difference']:+.2f})"
             lines.append(f"{title:<14} {change}")
     if part := result.get("shortlist"):
         lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} tokens"

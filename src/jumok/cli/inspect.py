@@ -154,23 +154,23 @@ def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
         head=options["head"] or ("1" if steps else "mean"), **{name: options[name] for name in names}
     )
     if options["trace"] is not None:
-        found = source.inspect_file(options["trace"])
+        inspection = source.inspect_file(options["trace"])
     else:
         search = {} if options["beam"] is None else {"beam": options["beam"]}
-        found = source.inspect_text(
+        inspection = source.inspect_text(
             options["model"], options["text"], target=options["target"], what_if=words, options=search
         )
-    for warning in found.trace.manifest["warnings"]:
+    for warning in inspection.trace.manifest["warnings"]:
         say(harmless(f"warning: {warning['message']}"))
-    view = (steps_view if steps else heat_view)(found.trace, choice)
-    if found.change is not None:
-        view = source.with_change(view, found.change, words)
+    view = (steps_view if steps else heat_view)(inspection.trace, choice)
+    if inspection.change is not None:
+        view = source.with_change(view, inspection.change, words)
     if not path:
         show(view, as_json=as_json, quiet=quiet)
         return
-    said = source.write_file(path, found, view)
+    said = source.write_file(path, inspection, view)
     if as_json:
-        print_json({"file": path, "bytes": Path(path).stat().st_size, "trace": found.trace.id})
+        print_json({"file": path, "bytes": Path(path).stat().st_size, "trace": inspection.trace.id})
     elif not quiet:
         say(said)
 

@@ -140,7 +140,7 @@ def serve_folders(
         address = address_of(sock, settings)
 
         def started() -> None:
-            engines = {name: " ".join(one.engine.values()) for name, one in loaded.items()}
+            engines = {name: " ".join(model.engine.values()) for name, model in loaded.items()}
             greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen
@@ -182,20 +182,20 @@ def check_installed() -> None:
 
 def name_models(given: Sequence[str]) -> dict[str, Path]:
     """Folders by the names that clients see: NAME=FOLDER, or the folder's own name."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for word in given:
         name, equals, rest = word.partition("=")
         if not equals or Path(word).exists():
             name, rest = Path(word).resolve().name, word
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r} cannot be a model's name", hint="choose one without / : NAME=FOLDER")
-        if name in found:
+        if name in folders:
             raise ConfigError(
-                f"two models are called {name!r}: {found[name]} and {rest}",
+                f"two models are called {name!r}: {folders[name]} and {rest}",
                 hint=f"give one of them another name: other-{name}={rest}",
             )
-        found[name] = Path(rest)
-    return found
+        folders[name] = Path(rest)
+    return folders
 
 
 def bundled_models() -> dict[str, Path]:
@@ -259,13 +259,13 @@ def examples_for(model: "Translator", folder: Path) -> tuple[str, ...]:
 
 def pictures_in(model: "Translator", sources: tuple[str, ...]) -> tuple[str, ...]:
     """The sources; of a model that reads pictures the pictures themselves, those that can be read."""
-    reader, found = model.tokenizers.pictures, []
+    reader, pictures = model.tokenizers.pictures, []
     if reader is None:
         return sources
     for source in sources:
         with suppress(DataError):
-            found.append(reader.decode(reader.encode(source)))
-    return tuple(found)
+            pictures.append(reader.decode(reader.encode(source)))
+    return tuple(pictures)
 
 
 def samples_of(run: Path) -> tuple[str, ...]:
@@ -273,7 +273,7 @@ def samples_of(run: Path) -> tuple[str, ...]:
     try:
         with (run / "samples.jsonl").open(encoding="utf-8") as file:
             samples = json.loads(file.readline(SAMPLES_LINE))["samples"]
-        return tuple(str(one["src"]) for one in samples)[:EXAMPLE_TEXTS]
+        return tuple(str(sample["src"]) for sample in samples)[:EXAMPLE_TEXTS]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ()
 

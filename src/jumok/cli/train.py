@@ -204,9 +204,9 @@ def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
     from jumok.run.survey import check_enough, survey
 
     corpora = open_corpora(check_given(given))
-    found = survey(corpora.train)
-    check_enough(found, corpora.train.name)
-    return make_plan(given, found, look_at_machine(device))
+    surveyed = survey(corpora.train)
+    check_enough(surveyed, corpora.train.name)
+    return make_plan(given, surveyed, look_at_machine(device))
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:

@@ -171,12 +171,12 @@ class AnswerWriter:
             grow = explained.write_events if self.form == "json" else explained.write_growing
             yield from grow(model, lines, file, self.search)
             return
-        found: Iterable[Translation]
+        results: Iterable[Translation]
         if self.align or self.attention:
-            found = explained.traced(cast("Model", model), lines, block, self.search, progress)
+            results = explained.traced(cast("Model", model), lines, block, self.search, progress)
         else:
-            found = model.translate_iter(lines, block=block, progress=progress, **self.search)
-        for number, result in enumerate(found, start=1):
+            results = model.translate_iter(lines, block=block, progress=progress, **self.search)
+        for number, result in enumerate(results, start=1):
             file.write(self.line(number, result).encode() + b"\n")
             if number % block == 0:
                 file.flush()
@@ -197,7 +197,7 @@ class AnswerWriter:
                 return json_line(number, result, links)
             case "moses":
                 return "\n".join(
-                    f"{number - 1} ||| {one.text} ||| {one.score:.4f}" for one in result.hypotheses
+                    f"{number - 1} ||| {answer.text} ||| {answer.score:.4f}" for answer in result.hypotheses
                 )
             case _:
                 text = f"{result.text}\t{result.score:.4f}" if self.scores else result.text
@@ -245,7 +245,7 @@ def choose_form(form: Form | None, search: dict[str, Any], *, as_json: bool) -> 
 def json_line(number: int, result: "Translation", links: dict[str, Any]) -> str:
     line: dict[str, Any] = {"line": number, "src": result.source, **answer_fields(result), **links}
     if result.alternatives:
-        line["alternatives"] = [answer_fields(one) for one in result.alternatives]
+        line["alternatives"] = [answer_fields(answer) for answer in result.alternatives]
     return to_json(line)
 
 

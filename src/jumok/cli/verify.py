@@ -27,14 +27,14 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
     Every file is compared with the size and the SHA-256 that were written down when it was saved. Nothing is
     loaded. Exit code 0: whole; 3: damaged or not a model folder.
     """
-    found = {path: verify_folder(path) for path in model_folders(folder)}
+    faults_of = {path: verify_folder(path) for path in model_folders(folder)}
     if as_json:
         folders = [
-            {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in found.items()
+            {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in faults_of.items()
         ]
-        print_json({"whole": not any(found.values()), "folders": folders})
+        print_json({"whole": not any(faults_of.values()), "folders": folders})
     else:
-        for path, faults in found.items():
+        for path, faults in faults_of.items():
             if faults or not quiet:
                 click.echo(f"damaged  {path}: {'; '.join(faults)}" if faults else f"whole    {path}")
-    ctx.exit(3 if any(found.values()) else 0)
+    ctx.exit(3 if any(faults_of.values()) else 0)

@@ -41,7 +41,7 @@ def align(result: "Traced") -> dict[str, Any]:
     if result.made is None:
         return nothing
     about = result.made.manifest
-    if any(one["code"] == "source_truncated" for one in about["warnings"]):
+    if any(warning["code"] == "source_truncated" for warning in about["warnings"]):
         return nothing
     method: Any = "cross" if result.attention.cross is not None else "influence"
     words = {
@@ -127,8 +127,8 @@ def write_events(
 
     for number, line in enumerate(lines, start=1):
         for event in model.stream(line, **options):
-            kind, one = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
-            about = {"line": number, "type": kind, **one.to_dict()}
+            kind, result = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
+            about = {"line": number, "type": kind, **result.to_dict()}
             file.write(to_json(about).encode() + b"\n")
             file.flush()
             if isinstance(event, Final):

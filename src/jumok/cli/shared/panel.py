@@ -111,8 +111,8 @@ def head(started: "Started") -> list[str]:
     shared = f"{tokenizers.source.size:,} shared"
     if tokenizers.pictures is not None:
         shared = f"{tokenizers.target.size:,}, {tokenizers.pictures.places} patches a picture"
-    one = tokenizers.shared or tokenizers.pictures is not None
-    vocabulary = shared if one else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
+    single = tokenizers.shared or tokenizers.pictures is not None
+    vocabulary = shared if single else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
     left_out = sum(prepared.train.left_out.values())
     resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
     return [

@@ -157,5 +157,5 @@ def edit_lines() -> None:
 
 def complete(text: str, state: int) -> str | None:
     """The command number `state` that begins with the text."""
-    found = [name for name in COMMANDS if text.startswith("/") and name.startswith(text)]
-    return found[state] if state < len(found) else None
+    names = [name for name in COMMANDS if text.startswith("/") and name.startswith(text)]
+    return names[state] if state < len(names) else None

@@ -52,8 +52,8 @@ def inspect_text(
     translator = load(model, engine="torch")
     if not what_if:
         return Inspection(make_trace(translator, text, target=target, options=options or {}))
-    found = edited(translator, text, what_if, options or {})
-    return Inspection(found.edited_trace, found)
+    change = edited(translator, text, what_if, options or {})
+    return Inspection(change.edited_trace, change)
 
 
 def edited(translator: Translator, text: str, words: Sequence[str], options: Mapping[str, Any]) -> WhatIf:
@@ -74,7 +74,7 @@ def with_change(view: View, change: WhatIf, words: Sequence[str]) -> View:
     """A view of the edited trace, with both answers in front of it."""
     interventions = change.edited_trace.manifest["interventions"]
     before, after = change.baseline, change.edited
-    rows = [("what if" if n == 0 else "", one, "") for n, one in enumerate(words)]
+    rows = [("what if" if n == 0 else "", word, "") for n, word in enumerate(words)]
     rows += [
         ("as it is", before.text, f"log p {before.score:z.4f}"),
         ("edited", after.text, f"log p {after.score:z.4f}"),
@@ -95,24 +95,26 @@ def check_file(path: str) -> None:
     check_output(path)
 
 
-def write_file(path: str, found: Inspection, view: View) -> str:
+def write_file(path: str, inspection: Inspection, view: View) -> str:
     """Write the file, whole or not at all, in the form that its name asks for; say what it is."""
-    suffix, trace = Path(path).suffix, found.trace
+    suffix, trace = Path(path).suffix, inspection.trace
     if suffix == ".trace":
         for part in (trace.influence, trace.positions, trace.beam):
             known(part)  # what the page would ask the model for is saved, too
         trace.save(path)
     else:
         with open_output(path) as file:
-            file.write(content(suffix, found, view).encode())
+            file.write(content(suffix, inspection, view).encode())
     return f"{path}  {size_of(Path(path).stat().st_size)}  {FORMS[suffix]}"
 
 
-def content(suffix: str, found: Inspection, view: View) -> str:
+def content(suffix: str, inspection: Inspection, view: View) -> str:
     if suffix == ".html":
-        return trace_html([found.trace, *([found.change.baseline_trace] if found.change else [])])
+        return trace_html(
+            [inspection.trace, *([inspection.change.baseline_trace] if inspection.change else [])]
+        )
     if suffix == ".json":
-        return to_json(found.trace.manifest, indent=1) + "\n"
+        return to_json(inspection.trace.manifest, indent=1) + "\n"
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(view.table)
     return table.getvalue()

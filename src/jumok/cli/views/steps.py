@@ -48,31 +48,31 @@ class HeadSteps:
         weights, v = self.stages.weights.astype(np.float64), self.stages.v.astype(np.float64)
         context = weights @ v  # [Q, d]
         length = np.square(context).sum(axis=1, keepdims=True)
-        found: np.ndarray[Any, Any] = weights * (context @ v.T) / np.maximum(length, 1e-30)
-        return found
+        shares: np.ndarray[Any, Any] = weights * (context @ v.T) / np.maximum(length, 1e-30)
+        return shares
 
     def softmax(self, q: int) -> np.ndarray[Any, Any]:
         """[K]: exp(score - largest) of the row's allowed keys."""
         row = np.where(self.stages.mask[q] > 0, self.stages.scaled[q].astype(np.float64), -np.inf)
-        found: np.ndarray[Any, Any] = np.exp(row - row.max())
-        return found
+        raised: np.ndarray[Any, Any] = np.exp(row - row.max())
+        return raised
 
 
 def steps_view(trace: Trace, choice: AttentionChoice) -> View:
     """The stages of one head; with --q those of one row, with --q and --k those of one cell."""
     manifest, kind = trace.manifest, choice.kind
-    found = find_attention(trace, kind)
-    if found is None:
+    attention = find_attention(trace, kind)
+    if attention is None:
         return without_attention(trace, kind, "stages")
-    L, H = found.weights.shape[:2]
+    L, H = attention.weights.shape[:2]
     layer, head = choose_one("layer", choice.layer, L), choose_one("head", choice.head, H)
     sides = (manifest[manifest["attention"][kind][side]]["tokens"] for side in ("q", "k"))
     queries, keys = (tuple(token["text"] for token in tokens) for tokens in sides)
     steps = HeadSteps(
-        " · ".join((kind, *found.name(layer, head))),
+        " · ".join((kind, *attention.name(layer, head))),
         manifest["model"]["arch"] == "luong",
         "scaled_dot" if kind == "copy" else manifest["model"]["score"],
-        found.stages(layer, head),
+        attention.stages(layer, head),
         queries,
         keys,
         copies=kind == "copy",
