@@ -120,21 +120,19 @@ def row(contestant: "Contestant") -> dict[str, Any]:
 
 def table(contestants: "list[Contestant]") -> str:
     """Exact match on unseen dates: overall, and by thirds of the source length."""
+    from jumok.cli.views.view import columns
+
     data, groups = contestants[0].evaluation["data"], contestants[0].evaluation["by_length"]["bins"]
     labels = [f"{group['lo']}–{group['hi']}" for group in groups]
-    head = f"{'':<22}  {'exact':>6}  " + "  ".join(f"{label:>7}" for label in labels)
-    lines = [
-        f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source",
-        f"{head}  parameters  training  sentences/s",
-    ]
+    rows = [("", "exact", *labels, "parameters", "training", "sentences/s")]
     for contestant in contestants:
         figures = row(contestant)
-        parts = "  ".join(f"{part['exact']:>7.1f}" for part in figures["by_length"])
-        lines.append(
-            f"{NAMES[contestant.arch]:<22}  {figures['exact']:>6.1f}  {parts}  {figures['parameters']:>10,}  "
-            f"{duration(figures['training_s']):>8}  {figures['sentences_per_s']:>11,.0f}"
-        )
-    return "\n".join(lines)
+        parts = (f"{part['exact']:.1f}" for part in figures["by_length"])
+        time, speed = duration(figures["training_s"]), f"{figures['sentences_per_s']:,.0f}"
+        exact, size = f"{figures['exact']:.1f}", f"{figures['parameters']:,}"
+        rows.append((NAMES[contestant.arch], exact, *parts, size, time, speed))
+    title = f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source"
+    return f"{title}\n{columns(rows, right=range(1, len(rows[0])))}"
 
 
 def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:

@@ -132,14 +132,17 @@ def share_done(event: Any, steps: int, limit: float) -> float:
     return min(1.0, max(by_time, by_steps))
 
 
+def time_left(event: Any, share: float) -> str:
+    return duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+
+
 def progress_line(event: Any, steps: int, limit: float) -> str:
     share = share_done(event, steps, limit)
     filled = round(share * 28)
-    left = event["elapsed_s"] * (1 - share) / max(share, 1e-9)
     goal = f"{steps:,}" if not limit else duration(limit)
     return (
         f"step {event['step']:>7,} / {goal} {'━' * filled}{'─' * (28 - filled)} {share:4.0%}   "
-        f"{duration(event['elapsed_s'])} left {duration(left)}"
+        f"{duration(event['elapsed_s'])} left {time_left(event, share)}"
     )
 
 
@@ -177,8 +180,7 @@ def plain(event: Any, steps: int, limit: float) -> str | None:
     """One log line for an event, or none."""
     match event["type"]:
         case "train":
-            share = share_done(event, steps, limit)
-            left = duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+            left = time_left(event, share_done(event, steps, limit))
             return (
                 f"{stamp()} train step={event['step']}/{steps} loss={event['loss']:.3f} lr={event['lr']:.1e} "
                 f"tok_s={event['tokens_per_s']:.0f} eta={left}"
