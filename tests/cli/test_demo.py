@@ -122,7 +122,8 @@ def test_without_the_extra_it_ends_after_the_tables(
     monkeypatch.setattr("jumok.cli.serve.find_spec", lambda name: None)
     assert call("demo", "--time-limit", "0.1s", "--out", made / "demo") == 0
     err = capsys.readouterr().err
-    assert "no explorer: the server needs fastapi, starlette, uvicorn, h11; pip install 'jumok[serve]'" in err
+    needs = "fastapi, starlette, uvicorn, h11, prometheus_client"
+    assert f"no explorer: the server needs {needs}; pip install 'jumok[serve]'" in err
 
 
 def test_a_bad_time(made: Path, call: Call, capsys: Captured) -> None:

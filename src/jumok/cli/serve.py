@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,7 +34,7 @@ Examples:
 
 PORTS = 20  # to try, where any will do
 SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/training", "/quality", "/learn"}
-NEEDED = ("fastapi", "starlette", "uvicorn", "h11")
+NEEDED = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
 EXAMPLE_TEXTS = 6
 SAMPLES_LINE = 1 << 20  # characters
@@ -51,8 +51,16 @@ SAMPLES_LINE = 1 << 20  # characters
     "--open", "screen", is_flag=False, flag_value="/", metavar="[/SCREEN]", help="Open the browser."
 )
 @click.option("--api-key-file", metavar="FILE", help="Ask callers for one of these keys, one per line.")
-@click.option("--allow-origin", multiple=True, metavar="URL", help="Pages of this origin may call, too.")
-@click.option("--allowed-host", multiple=True, metavar="NAME", help="Another name of this server.")
+@click.option(
+    "--allow-origin",
+    "allow_origins",
+    multiple=True,
+    metavar="URL",
+    help="Pages of this origin may call, too.",
+)
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, metavar="NAME", help="Another name of this server."
+)
 @click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address.")
 @click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
 @DEVICE
@@ -65,20 +73,16 @@ SAMPLES_LINE = 1 << 20  # characters
 def serve(
     models: tuple[str, ...],
     runs: str | None,
-    host: str,
-    port: int,
     screen: str | None,
     *,
     api_key_file: str | None,
-    allow_origin: tuple[str, ...],
-    allowed_host: tuple[str, ...],
-    insecure: bool,
     keep: str | None,
     device: str | None,
     engine: str,
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    **network: Any,
 ) -> None:
     """Serve the explorer and the HTTP API for one model or more, on this machine only unless told.
 
@@ -91,14 +95,10 @@ def serve(
     from jumok.server.settings import ServerSettings, read_keys
 
     settings = ServerSettings(
-        host=host,
-        port=port,
         keys=read_keys(api_key_file) if api_key_file else (),
-        insecure=insecure,
-        allow_origins=allow_origin,
-        allowed_hosts=allowed_host,
         runs=folder_of(runs, "--runs") if runs else None if models else bundled_runs(),
         keep=made_folder(keep) if keep else None,
+        **network,
     )
     folders = name_models(models) or bundled_models()
     if verbose:
