@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jumok.data.clean import Cleaned, clean_name, fix
 from jumok.data.corpus import Corpus, open_corpus
-from jumok.data.doctor import examine
+from jumok.data.findings import examine
 from jumok.errors import DataError
 
 Pairs = list[tuple[str, str]]

@@ -8,7 +8,7 @@ import pytest
 from tests.data.pictures import write_pictures
 
 from jumok.data.corpus import open_corpus
-from jumok.data.doctor import examine
+from jumok.data.findings import examine
 from jumok.data.pictures import with_pictures
 from jumok.errors import ConfigError, DataError
 from jumok.images.read import read_picture

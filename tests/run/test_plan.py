@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import ARCHS
+from jumok.data.reader import Survey
 from jumok.errors import ConfigError
 from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine
 from jumok.run.plan import Plan, check_given, fitting_batch, is_language, make_plan
-from jumok.run.survey import Survey
 from jumok.settings import config_to_dict, flatten, known_names
 
 CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)

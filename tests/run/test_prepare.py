@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import RunConfig
+from jumok.data.reader import survey
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.prepare import Prepared, open_corpora, prepare
-from jumok.run.survey import survey
 from jumok.settings import nest, parse_config
 
 
@@ -295,7 +295,7 @@ def test_variants_that_cannot_be_written_say_so(tmp_path: Path, monkeypatch: pyt
 def test_a_text_too_large_to_keep_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_for(tmp_path, SOURCES, TARGETS)
     kept = prepare_in(tmp_path / "kept", config)
-    monkeypatch.setattr("jumok.run.survey.KEPT", 0)
+    monkeypatch.setattr("jumok.data.reader.KEPT", 0)
     read = prepare_in(tmp_path / "read", config)
     assert read.train.fingerprint == kept.train.fingerprint
     assert read.valid_pairs == kept.valid_pairs

@@ -11,7 +11,7 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.data.clean import Cleaned
     from jumok.data.corpus import Corpus
-    from jumok.data.doctor import Finding, Report
+    from jumok.data.findings import Finding, Report
 
 EXAMPLES = """\b
 Examples:
@@ -59,7 +59,7 @@ def check(
     """
     from jumok.data.clean import clean_names
     from jumok.data.clean import fix as write_clean_copy
-    from jumok.data.doctor import examine
+    from jumok.data.findings import examine
 
     if fix and data:
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
@@ -141,7 +141,7 @@ def _print_finding(finding: "Finding", *, several: bool) -> None:
 
 
 def _print_cleaned(cleaned: "Cleaned") -> None:
-    from jumok.data.doctor import KINDS
+    from jumok.data.findings import KINDS
 
     dropped = ", ".join(f"{count:,} {KINDS[kind].title}" for kind, count in cleaned.dropped.items())
     click.echo(f"cleaned copy: {' '.join(cleaned.files)}")

@@ -196,10 +196,10 @@ def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> st
 
 
 def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
+    from jumok.data.reader import check_enough, survey
     from jumok.run.machine import look_at_machine
     from jumok.run.plan import check_given, make_plan
     from jumok.run.prepare import open_corpora
-    from jumok.run.survey import check_enough, survey
 
     corpora = open_corpora(check_given(given))
     found = survey(corpora.train)

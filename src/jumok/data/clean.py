@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from jumok.data.checks import pair_symptom, without_strays
 from jumok.data.corpus import Corpus
-from jumok.data.doctor import EVERY, Report, pair_hash
+from jumok.data.findings import EVERY, Report, pair_hash
 from jumok.data.rows import Form, Row, form_of, read_rows
-from jumok.data.symptoms import pair_symptom, without_strays
 from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy

@@ -14,6 +14,7 @@ import numpy as np
 
 from jumok.checkpoint.folder import replace_file
 from jumok.config import ARCHS, Arch, RunConfig
+from jumok.data.reader import Survey, check_enough, survey, text_hash
 from jumok.data.store import Store
 from jumok.errors import ConfigError
 from jumok.lineage.budget import Budget, steps_for
@@ -26,7 +27,6 @@ from jumok.run.folder import FREE
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import check_given, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare
-from jumok.run.survey import Survey, check_enough, survey, text_hash
 from jumok.settings import Flat, check_names, nest, parse_config
 from jumok.text.normalize import tidy
 

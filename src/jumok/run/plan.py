@@ -7,6 +7,7 @@ from typing import Any
 
 from jumok.config import Arch, DataConfig, RunConfig, TransformerConfig
 from jumok.data.builtin import builtin_info, reads_pictures
+from jumok.data.reader import Survey, usual_hold_out
 from jumok.errors import ConfigError
 from jumok.presets import preset
 from jumok.run.forecast import (
@@ -16,7 +17,6 @@ from jumok.run.forecast import (
     tokens_per_second,
 )
 from jumok.run.machine import Machine
-from jumok.run.survey import Survey, usual_hold_out
 from jumok.settings import Flat, nest, parse_config
 
 # Words of the corpus, and the vocabulary for up to that many.

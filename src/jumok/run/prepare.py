@@ -17,13 +17,13 @@ from jumok.data.builtin import builtin_corpus, reads_pictures
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.picture_store import build_picture_store, open_any_store
 from jumok.data.pictures import PictureCorpus, with_pictures
+from jumok.data.reader import Survey, hold_out, usual_hold_out
 from jumok.data.store import Store, build_store, open_store, writing
 from jumok.data.variants import Awaited, build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
 from jumok.images.patches import PatchReader
 from jumok.progress import Progress, silent
-from jumok.run.survey import Survey, hold_out, usual_hold_out
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 

@@ -15,6 +15,7 @@ from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.checkpoint.model import build_for
 from jumok.config import RunConfig
+from jumok.data.reader import Survey, check_enough, survey
 from jumok.errors import ConfigError, DataError
 from jumok.explain.model import Model, load
 from jumok.models.interface import Seq2Seq
@@ -26,7 +27,6 @@ from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, reopen
 from jumok.run.stepping import packs
-from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.warm import load_meanwhile
 from jumok.run.work import RunWork
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml

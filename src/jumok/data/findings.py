@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.data.checks import Profile, learn_profile, pair_symptom, shown, stray_symptoms
 from jumok.data.corpus import Corpus, first_shift
 from jumok.data.pictures import PictureCorpus
 from jumok.data.rows import Row, line_lengths, names_of, read_rows
-from jumok.data.symptoms import Profile, learn_profile, pair_symptom, shown, stray_symptoms
 from jumok.errors import DataError
 from jumok.images.read import locate, read_picture
 from jumok.progress import Progress, silent

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from jumok.data.reader import Survey, check_enough, hold_out, survey, text_hash, usual_hold_out
 from jumok.errors import DataError
-from jumok.run.survey import Survey, check_enough, hold_out, survey, text_hash, usual_hold_out
 
 Pairs = list[tuple[str, str]]
 
@@ -52,7 +52,7 @@ def test_reading_reports_its_end() -> None:
 
 def test_a_small_text_is_kept_and_a_large_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert look([("a  man ", "ein Mann"), ("", "nichts")]).texts == [("a man", "ein Mann"), ("", "nichts")]
-    monkeypatch.setattr("jumok.run.survey.KEPT", 1000)
+    monkeypatch.setattr("jumok.data.reader.KEPT", 1000)
     assert look([("a", "b")] * 6).texts == [("a", "b")] * 6
     assert look([("a", "b")] * 7).texts is None
     assert look([("a" * 1000, "b")]).texts is None

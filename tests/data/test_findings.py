@@ -7,7 +7,7 @@ import pytest
 
 from jumok.data.builtin import builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
-from jumok.data.doctor import KINDS, Finding, Report, examine
+from jumok.data.findings import KINDS, Finding, Report, examine
 
 Pairs = list[tuple[str, str]]
 

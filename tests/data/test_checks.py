@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.data.builtin import builtin_corpus
-from jumok.data.symptoms import (
+from jumok.data.checks import (
     Profile,
     bigrams,
     is_copied,
