@@ -1,15 +1,20 @@
-"""What can be wrong with one pair of sentences: pure functions of the pair and of its corpus's habits."""
+"""What can be wrong with sentence pairs: stray characters, and pairs unlike the others of their corpus."""
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import islice, repeat
-from statistics import median
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-SAMPLE = 20_000  # pairs that show a corpus's habits
+import numpy as np
+from numpy.typing import NDArray
+
+Pair = tuple[str, str]
+Numbers = NDArray[np.float64]
+
 WINDOW = 64  # characters of a side that decide its language
+FEWEST = 10  # pairs that show habits
+BITS = 18  # of a bigram's bucket; few corpora have so many bigrams that two of them meet
+EDGE = "  "  # between two texts; no tidy text has it inside
 
 LINE_BREAKS = "\n\v\f\x85\u2028\u2029"
 """Characters inside a line at which other tools, not jumok, would start a new one."""
@@ -18,7 +23,7 @@ _BREAKS = re.compile(f"[{LINE_BREAKS}]")
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f\r\x7f-\x84\x86-\x9f\ufeff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Profile:
     """The habits of a corpus: the usual length ratio, and which character pairs tell its sides apart."""
 
@@ -26,62 +31,55 @@ class Profile:
     """Median of log((source + 5) / (target + 5)), in characters."""
     tolerance: float = math.inf
     """How far from `ratio` a pair may be."""
-    weights: dict[str, float] = field(default_factory=dict)
-    """log(p(bigram | source side) / p(bigram | target side))"""
+    weights: NDArray[np.float32] | None = None
+    """log(p(bigram | source side) / p(bigram | target side)) of each bucket of bigrams"""
 
 
-def learn_profile(pairs: Iterable[tuple[str, str]]) -> Profile:
-    """Habits of the first pairs of a corpus; with fewer than ten pairs, habits that nothing can offend."""
-    ratios: list[float] = []
-    sides: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    for source, target in islice(pairs, SAMPLE):
-        ratios.append(log_ratio(source, target))
-        sides[0].update(bigrams(source))
-        sides[1].update(bigrams(target))
-    if len(ratios) < 10:
+def learn_profile(pairs: Sequence[Pair]) -> Profile:
+    """Habits of these tidy pairs; fewer than ten have habits that nothing can offend."""
+    if len(pairs) < FEWEST:
         return Profile()
-    middle = median(ratios)
-    spread = 1.4826 * median(abs(ratio - middle) for ratio in ratios)  # equals sigma for a normal curve
-    return Profile(middle, max(math.log(3), 5 * spread), log_odds(*sides))
+    ratios = log_ratios(pairs)
+    middle = float(np.median(ratios))
+    spread = 1.4826 * float(np.median(abs(ratios - middle)))  # equals sigma for a normal curve
+    source, target = (_count([pair[side] for pair in pairs]) for side in (0, 1))
+    offset = math.log(target.sum() + 1) - math.log(source.sum() + 1)
+    odds = np.clip(np.log((source + 1) / (target + 1)) + offset, -4.0, 4.0)
+    weights = np.where(source + target >= 5, odds, 0.0).astype(np.float32)
+    return Profile(middle, max(math.log(3), 5 * spread), weights)
 
 
-def log_odds(source: Counter[str], target: Counter[str]) -> dict[str, float]:
-    """How much each common bigram speaks for the source side, between -4 and 4."""
-    offset = math.log(target.total() + 1) - math.log(source.total() + 1)
-    return {
-        bigram: max(-4.0, min(4.0, math.log((source[bigram] + 1) / (target[bigram] + 1)) + offset))
-        for bigram in source.keys() | target.keys()
-        if source[bigram] + target[bigram] >= 5
-    }
+def bigrams(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Buckets of the neighbouring characters of each text's beginning, its edges and then EDGE included; and
+    where each text starts among them."""
+    padded = [f" {text[:WINDOW].casefold()} " for text in texts]
+    codes = np.frombuffer(f"{''.join(padded)} ".encode("utf-32-le"), dtype=np.uint32)
+    mixed = codes[:-1] * np.uint32(0x9E3779B1) + codes[1:] * np.uint32(0x85EBCA6B)
+    starts = np.cumsum([0, *map(len, padded)])[:-1]
+    return mixed >> np.uint32(32 - BITS), starts
 
 
-def bigrams(text: str) -> Iterator[str]:
-    """Neighbouring characters of the beginning of a text, its edges included."""
-    padded = f" {text[:WINDOW].casefold()} "
-    return map(str.__add__, padded, padded[1:])
+def _count(texts: Sequence[str]) -> NDArray[np.int64]:
+    buckets, _ = bigrams(texts)
+    counts = np.bincount(buckets, minlength=1 << BITS)
+    counts[buckets[-1]] = 0  # of EDGE
+    return counts
 
 
-def log_ratio(source: str, target: str) -> float:
-    """Logarithm of the ratio of lengths; five characters more on each side forgive short ones."""
-    return math.log((len(source) + 5) / (len(target) + 5))
+def log_ratios(pairs: Sequence[Pair]) -> Numbers:
+    """Logarithms of the ratios of lengths; five characters more on each side forgive short ones."""
+    source, target = (np.array([len(pair[side]) for pair in pairs], dtype=np.float64) for side in (0, 1))
+    ratios: Numbers = np.log((source + 5) / (target + 5))
+    return ratios
 
 
-def is_odd_length(source: str, target: str, profile: Profile) -> bool:
-    """Whether one side is far longer than is usual in this corpus."""
-    return abs(log_ratio(source, target) - profile.ratio) > profile.tolerance
-
-
-def is_swapped(source: str, target: str, profile: Profile) -> bool:
-    """Whether the source reads like a target and the target like a source, both clearly."""
-    return speaks_for_source(source, profile) < 0 < speaks_for_source(target, profile)
-
-
-def speaks_for_source(text: str, profile: Profile) -> int:
-    """1: the text clearly reads like a source; -1: like a target; 0: neither is sure."""
-    total = sum(map(profile.weights.get, bigrams(text), repeat(0.0)))
-    if abs(total) < max(5.0, 0.3 * min(len(text), WINDOW)):  # nats in all, and per character
-        return 0
-    return 1 if total > 0 else -1
+def speaks_for_source(texts: Sequence[str], weights: NDArray[np.float32]) -> NDArray[np.int8]:
+    """1: a text clearly reads like a source; -1: like a target; 0: neither is sure."""
+    buckets, starts = bigrams(texts)
+    totals = np.add.reduceat(weights[buckets], starts)
+    lengths = np.minimum([len(text) for text in texts], WINDOW)
+    sure = abs(totals) >= np.maximum(5.0, 0.3 * lengths)  # nats in all, and per character
+    return np.where(sure, np.sign(totals), 0).astype(np.int8)
 
 
 def is_copied(source: str, target: str) -> bool:
@@ -89,9 +87,31 @@ def is_copied(source: str, target: str) -> bool:
     return source == target and any(map(str.isalpha, source))
 
 
-def stray_symptoms(text: str) -> Iterator[str]:
+def odd_pairs(pairs: Sequence[Pair], profile: Profile) -> dict[int, str]:
+    """The places of tidy pairs that have something wrong with them, and its kind."""
+    odd = np.flatnonzero(abs(log_ratios(pairs) - profile.ratio) > profile.tolerance)
+    kinds = dict.fromkeys(odd.tolist(), "odd_length")
+    if profile.weights is not None and pairs:
+        source, target = (
+            speaks_for_source([pair[side] for pair in pairs], profile.weights) for side in (0, 1)
+        )
+        kinds |= dict.fromkeys(np.flatnonzero((source < 0) & (target > 0)).tolist(), "swapped")
+    for place, (left, right) in enumerate(pairs):
+        if not left or not right:
+            kinds[place] = "blank_both" if left == right else "blank_side"
+        elif left == right and is_copied(left, right):
+            kinds[place] = "copied"
+    return kinds
+
+
+def has_strays(text: str) -> bool:
+    """Whether a raw text has stray characters of any kind."""
+    return _SUSPECTS.search(text) is not None
+
+
+def stray_kinds(text: str) -> Iterator[str]:
     """The kinds of stray characters in a raw text."""
-    if not _SUSPECTS.search(text):
+    if not has_strays(text):
         return
     if "\0" in text:
         yield "nul"
@@ -103,20 +123,9 @@ def stray_symptoms(text: str) -> Iterator[str]:
         yield "replacement"
 
 
-def pair_symptom(source: str, target: str, profile: Profile) -> str:
-    """The kind of what is wrong with two tidy sides as a pair, or "" when nothing is."""
-    if not source or not target:
-        return "blank_both" if source == target else "blank_side"
-    if is_copied(source, target):
-        return "copied"
-    if is_swapped(source, target, profile):
-        return "swapped"
-    return "odd_length" if is_odd_length(source, target, profile) else ""
-
-
 def without_strays(text: str) -> str:
     """The text without control characters, and with spaces for line breaks."""
-    if not _SUSPECTS.search(text):
+    if not has_strays(text):
         return text
     return _CONTROLS.sub("", _BREAKS.sub(" ", text))
 
@@ -124,9 +133,4 @@ def without_strays(text: str) -> str:
 def shown(text: str, width: int = 60) -> str:
     """A text for a report: cut to `width`, strays as escapes."""
     cut = text if len(text) <= width else text[: width - 1] + "…"
-    return _SUSPECTS.sub(lambda stray: escape(stray[0]), cut)
-
-
-def escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return _SUSPECTS.sub(lambda stray: ascii(stray[0])[1:-1], cut)

@@ -67,8 +67,12 @@ class Tokenizer:
 
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` of each text, faster than one by one."""
-        encodings = self._library.encode_batch_fast(list(map(self.spell, texts)), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        return self.encode_tidied(map(tidy if self.kind == "word" else nfc, texts))
+
+    def encode_tidied(self, texts: Iterable[str]) -> list[list[int]]:
+        """`encode` of each text, which is tidy already."""
+        spelled = list(map(to_jamo, texts) if self.jamo else texts)
+        return [one.ids for one in self._library.encode_batch_fast(spelled, add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; special ids are dropped, bytes that are no character become U+FFFD."""
@@ -148,7 +152,7 @@ class Tokenizers:
 def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress = silent) -> Tokenizer:
     """A tokenizer for this text, with `config.vocabulary` pieces or fewer.
 
-    The same text gives the same bytes. Lines are tidied first. Of a long text a part spread evenly over it
+    The same text gives the same bytes. Lines are tidy already. Of a long text a part spread evenly over it
     is used, so memory stays bounded.
     """
     sample = _spread(lines, progress)
@@ -176,7 +180,7 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
 
 
 def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
-    """Tidied lines of at most `SAMPLE` bytes together, evenly spaced over the text."""
+    """Lines of at most `SAMPLE` bytes together, evenly spaced over the text."""
     kept: list[str] = []
     size, stride, number = 0, 1, -1
     for number, line in enumerate(lines):
@@ -184,8 +188,8 @@ def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
             progress("reading text for the vocabulary", number, None)
         if number % stride:
             continue
-        kept.append(tidy(line))
-        size += len(kept[-1].encode())
+        kept.append(line)
+        size += len(line.encode())
         if size > SAMPLE and len(kept) > 1:
             # Every third, not every second: sources and targets may alternate.
             kept, stride = kept[::3], stride * 3
