@@ -19,7 +19,7 @@ from PIL import Image
 
 from jumok.cli.main import cli
 from jumok.config import RunConfig
-from jumok.data.reader import Survey
+from jumok.data.survey import Survey
 from jumok.evaluation.metrics import check_names
 from jumok.presets import preset
 from jumok.run.machine import Machine

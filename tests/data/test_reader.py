@@ -1,20 +1,18 @@
 """One pass over a corpus: its figures, its tidied texts, and every fault named with its line."""
 
-import errno
 import json
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from tests.data.pairs import Pairs, PairsCorpus
 
 from jumok.data import reader as module
 from jumok.data.builtin import builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.findings import KINDS, Finding
-from jumok.data.reader import CheckReport, Survey, TidyPairs, check_enough, examine, survey, text_hash
-from jumok.errors import DataError, RunError
+from jumok.data.reader import CheckReport, examine, survey
+from jumok.data.survey import Survey
+from jumok.errors import DataError
 
 
 def look(pairs: Pairs) -> Survey:
@@ -50,65 +48,11 @@ def test_tidied_texts_are_kept_when_asked() -> None:
     assert list(kept) == list(kept) == [("a man", "ein Mann"), ("", "nichts")]
 
 
-line = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), max_size=9)
-
-
-@given(st.lists(st.lists(st.tuples(line, line), max_size=5), max_size=5), st.integers(1, 20))
-def test_texts_in_memory_and_on_disk_are_the_same(chunks: list[Pairs], size: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BLOCK", size)
-        patch.setattr(module, "IN_MEMORY", size * 4)
-        kept = TidyPairs()
-        for chunk in chunks:
-            kept.add(chunk)
-        wanted = [pair for chunk in chunks for pair in chunk]
-        assert list(zip(kept, kept, strict=True)) == list(zip(wanted, wanted, strict=True))
-
-
-def test_a_full_disk_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    kept = TidyPairs()
-    monkeypatch.setattr(kept.file, "write", full)
-    with pytest.raises(RunError, match="cannot keep the tidied text: no space left on device\n  set TMPDIR"):
-        kept.add([("a", "b")])
-
-
 def test_an_empty_corpus_is_refused() -> None:
     with pytest.raises(
         DataError, match="train.src \\+ train.tgt is empty\n  train.src\n  give files with one sentence"
     ):
         look([])
-
-
-@pytest.mark.parametrize(("count", "words"), [(0, "0 pairs"), (1, "1 pair"), (19, "19 pairs")])
-def test_too_few_pairs_are_refused(count: int, words: str) -> None:
-    found = look([("", "blank"), ("blank", "")] * 15 + [("a", "b")] * count)
-    with pytest.raises(DataError) as caught:
-        check_enough(found, "x.en + x.de")
-    assert str(caught.value).startswith(f"x.en + x.de has {words} with text on both sides\n  a model needs")
-    assert caught.value.code == "too_small"
-    check_enough(look([("a", "b")] * 20), "enough")
-
-
-@given(st.text())
-def test_only_a_blank_text_has_the_hash_of_a_blank_text(text: str) -> None:
-    assume(not any("\ud800" <= letter <= "\udfff" for letter in text))
-    assert (text_hash(text) == 0) == (text == "")
-    assert 0 <= text_hash(text) < 2**64
-
-
-@pytest.mark.parametrize(
-    ("pair", "blank"),
-    [(("a", " "), "target"), (("", "b"), "source"), ((" ", ""), "source and every target")],
-)
-def test_a_column_without_text(pair: tuple[str, str], blank: str) -> None:
-    with pytest.raises(DataError) as caught:
-        check_enough(look([pair] * 30), "x.tsv")
-    assert str(caught.value).startswith(
-        f"every {blank} of x.tsv is blank\n  are these the right files and col"
-    )
 
 
 @pytest.fixture(scope="module")

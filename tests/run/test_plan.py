@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import ARCHS
-from jumok.data.reader import Survey
+from jumok.data.survey import Survey
 from jumok.errors import ConfigError
 from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine

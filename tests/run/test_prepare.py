@@ -300,7 +300,7 @@ def test_variants_that_cannot_be_written_say_so(tmp_path: Path, monkeypatch: pyt
 def test_a_text_too_large_for_memory_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_for(tmp_path, SOURCES, TARGETS)
     kept = prepare_in(tmp_path / "kept", config)
-    monkeypatch.setattr("jumok.data.reader.IN_MEMORY", 1)
+    monkeypatch.setattr("jumok.data.survey.IN_MEMORY", 1)
     read = prepare_in(tmp_path / "read", config)
     assert read.train.fingerprint == kept.train.fingerprint
     assert read.valid_pairs == kept.valid_pairs
@@ -389,7 +389,7 @@ def test_a_text_is_tidied_once_and_each_word_encoded_once(
         if getattr(module, "tidy", None) is tidy:
             monkeypatch.setattr(module, "tidy", counting_tidy)
     monkeypatch.setattr(Tokenizer, "encode_tidied", counting_encode)
-    monkeypatch.setattr("jumok.data.reader.IN_MEMORY", in_memory)
+    monkeypatch.setattr("jumok.data.survey.IN_MEMORY", in_memory)
     valid = {
         "data__valid_source": write(tmp_path / "v.src", [f"one  more {i}" for i in range(5)]),
         "data__valid_target": write(tmp_path / "v.tgt", [f"noch  eine {i}" for i in range(5)]),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Pair = tuple[str, str]
 Numbers = NDArray[np.float64]
 
 WINDOW = 64  # characters of a side that decide its language
@@ -35,14 +34,14 @@ class Profile:
     """log(p(bigram | source side) / p(bigram | target side)) of each bucket of bigrams"""
 
 
-def learn_profile(pairs: Sequence[Pair]) -> Profile:
+def learn_profile(sources: Sequence[str], targets: Sequence[str]) -> Profile:
     """Habits of these tidy pairs; fewer than ten have habits that nothing can offend."""
-    if len(pairs) < FEWEST:
+    if len(sources) < FEWEST:
         return Profile()
-    ratios = log_ratios(pairs)
+    ratios = log_ratios(sources, targets)
     middle = float(np.median(ratios))
     spread = 1.4826 * float(np.median(abs(ratios - middle)))  # equals sigma for a normal curve
-    source, target = (_count([pair[side] for pair in pairs]) for side in (0, 1))
+    source, target = _count(sources), _count(targets)
     offset = math.log(target.sum() + 1) - math.log(source.sum() + 1)
     odds = np.clip(np.log((source + 1) / (target + 1)) + offset, -4.0, 4.0)
     weights = np.where(source + target >= 5, odds, 0.0).astype(np.float32)
@@ -66,10 +65,10 @@ def _count(texts: Sequence[str]) -> NDArray[np.int64]:
     return counts
 
 
-def log_ratios(pairs: Sequence[Pair]) -> Numbers:
+def log_ratios(sources: Sequence[str], targets: Sequence[str]) -> Numbers:
     """Logarithms of the ratios of lengths; five characters more on each side forgive short ones."""
-    source, target = (np.array([len(pair[side]) for pair in pairs], dtype=np.float64) for side in (0, 1))
-    ratios: Numbers = np.log((source + 5) / (target + 5))
+    left, right = (np.array([*map(len, texts)], dtype=np.float64) for texts in (sources, targets))
+    ratios: Numbers = np.log((left + 5) / (right + 5))
     return ratios
 
 
@@ -87,21 +86,25 @@ def is_copied(source: str, target: str) -> bool:
     return source == target and any(map(str.isalpha, source))
 
 
-def odd_pairs(pairs: Sequence[Pair], profile: Profile) -> dict[int, str]:
+def odd_pairs(sources: Sequence[str], targets: Sequence[str], profile: Profile) -> dict[int, str]:
     """The places of tidy pairs that have something wrong with them, and its kind."""
-    odd = np.flatnonzero(abs(log_ratios(pairs) - profile.ratio) > profile.tolerance)
+    odd = np.flatnonzero(abs(log_ratios(sources, targets) - profile.ratio) > profile.tolerance)
     kinds = dict.fromkeys(odd.tolist(), "odd_length")
-    if profile.weights is not None and pairs:
-        source, target = (
-            speaks_for_source([pair[side] for pair in pairs], profile.weights) for side in (0, 1)
-        )
-        kinds |= dict.fromkeys(np.flatnonzero((source < 0) & (target > 0)).tolist(), "swapped")
-    for place, (left, right) in enumerate(pairs):
-        if not left or not right:
-            kinds[place] = "blank_both" if left == right else "blank_side"
-        elif left == right and is_copied(left, right):
-            kinds[place] = "copied"
-    return kinds
+    if profile.weights is not None and sources:
+        left, right = (speaks_for_source(texts, profile.weights) for texts in (sources, targets))
+        kinds |= dict.fromkeys(np.flatnonzero((left < 0) & (right > 0)).tolist(), "swapped")
+    same = [place for place, pair in enumerate(zip(sources, targets, strict=True)) if is_copied(*pair)]
+    return kinds | dict.fromkeys(same, "copied") | blank_pairs(sources, targets)
+
+
+def blank_pairs(sources: Sequence[str], targets: Sequence[str]) -> dict[int, str]:
+    """The places of pairs that have no text on one side or on both."""
+    pairs = enumerate(zip(sources, targets, strict=True))
+    return {
+        place: "blank_side" if source or target else "blank_both"
+        for place, (source, target) in pairs
+        if not (source and target)
+    }
 
 
 def has_strays(text: str) -> bool:

@@ -10,9 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
 from jumok.data.checks import odd_pairs, without_strays
 from jumok.data.corpus import Corpus, kind_of
-from jumok.data.reader import CheckReport, CorpusReader, hashes_of
+from jumok.data.reader import CheckReport, CorpusReader
+from jumok.data.survey import pair_hashes, text_hash
 from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
@@ -56,18 +59,20 @@ def fix(
     known = {pair: "leak" for part in report.parts[1:] for pair in part.pair_hashes[part.written].tolist()}
     with ExitStack() as stack:
         outputs = [stack.enter_context(replacing(path)) for path in files]
-        for chunk in reader.chunks(strict=False):
-            pairs = [(without_strays(source), without_strays(target)) for _, source, target in chunk]
-            tidied = [(tidy(source), tidy(target)) for source, target in pairs]
-            odd, hashes = odd_pairs(tidied, train.profile), hashes_of(tidied).tolist()
+        for chunk in reader.chunks():
+            raw = list(zip(chunk.sources, chunk.targets, strict=True))
+            pairs = [(without_strays(source), without_strays(target)) for source, target in raw]
+            sides = [[tidy(pair[side]) for pair in pairs] for side in (0, 1)]
+            odd = odd_pairs(*sides, train.profile)
+            hashes = pair_hashes(*(np.array([*map(text_hash, side)], np.uint64) for side in sides)).tolist()
             for place, pair in enumerate(pairs):
                 if reason := odd.get(place) or known.get(hashes[place]):
                     dropped[reason] += 1
                     continue
                 known[hashes[place]] = "duplicate"
-                _write_pair(outputs, kind_of(corpus.source) if not corpus.target else "", *pair)
+                _write_pair(outputs, "" if corpus.target else kind_of(corpus.source), *pair)
                 kept += 1
-                changed += pair != chunk[place][1:]
+                changed += pair != raw[place]
             progress("clean", reader.lines[0], train.lines[0])
     progress("clean", train.lines[0], train.lines[0])
     unread = {finding.kind: finding.count for finding in reader.notes.findings()}

@@ -6,112 +6,28 @@ notes it and reads on.
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from hashlib import blake2b
-from tempfile import SpooledTemporaryFile
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.checks import Profile, has_strays, learn_profile, odd_pairs, shown, stray_kinds
-from jumok.data.corpus import BLOCK, Corpus, Pair, UnequalLinesError
+from jumok.data.checks import Profile, blank_pairs, has_strays, learn_profile, odd_pairs, shown, stray_kinds
+from jumok.data.corpus import Corpus, UnequalLinesError
 from jumok.data.findings import FIRST_LINES, SEVERITIES, Finding, FindingNotes
 from jumok.data.pictures import PictureCorpus
-from jumok.errors import DataError, RunError
+from jumok.data.survey import Hashes, Survey, TidyPairs, text_hash
+from jumok.errors import DataError
 from jumok.images.read import locate, read_picture
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
-Hashes = NDArray[np.uint64]
-Numbered = tuple[int, str, str]
-"""Line number, source and target of a pair."""
-
 CHUNK, CHUNK_TEXT = 2_000, 2_000_000  # pairs, or characters, that are looked at together
 SAMPLE, SAMPLE_TEXT = 20_000, 20_000_000  # pairs, or characters, that show a corpus's habits
-IN_MEMORY = 1 << 26  # bytes of tidied text that stay in memory; of more a temporary file is made
-FEWEST_PAIRS = 20
 FEW_PAIRS = 100
+PART_KEYS = ("name", "source", "target", "pairs")
 SMALL_PICTURE = 8  # pixels a side of a picture that is only tried
 FAULTS = {"nul_byte": "nul", "bad_unicode": "bad_encoding", "bad_utf8": "bad_encoding"}  # code -> finding
-
-
-class TidyPairs:
-    """The tidied pairs of a corpus, in memory or in a temporary file, to be read as often as needed."""
-
-    def __init__(self) -> None:
-        self.file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  closed when it is forgotten
-
-    def __del__(self) -> None:
-        self.file.close()
-
-    def add(self, pairs: list[Pair]) -> None:
-        try:
-            self.file.write("".join([f"{source}\t{target}\n" for source, target in pairs]).encode())
-        except OSError as error:
-            raise RunError(
-                f"cannot keep the tidied text: {(error.strerror or str(error)).lower()}",
-                hint="set TMPDIR to a folder with more room than the corpus takes",
-                code="io_error",
-            ) from None
-
-    def __iter__(self) -> Iterator[Pair]:
-        place, rest = 0, b""
-        while True:
-            self.file.seek(place)
-            block = self.file.read(BLOCK)
-            if not block:
-                return
-            place += len(block)
-            whole, _, rest = (rest + block).rpartition(b"\n")
-            for line in whole.decode().split("\n") if whole else ():
-                source, _, target = line.partition("\t")
-                yield source, target
-
-
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """A corpus in figures, and what is wrong with it. Hashes stand for tidied texts; 0 marks a blank side."""
-
-    pairs: int
-    source_characters: int
-    target_characters: int
-    source_words: int
-    target_words: int
-    longest: int  # characters of the longer side that 99 % of the pairs stay within
-    source_hashes: Hashes  # (pairs,)
-    target_hashes: Hashes  # (pairs,)
-    numbers: Hashes = field(
-        default_factory=lambda: np.empty(0, np.uint64), repr=False
-    )  # their lines (pairs,)
-    part: str = "train"
-    files: Pair = ("", "")
-    lines: tuple[int, int] = (0, 0)  # of the source's file and of the target's
-    findings: tuple[Finding, ...] = ()
-    profile: Profile = field(default_factory=Profile, repr=False)
-    texts: TidyPairs | None = None  # where they were to be kept
-
-    @property
-    def usable(self) -> int:
-        """Pairs with text on both sides."""
-        return int(self.written.sum())
-
-    @property
-    def written(self) -> NDArray[np.bool_]:
-        """Which pairs have text on both sides."""
-        written: NDArray[np.bool_] = (self.source_hashes != 0) & (self.target_hashes != 0)
-        return written
-
-    @property
-    def words(self) -> int:
-        """Words of both sides; where a script writes no spaces, eight characters count as one."""
-        characters = self.source_characters + self.target_characters
-        return max(self.source_words + self.target_words, characters // 8)
-
-    @cached_property
-    def pair_hashes(self) -> Hashes:
-        return _joined(self.source_hashes, self.target_hashes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +60,7 @@ class CheckReport:
         return {
             "schema": "check/1",
             "parts": [
-                {
-                    "name": part.part,
-                    "source": part.files[0],
-                    "target": part.files[1],
-                    "pairs": min(part.lines),
-                }
+                dict(zip(PART_KEYS, (part.part, *part.files, min(part.lines)), strict=True))
                 for part in self.parts
             ],
             "counts": {kind: sum(f.severity == kind for f in self.findings) for kind in SEVERITIES},
@@ -171,7 +82,7 @@ def examine(
     read; with `keep` the tidied texts can be read again.
     """
     train = survey(corpus, strict=strict, keep=keep, progress=progress)
-    parts, leaks = [train], []
+    parts, leaks = [train], list[Finding]()
     for name, other in (others or {}).items():
         part = survey(other, part=name, profile=train.profile, strict=strict, keep=keep, progress=progress)
         parts.append(part)
@@ -191,14 +102,22 @@ def survey(
     progress: Progress = silent,
 ) -> Survey:
     """Read one corpus once. Memory grows by 28 bytes a pair, whatever becomes of the texts."""
-    reader = CorpusReader(corpus, part, profile, TidyPairs() if keep else None)
-    for chunk in reader.chunks(strict=strict):
-        reader.add(chunk, strict=strict)
+    reader = CorpusReader(corpus, part, profile, strict=strict, keep=keep)
+    for chunk in reader.chunks():
+        reader.add(chunk)
         progress(f"reading {part}", reader.lines[0], None)
     progress(f"reading {part}", reader.lines[0], reader.lines[0])
     if strict and not reader.lines[0]:
         raise corpus.empty()
     return reader.survey()
+
+
+class RawPairs(NamedTuple):
+    """Some pairs as the files have them, with the numbers of their lines."""
+
+    numbers: list[int]
+    sources: list[str]
+    targets: list[str]
 
 
 class CorpusReader:
@@ -209,34 +128,37 @@ class CorpusReader:
         corpus: Corpus,
         part: str = "train",
         profile: Profile | None = None,
-        texts: TidyPairs | None = None,
+        *,
+        strict: bool = False,
+        keep: bool = False,
     ) -> None:
-        self.corpus, self.texts = corpus, texts
+        self.corpus, self.strict, self.profile = corpus, strict, profile
         self.pictures = isinstance(corpus, PictureCorpus)  # their names are no text
-        self.profile = Profile() if self.pictures else profile
+        self.texts = TidyPairs() if keep else None
         self.notes, self.size_findings = FindingNotes(part), list[Finding]()
         self.lines, self.characters, self.words = (0, 0), [0, 0], [0, 0]
         self.numbers, self.lengths, self.hashes = array("Q"), array("I"), (array("Q"), array("Q"))
-        self.sample: list[tuple[list[Numbered], list[Pair]]] = []  # chunks that wait for the habits
+        self.waiting: list[tuple[RawPairs, list[str], list[str]]] = []  # until the habits are known
 
-    def chunks(self, *, strict: bool) -> Iterator[list[Numbered]]:
+    def chunks(self) -> Iterator[RawPairs]:
         """The pairs that can be read, some at a time; the other lines are noted."""
-        chunk: list[Numbered] = []
-        size = number = 0
-        for number, texts, fault in self.corpus.rows(strict=strict):
+        chunk, size, number = RawPairs([], [], []), 0, 0
+        for number, texts, fault in self.corpus.rows(strict=self.strict):
             if fault is not None:
                 self.note_fault(number, fault)
                 continue
             for source, target in self.corpus.pairs_of(texts):
-                chunk.append((number, source, target))
+                chunk.numbers.append(number)
+                chunk.sources.append(source)
+                chunk.targets.append(target)
                 size += len(source) + len(target)
-            if len(chunk) >= CHUNK or size > CHUNK_TEXT:
+            if len(chunk.numbers) >= CHUNK or size > CHUNK_TEXT:
                 self.lines = (number, number)
                 yield chunk
-                chunk, size = [], 0
+                chunk, size = RawPairs([], [], []), 0
         if not self.size_findings:
             self.lines = (number, number)
-        if chunk:
+        if chunk.numbers:
             yield chunk
 
     def note_fault(self, number: int, fault: DataError) -> None:
@@ -247,58 +169,51 @@ class CorpusReader:
         else:
             self.notes.add(FAULTS.get(fault.code, "bad_row"), number, f"{fault.where}: {fault.message}")
 
-    def add(self, chunk: list[Numbered], *, strict: bool) -> None:
+    def note(self, kind: str, chunk: RawPairs, place: int) -> None:
+        example = f"{shown(chunk.sources[place])} ↔ {shown(chunk.targets[place])}"
+        self.notes.add(kind, chunk.numbers[place], example)
+
+    def add(self, chunk: RawPairs) -> None:
         """Take in a chunk that `chunks` gave."""
-        source_of = str.strip if self.pictures else tidy
-        tidied = [(source_of(source), tidy(target)) for _, source, target in chunk]
+        sources = [*map(str.strip if self.pictures else tidy, chunk.sources)]
+        targets = [*map(tidy, chunk.targets)]
         if self.texts is not None:
-            self.texts.add(tidied)
-        self.numbers.extend([number for number, _, _ in chunk])
-        sides = [[source for source, _ in tidied], [target for _, target in tidied]]
-        for hashes, texts in zip(self.hashes, sides, strict=True):
-            hashes.extend(map(text_hash, texts))
+            self.texts.add(sources, targets)
+        self.numbers.extend(chunk.numbers)
+        self.hashes[0].extend(map(text_hash, sources))
+        self.hashes[1].extend(map(text_hash, targets))
+        self.waiting.append((chunk, sources, targets))
         if self.pictures:
-            sides[0] = [""] * len(chunk)
-        self.lengths.extend(map(max, *(map(len, texts) for texts in sides)))
-        for side, texts in enumerate(sides):
+            sources = [""] * len(targets)
+        self.lengths.extend(map(max, map(len, sources), map(len, targets)))
+        for side, texts in enumerate((sources, targets)):
             self.characters[side] += sum(map(len, texts))
             self.words[side] += sum([text.count(" ") + 1 for text in texts if text])
-        self.note_strays(chunk)
-        if isinstance(self.corpus, PictureCorpus):
-            self.note_pictures(self.corpus, chunk, tidied, strict=strict)
-            return
-        self.sample.append((chunk, tidied))
         if self.profile or len(self.numbers) >= SAMPLE or sum(self.characters) > SAMPLE_TEXT:
-            self.note_odd()
+            self.check()
 
-    def note_strays(self, chunk: list[Numbered]) -> None:
-        if has_strays("\t".join([text for _, *pair in chunk for text in pair])):
-            for number, source, target in chunk:
-                for kind in stray_kinds(f"{source}\t{target}"):
-                    self.notes.add(kind, number, example(source, target))
-
-    def note_odd(self) -> None:
-        """Judge the pairs that wait, by the habits that they show themselves unless others are known."""
-        self.profile = self.profile or learn_profile([pair for _, tidied in self.sample for pair in tidied])
-        for chunk, tidied in self.sample:
-            for place, kind in sorted(odd_pairs(tidied, self.profile).items()):
-                number, source, target = chunk[place]
-                self.notes.add(kind, number, example(source, target))
-        self.sample = []
-
-    def note_pictures(
-        self, corpus: PictureCorpus, chunk: list[Numbered], tidied: list[Pair], *, strict: bool
-    ) -> None:
-        """Blank captions; and unless strict, where training would stop: pictures that cannot be read."""
-        blank = odd_pairs([(name and "picture", caption) for name, caption in tidied], Profile())
-        for place, (number, source, target) in enumerate(chunk):
-            fault = "" if strict else picture_fault(corpus, tidied[place][0])
-            if kind := blank.get(place, fault):
-                self.notes.add(kind, number, example(source, target))
+    def check(self) -> None:
+        """Check the pairs that wait, by the habits that they show themselves unless others are known."""
+        if self.profile is None:
+            sides = ([text for entry in self.waiting for text in entry[side]] for side in (1, 2))
+            self.profile = Profile() if self.pictures else learn_profile(*sides)
+        for chunk, sources, targets in self.waiting:
+            if has_strays("\t".join([*chunk.sources, *chunk.targets])):
+                for place, pair in enumerate(zip(chunk.sources, chunk.targets, strict=True)):
+                    for kind in stray_kinds("\t".join(pair)):
+                        self.note(kind, chunk, place)
+            odd = odd_pairs(sources, targets, self.profile)
+            if isinstance(self.corpus, PictureCorpus):
+                odd = blank_pairs(sources, targets)
+                if not self.strict:  # training stops at the pictures that it cannot read
+                    odd = picture_faults(self.corpus, sources) | odd
+            for place in sorted(odd):
+                self.note(odd[place], chunk, place)
+        self.waiting = []
 
     def survey(self) -> Survey:
         """What the corpus is, now that all of it is read."""
-        self.note_odd()
+        self.check()
         part, (source, target) = self.notes.part, self.lines
         if not source and not target:
             self.size_findings.append(Finding("empty", part, 0, (), self.corpus.shown[0]))
@@ -325,34 +240,19 @@ class CorpusReader:
         return replace(found, findings=(*self.size_findings, *self.notes.findings(), *_repeats(found)))
 
 
-def example(source: str, target: str) -> str:
-    return f"{shown(source)} ↔ {shown(target)}"
-
-
-def picture_fault(corpus: PictureCorpus, name: str) -> str:
-    """Whether a picture is not there or cannot be read; "" if neither."""
-    try:
-        path = locate(corpus.images, name)
-        if path:
-            read_picture(path, SMALL_PICTURE)
-    except DataError as error:
-        return "outside" if error.code == "outside" else "bad_image"
-    return "" if path else "no_image"
-
-
-def text_hash(text: str) -> int:
-    """64 bits that stand for a text; never 0 for a text that is not blank."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) | 1 if text else 0
-
-
-def hashes_of(pairs: Sequence[Pair]) -> Hashes:
-    """64 bits that stand for each tidied pair."""
-    source, target = (np.array([text_hash(pair[side]) for pair in pairs], np.uint64) for side in (0, 1))
-    return _joined(source, target)
-
-
-def _joined(source: Hashes, target: Hashes) -> Hashes:
-    return source * np.uint64(0x9E3779B97F4A7C15) ^ target
+def picture_faults(corpus: PictureCorpus, names: Sequence[str]) -> dict[int, str]:
+    """The places of pictures that are not there or cannot be read."""
+    faults = {}
+    for place, name in enumerate(names):
+        try:
+            path = locate(corpus.images, name)
+            if path:
+                read_picture(path, SMALL_PICTURE)
+            else:
+                faults[place] = "no_image"
+        except DataError as error:
+            faults[place] = "outside" if error.code == "outside" else "bad_image"
+    return faults
 
 
 def _repeats(part: Survey) -> Iterator[Finding]:
@@ -393,22 +293,3 @@ def _first_places(hashes: Hashes) -> NDArray[np.int64]:
     """For each entry, where its value stands first."""
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     return first[inverse]
-
-
-def check_enough(found: Survey, name: str) -> None:
-    """Refuse a corpus that nothing can be learned from."""
-    blank = {"source": not found.source_hashes.any(), "target": not found.target_hashes.any()}
-    if found.pairs and any(blank.values()):
-        raise DataError(
-            f"every {' and every '.join(side for side in blank if blank[side])} of {name} is blank",
-            hint="are these the right files and columns? data.columns says which columns are read",
-            code="too_small",
-        )
-    if found.usable < FEWEST_PAIRS:
-        plural = "pair" if found.usable == 1 else "pairs"
-        raise DataError(
-            f"{name} has {found.usable} {plural} with text on both sides",
-            hint=f"a model needs at least {FEWEST_PAIRS}, and thousands to be useful; "
-            "jumok train --data dates shows a working set",
-            code="too_small",
-        )

@@ -14,8 +14,9 @@ import numpy as np
 
 from jumok.checkpoint.folder import replace_file
 from jumok.config import ARCHS, Arch, RunConfig
-from jumok.data.reader import CheckReport, text_hash
+from jumok.data.reader import CheckReport
 from jumok.data.store import Store
+from jumok.data.survey import text_hash
 from jumok.errors import ConfigError
 from jumok.lineage.budget import Budget, steps_for
 from jumok.lineage.entry import Entry, MeasureOptions, TestPairs

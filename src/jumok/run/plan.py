@@ -7,8 +7,7 @@ from typing import Any
 
 from jumok.config import Arch, DataConfig, RunConfig, TransformerConfig
 from jumok.data.builtin import builtin_info, reads_pictures
-from jumok.data.hold_out import usual_hold_out
-from jumok.data.reader import Survey
+from jumok.data.survey import Survey, usual_hold_out
 from jumok.errors import ConfigError
 from jumok.presets import preset
 from jumok.run.forecast import (

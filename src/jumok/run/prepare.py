@@ -14,11 +14,11 @@ from jumok.checkpoint.folder import replace_file
 from jumok.config import DataConfig, RunConfig
 from jumok.data.builtin import builtin_corpus, reads_pictures
 from jumok.data.corpus import Corpus, open_corpus
-from jumok.data.hold_out import hold_out, usual_hold_out
 from jumok.data.picture_store import build_picture_store, open_any_store
 from jumok.data.pictures import with_pictures
-from jumok.data.reader import CheckReport, Survey, check_enough, examine
+from jumok.data.reader import CheckReport, examine
 from jumok.data.store import Store, build_store, open_store, writing
+from jumok.data.survey import Survey, check_enough, hold_out, usual_hold_out
 from jumok.data.variants import PendingStores, build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
@@ -158,10 +159,8 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     sample = _spread(lines, progress)
     if config.jamo:
         sample = list(map(to_jamo, sample))
-    counts: Counter[str] = Counter()
-    for line in sample:
-        counts.update(line if config.kind != "word" else (f" {word}" for word in line.split()))
-    most = max(counts.values(), default=0)
+    counts = _count_characters(sample) if config.kind != "word" else _count_words(sample)
+    seen, most = set(counts), max(counts.values(), default=0)
     for mark in (ASKED, TOLD) if config.kind != "word" else (f" {ASKED}", f" {TOLD}"):
         if mark in counts:
             counts[mark] += most  # a piece of its own, however small the vocabulary
@@ -174,7 +173,7 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     # At most half for single characters: many scripts must leave room for words.
     alphabet = _alphabet(counts, room // 2, least=max(2, counts.total() // 1_000_000))
     progress("learning pieces", 0, config.vocabulary)
-    learned, merges = _learn_merges(sample, alphabet, room)
+    learned, merges = _learn_merges(sample, seen, alphabet, room)
     progress("learning pieces", config.vocabulary, config.vocabulary)
     return Tokenizer(learned, merges, "bpe", jamo=config.jamo)
 
@@ -205,7 +204,18 @@ def _alphabet(counts: Counter[str], room: int, *, least: int) -> list[str]:
     return sorted(frequent)
 
 
-def _learn_merges(sample: list[str], alphabet: list[str], room: int) -> tuple[list[str], Merges]:
+def _count_characters(sample: list[str]) -> Counter[str]:
+    codes = np.bincount(np.frombuffer("".join(sample).encode("utf-32-le"), dtype=np.uint32))
+    return Counter({chr(code): int(codes[code]) for code in np.flatnonzero(codes).tolist()})
+
+
+def _count_words(sample: list[str]) -> Counter[str]:
+    return Counter(f" {word}" for line in sample for word in line.split())
+
+
+def _learn_merges(
+    sample: list[str], seen: set[str], alphabet: list[str], room: int
+) -> tuple[list[str], Merges]:
     """All learned pieces in the order of their ids, and the merges that make them."""
     library = tokenizers.Tokenizer(models.BPE())
     library.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORDS), "isolated")
@@ -217,7 +227,7 @@ def _learn_merges(sample: list[str], alphabet: list[str], room: int) -> tuple[li
         show_progress=False,
     )
     # The trainer skips characters outside the alphabet and would join their neighbours: break the word there.
-    rare = {ord(character): "\n" for character in set[str]().union(*sample).difference(alphabet)}
+    rare = {ord(character): "\n" for character in seen.difference(alphabet)}
     library.train_from_iterator((" " + line.translate(rare) for line in sample), trainer)
     model = json.loads(library.to_str())["model"]
     return sorted(model["vocab"], key=model["vocab"].get), [(left, right) for left, right in model["merges"]]

@@ -1,20 +1,76 @@
-"""Validation pairs that the rest of the corpus does not give away."""
+"""Kept texts, corpora that are too small, and validation pairs that the rest does not give away."""
 
+import errno
 from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.data.pairs import Pairs, PairsCorpus
 
-from jumok.data.hold_out import hold_out, usual_hold_out
-from jumok.data.reader import Survey, survey
-from jumok.errors import DataError
+from jumok.data import survey as module
+from jumok.data.reader import survey
+from jumok.data.survey import Survey, TidyPairs, check_enough, hold_out, text_hash, usual_hold_out
+from jumok.errors import DataError, RunError
 
 
 def look(pairs: Pairs) -> Survey:
     return survey(PairsCorpus(lines=pairs))
+
+
+line = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), max_size=9)
+
+
+@given(st.lists(st.lists(st.tuples(line, line), max_size=5), max_size=5), st.integers(1, 20))
+def test_texts_in_memory_and_on_disk_are_the_same(chunks: list[Pairs], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK", size)
+        patch.setattr(module, "IN_MEMORY", size * 4)
+        kept = TidyPairs()
+        for chunk in chunks:
+            kept.add([source for source, _ in chunk], [target for _, target in chunk])
+        wanted = [pair for chunk in chunks for pair in chunk]
+        assert list(zip(kept, kept, strict=True)) == list(zip(wanted, wanted, strict=True))
+
+
+def test_a_full_disk_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    kept = TidyPairs()
+    monkeypatch.setattr(kept.file, "write", full)
+    with pytest.raises(RunError, match="cannot keep the tidied text: no space left on device\n  set TMPDIR"):
+        kept.add(["a"], ["b"])
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 pairs"), (1, "1 pair"), (19, "19 pairs")])
+def test_too_few_pairs_are_refused(count: int, words: str) -> None:
+    found = look([("", "blank"), ("blank", "")] * 15 + [("a", "b")] * count)
+    with pytest.raises(DataError) as caught:
+        check_enough(found, "x.en + x.de")
+    assert str(caught.value).startswith(f"x.en + x.de has {words} with text on both sides\n  a model needs")
+    assert caught.value.code == "too_small"
+    check_enough(look([("a", "b")] * 20), "enough")
+
+
+@given(st.text())
+def test_only_a_blank_text_has_the_hash_of_a_blank_text(text: str) -> None:
+    assume(not any("\ud800" <= letter <= "\udfff" for letter in text))
+    assert (text_hash(text) == 0) == (text == "")
+    assert 0 <= text_hash(text) < 2**64
+
+
+@pytest.mark.parametrize(
+    ("pair", "blank"),
+    [(("a", " "), "target"), (("", "b"), "source"), ((" ", ""), "source and every target")],
+)
+def test_a_column_without_text(pair: tuple[str, str], blank: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_enough(look([pair] * 30), "x.tsv")
+    assert str(caught.value).startswith(
+        f"every {blank} of x.tsv is blank\n  are these the right files and col"
+    )
 
 
 def test_the_usual_number_of_validation_pairs() -> None:
