@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.corpus import Pair, nothing_left
-from jumok.data.store import Side, Store, mapped, open_store, unreadable, write_header, writing
+from jumok.data.store import SideWriter, Store, mapped, open_store, unreadable, write_header, writing
 from jumok.images.patches import Patches, PatchReader
 from jumok.images.read import Picture
 from jumok.progress import Progress, silent
@@ -32,7 +32,7 @@ THREADS = 4
 
 
 @dataclass(frozen=True)
-class Shift:
+class PictureShift:
     """Pictures move by up to `by` pixels each way; how far follows from seed, step and row alone."""
 
     by: int
@@ -55,7 +55,7 @@ class PictureStore(Store):
     """`source_ids` are the pictures (pictures, size, size, 3), `source_offsets` which one each pair has."""
 
     reader: PatchReader
-    shift: Shift | None = None
+    shift: PictureShift | None = None
 
     def source(self, index: int) -> Patches:
         """The patches (S, P) of one pair's picture."""
@@ -64,7 +64,7 @@ class PictureStore(Store):
 
     def moved(self, by: int, seed: int, step: int) -> "PictureStore":
         """The store as this step of a training run reads it."""
-        return replace(self, shift=Shift(by, seed, step)) if by else self
+        return replace(self, shift=PictureShift(by, seed, step)) if by else self
 
 
 def open_any_store(folder: Path) -> Store:
@@ -124,7 +124,7 @@ def build_picture_store(
                 pictures.write(data)
                 digest.update(data)
                 progress("reading pictures", done, len(names))
-            target = Side(folder, "target", files)
+            target = SideWriter(folder, "target", files)
             target.add(
                 np.array([i for one in ids for i in one], dtype=dtype), np.array([len(one) for one in ids])
             )

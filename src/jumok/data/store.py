@@ -197,7 +197,7 @@ def _write(
     """Write all chunks and, last, the header."""
     read, kept, cut, left_out = 0, 0, 0, Counter(blank=0, too_long=0)
     with ExitStack() as files:
-        sides = [Side(folder, side, files) for side in SIDES]
+        sides = [SideWriter(folder, side, files) for side in SIDES]
         for chunk in chunks:
             for side, ids, lengths in zip(sides, chunk.ids, chunk.lengths, strict=True):
                 side.add(ids, lengths)
@@ -232,7 +232,7 @@ def write_header(folder: Path, header: dict[str, Any], contents: Iterable[str], 
         _sync(file)
 
 
-class Side:
+class SideWriter:
     """The two growing files of one side."""
 
     def __init__(self, folder: Path, name: str, files: ExitStack) -> None:

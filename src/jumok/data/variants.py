@@ -12,9 +12,9 @@ from typing import overload
 
 import numpy as np
 
-from jumok.data.store import SIDES, Side, Store, write_header
+from jumok.data.store import SIDES, SideWriter, Store, write_header
 from jumok.progress import Progress, silent
-from jumok.text.dropout import Cuts
+from jumok.text.dropout import WordCutter
 from jumok.text.ragged import Ragged
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
@@ -59,7 +59,7 @@ def build_variants(
         written = []
         for folder in folders:
             folder.mkdir()
-            written.append([Side(folder, side, files) for side in SIDES])
+            written.append([SideWriter(folder, side, files) for side in SIDES])
         for begin in range(0, len(store), CHUNK):
             rows = range(begin, min(begin + CHUNK, len(store)))
             for side, cutter in enumerate(cuts):
@@ -79,9 +79,9 @@ def build_variants(
         write_header(folder, header, [side.fingerprint() for side in sides], store.tokenizers)
 
 
-def cuts_of(tokenizer: Tokenizer, share: float, seed: int) -> Cuts | None:
+def cuts_of(tokenizer: Tokenizer, share: float, seed: int) -> WordCutter | None:
     """The cuts of a text; None where there is but one, of characters and of words."""
-    return Cuts(tokenizer, share, seed) if tokenizer.kind == "bpe" else None
+    return WordCutter(tokenizer, share, seed) if tokenizer.kind == "bpe" else None
 
 
 def ids_of(store: Store, side: int, rows: range) -> Ragged:

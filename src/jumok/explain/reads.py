@@ -1,7 +1,7 @@
 """What a model was taught to read, as its tokenizers tell."""
 
 from jumok.decoding.translator import Translator
-from jumok.text.marks import TOLD
+from jumok.text.marks import CONTEXT_MARK
 
 
 def reads_context(translator: Translator) -> bool:
@@ -9,7 +9,9 @@ def reads_context(translator: Translator) -> bool:
     if translator.tokenizers.pictures:
         return False
     tokenizer = translator.tokenizers.text_source
-    return TOLD in (piece.strip() for piece in tokenizer.pieces(tokenizer.encode(f"a {TOLD} a")))
+    return CONTEXT_MARK in (
+        piece.strip() for piece in tokenizer.pieces(tokenizer.encode(f"a {CONTEXT_MARK} a"))
+    )
 
 
 def blank_source(translator: Translator) -> str:

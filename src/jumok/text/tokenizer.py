@@ -20,11 +20,10 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from jumok.config import TextConfig
 from jumok.errors import ConfigError, TokenizerFileError
-from jumok.images.patches import PatchReader
-from jumok.images.patches import parse_patches as parse_patches  # also for those who may not import images
+from jumok.images.patches import PatchReader, parse_patches
 from jumok.progress import Progress, silent
 from jumok.text.jamo import to_jamo
-from jumok.text.marks import ASKED, TOLD
+from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
 from jumok.text.normalize import nfc, tidy
 from jumok.text.source import SourceTokenizer
 
@@ -161,7 +160,9 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
         sample = list(map(to_jamo, sample))
     counts = _count_characters(sample) if config.kind != "word" else _count_words(sample)
     seen, most = set(counts), max(counts.values(), default=0)
-    for mark in (ASKED, TOLD) if config.kind != "word" else (f" {ASKED}", f" {TOLD}"):
+    for mark in (
+        (QUESTION_MARK, CONTEXT_MARK) if config.kind != "word" else (f" {QUESTION_MARK}", f" {CONTEXT_MARK}")
+    ):
         if mark in counts:
             counts[mark] += most  # a piece of its own, however small the vocabulary
     room = config.vocabulary - FIRST
@@ -239,17 +240,17 @@ def load_tokenizers(folder: Path) -> Tokenizers:
     if shared.exists():
         tokenizer = _load(shared)
         return Tokenizers(tokenizer, tokenizer)
-    patches = folder / PATCHES
-    source: SourceTokenizer
-    if patches.exists():
-        source = parse_patches(_read(patches), str(patches))
-    else:
-        source = _load(folder / "source_tokenizer.json")
-    return Tokenizers(source, _load(folder / "target_tokenizer.json"))
+    source = folder / (PATCHES if (folder / PATCHES).exists() else "source_tokenizer.json")
+    return Tokenizers(parse_source(_read(source), str(source)), _load(folder / "target_tokenizer.json"))
 
 
 def _load(path: Path) -> Tokenizer:
     return parse_tokenizer(_read(path), str(path))
+
+
+def parse_source(data: bytes, name: str) -> SourceTokenizer:
+    """What reads the sources, from the content of its file; the file's name tells text from pictures."""
+    return parse_patches(data, name) if name.endswith(PATCHES) else parse_tokenizer(data, name)
 
 
 def _read(path: Path) -> bytes:
