@@ -186,7 +186,7 @@ def choose_text(draft: PlanDraft, found: Survey) -> None:
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
     if has_pictures(draft):
         draft.choose("decoding.max_len", draft.settings()["data.max_length"], "no caption is longer")
-    if not draft.given.keys() & {"data.name", "data.valid_source"}:
+    if not (draft.given.get("data.name") or draft.given.get("data.valid_source")):
         count = usual_hold_out(found)
         draft.choose("data.hold_out", count, "pairs kept apart to validate on; no validation files are given")
 
