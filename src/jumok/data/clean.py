@@ -62,9 +62,10 @@ def fix(
         for chunk in reader.chunks():
             raw = list(zip(chunk.sources, chunk.targets, strict=True))
             pairs = [(without_strays(source), without_strays(target)) for source, target in raw]
-            sides = [[tidy(pair[side]) for pair in pairs] for side in (0, 1)]
-            odd = odd_pairs(*sides, train.profile)
-            hashes = pair_hashes(*(np.array([*map(text_hash, side)], np.uint64) for side in sides)).tolist()
+            sources, targets = ([tidy(pair[side]) for pair in pairs] for side in (0, 1))
+            odd = odd_pairs(sources, targets, train.profile)
+            left, right = (np.array([*map(text_hash, side)], np.uint64) for side in (sources, targets))
+            hashes = pair_hashes(left, right).tolist()
             for place, pair in enumerate(pairs):
                 if reason := odd.get(place) or known.get(hashes[place]):
                     dropped[reason] += 1

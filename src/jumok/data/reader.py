@@ -195,18 +195,19 @@ class CorpusReader:
     def check(self) -> None:
         """Check the pairs that wait, by the habits that they show themselves unless others are known."""
         if self.profile is None:
-            sides = ([text for entry in self.waiting for text in entry[side]] for side in (1, 2))
-            self.profile = Profile() if self.pictures else learn_profile(*sides)
+            left = [text for _, sources, _ in self.waiting for text in sources]
+            right = [text for _, _, targets in self.waiting for text in targets]
+            self.profile = Profile() if self.pictures else learn_profile(left, right)
         for chunk, sources, targets in self.waiting:
             if has_strays("\t".join([*chunk.sources, *chunk.targets])):
                 for place, pair in enumerate(zip(chunk.sources, chunk.targets, strict=True)):
                     for kind in stray_kinds("\t".join(pair)):
                         self.note(kind, chunk, place)
-            odd = odd_pairs(sources, targets, self.profile)
-            if isinstance(self.corpus, PictureCorpus):
-                odd = blank_pairs(sources, targets)
-                if not self.strict:  # training stops at the pictures that it cannot read
-                    odd = picture_faults(self.corpus, sources) | odd
+            if not isinstance(self.corpus, PictureCorpus):
+                odd = odd_pairs(sources, targets, self.profile)
+            else:  # training stops at the pictures that it cannot read
+                odd = {} if self.strict else picture_faults(self.corpus, sources)
+                odd |= blank_pairs(sources, targets)
             for place in sorted(odd):
                 self.note(odd[place], chunk, place)
         self.waiting = []

@@ -65,20 +65,13 @@ class Prepared:
 def open_corpora(config: RunConfig) -> Corpora:
     """The files or the built-in set that the settings name."""
     data = config.data
-    if "bpe" not in (config.text.kind, config.text.target_kind) and config.text.dropout:
-        raise ConfigError(
-            f"text.dropout={config.text.dropout} cannot work: only pieces of kind bpe have merges",
-            hint="set text.kind to bpe, or text.dropout to 0",
-        )
+    check_dropout_fits(config)
     check_columns_fit(data)
     if data.name:
-        files = {name: getattr(data, name) for name in ("source", "target", "valid_source", "valid_target")}
-        for name in (name for name, value in files.items() if value):
-            option = name.replace("_", "-")
-            raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
-        if data.images:
-            raise ConfigError("--data and --images exclude each other", hint="give one of them")
-        refuse_for_pictures(config)
+        for name in ("source", "target", "valid_source", "valid_target", "images"):
+            if getattr(data, name):
+                option = name.replace("_", "-")
+                raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
         return Corpora(builtin_corpus(data.name, "train"), builtin_corpus(data.name, "valid"))
     if not data.source:
         raise ConfigError(
@@ -87,10 +80,7 @@ def open_corpora(config: RunConfig) -> Corpora:
         )
     if data.valid_target and not data.valid_source:
         raise ConfigError("--valid-target is given without --valid-source", hint="give both, or none")
-    refuse_for_pictures(config)
-    valid = None
-    if data.valid_source:
-        valid = open_side(data, data.valid_source, data.valid_target)
+    valid = open_side(data, data.valid_source, data.valid_target) if data.valid_source else None
     return Corpora(open_side(data, data.source, data.target), valid)
 
 
@@ -118,13 +108,16 @@ def check_columns_fit(data: DataConfig) -> None:
         )
 
 
-def refuse_for_pictures(config: RunConfig) -> None:
-    """Settings of text that cannot work when the source is a picture."""
-    if reads_pictures(config.data) and config.text.dropout:
-        raise ConfigError(
-            f"text.dropout={config.text.dropout} cannot work: the sources are pictures, not text",
-            hint="set text.dropout to 0; image.shift varies the pictures instead",
-        )
+def check_dropout_fits(config: RunConfig) -> None:
+    """Refuse dropout of merges where there are none."""
+    reason = hint = ""
+    if "bpe" not in (config.text.kind, config.text.target_kind):
+        reason, hint = "only pieces of kind bpe have merges", "set text.kind to bpe, or text.dropout to 0"
+    if reads_pictures(config.data):
+        reason = "the sources are pictures, not text"
+        hint = "set text.dropout to 0; image.shift varies the pictures instead"
+    if config.text.dropout and reason:
+        raise ConfigError(f"text.dropout={config.text.dropout} cannot work: {reason}", hint=hint)
 
 
 def read_corpora(corpora: Corpora, progress: Progress = silent, *, keep: bool = True) -> CheckReport:
