@@ -9,9 +9,10 @@ from jumok.cli.shared.options import COLUMNS, command
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.clean import Cleaned
+    from jumok.data.clean import CleanedCopy
     from jumok.data.corpus import Corpus
-    from jumok.data.doctor import Finding, Report
+    from jumok.data.findings import Finding
+    from jumok.data.reader import CheckReport
 
 EXAMPLES = """\b
 Examples:
@@ -48,7 +49,7 @@ def check(
     """
     from jumok.data.clean import clean_names
     from jumok.data.clean import fix as write_clean_copy
-    from jumok.data.doctor import examine
+    from jumok.data.reader import examine
 
     if fix and places["data"]:
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
@@ -103,10 +104,10 @@ def _corpora(
     return read(source, target), {name: read(*pair) for name, pair in others.items() if pair}
 
 
-def _print_report(report: "Report") -> None:
+def _print_report(report: "CheckReport") -> None:
     for part in report.parts:
-        files = f"{part.source} ↔ {part.target}" if part.target else part.source
-        click.echo(f"{part.name:7} {part.pairs:>10,} pairs   {files}")
+        files = " ↔ ".join(filter(None, part.files))
+        click.echo(f"{part.part:7} {min(part.lines):>10,} pairs   {files}")
     click.echo()
     for finding in report.findings:
         _print_finding(finding, several=len(report.parts) > 1)
@@ -123,8 +124,8 @@ def _print_finding(finding: "Finding", *, several: bool) -> None:
         click.echo(f"{'':19}{text}")
 
 
-def _print_cleaned(cleaned: "Cleaned") -> None:
-    from jumok.data.doctor import KINDS
+def _print_cleaned(cleaned: "CleanedCopy") -> None:
+    from jumok.data.findings import KINDS
 
     dropped = ", ".join(f"{count:,} {KINDS[kind].title}" for kind, count in cleaned.dropped.items())
     click.echo(f"cleaned copy: {' '.join(cleaned.files)}")
@@ -132,7 +133,7 @@ def _print_cleaned(cleaned: "Cleaned") -> None:
     click.echo(f"  dropped: {dropped or 'none'}")
 
 
-def _verdict(report: "Report") -> str:
+def _verdict(report: "CheckReport") -> str:
     severities = [finding.severity for finding in report.findings]
     errors, warnings = severities.count("error"), severities.count("warning")
     if not errors and not warnings:

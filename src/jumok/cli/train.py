@@ -1,10 +1,10 @@
 """`jumok train`: words to a request, the plan and the run's events to lines."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from jumok.cli.shared.console import duration, progress_display, say, stderr_is_
 from jumok.cli.shared.options import command
 
 if TYPE_CHECKING:
+    from jumok.data.reader import CheckReport
     from jumok.run.plan import Plan
     from jumok.run.train import Request, TrainedRun, Watch
 
@@ -123,6 +124,7 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
 
         watch = Watch(
             progress=progress,
+            on_data=lambda report: None if quiet else show_data(report, request.given),
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
             on_start=on_start,
             on_event=on_event,
@@ -200,13 +202,30 @@ def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> st
 def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
     from jumok.run.machine import look_at_machine
     from jumok.run.plan import check_given, make_plan
-    from jumok.run.prepare import open_corpora
-    from jumok.run.survey import check_enough, survey
+    from jumok.run.prepare import open_corpora, read_corpora
 
-    corpora = open_corpora(check_given(given))
-    surveyed = survey(corpora.train)
-    check_enough(surveyed, corpora.train.name)
-    return make_plan(given, surveyed, look_at_machine(device))
+    report = read_corpora(open_corpora(check_given(given)), keep=False)
+    show_data(report, given)
+    return make_plan(given, report.train, look_at_machine(device))
+
+
+def show_data(report: "CheckReport", given: Mapping[str, Any]) -> None:
+    """One line of what `jumok check` would say, and the command; nothing when there is nothing to say."""
+    if summary := report.summary():
+        say(f"data: {summary}: {check_command(given)} shows more")
+
+
+def check_command(given: Mapping[str, Any]) -> str:
+    """The `jumok check` for the data of these settings."""
+    setting = {key.removeprefix("data."): str(value) for key, value in given.items() if value != ""}
+    if "name" in setting:
+        return f"jumok check --data {setting['name']}"
+    words = [setting["source"], *([setting["target"]] if "target" in setting else [])]
+    if "valid_source" in setting:
+        words += ["--valid", setting["valid_source"], setting.get("valid_target", "")]
+    for name in ("images", "columns"):
+        words += [f"--{name}", setting[name]] if name in setting else []
+    return f"jumok check {join(words)}"
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:

@@ -19,14 +19,15 @@ from jumok.comparison.match import count, fit
 from jumok.comparison.plan import Variant, flat, given_for, make_entries, own_settings
 from jumok.comparison.test_pairs import VALIDATION, read_test, usual_metrics, validation_pairs
 from jumok.config import ARCHS, Arch, RunConfig
+from jumok.data.reader import CheckReport
 from jumok.data.store import Store
+from jumok.data.survey import text_hash
 from jumok.errors import ConfigError
 from jumok.progress import Progress, silent
 from jumok.run.folder import FREE
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import check_given, make_plan
-from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare
-from jumok.run.survey import Survey, check_enough, survey, text_hash
+from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora
 from jumok.settings import Flat, check_names, nest, parse_config
 from jumok.text.normalize import tidy
 
@@ -126,10 +127,8 @@ class ExperimentPlanner:
         return open_corpora(self.config)
 
     @cached_property
-    def found(self) -> Survey:
-        found = survey(self.corpora.train, self.progress)
-        check_enough(found, self.corpora.train.name)
-        return found
+    def found(self) -> CheckReport:
+        return read_corpora(self.corpora, self.progress)
 
     @cached_property
     def machine(self) -> Machine:
@@ -165,7 +164,7 @@ class ExperimentPlanner:
         """How much of the test is known from training, if any; told once, when the text is read anyway."""
         if self.record:
             return ""
-        trained = set(self.found.source_hashes.tolist())
+        trained = set(self.found.train.source_hashes.tolist())
         if test.name == VALIDATION and self.corpora.valid is None:
             return ""  # held out
         known = sum(text_hash(tidy(source)) in trained for source in test.sources)
@@ -220,7 +219,7 @@ class ExperimentPlanner:
         for key in TIMES - self.request.given.keys():  # what suits the data suits no run that is over before
             if given.get(key, 0) * SHORT > given["training.max_steps"]:
                 del given[key]
-        return make_plan(given, self.found, self.machine).config
+        return make_plan(given, self.found.train, self.machine).config
 
     @property
     def common(self) -> Flat:

@@ -1,27 +1,33 @@
 """What can be wrong with one pair of sentences."""
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.data.builtin import builtin_corpus
-from jumok.data.symptoms import (
+from jumok.data.checks import (
     Profile,
     bigrams,
     is_copied,
-    is_odd_length,
     learn_profile,
-    log_ratio,
-    pair_symptom,
+    log_ratios,
+    odd_pairs,
     shown,
-    stray_symptoms,
+    stray_kinds,
     without_strays,
 )
 
 
+def sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    sources, targets = zip(*pairs, strict=True)
+    return list(sources), list(targets)
+
+
 @pytest.fixture(scope="module")
 def korean_english() -> Profile:
-    return learn_profile(builtin_corpus("homeassistant-ko-en", "train").pairs())
+    return learn_profile(*sides(builtin_corpus("homeassistant-ko-en", "train").pairs()))
 
 
 @pytest.mark.parametrize(
@@ -42,12 +48,12 @@ def korean_english() -> Profile:
     ],
 )
 def test_stray_characters_are_told_apart(text: str, kinds: list[str]) -> None:
-    assert list(stray_symptoms(text)) == kinds
+    assert list(stray_kinds(text)) == kinds
 
 
 @given(st.text())
 def test_nothing_stray_is_left_but_what_was_lost(text: str) -> None:
-    assert set(stray_symptoms(without_strays(text))) <= {"replacement"}
+    assert set(stray_kinds(without_strays(text))) <= {"replacement"}
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
@@ -71,7 +77,7 @@ def test_line_breaks_become_spaces_and_controls_vanish() -> None:
     ],
 )
 def test_sides_are_compared(source: str, target: str, kind: str) -> None:
-    assert pair_symptom(source, target, Profile()) == kind
+    assert odd_pairs(["x", source], ["y", target], Profile()) == ({1: kind} if kind else {})
 
 
 def test_numbers_may_be_copied() -> None:
@@ -80,41 +86,57 @@ def test_numbers_may_be_copied() -> None:
 
 
 def test_held_out_pairs_look_healthy_and_exchanged_ones_do_not(korean_english: Profile) -> None:
-    pairs = list(builtin_corpus("homeassistant-ko-en", "test").pairs())
-    assert not any(pair_symptom(ko, en, korean_english) == "swapped" for ko, en in pairs)
-    found = sum(pair_symptom(en, ko, korean_english) == "swapped" for ko, en in pairs)
-    assert found / len(pairs) > 0.9
+    korean, english = sides(builtin_corpus("homeassistant-ko-en", "test").pairs())
+    assert "swapped" not in odd_pairs(korean, english, korean_english).values()
+    found = [*odd_pairs(english, korean, korean_english).values()].count("swapped")
+    assert found / len(korean) > 0.9
 
 
 def test_sides_of_one_script_are_told_apart_by_their_letters() -> None:
     german = ["der Hund schläft", "das Haus ist groß", "ich gehe nach Hause", "wir essen zu Mittag"] * 5
     english = ["the dog is asleep", "the house is large", "I am going home", "we are having lunch"] * 5
-    profile = learn_profile(zip(german, english, strict=True))
-    assert pair_symptom("the house is asleep", "das Haus schläft", profile) == "swapped"
-    assert pair_symptom("das Haus schläft", "the house is asleep", profile) == ""
+    profile = learn_profile(german, english)
+    both = ["the house is asleep", "das Haus schläft"]
+    assert odd_pairs(both, both[::-1], profile) == {0: "swapped"}
+
+
+def is_odd_length(source: str, target: str, profile: Profile) -> bool:
+    return odd_pairs([source], [target], profile) == {0: "odd_length"}
 
 
 def test_a_length_is_odd_only_against_the_habits_of_its_corpus() -> None:
-    summaries = learn_profile([("x" * 500, "y" * 50)] * 20)
+    summaries = learn_profile(["x" * 500] * 20, ["y" * 50] * 20)
     assert not is_odd_length("x" * 480, "y" * 51, summaries)
     assert is_odd_length("x" * 50, "y" * 50, summaries)
-    equal = learn_profile([("x" * 50, "y" * 50)] * 20)
+    equal = learn_profile(["x" * 50] * 20, ["y" * 50] * 20)
     assert not is_odd_length("x" * 80, "y" * 40, equal)
     assert is_odd_length("x" * 100, "y" * 20, equal)
 
 
 def test_fewer_than_ten_pairs_show_no_habits() -> None:
-    assert learn_profile([("a", "b")] * 9) == Profile()
+    assert learn_profile(["a"] * 9, ["b"] * 9).weights is None
+    assert learn_profile(["a"] * 10, ["b"] * 10).weights is not None
     assert not is_odd_length("x" * 1000, "y", Profile())
 
 
 def test_equal_lengths_have_the_ratio_one() -> None:
-    assert log_ratio("abc", "xyz") == 0
-    assert log_ratio("x" * 15, "y" * 5) == pytest.approx(0.6931, abs=1e-4)  # log(20 / 10)
+    ratios = log_ratios(["abc", "x" * 15], ["xyz", "y" * 5])
+    assert ratios.tolist() == pytest.approx([0, 0.6931], abs=1e-4)  # log(20 / 10)
 
 
 def test_bigrams_hold_the_edges_and_no_case() -> None:
-    assert list(bigrams("Ab")) == [" a", "ab", "b "]
+    together, starts = bigrams(["Ab", "", "a" * 100])
+    assert starts.tolist() == [0, 4, 6]
+    lower, _ = bigrams(["ab"])
+    assert together[:4].tolist() == lower.tolist()  # " a", "ab", "b ", and the edge
+    edge = bigrams([""])[0][0]
+    assert [together[3], *together[4:6], together[-1]] == [edge] * 4
+    assert len(together) == 6 + 64 + 2
+    assert len({*lower.tolist()}) == 4
+
+
+def test_no_pairs_are_no_trouble() -> None:
+    assert odd_pairs([], [], learn_profile(["a b"] * 10, ["c d"] * 10)) == {}
 
 
 def test_strays_are_shown_as_escapes_and_long_text_is_cut() -> None:

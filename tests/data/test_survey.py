@@ -1,66 +1,47 @@
-"""A corpus in figures, and validation pairs that the rest of it does not give away."""
+"""Kept texts, corpora that are too small, and validation pairs that the rest does not give away."""
 
+import errno
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.data.pairs import Pairs, PairsCorpus
 
-from jumok.errors import DataError
-from jumok.run.survey import Survey, check_enough, hold_out, survey, text_hash, usual_hold_out
-
-Pairs = list[tuple[str, str]]
-
-
-@dataclass
-class Lines:
-    """A corpus without files."""
-
-    lines: Pairs
-    name: str = "train.src + train.tgt"
-
-    def pairs(self) -> Pairs:
-        return self.lines
+from jumok.data import survey as module
+from jumok.data.reader import survey
+from jumok.data.survey import Survey, TidyPairs, check_enough, hold_out, text_hash, usual_hold_out
+from jumok.errors import DataError, RunError
 
 
 def look(pairs: Pairs) -> Survey:
-    return survey(Lines(pairs))  # type: ignore[arg-type]
+    return survey(PairsCorpus(lines=pairs))
 
 
-def test_figures_are_of_the_tidied_text() -> None:
-    found = look([("a  man ", "ein Mann"), ("", "nichts"), ("the dog", " \t"), ("a man", "ein Mann")])
-    assert (found.pairs, found.usable) == (4, 2)
-    assert (found.source_characters, found.target_characters) == (17, 22)
-    assert (found.source_words, found.target_words) == (6, 5)
-    assert found.words == 11
-    assert found.source_hashes[0] == found.source_hashes[3] != found.source_hashes[2]
-    assert found.source_hashes[1] == 0 == found.target_hashes[2]
+line = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), max_size=9)
 
 
-def test_the_length_leaves_out_one_pair_in_a_hundred() -> None:
-    pairs = [("x" * (10 + i % 5), "y") for i in range(995)] + [("x", "y" * 5000)] * 5
-    assert look(pairs).longest == 14
+@given(st.lists(st.lists(st.tuples(line, line), max_size=5), max_size=5), st.integers(1, 20))
+def test_texts_in_memory_and_on_disk_are_the_same(chunks: list[Pairs], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK", size)
+        patch.setattr(module, "IN_MEMORY", size * 4)
+        kept = TidyPairs()
+        for chunk in chunks:
+            kept.add([source for source, _ in chunk], [target for _, target in chunk])
+        wanted = [pair for chunk in chunks for pair in chunk]
+        assert list(zip(kept, kept, strict=True)) == list(zip(wanted, wanted, strict=True))
 
 
-def test_reading_reports_its_end() -> None:
-    seen = []
-    survey(Lines([("a", "b")] * 3), lambda *report: seen.append(report))  # type: ignore[arg-type]
-    assert seen == [("reading", 3, 3)]
+def test_a_full_disk_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-
-def test_a_small_text_is_kept_and_a_large_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert look([("a  man ", "ein Mann"), ("", "nichts")]).texts == [("a man", "ein Mann"), ("", "nichts")]
-    monkeypatch.setattr("jumok.run.survey.KEPT", 1000)
-    assert look([("a", "b")] * 6).texts == [("a", "b")] * 6
-    assert look([("a", "b")] * 7).texts is None
-    assert look([("a" * 1000, "b")]).texts is None
-
-
-def test_an_empty_corpus_is_refused() -> None:
-    with pytest.raises(DataError, match="train.src \\+ train.tgt is empty\n  give files with one sentence"):
-        look([])
+    kept = TidyPairs()
+    monkeypatch.setattr(kept.file, "write", full)
+    with pytest.raises(RunError, match="cannot keep the tidied text: no space left on device\n  set TMPDIR"):
+        kept.add(["a"], ["b"])
 
 
 @pytest.mark.parametrize(("count", "words"), [(0, "0 pairs"), (1, "1 pair"), (19, "19 pairs")])
@@ -73,15 +54,27 @@ def test_too_few_pairs_are_refused(count: int, words: str) -> None:
     check_enough(look([("a", "b")] * 20), "enough")
 
 
-def test_the_usual_number_of_validation_pairs() -> None:
-    assert [usual_hold_out(look([("a", "b")] * count)) for count in (20, 1000, 50_000)] == [10, 40, 1000]
-
-
 @given(st.text())
 def test_only_a_blank_text_has_the_hash_of_a_blank_text(text: str) -> None:
     assume(not any("\ud800" <= letter <= "\udfff" for letter in text))
     assert (text_hash(text) == 0) == (text == "")
     assert 0 <= text_hash(text) < 2**64
+
+
+@pytest.mark.parametrize(
+    ("pair", "blank"),
+    [(("a", " "), "target"), (("", "b"), "source"), ((" ", ""), "source and every target")],
+)
+def test_a_column_without_text(pair: tuple[str, str], blank: str) -> None:
+    with pytest.raises(DataError) as caught:
+        check_enough(look([pair] * 30), "x.tsv")
+    assert str(caught.value).startswith(
+        f"every {blank} of x.tsv is blank\n  are these the right files and col"
+    )
+
+
+def test_the_usual_number_of_validation_pairs() -> None:
+    assert [usual_hold_out(look([("a", "b")] * count)) for count in (20, 1000, 50_000)] == [10, 40, 1000]
 
 
 texts = st.text("ab ", max_size=4)
@@ -133,16 +126,4 @@ def test_too_few_unique_sources_name_the_way_out() -> None:
     assert str(caught.value) == (
         "cannot hold out 3 pairs for validation: only 2 sources occur just once\n"
         "  give validation files with --valid-source and --valid-target, or lower data.hold_out"
-    )
-
-
-@pytest.mark.parametrize(
-    ("pair", "blank"),
-    [(("a", " "), "target"), (("", "b"), "source"), ((" ", ""), "source and every target")],
-)
-def test_a_column_without_text(pair: tuple[str, str], blank: str) -> None:
-    with pytest.raises(DataError) as caught:
-        check_enough(look([pair] * 30), "x.tsv")
-    assert str(caught.value).startswith(
-        f"every {blank} of x.tsv is blank\n  are these the right files and col"
     )

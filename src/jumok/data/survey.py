@@ -1,26 +1,62 @@
-"""One pass over a corpus: what the plan needs to know, and which pairs validation may have."""
+"""What a pass over a corpus leaves: figures for the plan, hashes, findings, the tidied texts; and which pairs
+validation may have."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
+from tempfile import SpooledTemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.corpus import Corpus, Pair
-from jumok.data.pictures import PictureCorpus
-from jumok.errors import DataError
-from jumok.progress import Progress, silent
-from jumok.text.normalize import tidy
+from jumok.data.checks import Profile
+from jumok.data.corpus import BLOCK, Pair
+from jumok.data.findings import Finding
+from jumok.errors import DataError, RunError
 
-FEWEST_PAIRS = 20
-KEPT = 1 << 26  # bytes, about, of text that stay in memory, so that it need not be read again
-PAIR = 160  # bytes that two strings and their pair have besides their characters
 Hashes = NDArray[np.uint64]
 
+IN_MEMORY = 1 << 26  # bytes of tidied text that stay in memory; of more a temporary file is made
+FEWEST_PAIRS = 20
 
-@dataclass(frozen=True)
+
+class TidyPairs:
+    """The tidied pairs of a corpus, in memory or in a temporary file, to be read as often as needed."""
+
+    def __init__(self) -> None:
+        self.file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  closed when it is forgotten
+
+    def __del__(self) -> None:
+        self.file.close()
+
+    def add(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        try:
+            self.file.write("".join(map("{}\t{}\n".format, sources, targets)).encode())
+        except OSError as error:
+            raise RunError(
+                f"cannot keep the tidied text: {(error.strerror or str(error)).lower()}",
+                hint="set TMPDIR to a folder with more room than the corpus takes",
+                code="io_error",
+            ) from None
+
+    def __iter__(self) -> Iterator[Pair]:
+        place, rest = 0, b""
+        while True:
+            self.file.seek(place)
+            block = self.file.read(BLOCK)
+            if not block:
+                return
+            place += len(block)
+            whole, _, rest = (rest + block).rpartition(b"\n")
+            for line in whole.decode().split("\n") if whole else ():
+                source, _, target = line.partition("\t")
+                yield source, target
+
+
+@dataclass(frozen=True, eq=False)
 class Survey:
-    """A corpus in figures. Hashes stand for the tidied texts; 0 marks a blank side."""
+    """A corpus in figures, and what is wrong with it. Hashes stand for tidied texts; 0 marks a blank side."""
 
     pairs: int
     source_characters: int
@@ -30,12 +66,24 @@ class Survey:
     longest: int  # characters of the longer side that 99 % of the pairs stay within
     source_hashes: Hashes  # (pairs,)
     target_hashes: Hashes  # (pairs,)
-    texts: list[Pair] | None = None  # the tidied pairs, unless they are too large to keep
+    numbers: Hashes = field(default_factory=lambda: np.empty(0, np.uint64), repr=False)  # of lines (pairs,)
+    part: str = "train"
+    files: Pair = ("", "")
+    lines: tuple[int, int] = (0, 0)  # of the source's file and of the target's
+    findings: tuple[Finding, ...] = ()
+    profile: Profile = field(default_factory=Profile, repr=False)
+    texts: TidyPairs | None = None  # where they were to be kept
 
     @property
     def usable(self) -> int:
         """Pairs with text on both sides."""
-        return int(((self.source_hashes != 0) & (self.target_hashes != 0)).sum())
+        return int(self.written.sum())
+
+    @property
+    def written(self) -> NDArray[np.bool_]:
+        """Which pairs have text on both sides."""
+        written: NDArray[np.bool_] = (self.source_hashes != 0) & (self.target_hashes != 0)
+        return written
 
     @property
     def words(self) -> int:
@@ -43,47 +91,19 @@ class Survey:
         characters = self.source_characters + self.target_characters
         return max(self.source_words + self.target_words, characters // 8)
 
+    @cached_property
+    def pair_hashes(self) -> Hashes:
+        return pair_hashes(self.source_hashes, self.target_hashes)
+
 
 def text_hash(text: str) -> int:
     """64 bits that stand for a text; never 0 for a text that is not blank."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) | 1 if text else 0
 
 
-def survey(corpus: Corpus, progress: Progress = silent, total: int | None = None) -> Survey:
-    """Read the corpus once. Memory: 20 bytes a pair, and the texts of a small corpus."""
-    texts: list[Pair] | None = []
-    sources, targets, lengths = bytearray(), bytearray(), bytearray()
-    characters, words, count = [0, 0], [0, 0], 0
-    pictures = isinstance(corpus, PictureCorpus)
-    for source, target in corpus.pairs():
-        source, target = source if pictures else tidy(source), tidy(target)
-        sources += text_hash(source).to_bytes(8, "little")
-        targets += text_hash(target).to_bytes(8, "little")
-        texts_of = ("", target) if pictures else (source, target)  # the name of a picture is no text
-        lengths += min(max(map(len, texts_of)), 2**31).to_bytes(4, "little")
-        for side, text in enumerate(texts_of):
-            characters[side] += len(text)
-            words[side] += text.count(" ") + 1 if text else 0
-        count += 1
-        if texts is not None:
-            texts.append((source, target))
-            texts = texts if sum(characters) + count * PAIR <= KEPT else None
-        if count % 20_000 == 0:
-            progress("reading", count, total)
-    progress("reading", count, count)
-    if count == 0:
-        raise DataError(f"{corpus.name} is empty", hint="give files with one sentence per line", code="empty")
-    return Survey(
-        pairs=count,
-        source_characters=characters[0],
-        target_characters=characters[1],
-        source_words=words[0],
-        target_words=words[1],
-        longest=int(np.quantile(np.frombuffer(lengths, dtype="<u4"), 0.99)),
-        source_hashes=np.frombuffer(sources, dtype="<u8"),
-        target_hashes=np.frombuffer(targets, dtype="<u8"),
-        texts=texts,
-    )
+def pair_hashes(sources: Hashes, targets: Hashes) -> Hashes:
+    """64 bits that stand for each pair, from those of its sides."""
+    return sources * np.uint64(0x9E3779B97F4A7C15) ^ targets
 
 
 def check_enough(found: Survey, name: str) -> None:
