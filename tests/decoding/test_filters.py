@@ -2,8 +2,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import beam_search, greedy
 
-from jumok.decoding.beam import beam_search
 from jumok.decoding.filters import (
     FIRST_BYTE,
     NEVER,
@@ -19,7 +19,6 @@ from jumok.decoding.filters import (
     whole_characters,
     written,
 )
-from jumok.decoding.greedy import greedy
 from jumok.text.tokenizer import EOS
 
 PIECES = [b"", b"", b"", b"", b"a", b"b", b"ab", b"bc"]

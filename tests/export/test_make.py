@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     for data in (replace(config.data, images="photos"), replace(config.data, name="emoji-captions")):
         with pytest.raises(ConfigError, match="it reads pictures"):
             check_order(order(tmp_path / "out"), replace(config, data=data))
-    monkeypatch.setattr(make, "find_spec", lambda name: None)
+    monkeypatch.setattr(make, "is_installed", lambda name: False)
     with pytest.raises(ConfigError, match="needs ctranslate2\n  pip install 'jumok\\[ct2\\]'"):
         check_order(order(tmp_path / "out"), config)
     assert names(tmp_path) == set()

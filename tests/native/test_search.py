@@ -15,11 +15,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.decoding.searches import beam_search
 
 from jumok.answers import Answer
 from jumok.config import TransformerConfig
 from jumok.decoding.batched import USUAL, pad_sources
-from jumok.decoding.beam import beam_search
 from jumok.decoding.filters import FIRST_BYTE, at_least, force_prefix
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.native.library import BAD_ARGUMENT, OK, CAnswers, CBatch, COptions, available, why_not

@@ -23,36 +23,9 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
 from jumok.decoding.scores import check_finite, normalised, ranked, top
-from jumok.decoding.search import Lead, Search, find_lead, run_search
+from jumok.decoding.search import Lead, Search, find_lead
 from jumok.decoding.tree import BeamTree, Way
-from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
-
-
-def beam_search(
-    model: Seq2Seq,
-    memory: Memory,
-    limits: Sequence[int],
-    filters: Sequence[Filter] = (),
-    *,
-    beam: int,
-    n_best: int = 1,
-    length_penalty: float = 1.0,
-) -> list[list[Answer]]:
-    """Up to `beam` answers per sentence of `memory`, best first; the search goes on for `n_best` of them.
-
-    Sentence i gets at most `limits[i]` tokens, its end included. Scores are the model's own, from before any
-    filter. The first step has one row per sentence, later ones up to W.
-    """
-    search = BeamSearch(
-        limits,
-        filters,
-        beam=beam,
-        n_best=n_best,
-        length_penalty=length_penalty,
-        device=memory.mask.device,
-    )
-    return run_search(model, memory, search)
 
 
 class Branch(NamedTuple):
@@ -88,7 +61,11 @@ class Beam:
 
 
 class BeamSearch(Search):
-    """The search of `beam_search`, one `advance` at a time."""
+    """Up to `beam` answers per sentence, best first; the search goes on for `n_best` of them.
+
+    Sentence i gets at most `limits[i]` tokens, its end included. Scores are the model's own, from before any
+    filter. The first step has one row per sentence, later ones up to W.
+    """
 
     def __init__(
         self,

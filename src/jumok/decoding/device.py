@@ -24,14 +24,15 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import USUAL, device_of, make_filters
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
+from jumok.decoding.device_answers import SearchRecord, unpack_answers
 from jumok.decoding.filters import Filter
-from jumok.decoding.found import Found, Options, unpacked
 from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import Job
 from jumok.decoding.slots import Growth, Slots, grow, penalties
 from jumok.models.interface import Seq2Seq
 from jumok.models.static import Cache, Shape, StaticTransformer, best, wide_bias
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.native.model import SearchOptions
 from jumok.text.tokenizer import EOS, PAD
 
 ROWS = 10_240
@@ -54,7 +55,7 @@ class Batches:
 
     sources: Sequence[Sequence[int]]
     limits: Sequence[int]
-    options: Options
+    options: SearchOptions
     sentences: int | None
     budget: int | None
 
@@ -129,7 +130,7 @@ class DeviceSearch:
         self,
         sources: Sequence[Sequence[int]],
         limits: Sequence[int],
-        options: Options,
+        options: SearchOptions,
         *,
         sentences: int | None = None,
         budget: int | None = None,
@@ -142,10 +143,10 @@ class DeviceSearch:
         batch = Batches(sources, limits, options, sentences, budget)
         plan = deque(self._plan(batch, range(len(sources))))
         patient, later = len(plan) < MANY, list[int]()
-        waiting, ready = list[tuple[list[int], Found]](), list[tuple[list[int], list[list[Answer]]]]()
+        waiting, ready = list[tuple[list[int], SearchRecord]](), list[tuple[list[int], list[list[Answer]]]]()
 
         def unpack() -> None:
-            ready.extend((places, unpacked(found, options)) for places, found in waiting)
+            ready.extend((places, unpack_answers(found, options)) for places, found in waiting)
             waiting.clear()
 
         with self._turn():
@@ -235,7 +236,7 @@ class DeviceSearch:
         room.positions.copy_(self.static.positions(T))
         return room
 
-    def _run(self, shape: Shape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> Found:
+    def _run(self, shape: Shape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> SearchRecord:
         """Search one batch until only so `few` are left; `meanwhile` is called while the device works."""
         limits, n_best = batch.limits, batch.options.n_best
         room = self._room(shape, batch.options.length_penalty)
@@ -321,12 +322,12 @@ def leave(room: Room, B: int) -> None:
         getattr(room.final, name).index_copy_(0, home, tensor[:B])
 
 
-def fetch(room: Room, count: int, steps: int) -> Found:
+def fetch(room: Room, count: int, steps: int) -> SearchRecord:
     """What is left of the first `count` sentences, on the host."""
     final = room.final.first(count)
     ends = (final.scores, final.origins, final.ends)
     tensors = (final.done, final.bad, final.steps, final.limit, *ends, room.history[:steps, :count])
-    return Found(*(tensor.to("cpu", copy=True).numpy() for tensor in tensors))
+    return SearchRecord(*(tensor.to("cpu", copy=True).numpy() for tensor in tensors))
 
 
 def padded(length: int, unit: int) -> int:

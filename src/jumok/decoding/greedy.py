@@ -14,8 +14,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.decoding.filters import Filter, Rows, allow
 from jumok.decoding.scores import check_finite, ranked
-from jumok.decoding.search import Lead, Search, find_lead, run_search, shared_beginning
-from jumok.models.interface import Memory, Seq2Seq
+from jumok.decoding.search import Lead, Search, find_lead, shared_beginning
 from jumok.text.tokenizer import BOS, EOS
 
 Pick = Callable[[Tensor, Rows], Tensor]
@@ -27,17 +26,6 @@ Choose = Callable[[Sequence[Answer]], list[Answer]]
 def best(allowed: Tensor, rows: Rows) -> Tensor:
     """The most probable token of each row; of equals the one with the lowest id."""
     return allowed.argmax(dim=1)
-
-
-def greedy(
-    model: Seq2Seq, memory: Memory, limits: Sequence[int], filters: Sequence[Filter] = (), pick: Pick = best
-) -> list[Answer]:
-    """One answer per sentence of `memory`; sentence i gets at most `limits[i]` tokens, its end included.
-
-    Scores are the model's own, from before any filter. Rows that are done leave the batch.
-    """
-    search = GreedySearch(limits, filters, pick, device=memory.mask.device)
-    return [answer for [answer] in run_search(model, memory, search)]
 
 
 class GreedySearch(Search):

@@ -46,13 +46,7 @@ class NativeEngine:
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         config, shortlist = request.decoding, self.shortlist if request.shortlist else None
-        options = SearchOptions(
-            beam=config.beam,
-            n_best=config.n_best,
-            length_penalty=config.length_penalty,
-            min_len=config.min_len,
-            keep=1 if config.n_best == 1 else config.beam,  # more than n_best: some may have the same text
-        )
+        options = SearchOptions.of(config)
         for batch in chunks(jobs):
             limits = [job.limit(config) for job in batch]
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None

@@ -72,7 +72,7 @@ def uniforms(source: Sequence[int], length: int, *, seed: int, draw: int) -> Ten
 
 
 def sampler(numbers: Sequence[Tensor], *, temperature: float, top_k: int, top_p: float) -> Pick:
-    """A way for `greedy` to pick: sentence i uses `numbers[i]`, one at each step."""
+    """A way for `GreedySearch` to pick: sentence i uses `numbers[i]`, one at each step."""
     table = torch.nn.utils.rnn.pad_sequence(list(numbers), batch_first=True)  # (B, limit)
 
     def pick(allowed: Tensor, rows: Rows) -> Tensor:

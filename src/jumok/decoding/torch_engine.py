@@ -10,7 +10,6 @@ from jumok.decoding.batched import device_of, make_search, score_targets, search
 from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
-from jumok.decoding.found import Options
 from jumok.decoding.greedy import Choose
 from jumok.decoding.jobs import Job, batches, pair_size, piece_bytes
 from jumok.decoding.mbr import by_agreement
@@ -20,6 +19,7 @@ from jumok.decoding.stream import Partial, stream_jobs
 from jumok.decoding.tree import BeamTree
 from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.native.model import SearchOptions
 
 
 class TorchEngine:
@@ -93,8 +93,7 @@ class TorchEngine:
     def _answers_on_device(
         self, jobs: Sequence[Job], config: DecodingConfig, explained: Explained
     ) -> Answers:
-        keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
-        options = Options(config.beam, config.n_best, config.length_penalty, keep)
+        options = SearchOptions.of(config)
         sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
         budget = config.batch_tokens or None  # None: what memory allows
         with explained(jobs):

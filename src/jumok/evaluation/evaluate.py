@@ -1,14 +1,13 @@
 """A translator and a test set to one report: quality, quality by length, speed."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from os.path import commonprefix
-from typing import Any, Protocol
+from typing import Any
 from unicodedata import normalize
 
-from jumok.config import RunConfig
 from jumok.decoding.request import make_request
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
@@ -31,23 +30,8 @@ __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
 EXAMPLES = 20  # per length bin
 
 
-class Translates(Protocol):
-    """What evaluation needs of a Translator."""
-
-    @property
-    def config(self) -> RunConfig: ...
-    @property
-    def info(self) -> Mapping[str, Any]: ...
-    @property
-    def tokenizers(self) -> Any: ...
-    @property
-    def translate(self) -> Callable[..., Any]: ...
-    @property
-    def score(self) -> Callable[..., Any]: ...
-
-
 def evaluate(  # noqa: PLR0913  the options of a test, each with a default that suits most
-    translator: Translates,
+    translator: Translator,
     sources: Sequence[str],
     references: References,
     *,
@@ -248,23 +232,18 @@ def _bin(
 
 
 def _translate(
-    translator: Translates, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
+    translator: Translator, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
 ) -> tuple[list[str], Speed]:
     began = time.perf_counter()
     found = translator.translate(list(sources), progress=progress, **decode)
     wall = time.perf_counter() - began
     tokens = sum(len(one.tokens) for one in found)
-    speed = Speed(len(found) / wall, tokens / wall, wall, _engine(translator, decode))
+    speed = Speed(len(found) / wall, tokens / wall, wall, translator.engine_for(**decode))
     return [one.text for one in found], speed
 
 
-def _engine(translator: Translates, decode: Mapping[str, Any]) -> dict[str, str] | None:
-    """What computes a call with these options, where that is known."""
-    return translator.engine_for(**decode) if isinstance(translator, Translator) else None
-
-
 def _perplexity(
-    translator: Translates, sources: Sequence[str], references: Sequence[str], progress: Progress
+    translator: Translator, sources: Sequence[str], references: Sequence[str], progress: Progress
 ) -> Statistics:
     found = translator.score(list(sources), list(references), progress=progress)
     unit = f"piece|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"

@@ -10,7 +10,7 @@ several references the one counts that suits the text best.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -47,6 +47,13 @@ LABELS = {
 """Every metric and how it is written. `rouge` stands for its three."""
 
 LOWER_IS_BETTER = frozenset({"ter", "wer", "cer", "per", "ppl"})
+
+EDIT_UNITS: Mapping[str, tuple[str, Callable[[str], Sequence[str]]]] = {
+    "wer": ("word", str.split),
+    "per": ("symbol", str.split),  # lines of phoneme symbols with spaces between them
+    "cer": ("character", lambda text: " ".join(text.split())),  # a run of white space is one character
+}
+"""What an error rate counts, and how a text is split into it."""
 
 LANGUAGE_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
@@ -188,21 +195,6 @@ def exact(hypotheses: Texts, references: References) -> Statistics:
     return Statistics("exact", np.array(rows), _rate, signature)
 
 
-def wer(hypotheses: Texts, references: References) -> Statistics:
-    """Word error rate: edits per reference word, words being what white space separates."""
-    return _edit_rate("wer", "word", str.split, hypotheses, references)
-
-
-def per(hypotheses: Texts, references: References) -> Statistics:
-    """Phoneme error rate: edits per reference symbol, for lines of space-separated phoneme symbols."""
-    return _edit_rate("per", "symbol", str.split, hypotheses, references)
-
-
-def cer(hypotheses: Texts, references: References) -> Statistics:
-    """Character error rate: edits per reference code point; a run of white space is one character."""
-    return _edit_rate("cer", "character", _single_spaced, hypotheses, references)
-
-
 def rouge(hypotheses: Texts, references: References) -> list[Statistics]:
     """ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004): F1 of each sentence pair, averaged.
 
@@ -238,10 +230,9 @@ def _perplexity_score(sums: Rows) -> Rows:
         return np.exp(-sums[..., 0] / np.maximum(sums[..., 1], 1))
 
 
-def _edit_rate(
-    name: str, unit: str, split: Callable[[str], Sequence[str]], hypotheses: Texts, references: References
-) -> Statistics:
-    """Edits per unit of the reference that the text comes nearest to."""
+def edit_rate(name: str, hypotheses: Texts, references: References) -> Statistics:
+    """Edits per unit of the reference that the text comes nearest to; `name` is wer, per or cer."""
+    unit, split = EDIT_UNITS[name]
     pairs = zip(map(split, hypotheses), several(references), strict=True)
     rows = [min((_edits(ours, split(text)) for text in theirs), key=_nearness) for ours, theirs in pairs]
     signature = f"{count_references(references)}|case:mixed|unit:{unit}"
@@ -255,10 +246,6 @@ def _edits(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
 def _nearness(row: tuple[float, float]) -> tuple[float, float]:
     edits, units = row
     return edits / max(units, 1.0), edits
-
-
-def _single_spaced(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _ngram_f1(ours: Sequence[str], theirs: Sequence[str], order: int) -> float:
@@ -312,6 +299,7 @@ def measure(name: str, hypotheses: Texts, references: References, *, tokenize: s
             raise ConfigError(
                 "perplexity needs a model, not only its output", hint="leave out ppl", code="no_model"
             )
+        case "ter" | "exact":
+            return (ter if name == "ter" else exact)(hypotheses, references)
         case _:
-            plain = {"ter": ter, "exact": exact, "wer": wer, "cer": cer, "per": per}
-            return plain[name](hypotheses, references)
+            return edit_rate(name, hypotheses, references)

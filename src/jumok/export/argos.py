@@ -26,7 +26,7 @@ from jumok.export.format import Options
 from jumok.export.parity import SHOWN, Sample
 
 TYPES = ctranslate2.TYPES
-NEEDS = ("ctranslate2", "sentencepiece")
+NEEDS = ("ctranslate2", "sentencepiece", "protobuf")
 EXTRA = "argos"
 FILE = True
 

@@ -51,7 +51,7 @@ class Format(Protocol):
     TYPES: tuple[str, ...]
     """Types of weights that it can hold, of float32 and int8; the usual one first."""
     NEEDS: tuple[str, ...]
-    """Packages that it imports when it writes or answers; nothing of them is imported before."""
+    """Packages by pip's names that it imports when it writes or answers; nothing is imported before."""
     EXTRA: str
     """What to install to have them: pip install 'jumok[EXTRA]'."""
     FILE: bool

@@ -10,14 +10,13 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.checkpoint.folder import dump_json
-from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST
+from jumok.checkpoint.folder import discard, dump_json, dump_manifest, put_in_place
+from jumok.checkpoint.manifest import MANIFEST
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.data.builtin import reads_pictures
@@ -72,7 +71,7 @@ def check_order(order: Order, config: RunConfig, *, quantised: bool = False) -> 
             hint="jumok runs the folder as it is; docs/export.md lists what each format can hold",
             code="unsupported",
         )
-    if missing := [name for name in found.NEEDS if find_spec(name) is None]:
+    if missing := [name for name in found.NEEDS if not is_installed(name)]:
         raise ConfigError(
             f"exporting to {order.format} needs {' and '.join(missing)}",
             hint=f"pip install 'jumok[{found.EXTRA}]'",
@@ -80,6 +79,14 @@ def check_order(order: Order, config: RunConfig, *, quantised: bool = False) -> 
         )
     check_place(order)
     return found
+
+
+def is_installed(package: str) -> bool:
+    """Whether there is a package of this name, as pip has it."""
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
 
 
 def check_place(order: Order) -> None:
@@ -130,7 +137,7 @@ def export_model(
             (work / MANIFEST).write_bytes(manifest(work))
         if not result["passed"]:
             raise failed(result, keep(done, order.out))
-        put(done, order.out)
+        put_in_place(done, order.out)
         return result
     except OSError as error:
         raise RunError(
@@ -164,12 +171,11 @@ def certify(
 def manifest(folder: Path) -> bytes:
     """Size and SHA-256 of every file of a folder, so that `jumok verify` knows it."""
     entries = {}
-    for path in sorted(folder.iterdir()):
-        if path.name != MANIFEST:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            entries[path.name] = {"size": path.stat().st_size, "sha256": digest}
-    return dump_json({"format_version": FORMAT_VERSION, "files": entries})
+    for path in sorted({*folder.iterdir()} - {folder / MANIFEST}):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        entries[path.name] = (path.stat().st_size, digest)
+    return dump_manifest(entries)
 
 
 def packed(work: Path) -> Path:
@@ -184,36 +190,13 @@ def pack(chosen: Format, work: Path) -> Path:
     return packed(work)
 
 
-def put(done: Path, out: Path) -> None:
-    """Rename into place; what was there steps aside first and returns if that fails."""
-    old = out.with_name(f"{out.name}.old-{secrets.token_hex(4)}")
-    replaces = os.path.lexists(out)
-    if replaces:
-        os.rename(out, old)
-    try:
-        os.rename(done, out)
-    except OSError:
-        if replaces:
-            os.rename(old, out)
-        raise
-    if replaces:
-        remove(old)
-
-
 def keep(done: Path, out: Path) -> Path:
     """Keep what failed beside its place; an earlier failure goes."""
     place = out.with_name(f"{out.name}.failed")
     if os.path.lexists(place):
-        remove(place)
+        discard(place)
     os.rename(done, place)
     return place
-
-
-def remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def failed(result: dict[str, Any], place: Path) -> ThresholdError:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from jumok.answers import Answer, NotFiniteError, no_learned_row
 from jumok.architectures import ARCHS, LuongConfig, ModelConfig, TransformerConfig
+from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
     BAD_ARGUMENT,
@@ -60,6 +61,12 @@ class SearchOptions:
     """Most answers to each sentence; 0 for as many as the beam is wide."""
     rows: int = 0
     """Most hypotheses that are computed together; 0 lets the library choose."""
+
+    @staticmethod
+    def of(config: DecodingConfig) -> "SearchOptions":
+        """The search of `n_best` answers with different texts: some of a beam may have the same."""
+        keep = 1 if config.n_best == 1 else config.beam
+        return SearchOptions(config.beam, config.n_best, config.length_penalty, config.min_len, keep)
 
     @property
     def kept(self) -> int:
