@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError
 
 if TYPE_CHECKING:
-    from jumok.decoding.translator import Translation, Translator
+    from jumok.decoding.results import Translation
+    from jumok.decoding.translator import Translator
     from jumok.evaluation.evaluate import Evaluation, evaluate
     from jumok.explain.compare import compare
     from jumok.explain.model import Model, load
@@ -85,7 +86,7 @@ _HOMES = {
     "Model": "jumok.explain.model",
     "Trace": "jumok.explain.trace",
     "TrainedRun": "jumok.run.train",
-    "Translation": "jumok.decoding.translator",
+    "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
     "compare": "jumok.explain.compare",
     "evaluate": "jumok.evaluation.evaluate",

@@ -11,8 +11,8 @@ from jumok.decoding import device
 from jumok.decoding.batched import USUAL, encode
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.device import DeviceSearch, bucket, compute_type, power_above, power_below, supports
-from jumok.decoding.filters import Phrase, forbid
-from jumok.decoding.jobs import Job
+from jumok.decoding.filters import forbid
+from jumok.decoding.jobs import Job, Phrase
 from jumok.decoding.search import run_search
 from jumok.models.build import build_model
 from jumok.models.edited import Edited

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.decoding.batched import encode
+from jumok.decoding.opening import check_device
 from jumok.decoding.request import make_request
 from jumok.decoding.search import run_search
-from jumok.decoding.translator import Translator, check_device, load
+from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError
 from jumok.models.interface import Edits
 from jumok.text.tokenizer import EOS

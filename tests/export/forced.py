@@ -11,7 +11,7 @@ from jumok.checkpoint.model import LoadedModel
 from jumok.config import ModelConfig
 from jumok.decoding.batched import pad_sources, shift_right
 from jumok.export import onnx
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.text.tokenizer import EOS
 
 SOURCES = [[270, 280, 265], [290], [262, 275, 300, 310, 299, 281, 264]]
@@ -40,8 +40,8 @@ def our_numbers(loaded: LoadedModel) -> Tensor:
 
 def onnx_numbers(loaded: LoadedModel, folder: Path) -> Tensor:
     """The same from the two graphs, step by step."""
-    onnx.write(loaded, folder, Options())
-    model = onnx.Onnx(folder)
+    onnx.write(loaded, folder, WriteOptions())
+    model = onnx.OnnxAnswerer(folder)
     state = model.start(model.encode(*pad_sources(SOURCES, torch.device("cpu"))))
     steps = []
     for token in shift_right(TARGET).unbind(dim=1):

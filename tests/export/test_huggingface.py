@@ -21,7 +21,7 @@ from jumok.decoding.batched import pad_sources, search, shift_right
 from jumok.decoding.jobs import Job, piece_bytes
 from jumok.errors import ConfigError
 from jumok.export import huggingface
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.models.build import build_model
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
@@ -39,7 +39,7 @@ def dates() -> LoadedModel:
 def folder(dates: LoadedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model of dates, written; read only."""
     place = tmp_path_factory.mktemp("dates")
-    huggingface.write(dates, place, Options())
+    huggingface.write(dates, place, WriteOptions())
     return place
 
 
@@ -110,7 +110,7 @@ def test_every_layout_has_our_numbers_also_when_saved_again(
 ) -> None:
     loaded = varied(replace(SMALL, **settings))
     assert huggingface.check(loaded.config) == []
-    huggingface.write(loaded, tmp_path, Options())
+    huggingface.write(loaded, tmp_path, WriteOptions())
     source, mask = pad_sources(SOURCES, torch.device("cpu"))
     given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": shift_right(TARGET)}
     model, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path, output_loading_info=True)
@@ -182,7 +182,7 @@ def test_two_vocabularies_are_refused_even_if_the_settings_do_not_say_so(tmp_pat
     both = Tokenizers(other, base.tokenizers.target)
     model = build_model(base.config.model, other.size, both.target.size, shared=False)
     with pytest.raises(ConfigError, match="a vocabulary of its own, and AutoTokenizer reads one for both"):
-        huggingface.write(replace(base, model=model, tokenizers=both), tmp_path, Options())
+        huggingface.write(replace(base, model=model, tokenizers=both), tmp_path, WriteOptions())
 
 
 def test_tables_of_waves_are_long_enough(dates: LoadedModel) -> None:

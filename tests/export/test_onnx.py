@@ -17,7 +17,7 @@ from jumok.decoding.batched import search
 from jumok.decoding.jobs import Job, piece_bytes
 from jumok.errors import LimitError
 from jumok.export import onnx
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -26,7 +26,7 @@ TEXTS = ["3 May 2021", "2021년 3월 4일", "  5. Mai\t1999", "</s> 12", "the fi
 
 
 def written(loaded: LoadedModel, folder: Path) -> Path:
-    onnx.write(loaded, folder, Options())
+    onnx.write(loaded, folder, WriteOptions())
     return folder
 
 
@@ -118,5 +118,5 @@ def test_answers_stay_within_a_learned_table(tmp_path: Path) -> None:
 def test_weights_that_no_file_can_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx, "MOST", 1000)
     with pytest.raises(LimitError, match="bytes, and a file of ONNX holds at most 1,000"):
-        onnx.write(untrained(TINY["rnn"]), tmp_path, Options())
+        onnx.write(untrained(TINY["rnn"]), tmp_path, WriteOptions())
     assert list(tmp_path.iterdir()) == []

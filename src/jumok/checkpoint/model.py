@@ -17,7 +17,7 @@ from jumok.config import ModelConfig, RunConfig, TransformerConfig
 from jumok.models.build import Patches, build_model
 from jumok.models.interface import Seq2Seq
 from jumok.native.folder import WEIGHTS as PACKED
-from jumok.native.weights import Packed, unpack_weights, wrong_weights
+from jumok.native.weights import PackedWeights, unpack_weights, wrong_weights
 from jumok.text.tokenizer import Tokenizers
 
 
@@ -50,7 +50,7 @@ def read_model(folder: Path, device: str | torch.device = "cpu") -> LoadedModel:
 
 
 def load_packed(
-    contents: Contents, parts: Mapping[str, Packed], device: str | torch.device = "cpu"
+    contents: Contents, parts: Mapping[str, PackedWeights], device: str | torch.device = "cpu"
 ) -> LoadedModel:
     """The model that packed weights stand for, for what only torch can do."""
     arrays = unpack_weights(contents.config.model, parts, shared=contents.tokenizers.shared)

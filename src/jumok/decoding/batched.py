@@ -9,16 +9,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import BeamSearch
-from jumok.decoding.filters import (
-    FIRST_BYTE,
-    NEVER,
-    Filter,
-    at_least,
-    force_prefix,
-    no_repeat,
-    require,
-    whole_characters,
-)
+from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, force_prefix, no_repeat, require
 from jumok.decoding.greedy import Choose, GreedySearch
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
 from jumok.decoding.sample import sampler, uniforms
@@ -27,11 +18,11 @@ from jumok.decoding.search import Search, run_search
 from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq
-from jumok.text.tokenizer import BOS, EOS, PAD
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
-USUAL = whole_characters(never=NEVER + CONTROL)
+USUAL = WholeCharacters(never=NEVER + CONTROL)
 """The filter of every search."""
 CUDA_TOKENS = 65_536
 """`BATCH_TOKENS` of a GPU, which would have little to do with the usual number."""

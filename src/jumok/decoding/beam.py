@@ -20,18 +20,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.answers import Answer
-from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
-from jumok.decoding.scores import check_finite, normalised, ranked, top
+from jumok.answers import Answer, normalised, ranked
+from jumok.decoding.filters import Filter, LiveRows, WholeCharacters, allow
+from jumok.decoding.scores import check_finite, top
 from jumok.decoding.search import Lead, Search, find_lead
 from jumok.decoding.tree import BeamTree, Way
 from jumok.text.tokenizer import BOS, EOS
 
 
-class Branch(NamedTuple):
+class BeamBranch(NamedTuple):
     """A hypothesis: its last token, and the branch that it grows from."""
 
-    parent: "Branch | None"
+    parent: "BeamBranch | None"
     token: int
     log_prob: float
     total: float  # log-probability of the whole hypothesis, in float64
@@ -47,7 +47,7 @@ class Branch(NamedTuple):
         return Answer(tuple(tokens[:0:-1] if finished else tokens[::-1]), tuple(log_probs[::-1]), finished)
 
 
-ROOT = Branch(None, BOS, 0.0, 0.0)
+ROOT = BeamBranch(None, BOS, 0.0, 0.0)
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Beam:
 
     sentence: int
     limit: int
-    live: list[Branch] = field(default_factory=lambda: [ROOT])  # best first
+    live: list[BeamBranch] = field(default_factory=lambda: [ROOT])  # best first
     found: list[Answer] = field(default_factory=list)
 
 
@@ -86,7 +86,9 @@ class BeamSearch(Search):
         """The last token of each live row."""
         self._beams = [Beam(sentence, limit) for sentence, limit in enumerate(limits)]
         self._live = list(self._beams)  # of these the rows are, in turn
-        self._rows: Rows | None = Rows.start(limits, device)  # None: to be made anew when a filter needs it
+        self._rows: LiveRows | None = LiveRows.start(
+            limits, device
+        )  # None: to be made anew when a filter needs it
         self._steps = 0
 
     @property
@@ -194,10 +196,10 @@ class BeamSearch(Search):
         best = sorted(ways, key=itemgetter(0), reverse=True)[: 2 * W]  # equals stay in their order
         ended = [way for way in best[:W] if way[2] == EOS]
         alive = [way for way in best if way[2] != EOS][:W]
-        grown = [Branch(beam.live[row], token, log_prob, total) for total, row, token, log_prob in alive]
+        grown = [BeamBranch(beam.live[row], token, log_prob, total) for total, row, token, log_prob in alive]
 
         beam.found += [
-            Branch(beam.live[row], EOS, log_prob, total).answer() for total, row, _, log_prob in ended
+            BeamBranch(beam.live[row], EOS, log_prob, total).answer() for total, row, _, log_prob in ended
         ]
         if self._steps == beam.limit:
             beam.found += [branch.answer() for branch in grown]
@@ -213,11 +215,11 @@ class BeamSearch(Search):
         beam.live = [] if done else grown
         return [] if done else alive
 
-    def _make_rows(self) -> Rows:
+    def _make_rows(self) -> LiveRows:
         """The live hypotheses as filters see them, but for the model's wishes to end."""
         pairs = [(beam, branch.answer()) for beam in self._live for branch in beam.live]
         R, t = len(pairs), self._steps
-        return Rows(
+        return LiveRows(
             sentence=torch.tensor([beam.sentence for beam, _ in pairs], device=self.device),
             room=torch.tensor([beam.limit - t for beam, _ in pairs], device=self.device),
             tokens=torch.tensor([one.ids for _, one in pairs], device=self.device).view(R, t),

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumok.decoding.filters import CHARACTER, FIRST_BYTE, SECOND_BYTES, WholeCharacters
+from jumok.decoding.filters import SECOND_BYTES, WholeCharacters
+from jumok.decoding.jobs import CHARACTER
+from jumok.text.tokenizer import FIRST_BYTE
 
 LEARNED = FIRST_BYTE + 256
 """The first id that is no byte."""

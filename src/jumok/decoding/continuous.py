@@ -26,7 +26,7 @@ Outcome = tuple[Hashable, list[Answer] | Exception]
 
 
 @dataclass
-class Item:
+class RunningSearch:
     """One search in the batch, and how many rows it has there."""
 
     key: Hashable
@@ -40,8 +40,8 @@ class Continuous:
 
     def __init__(self, model: Seq2Seq, usual: WholeCharacters = USUAL) -> None:
         self.model, self.usual = model, usual
-        self._waiting: dict[Hashable, Item] = {}
-        self._running: dict[Hashable, Item] = {}
+        self._waiting: dict[Hashable, RunningSearch] = {}
+        self._running: dict[Hashable, RunningSearch] = {}
         self._cancelled: set[Hashable] = set()
         self._state: Any = None  # of all running rows, in turn
 
@@ -58,7 +58,7 @@ class Continuous:
         """Let a new search take part from the next step on."""
         if key in self._waiting or key in self._running:
             raise ValueError(f"there is already a search with the key {key!r}")
-        self._waiting[key] = Item(key, job, search, len(search.token))
+        self._waiting[key] = RunningSearch(key, job, search, len(search.token))
 
     def cancel(self, key: Hashable) -> None:
         """Forget a search; its rows leave at the next step. A key that is not here is no error."""
@@ -105,7 +105,7 @@ class Continuous:
                 except Exception as error:
                     over.append((item.key, error))
 
-    def _start(self, items: list[Item]) -> Any:
+    def _start(self, items: list[RunningSearch]) -> Any:
         """The state before the first step of new searches."""
         memory = encode(self.model, [item.job for item in items], [item.rows for item in items])
         return self.model.start(memory)
@@ -135,7 +135,7 @@ class Continuous:
                 self._leave(item, error, over)
         return torch.cat(found) if found else torch.empty(0, 1)
 
-    def _tokens(self, items: Iterable[Item]) -> Tensor:
+    def _tokens(self, items: Iterable[RunningSearch]) -> Tensor:
         """The last token of each row of these searches."""
         tokens = [token for item in items for token in item.search.last_tokens()]
         return torch.tensor(tokens, device=device_of(self.model))
@@ -168,7 +168,7 @@ class Continuous:
         if kept != list(range(first)):
             self._keep(kept)
 
-    def _leave(self, item: Item, outcome: list[Answer] | Exception, over: list[Outcome]) -> None:
+    def _leave(self, item: RunningSearch, outcome: list[Answer] | Exception, over: list[Outcome]) -> None:
         del self._running[item.key]
         over.append((item.key, outcome))
 

@@ -12,10 +12,8 @@ import torch
 from torch import Tensor
 
 from jumok.answers import Answer
-from jumok.decoding.jobs import CHARACTER as CHARACTER  # those who know filters know these, too
-from jumok.decoding.jobs import Phrase as Phrase
-from jumok.text.tokenizer import BOS, EOS, PAD, UNK
-from jumok.text.tokenizer import FIRST_BYTE as FIRST_BYTE
+from jumok.decoding.jobs import CHARACTER, Phrase
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, UNK
 
 NEVER = (BOS, PAD, UNK)
 """No answer contains these."""
@@ -29,7 +27,7 @@ SECOND_BYTES = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class LiveRows:
     """The live hypotheses of a search. A value: growing and selecting give a new one."""
 
     sentence: Tensor  # (R,), which sentence of the batch the row belongs to
@@ -39,10 +37,10 @@ class Rows:
     ends: Tensor  # (R, t), and (R, t + 1) for filters: True where the model would rather have ended
 
     @staticmethod
-    def start(limits: Sequence[int], device: torch.device | None = None) -> "Rows":
+    def start(limits: Sequence[int], device: torch.device | None = None) -> "LiveRows":
         """One empty row for each sentence; `limits` bounds the pieces of each, the end included."""
         R = len(limits)
-        return Rows(
+        return LiveRows(
             sentence=torch.arange(R, device=device),
             room=torch.tensor(limits, device=device),
             tokens=torch.empty(R, 0, dtype=torch.long, device=device),
@@ -50,21 +48,21 @@ class Rows:
             ends=torch.empty(R, 0, dtype=torch.bool, device=device),
         )
 
-    def facing(self, log_probs: Tensor) -> "Rows":
+    def facing(self, log_probs: Tensor) -> "LiveRows":
         """These rows before a choice from log_probs (R, V): `ends` knows the model's wish for it."""
         wish = log_probs[:, EOS] == log_probs.amax(dim=1)
         ends = torch.cat([self.ends, wish[:, None]], dim=1)
-        return Rows(self.sentence, self.room, self.tokens, self.log_probs, ends)
+        return LiveRows(self.sentence, self.room, self.tokens, self.log_probs, ends)
 
-    def select(self, rows: Tensor) -> "Rows":
+    def select(self, rows: Tensor) -> "LiveRows":
         """These rows only, in this order."""
-        return Rows(
+        return LiveRows(
             self.sentence[rows], self.room[rows], self.tokens[rows], self.log_probs[rows], self.ends[rows]
         )
 
-    def grow(self, token: Tensor, log_prob: Tensor) -> "Rows":
+    def grow(self, token: Tensor, log_prob: Tensor) -> "LiveRows":
         """Every row with one more token (R,) and its log-probability (R,)."""
-        return Rows(
+        return LiveRows(
             self.sentence,
             self.room - 1,
             torch.cat([self.tokens, token[:, None]], dim=1),
@@ -83,11 +81,11 @@ class Rows:
         return found
 
 
-Filter = Callable[[Tensor, Rows], Tensor]
+Filter = Callable[[Tensor, LiveRows], Tensor]
 """`filter(log_probs, rows)`: (R, V) -> (R, V), equal but for entries that became minus infinity."""
 
 
-def allow(log_probs: Tensor, rows: Rows, filters: Sequence[Filter]) -> Tensor:
+def allow(log_probs: Tensor, rows: LiveRows, filters: Sequence[Filter]) -> Tensor:
     """What is left of log_probs (R, V) after all filters.
 
     Earlier filters go before later ones: one that would leave a row without any piece spares that row.
@@ -102,7 +100,7 @@ def allow(log_probs: Tensor, rows: Rows, filters: Sequence[Filter]) -> Tensor:
 def forbid(ids: Sequence[int]) -> Filter:
     """Never produce these ids."""
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         return log_probs.index_fill(1, torch.tensor(ids, device=log_probs.device), -torch.inf)
 
     return keep
@@ -134,7 +132,7 @@ class WholeCharacters:
         """log_probs (R, V) without the fixed ids: all that the filter does outside of a character."""
         return log_probs.index_fill(1, torch.tensor(self.fixed, device=log_probs.device), -torch.inf)
 
-    def __call__(self, log_probs: Tensor, rows: Rows) -> Tensor:
+    def __call__(self, log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept = self.between(log_probs)
         if not self.is_free(int(rows.room.min())):
             for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
@@ -146,11 +144,6 @@ class WholeCharacters:
                 kept[row] = -torch.inf
                 kept[row, places] = log_probs[row, places]
         return kept
-
-
-def whole_characters(never: Sequence[int] = ()) -> WholeCharacters:
-    """The filter that keeps characters whole and never produces the ids in `never`."""
-    return WholeCharacters(tuple(never))
 
 
 def next_bytes(recent: Sequence[int]) -> range | None:
@@ -174,7 +167,7 @@ def at_least(length: int) -> Filter:
 def no_repeat(n: int) -> Filter:
     """Never produce the same n pieces in a row twice."""
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         t = rows.tokens.shape[1]
         if t < n:
             return log_probs
@@ -191,7 +184,7 @@ def no_repeat(n: int) -> Filter:
 def force_prefix(prefixes: Sequence[Sequence[int]]) -> Filter:
     """Sentence i begins with the pieces `prefixes[i]`."""
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         t = rows.tokens.shape[1]
         begins = enumerate(prefixes[sentence] for sentence in rows.sentence.tolist())
         return _force(log_probs, {row: prefix[t] for row, prefix in begins if t < len(prefix)})
@@ -210,7 +203,7 @@ def ban(texts: Sequence[str], pieces: Sequence[bytes]) -> Filter:
         rest = [[i for i, p in enumerate(pieces) if p.startswith(text[k:])] for k in range(1, len(text))]
         tables.append((text, [inside, *rest]))
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept = log_probs.clone()
         for row, tokens in enumerate(rows.tokens.tolist()):
             so_far = written(tokens, pieces)
@@ -230,7 +223,7 @@ def require(phrases: Sequence[Sequence[Phrase]], pieces: Sequence[bytes]) -> Fil
     then the first missing phrase is written to its end, piece by piece.
     """
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept, forced = log_probs.clone(), {}
         lists = (rows.sentence.tolist(), rows.room.tolist(), rows.tokens.tolist(), rows.ends.tolist())
         for row, (sentence, room, tokens, ends) in enumerate(zip(*lists, strict=True)):

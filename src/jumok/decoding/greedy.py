@@ -11,19 +11,19 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from jumok.answers import Answer
-from jumok.decoding.filters import Filter, Rows, allow
-from jumok.decoding.scores import check_finite, ranked
+from jumok.answers import Answer, ranked
+from jumok.decoding.filters import Filter, LiveRows, allow
+from jumok.decoding.scores import check_finite
 from jumok.decoding.search import Lead, Search, find_lead, shared_beginning
 from jumok.text.tokenizer import BOS, EOS
 
-Pick = Callable[[Tensor, Rows], Tensor]
+Pick = Callable[[Tensor, LiveRows], Tensor]
 """`pick(allowed, rows)`: log-probabilities (R, V) -> one token per row (R,)."""
 Choose = Callable[[Sequence[Answer]], list[Answer]]
 """`choose(draws)`: the draws of one sentence, most probable first -> the same, best first."""
 
 
-def best(allowed: Tensor, rows: Rows) -> Tensor:
+def best(allowed: Tensor, rows: LiveRows) -> Tensor:
     """The most probable token of each row; of equals the one with the lowest id."""
     return allowed.argmax(dim=1)
 
@@ -47,7 +47,7 @@ class GreedySearch(Search):
     ) -> None:
         self.filters, self.pick, self.draws, self.alpha = filters, pick, draws, length_penalty
         self.choose = choose
-        self.rows = Rows.start(limits, device)
+        self.rows = LiveRows.start(limits, device)
         self._token = torch.full_like(self.rows.sentence, BOS)  # (R,)
         self._found: dict[int, Answer] = {}
         self._count = len(limits)

@@ -1,11 +1,11 @@
 """Texts to jobs: what one sentence asks of a search, whichever engine runs it. No torch."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jumok.config import DecodingConfig
-from jumok.decoding.parts import split_text
 from jumok.decoding.request import Long, Request
 from jumok.errors import ConfigError, LimitError
 from jumok.text.beginning import beginning
@@ -18,6 +18,7 @@ Source = Sequence[int] | Sequence[bytes]
 
 BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
+SENTENCE_END = re.compile(r"(?<=[.!?…]) |(?<=[。！？｡])")
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
 
@@ -100,6 +101,32 @@ def cut_line(
                 hint='long="cut" reads only the beginning of the context' if is_question(line) else hint,
                 code="too_long",
             )
+
+
+def split_text(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Parts of a tidied text that each fit: cut in two at the sentence end nearest to the middle, and again.
+
+    Where there is no sentence end a space is taken, and where there is none of those the middle itself.
+    """
+    waiting, parts = [text], []
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= 1 or fits(part):
+            parts.append(part)
+        else:
+            cut = _nearest_cut(part)
+            waiting += [part[cut:].strip(), part[:cut].strip()]  # the first half is taken next
+    return parts
+
+
+def _nearest_cut(text: str) -> int:
+    """Where to cut a text of two or more characters, so that neither side is empty."""
+    middle = len(text) // 2
+    for pattern in (SENTENCE_END, re.compile(" ")):
+        places = [match.end() for match in pattern.finditer(text) if match.end() < len(text)]
+        if places:
+            return min(places, key=lambda place: abs(place - middle))
+    return middle
 
 
 def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumok.decoding.filters import Rows
+from jumok.decoding.filters import LiveRows
 from jumok.decoding.greedy import Pick
 
 HEAD = 128
@@ -75,7 +75,7 @@ def sampler(numbers: Sequence[Tensor], *, temperature: float, top_k: int, top_p:
     """A way for `GreedySearch` to pick: sentence i uses `numbers[i]`, one at each step."""
     table = torch.nn.utils.rnn.pad_sequence(list(numbers), batch_first=True)  # (B, limit)
 
-    def pick(allowed: Tensor, rows: Rows) -> Tensor:
+    def pick(allowed: Tensor, rows: LiveRows) -> Tensor:
         uniform = table.to(allowed.device)[rows.sentence, rows.tokens.shape[1]]  # (R,)
         return draw(allowed, uniform, temperature=temperature, top_k=top_k, top_p=top_p)
 

@@ -4,9 +4,6 @@ import torch
 from torch import Tensor
 
 from jumok.answers import NotFiniteError
-from jumok.answers import length_penalty as length_penalty  # scores of answers need no torch
-from jumok.answers import normalised as normalised
-from jumok.answers import ranked as ranked
 
 
 def log_softmax(logits: Tensor) -> Tensor:

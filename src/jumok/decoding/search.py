@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumok.answers import Answer
+from jumok.answers import Answer, normalised, ranked
 from jumok.decoding.filters import WholeCharacters
-from jumok.decoding.scores import log_softmax, normalised, ranked
+from jumok.decoding.scores import log_softmax
 from jumok.models.interface import Memory, Seq2Seq
 
 

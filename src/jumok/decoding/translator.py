@@ -14,7 +14,6 @@ from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, cannot
 from jumok.decoding.jobs import BATCH_TOKENS, Job, make_jobs
 from jumok.decoding.opening import Note, log, open_engine
-from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
 from jumok.errors import ConfigError, DataError, LimitError, RunError
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from jumok.decoding.stream import Final, Partial
     from jumok.decoding.tree import BeamTree
     from jumok.models.interface import Edits, Seq2Seq
-
-__all__ = ["Hypothesis", "Score", "Token", "Translation", "Translator", "check_device", "load"]
 
 BLOCK = 1024  # lines that are sorted by length together when the input is a stream
 

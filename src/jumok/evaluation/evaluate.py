@@ -52,13 +52,13 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     given. Other options are those of decoding.
     """
     language = language or translator.config.data.target_language
-    plan = _Plan(check_names(metrics), bins, by_length, bootstrap, language)
+    plan = _MetricPlan(check_names(metrics), bins, by_length, bootstrap, language)
     _check_pairs(sources, references)
     hypotheses, speed = _translate(translator, sources, decode, progress)
     name = name or str(translator.info["name"])
     pictures = translator.info.get("source") == "image"
     right = tuple(several(references))
-    test = _Test(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
+    test = _TestTexts(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
     known = {"ppl": _perplexity(translator, sources, test.first, progress)} if "ppl" in plan.metrics else {}
     settings = asdict(make_request(translator.config.decoding, decode).decoding) | decode
     trained = parse_train_lengths(translator.info.get("train_lengths"))
@@ -88,13 +88,13 @@ def score_texts(  # noqa: PLR0913  as above
     if sources is not None:
         _check_pairs(sources, references)
     read, right = tuple(sources or ("",) * len(references)), tuple(several(references))
-    test = _Test(name, data, read, right, tuple(hypotheses), pictures=pictures)
-    plan = _Plan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
+    test = _TestTexts(name, data, read, right, tuple(hypotheses), pictures=pictures)
+    plan = _MetricPlan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
     return _report(test, plan, {}, decode={}, speed=None, trained=None, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
+class _TestTexts:
     name: str
     data: str
     sources: tuple[str, ...]
@@ -123,7 +123,7 @@ def names_below(paths: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _MetricPlan:
     metrics: tuple[str, ...]
     bins: Bins
     by_length: bool
@@ -140,8 +140,8 @@ class _Plan:
 
 
 def _report(
-    test: _Test,
-    plan: _Plan,
+    test: _TestTexts,
+    plan: _MetricPlan,
     known: Mapping[str, Statistics],
     *,
     decode: Mapping[str, Any],
@@ -179,7 +179,7 @@ def _report(
 
 
 def _measure_all(
-    test: _Test, plan: _Plan, known: Mapping[str, Statistics], progress: Progress
+    test: _TestTexts, plan: _MetricPlan, known: Mapping[str, Statistics], progress: Progress
 ) -> tuple[dict[str, Statistics], tuple[str, ...]]:
     """Statistics by metric name in the order asked for, and what a reader should know about them.
 
@@ -201,20 +201,20 @@ def _measure_all(
     return statistics, tuple(filter(None, notes))
 
 
-def _composed(test: _Test) -> tuple[list[str], list[tuple[str, ...]]]:
+def _composed(test: _TestTexts) -> tuple[list[str], list[tuple[str, ...]]]:
     """Hypotheses and references in NFC."""
     hypotheses = [normalize("NFC", text) for text in test.hypotheses]
     return hypotheses, [tuple(normalize("NFC", text) for text in one) for one in test.references]
 
 
-def _sentence_chrf(test: _Test, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
+def _sentence_chrf(test: _TestTexts, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
     """chrF++ of each sentence alone: unlike BLEU it tells bad sentences from worse ones."""
     found = statistics.get("chrf") or measure("chrf", *_composed(test))
     return tuple(found.score(found.rows).tolist())
 
 
 def _bin(
-    test: _Test,
+    test: _TestTexts,
     group: Group,
     statistics: Mapping[str, Statistics],
     bootstrap: int,

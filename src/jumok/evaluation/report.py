@@ -10,7 +10,7 @@ from typing import Any
 from jumok.errors import DataError
 from jumok.evaluation.lengths import Group, TrainLengths, Unit
 from jumok.evaluation.metrics import Metric, Statistics
-from jumok.evaluation.significance import Comparison, paired_test
+from jumok.evaluation.significance import Significance, paired_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Evaluation:
         return {"line": line} | score | {side: lines[line] for side, lines in texts.items()} | more
 
 
-def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:
+def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Significance]:
     """Each system against the one before it, in every metric that both measured in the same way.
 
     All must be of one test set; the resamples are then the same for all.
@@ -125,7 +125,7 @@ def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:
             theirs = before.statistics.get(name)
             if resamples and theirs and theirs.signature == ours.signature:
                 delta, p = paired_test(theirs, ours, resamples)
-                comparisons.append(Comparison(name, before.model, after.model, delta, p, resamples))
+                comparisons.append(Significance(name, before.model, after.model, delta, p, resamples))
     return comparisons
 
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from jumok.evaluation.metrics import LABELS, Metric
 from jumok.evaluation.report import Evaluation
-from jumok.evaluation.significance import Comparison
+from jumok.evaluation.significance import Significance
 from jumok.explain.heatmap import cells, pad
 
 GAP = "   "
 
 
-def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison] = ()) -> str:
+def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Significance] = ()) -> str:
     """The table, the signatures, and a line per comparison in the first metric.
 
     The interval and the length bins are of the first metric; a star marks a bin of few sentences.
@@ -28,7 +28,7 @@ def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparis
     return "\n".join(lines)
 
 
-def verdict(comparison: Comparison) -> str:
+def verdict(comparison: Significance) -> str:
     """One sentence: which system is how far above which other, and whether chance explains it."""
     return (
         f"{comparison.system} vs {comparison.baseline}: {comparison.delta:+.1f} {LABELS[comparison.metric]}, "

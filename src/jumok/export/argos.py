@@ -22,7 +22,7 @@ from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.errors import ConfigError
 from jumok.export import ctranslate2, sentencepiece
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.export.parity import SHOWN, Sample
 
 TYPES = ctranslate2.TYPES
@@ -34,50 +34,15 @@ MODEL, PIECES, METADATA = "model", "sentencepiece.model", "metadata.json"
 OLDEST = "1.11.0"  # the first Argos Translate that splits sentences without a model in the package
 _CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?")
 
-NAMES = {
-    "ar": "Arabic",
-    "bg": "Bulgarian",
-    "bn": "Bengali",
-    "ca": "Catalan",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "eo": "Esperanto",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "ga": "Irish",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "hu": "Hungarian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "ms": "Malay",
-    "nb": "Norwegian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sk": "Slovak",
-    "sl": "Slovenian",
-    "sv": "Swedish",
-    "th": "Thai",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "ur": "Urdu",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
+LANGUAGES = """
+ar=Arabic bg=Bulgarian bn=Bengali ca=Catalan cs=Czech da=Danish de=German el=Greek en=English eo=Esperanto
+es=Spanish et=Estonian fa=Persian fi=Finnish fr=French ga=Irish he=Hebrew hi=Hindi hu=Hungarian
+id=Indonesian it=Italian ja=Japanese ko=Korean lt=Lithuanian lv=Latvian ms=Malay nb=Norwegian nl=Dutch
+pl=Polish pt=Portuguese ro=Romanian ru=Russian sk=Slovak sl=Slovenian sv=Swedish th=Thai tr=Turkish
+uk=Ukrainian ur=Urdu vi=Vietnamese zh=Chinese
+"""
 """Languages by their codes, as Argos Translate calls them."""
+NAMES = dict(pair.split("=") for pair in LANGUAGES.split())
 
 
 def check(config: RunConfig) -> list[str]:
@@ -92,7 +57,7 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """The folder that `to_file` makes the package of."""
     about = metadata(loaded, options.languages)
     if not loaded.tokenizers.shared:

@@ -19,7 +19,7 @@ from jumok.answers import Answer, ranked
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig, TransformerConfig
 from jumok.errors import ModelError
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.export.layouts import position_table, projections
 from jumok.native.library import thread_count
 from jumok.native.shortlist import NO_TEXT
@@ -55,14 +55,14 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """model.bin, config.json and the vocabularies of CTranslate2, and our tokenizer beside them."""
     write_model(loaded, folder, options)
     for name, data in loaded.tokenizers.files().items():
         (folder / name).write_bytes(data)
 
 
-def write_model(loaded: LoadedModel, folder: Path, options: Options, spell: Spell = str) -> None:
+def write_model(loaded: LoadedModel, folder: Path, options: WriteOptions, spell: Spell = str) -> None:
     """CTranslate2's own files; `spell` turns a token of ours into its name in the vocabulary."""
     options.progress("writing for ctranslate2", 0, 3)
     spec = make_spec(loaded, spell)

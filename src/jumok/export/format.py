@@ -20,7 +20,7 @@ FORMATS = ("native", "ctranslate2", "huggingface", "onnx", "argos")
 
 
 @dataclass(frozen=True)
-class Options:
+class WriteOptions:
     """How a model is written."""
 
     type: str = "float32"
@@ -61,7 +61,7 @@ class Format(Protocol):
         """Why a model with these settings cannot be written; one short sentence for each reason."""
         ...
 
-    def write(self, loaded: LoadedModel, folder: Path, options: Options) -> None:
+    def write(self, loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
         """Write all files but the certificate into an empty folder. The model is on the CPU, in float32."""
         ...
 

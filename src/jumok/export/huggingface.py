@@ -20,7 +20,7 @@ from jumok.config import RunConfig, TransformerConfig
 from jumok.decoding.batched import pad_sources, shift_right
 from jumok.decoding.scores import log_softmax
 from jumok.errors import ConfigError
-from jumok.export.format import Answerer, Options
+from jumok.export.format import Answerer, WriteOptions
 from jumok.export.layouts import LAYOUTS, Layout, layout_weights
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS
@@ -65,7 +65,7 @@ _NO_POSITIONS = {
 }
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """config.json, weights, tokenizer, generation settings and a card."""
     config, model = loaded.config, loaded.config.model
     assert isinstance(model, TransformerConfig)
@@ -192,10 +192,10 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 
 def open(folder: Path) -> Answerer:  # noqa: A001
     """The model in `transformers`."""
-    return Transformers(folder)
+    return TransformersAnswerer(folder)
 
 
-class Transformers:
+class TransformersAnswerer:
     """Answers by `generate`."""
 
     def __init__(self, folder: Path) -> None:

@@ -22,7 +22,7 @@ from jumok.config import RunConfig
 from jumok.data.builtin import reads_pictures
 from jumok.data.corpus import Corpus
 from jumok.errors import ConfigError, RunError, ThresholdError
-from jumok.export.format import Format, Options, find_format
+from jumok.export.format import Format, WriteOptions, find_format
 from jumok.export.parity import USUAL, Sample, Thresholds, certificate, compare, shown
 from jumok.export.shortlist import certify_shortlist, write_shortlist
 from jumok.native.folder import CERTIFICATE
@@ -30,7 +30,7 @@ from jumok.progress import Progress, silent
 
 
 @dataclass(frozen=True)
-class Order:
+class ExportOrder:
     """What is wanted."""
 
     format: str
@@ -39,14 +39,14 @@ class Order:
     thresholds: Thresholds = Thresholds()  # noqa: RUF009
     overwrite: bool = False
     languages: tuple[str, str] = ("", "")
-    """As in `Options`."""
+    """As in `WriteOptions`."""
     shortlist: Corpus | None = None
     """Of native: what a shortlist is learned from."""
     listed: Thresholds = USUAL["shortlist"]
     """What the model has to reach with the shortlist."""
 
 
-def check_order(order: Order, config: RunConfig, *, quantised: bool = False) -> Format:
+def check_order(order: ExportOrder, config: RunConfig, *, quantised: bool = False) -> Format:
     """The format, if it can hold such a model, its packages are there, and so is room for the result."""
     found = find_format(order.format)
     if quantised:
@@ -89,7 +89,7 @@ def is_installed(package: str) -> bool:
         return False
 
 
-def check_place(order: Order) -> None:
+def check_place(order: ExportOrder) -> None:
     """Refuse to put the result where something else is."""
     out = order.out
     if not out.parent.is_dir():
@@ -114,7 +114,7 @@ def is_export(path: Path) -> bool:
 
 
 def export_model(
-    loaded: LoadedModel, order: Order, sample: Sample, progress: Progress = silent
+    loaded: LoadedModel, order: ExportOrder, sample: Sample, progress: Progress = silent
 ) -> dict[str, Any]:
     """Write the model, compare it with ours, and put it in its place; the certificate.
 
@@ -125,7 +125,7 @@ def export_model(
     work = order.out.with_name(f"{order.out.name}.tmp-{secrets.token_hex(4)}")
     try:
         work.mkdir()
-        chosen.write(loaded, work, Options(order.type, order.languages, progress))
+        chosen.write(loaded, work, WriteOptions(order.type, order.languages, progress))
         if order.shortlist is not None:
             write_shortlist(loaded, work, order.shortlist, progress)
         result = certify(loaded, chosen, work, order, sample, progress)
@@ -149,7 +149,7 @@ def export_model(
 
 
 def certify(
-    loaded: LoadedModel, chosen: Format, folder: Path, order: Order, sample: Sample, progress: Progress
+    loaded: LoadedModel, chosen: Format, folder: Path, order: ExportOrder, sample: Sample, progress: Progress
 ) -> dict[str, Any]:
     """The certificate of what lies in the folder."""
     comparison = compare(loaded, chosen.open(folder), sample, progress)

@@ -14,7 +14,7 @@ from jumok.checkpoint.contents import WEIGHTS
 from jumok.checkpoint.model import LoadedModel
 from jumok.checkpoint.tensors import pack
 from jumok.config import RunConfig, copies
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.folder import dump_parts, parse_parts
 from jumok.native.library import why_not
@@ -39,7 +39,7 @@ def check(config: RunConfig) -> list[str]:
     return [reason for reason in (why_not(), copying) if reason]
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """The files of a model folder; the weights packed as the kernels read them, or as they were."""
     progress, model = options.progress, loaded.model
     progress("writing for the native engine", 0, 1)

@@ -24,7 +24,7 @@ from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.search import Search, run_search
 from jumok.errors import LimitError
 from jumok.export import onnx_recurrent, onnx_transformer
-from jumok.export.format import Answerer, Options
+from jumok.export.format import Answerer, WriteOptions
 from jumok.export.graph import Graph
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.models.interface import Memory, Seq2Seq
@@ -50,7 +50,7 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """Both graphs, the tokenizers, what a program must know besides, and a README with such a program."""
     size = 4 * sum(parameter.numel() for parameter in loaded.model.parameters())
     if size > MOST:
@@ -183,7 +183,7 @@ for text in sys.argv[1:]:
 
 def open(folder: Path) -> Answerer:  # noqa: A001
     """The model in onnxruntime, under our own search."""
-    return Onnx(folder)
+    return OnnxAnswerer(folder)
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Values:
         return Values({name: array[rows.numpy()] for name, array in self.arrays.items()})
 
 
-class Onnx(Seq2Seq):
+class OnnxAnswerer(Seq2Seq):
     """A model whose numbers come from onnxruntime."""
 
     def __init__(self, folder: Path) -> None:

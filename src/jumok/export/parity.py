@@ -81,7 +81,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Pair:
+class AnswerPair:
     """The answers of both to one sentence."""
 
     source: str
@@ -97,11 +97,11 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Parity:
     """All answers, and what follows from them."""
 
-    greedy: Sequence[Pair]
-    beam: Sequence[Pair]
+    greedy: Sequence[AnswerPair]
+    beam: Sequence[AnswerPair]
     width: int
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -116,8 +116,8 @@ def compare(
     sample: Sample,
     progress: Progress = silent,
     *,
-    before: Comparison | None = None,
-) -> Comparison:
+    before: Parity | None = None,
+) -> Parity:
     """Both engines on the same sentences; blank ones are left out, and what is too long is cut.
 
     Our own answers are taken from an earlier comparison `before` on the same sentences, if there is one.
@@ -133,21 +133,12 @@ def compare(
     greedy = replace(usual, beam=1)
     width, alpha = loaded.config.decoding.beam, loaded.config.decoding.length_penalty
     beam = replace(usual, beam=width, length_penalty=alpha)
-    earlier = [{}, {}] if before is None else [_ours(jobs, side) for side in (before.greedy, before.beam)]
-    one = _in_order(answer_both(loaded, answerer, jobs, greedy, progress, earlier[0]), jobs)
+    one = answer_both(loaded, answerer, jobs, greedy, progress, before.greedy if before else ())
     wide = one
     if width > 1:
-        wide = _in_order(answer_both(loaded, answerer, jobs, beam, progress, earlier[1]), jobs)
+        wide = answer_both(loaded, answerer, jobs, beam, progress, before.beam if before else ())
     references = [tuple(sample.references[n]) for n in numbers] if sample.references else []
-    return Comparison(one, wide, width, _metrics(loaded, wide, references, sample.language))
-
-
-def _ours(jobs: Sequence[Job], pairs: Sequence[Pair]) -> dict[Job, tuple[int, ...]]:
-    return {job: pair.ours for job, pair in zip(jobs, pairs, strict=True)}
-
-
-def _in_order(pairs: Mapping[Job, Pair], jobs: Sequence[Job]) -> list[Pair]:
-    return [pairs[job] for job in jobs]
+    return Parity(one, wide, width, _metrics(loaded, wide, references, sample.language))
 
 
 def answer_both(
@@ -156,16 +147,17 @@ def answer_both(
     jobs: Sequence[Job],
     config: DecodingConfig,
     progress: Progress,
-    earlier: Mapping[Job, tuple[int, ...]],
-) -> dict[Job, Pair]:
-    """The answers to each job, in batches of similar lengths; ours are those of `earlier` if it has some."""
+    earlier: Sequence[AnswerPair],
+) -> list[AnswerPair]:
+    """The answers to each job, in batches of similar lengths; ours are those of `earlier`, if it is given."""
     pieces, todo = piece_bytes(loaded.tokenizers.target), dict.fromkeys(jobs)
+    known = {job: pair.ours for job, pair in zip(jobs, earlier, strict=False)}
     what = "comparing, greedy" if config.beam == 1 else f"comparing, beam {config.beam}"
-    pairs: dict[Job, Pair] = {}
+    pairs: dict[Job, AnswerPair] = {}
     progress(what, 0, len(todo))
     for batch in batches(todo, ROWS, lambda job: len(job.source) + 1):
         if earlier:
-            ours = [earlier[job] for job in batch]
+            ours = [known[job] for job in batch]
         else:
             ours = [several[0].ids for several in _our_answers(loaded, batch, config, pieces)]
         sources, limits = [job.source for job in batch], [job.limit(config) for job in batch]
@@ -174,10 +166,10 @@ def answer_both(
             raise RunError("the exported model gave numbers that are not finite", code="non_finite")
         scores = score_targets(loaded.model, sources, [given.ids for given in theirs])
         for job, mine, given, own in zip(batch, ours, theirs, scores, strict=True):
-            known = fsum(own if given.finished else own[:-1])
-            pairs[job] = Pair(loaded.tokenizers.source.decode(job.source), mine, given, known)
+            score = fsum(own if given.finished else own[:-1])
+            pairs[job] = AnswerPair(loaded.tokenizers.source.decode(job.source), mine, given, score)
         progress(what, len(pairs), len(todo))
-    return pairs
+    return [pairs[job] for job in jobs]
 
 
 def _our_answers(
@@ -198,7 +190,7 @@ def _our_answers(
 
 
 def _metrics(
-    loaded: LoadedModel, pairs: Sequence[Pair], references: Sequence[tuple[str, ...]], language: str
+    loaded: LoadedModel, pairs: Sequence[AnswerPair], references: Sequence[tuple[str, ...]], language: str
 ) -> dict[str, dict[str, float]]:
     """BLEU and chrF++ of both, if there is something to measure with."""
     if not references:
@@ -216,7 +208,7 @@ def _metrics(
     }
 
 
-def agreement(pairs: Sequence[Pair]) -> float:
+def agreement(pairs: Sequence[AnswerPair]) -> float:
     """Tokens that both have in the same order, of all: twice the common ones over the sum of both."""
     common = sum(common_subsequence(pair.ours, pair.theirs.ids) for pair in pairs)
     tokens = sum(len(pair.ours) + len(pair.theirs.ids) for pair in pairs)
@@ -225,7 +217,7 @@ def agreement(pairs: Sequence[Pair]) -> float:
 
 def certificate(
     loaded: LoadedModel,
-    comparison: Comparison,
+    comparison: Parity,
     sample: Sample,
     thresholds: Thresholds,
     about: Mapping[str, Any],
@@ -253,7 +245,7 @@ def certificate(
     return {**result, "passed": not faults, "failures": faults, "differences": differences}
 
 
-def _summary(pairs: Sequence[Pair]) -> dict[str, Any]:
+def _summary(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
     equal = sum(pair.ours == pair.theirs.ids for pair in pairs)
     return {"equal": equal, "share": equal / len(pairs), "token_agreement": agreement(pairs)}
 

@@ -16,6 +16,8 @@ accents in an unusual order stay as they are.
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, PAD, SPECIALS, UNK, Tokenizer
 
@@ -31,9 +33,7 @@ def spell(piece: str) -> str:
 
 def model_bytes(tokenizer: Tokenizer) -> bytes:
     """The file sentencepiece.model (a ModelProto) with the same ids as ours."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    model = sentencepiece_model_pb2.ModelProto()
+    model = _messages().ModelProto()
     for name, score, kind in _pieces(tokenizer):
         model.pieces.add(piece=name, score=score, type=kind)
     trainer, normaliser = model.trainer_spec, model.normalizer_spec
@@ -46,6 +46,11 @@ def model_bytes(tokenizer: Tokenizer) -> bytes:
     normaliser.remove_extra_whitespaces = normaliser.escape_whitespaces = True
     data: bytes = model.SerializeToString()
     return data
+
+
+def _messages() -> Any:
+    """SentencePiece's own classes for its files."""
+    return import_module("sentencepiece.sentencepiece_model_pb2")
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[tuple[str, float, int]]:
@@ -66,11 +71,10 @@ def _pieces(tokenizer: Tokenizer) -> Iterator[tuple[str, float, int]]:
 def charsmap() -> bytes:
     """The table of replacements in the form that SentencePiece compiles it to."""
     import sentencepiece
-    from sentencepiece import sentencepiece_model_pb2
 
     sentencepiece.set_min_log_level(1)  # else it tells people what it does
     normaliser = sentencepiece.SentencePieceNormalizer(norm_map=list(replacements().items()))
-    model = sentencepiece_model_pb2.ModelProto.FromString(normaliser.serialized_model_proto())
+    model = _messages().ModelProto.FromString(normaliser.serialized_model_proto())
     return bytes(model.normalizer_spec.precompiled_charsmap)
 
 

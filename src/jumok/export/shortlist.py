@@ -16,7 +16,7 @@ from jumok.data.builtin import BUILTIN, builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.errors import ConfigError, DataError
 from jumok.export import native
-from jumok.export.parity import Comparison, Sample, Thresholds, certificate, compare
+from jumok.export.parity import Parity, Sample, Thresholds, certificate, compare
 from jumok.native.shortlist import FILE, build_shortlist, dump_shortlist, parse_shortlist
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
@@ -76,7 +76,7 @@ def certify_shortlist(  # noqa: PLR0913  what a comparison needs, and where it g
     folder: Path,
     sample: Sample,
     thresholds: Thresholds,
-    before: Comparison,
+    before: Parity,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """The part of the certificate that is about the shortlist."""

@@ -8,8 +8,7 @@ import json
 from typing import Any
 
 from jumok.decoding.batched import USUAL
-from jumok.decoding.filters import FIRST_BYTE
-from jumok.text.tokenizer import EOS, SPECIALS, Tokenizer
+from jumok.text.tokenizer import EOS, FIRST_BYTE, SPECIALS, Tokenizer
 
 WHITE = r"[\s\x1c-\x1f]+"
 """What `str.split` splits at."""

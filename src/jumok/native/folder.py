@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from jumok.architectures import ModelConfig
 from jumok.errors import ModelError
 from jumok.native.tensors import dump_tensors, parse_tensors
-from jumok.native.weights import BLOCK, QUAD, Packed, Part, check_layers, layout, padded
+from jumok.native.weights import BLOCK, QUAD, PackedWeights, WeightPart, check_layers, layout, padded
 
 WEIGHTS, CERTIFICATE = "native.safetensors", "certificate.json"
 FORMAT, SCHEMA = "jumok-native/1", "jumok-certificate/1"
 AGAIN = "make it again with jumok export native"
 
 
-def dump_parts(parts: Mapping[str, Packed], fingerprint: str) -> bytes:
+def dump_parts(parts: Mapping[str, PackedWeights], fingerprint: str) -> bytes:
     """The bytes of `native.safetensors`; `fingerprint` is that of the model that was quantised."""
     arrays: dict[str, NDArray[Any]] = {}
     seen: set[int] = set()
@@ -53,7 +53,7 @@ def dump_parts(parts: Mapping[str, Packed], fingerprint: str) -> bytes:
 
 def parse_parts(
     buffer: Any, config: ModelConfig, sizes: tuple[int, int], where: str, *, shared: bool
-) -> tuple[dict[str, Packed], str]:
+) -> tuple[dict[str, PackedWeights], str]:
     """The parts in the bytes of `native.safetensors`, as views, and the fingerprint of the model they are of.
 
     `sizes` are those of the source and the target tokenizer. Whatever is wrong is a ModelError.
@@ -62,7 +62,7 @@ def parse_parts(
     _check_metadata(metadata, sizes, where)
     check_layers(config, len(arrays), where)
     read = _Reader(arrays, where)
-    found: dict[str, Packed] = {}
+    found: dict[str, PackedWeights] = {}
     for part in layout(config, *sizes):
         again = (part.name == "output" and config.tied) or (part.name == "source_embedding" and shared)
         found[part.name] = found["target_embedding"] if again else read.part(part)
@@ -143,9 +143,9 @@ class _Reader:
         self.arrays, self.where = arrays, where
         self.taken: set[str] = set()
 
-    def part(self, part: Part) -> Packed:
+    def part(self, part: WeightPart) -> PackedWeights:
         if not part.packed:
-            return Packed(part.rows, part.columns, self.floats(part.name, part.shape))
+            return PackedWeights(part.rows, part.columns, self.floats(part.name, part.shape))
         N = padded(part.rows)
         codes = self.take(f"{part.name}.codes", codes_shape(part.rows, part.columns), "uint8")
         if not codes.min(initial=1):
@@ -154,7 +154,7 @@ class _Reader:
         if (scale < 0).any():
             raise self.fault(f"{part.name}.scale is negative")
         bias = self.floats(f"{part.name}.bias", (N,)) if part.bias else None
-        return Packed(part.rows, part.columns, codes, scale, bias)
+        return PackedWeights(part.rows, part.columns, codes, scale, bias)
 
     def floats(self, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
         array = self.take(name, shape, "float32")

@@ -68,7 +68,7 @@ def learn_lexicon(
             chosen = strongest(keys, together**2 / counts[keys % sizes[1]], sizes[1], PARTNERS * each)
             keys, together, found = keys[chosen], together[chosen], []
         report(0, done)
-    table = Table(keys)
+    table = KeyTable(keys)
     likely = np.zeros(table.size)
     likely[table.find(keys)] = together
     likely = normalised(likely, table.keys // sizes[1])
@@ -99,7 +99,7 @@ def read_pairs(pairs: Pairs) -> tuple[Ragged, Ragged]:
 
 
 @dataclass(frozen=True)
-class Places:
+class PairPlaces:
     """Some sentence pairs: a place for each of their source tokens under each of their target tokens."""
 
     keys: Ints
@@ -112,7 +112,7 @@ class Places:
     """How many they are."""
 
 
-def blocks(source: Ragged, target: Ragged, size: int) -> Iterator[tuple[int, Places]]:
+def blocks(source: Ragged, target: Ragged, size: int) -> Iterator[tuple[int, PairPlaces]]:
     """The places of all pairs, a block at a time, with the number of pairs so far."""
     places = offsets(source.lengths() * target.lengths())
     begin = 0
@@ -124,7 +124,7 @@ def blocks(source: Ragged, target: Ragged, size: int) -> Iterator[tuple[int, Pla
         starts = offsets(lengths)
         place = np.repeat(np.repeat(left.begin[:-1], right.lengths()) - starts[:-1], lengths)
         keys = left.values[place + np.arange(starts[-1])] * size + np.repeat(right.values, lengths)
-        yield end, Places(keys, right.values, starts[:-1], lengths)
+        yield end, PairPlaces(keys, right.values, starts[:-1], lengths)
         begin = end
 
 
@@ -150,7 +150,7 @@ def strongest(keys: Ints, values: Floats, size: int, most: int) -> Ints:
 
 
 def expect(
-    places: Places, table: "Table", likely: Floats, nothing: Floats, sums: Floats, alone: Floats
+    places: PairPlaces, table: "KeyTable", likely: Floats, nothing: Floats, sums: Floats, alone: Floats
 ) -> None:
     """Add to `sums` and `alone` how much of each target token comes from its partners, and from nothing."""
     slots = table.find(places.keys)
@@ -167,7 +167,7 @@ def normalised(sums: Floats, rows: Ints) -> Floats:
     return np.where(rows < 0, 0.0, sums / np.maximum(totals[rows + 1], 1e-300))
 
 
-class Table:
+class KeyTable:
     """A place for each of some keys, found with a few looks. The place after the last is that of others."""
 
     def __init__(self, keys: Ints) -> None:

@@ -35,7 +35,7 @@ from jumok.native.library import (
     library,
     thread_count,
 )
-from jumok.native.weights import Packed, Type, layout, pack_weights
+from jumok.native.weights import PackedWeights, Type, layout, pack_weights
 from jumok.text.tokenizer import EOS
 
 MOST_BEAM = 1 << 16  # as in batch.c
@@ -92,13 +92,13 @@ class NativeModel:
         self._open(config, pack_weights(config, tensors, shared=shared, type=type, where=where), where)
 
     @classmethod
-    def from_packed(cls, config: ModelConfig, parts: Mapping[str, Packed], where: str = "") -> Self:
+    def from_packed(cls, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str = "") -> Self:
         """A model from parts that are packed already, such as those of an int8 folder."""
         model = cls.__new__(cls)
         model._open(config, parts, where)
         return model
 
-    def _open(self, config: ModelConfig, parts: Mapping[str, Packed], where: str) -> None:
+    def _open(self, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str) -> None:
         self._handle: int | None = None
         self.config, self.parts = config, dict(parts)
         self.library = library()
@@ -252,7 +252,7 @@ def c_config(config: ModelConfig, source_vocab: int, target_vocab: int) -> CConf
     return shape
 
 
-def c_tensors(parts: Mapping[str, Packed]) -> "ctypes.Array[CTensor]":
+def c_tensors(parts: Mapping[str, PackedWeights]) -> "ctypes.Array[CTensor]":
     """The parts as an array for the library; it holds addresses, so the parts must live on."""
     return (CTensor * len(parts))(
         *(

@@ -26,7 +26,7 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 @dataclass(frozen=True)
-class Part:
+class WeightPart:
     """One part of jumok.h and the tensors that it is made of.
 
     matrix: W (N, K). transposed: stored as (K, N). heads: one matrix per head, (parts, H, K, N / parts / H).
@@ -83,7 +83,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedWeights:
     """A part in memory as the kernels read it. A vector or a table is plain float32, and has no bias."""
 
     rows: int
@@ -106,13 +106,13 @@ class Packed:
         return np.ascontiguousarray(blocks.reshape(-1, self.columns)[: self.rows], dtype=np.float32)
 
 
-def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[Part]:
+def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[WeightPart]:
     """Every part of a model under its name in jumok.h; the output of a tied model is its embedding again."""
     D, tied = config.width, config.tied
     parts = [
-        Part("target_embedding", target_vocab, D, "target_embedding.weight"),
-        Part("source_embedding", source_vocab, D, "source_embedding.weight"),
-        Part("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight"),
+        WeightPart("target_embedding", target_vocab, D, "target_embedding.weight"),
+        WeightPart("source_embedding", source_vocab, D, "source_embedding.weight"),
+        WeightPart("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight"),
     ]
     match config:
         case TransformerConfig():
@@ -121,12 +121,12 @@ def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[Pa
             return [*parts, *_recurrent(config)]
 
 
-def _transformer(config: TransformerConfig) -> list[Part]:
-    D, parts = config.width, list[Part]()
+def _transformer(config: TransformerConfig) -> list[WeightPart]:
+    D, parts = config.width, list[WeightPart]()
     if config.positions == "learned":
         for side in ("source", "target"):
             table = f"{side}_positions.table"
-            parts.append(Part(f"{side}_positions", config.max_positions, D, table, form="table"))
+            parts.append(WeightPart(f"{side}_positions", config.max_positions, D, table, form="table"))
     for n in range(config.encoder_layers):
         parts += _attention(config, f"encoder.{n}", "qkv", 3, "attention.project")
         parts += _linear(f"encoder.{n}", "out", D, D, "attention.output.linear")
@@ -146,26 +146,26 @@ def _transformer(config: TransformerConfig) -> list[Part]:
     return parts
 
 
-def _attention(config: TransformerConfig, layer: str, name: str, count: int, stored: str) -> list[Part]:
+def _attention(config: TransformerConfig, layer: str, name: str, count: int, stored: str) -> list[WeightPart]:
     D, path = config.width, f"{layer}.{stored}"
     if config.projection == "split":
         weight, bias = f"{path}.weight", f"{path}.bias"
-        return [Part(f"{layer}.{name}", count * D, D, weight, bias, "heads", config.heads)]
+        return [WeightPart(f"{layer}.{name}", count * D, D, weight, bias, "heads", config.heads)]
     return _linear(layer, name, count * D, D, f"{stored}.linear")
 
 
-def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> list[Part]:
+def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> list[WeightPart]:
     path = f"{layer}.{stored}"
-    return [Part(f"{layer}.{name}", rows, columns, f"{path}.weight", f"{path}.bias")]
+    return [WeightPart(f"{layer}.{name}", rows, columns, f"{path}.weight", f"{path}.bias")]
 
 
-def _feedforward(config: TransformerConfig, layer: str) -> list[Part]:
+def _feedforward(config: TransformerConfig, layer: str) -> list[WeightPart]:
     D, F = config.width, config.feedforward
     inner = _linear(layer, "inner", F, D, "feedforward.inner")
     return [*inner, *_linear(layer, "outer", D, F, "feedforward.outer")]
 
 
-def _norms(config: TransformerConfig, layer: str, branches: tuple[str, ...]) -> list[Part]:
+def _norms(config: TransformerConfig, layer: str, branches: tuple[str, ...]) -> list[WeightPart]:
     if config.norm == "none":
         return []
     named = enumerate(branches, start=1)
@@ -176,12 +176,14 @@ def _norms(config: TransformerConfig, layer: str, branches: tuple[str, ...]) -> 
     ]
 
 
-def _norm(name: str, stored: str, width: int) -> list[Part]:
-    return [Part(f"{name}.{one}", 1, width, f"{stored}.{one}", form="vector") for one in ("weight", "bias")]
+def _norm(name: str, stored: str, width: int) -> list[WeightPart]:
+    return [
+        WeightPart(f"{name}.{one}", 1, width, f"{stored}.{one}", form="vector") for one in ("weight", "bias")
+    ]
 
 
-def _recurrent(config: RnnConfig | LuongConfig) -> list[Part]:
-    D, G, parts = config.width, GATES[config.cell], list[Part]()
+def _recurrent(config: RnnConfig | LuongConfig) -> list[WeightPart]:
+    D, G, parts = config.width, GATES[config.cell], list[WeightPart]()
     both = 2 if config.bidirectional else 1
     for n in range(config.layers):
         for d, ending in list(enumerate(("", "_reverse")))[:both]:
@@ -193,17 +195,20 @@ def _recurrent(config: RnnConfig | LuongConfig) -> list[Part]:
     if isinstance(config, LuongConfig):
         names = {"dot": (), "general": ("w_a",), "concat": ("w_query", "w_memory")}[config.score]
         for name in names:
-            parts.append(Part(f"attention.{name}", D, D, f"attention.{name}", form="transposed"))
+            parts.append(WeightPart(f"attention.{name}", D, D, f"attention.{name}", form="transposed"))
         if config.score == "concat":
-            parts.append(Part("attention.v_a", 1, D, "attention.v_a", form="vector"))
-        parts.append(Part("attention.w_c", D, 2 * D, "attention.w_c.weight"))
+            parts.append(WeightPart("attention.v_a", 1, D, "attention.v_a", form="vector"))
+        parts.append(WeightPart("attention.w_c", D, 2 * D, "attention.w_c.weight"))
     return parts
 
 
-def _cell(name: str, stored: str, layer: str, rows: int, width_in: int, width: int) -> list[Part]:
+def _cell(name: str, stored: str, layer: str, rows: int, width_in: int, width: int) -> list[WeightPart]:
+    sides = (("input", "ih", width_in), ("hidden", "hh", width))
     return [
-        Part(f"{name}.input", rows, width_in, f"{stored}.weight_ih_{layer}", f"{stored}.bias_ih_{layer}"),
-        Part(f"{name}.hidden", rows, width, f"{stored}.weight_hh_{layer}", f"{stored}.bias_hh_{layer}"),
+        WeightPart(
+            f"{name}.{side}", rows, wide, f"{stored}.weight_{key}_{layer}", f"{stored}.bias_{key}_{layer}"
+        )
+        for side, key, wide in sides
     ]
 
 
@@ -215,7 +220,7 @@ def pack_weights(
     type: Type = "float32",  # noqa: A002  the word of every tool
     sizes: tuple[int, int] | None = None,
     where: str = "",
-) -> dict[str, Packed]:
+) -> dict[str, PackedWeights]:
     """The parts of a model by their names in jumok.h, from the tensors of its state dict.
 
     `shared` says that both sides have one embedding; `sizes` of the vocabularies are those of the embeddings
@@ -229,7 +234,7 @@ def pack_weights(
     parts = layout(config, *sizes)
     if faults := differences(parts, tensors):
         raise wrong_weights(faults, where)
-    once, found = dict[tuple[int, bool], Packed](), dict[str, Packed]()
+    once, found = dict[tuple[int, bool], PackedWeights](), dict[str, PackedWeights]()
     for part in parts:
         weight = tensors[part.weight]
         key = (weight.ctypes.data, part.packed)
@@ -239,7 +244,9 @@ def pack_weights(
     return found
 
 
-def unpack_weights(config: ModelConfig, parts: Mapping[str, Packed], *, shared: bool) -> dict[str, Array]:
+def unpack_weights(
+    config: ModelConfig, parts: Mapping[str, PackedWeights], *, shared: bool
+) -> dict[str, Array]:
     """The state dict of a packed model, in float32: what int8 codes stand for."""
     tensors: dict[str, Array] = {}
     sizes = (parts[f"{side}_embedding"].rows for side in ("source", "target"))
@@ -257,7 +264,7 @@ def unpack_weights(config: ModelConfig, parts: Mapping[str, Packed], *, shared: 
     return tensors
 
 
-def differences(parts: list[Part], tensors: Mapping[str, Array]) -> list[str]:
+def differences(parts: list[WeightPart], tensors: Mapping[str, Array]) -> list[str]:
     """What is missing in a state dict, too much, or of another shape or kind."""
     expected = {part.weight: part.shape for part in parts}
     expected |= {part.bias: part.bias_shape for part in parts if part.bias}
@@ -313,7 +320,7 @@ def _under_every_name(tensors: Mapping[str, Array], where: str, *, shared: bool)
     return {**tensors, **(dict.fromkeys(names, known[0]) if both else {})}
 
 
-def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str) -> Packed:
+def _pack(part: WeightPart, weight: Array, bias: Array | None, type_: Type, where: str) -> PackedWeights:
     for name, array in ((part.weight, weight), (part.bias, bias)):
         if array is not None and not np.isfinite(array).all():
             bad = int(array.size - np.isfinite(array).sum())
@@ -326,7 +333,7 @@ def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str
     N, K, c = part.rows, part.columns, library().c
     matrix = part.matrix(weight)
     if not part.packed:
-        return Packed(N, K, matrix.reshape(part.shape).copy())
+        return PackedWeights(N, K, matrix.reshape(part.shape).copy())
     row = None
     if bias is not None:
         row = _aligned(4 * padded(N)).view(np.float32)
@@ -336,10 +343,10 @@ def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str
         codes, scale = _aligned(c.jm_packed_i8(N, K)), _aligned(4 * padded(N)).view(np.float32)
         scale[:] = 0
         c.jm_pack_i8(matrix.ctypes.data, N, K, codes.ctypes.data, scale.ctypes.data)
-        return Packed(N, K, codes, scale, row)
+        return PackedWeights(N, K, codes, scale, row)
     data = _aligned(c.jm_packed_f32(N, K)).view(np.float32)
     c.jm_pack_f32(matrix.ctypes.data, N, K, data.ctypes.data)
-    return Packed(N, K, data, None, row)
+    return PackedWeights(N, K, data, None, row)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

@@ -19,8 +19,7 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from jumok.config import TextConfig
 from jumok.errors import ConfigError, TokenizerFileError
-from jumok.images.patches import PatchReader
-from jumok.images.patches import parse_patches as parse_patches  # also for those who may not import images
+from jumok.images.patches import PatchReader, parse_patches
 from jumok.progress import Progress, silent
 from jumok.text.jamo import to_jamo
 from jumok.text.marks import ASKED, TOLD
