@@ -127,11 +127,11 @@ def dump_manifest(files: Mapping[str, tuple[int, str]]) -> bytes:
 def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
     """Whether the folder is whole and has this content already."""
     try:
-        found = {name: entry.sha256 for name, entry in read_manifest(path).items()}
+        saved = {name: entry.sha256 for name, entry in read_manifest(path).items()}
     except ModelError:
         return False
     wanted = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    return found == wanted and not verify_folder(path)
+    return saved == wanted and not verify_folder(path)
 
 
 def _refuse_strange(path: Path) -> None:

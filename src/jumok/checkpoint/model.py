@@ -54,7 +54,7 @@ def load_packed(
 ) -> LoadedModel:
     """The model that packed weights stand for, for what only torch can do."""
     arrays = unpack_weights(contents.config.model, parts, shared=contents.tokenizers.shared)
-    return load_tensors(contents, {name: torch.from_numpy(one) for name, one in arrays.items()}, device)
+    return load_tensors(contents, {name: torch.from_numpy(array) for name, array in arrays.items()}, device)
 
 
 def load_tensors(
@@ -69,11 +69,11 @@ def load_tensors(
 
 
 def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tensor], where: Path) -> Seq2Seq:
-    found = sum(tensor.numel() for tensor in tensors.values())
+    numbers = sum(tensor.numel() for tensor in tensors.values())
     if (
-        _least_numbers(config, tokenizers.target.size) > found
+        _least_numbers(config, tokenizers.target.size) > numbers
     ):  # a forged config.json must not take all memory
-        raise wrong_weights([f"config.json needs more than the {found:,} numbers in the file"], str(where))
+        raise wrong_weights([f"config.json needs more than the {numbers:,} numbers in the file"], str(where))
     with torch.random.fork_rng(devices=[]):  # fresh weights must not draw from the caller's numbers
         model = build_for(config, tokenizers)
     tensors = _under_every_name(model, tensors)
@@ -114,10 +114,10 @@ def _least_numbers(config: ModelConfig, vocabulary: int) -> int:
     return config.width * (vocabulary + rows + layers * widest)
 
 
-def _differences(expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
-    faults = [f"{name} is missing" for name in expected if name not in found]
-    faults += [f"{name[:80]} is unexpected" for name in found if name not in expected]
-    for name, tensor in found.items():
+def _differences(expected: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> list[str]:
+    faults = [f"{name} is missing" for name in expected if name not in stored]
+    faults += [f"{name[:80]} is unexpected" for name in stored if name not in expected]
+    for name, tensor in stored.items():
         if name in expected and _kind(tensor) != _kind(expected[name]):
             faults.append(f"{name} is {_describe(tensor)}, not {_describe(expected[name])}")
     return faults

@@ -45,9 +45,9 @@ def search(
 
     pieces[id] is what a target id writes; `banned` are the filters for banned text.
     """
-    one = make_search(jobs, config, pieces, banned, choose=choose, device=device_of(model))
-    copies = [len(one.token) // len(jobs)] * len(jobs)
-    return run_search(model, encode(model, jobs, copies), one)
+    new_search = make_search(jobs, config, pieces, banned, choose=choose, device=device_of(model))
+    copies = [len(new_search.token) // len(jobs)] * len(jobs)
+    return run_search(model, encode(model, jobs, copies), new_search)
 
 
 def make_search(

@@ -170,8 +170,8 @@ class BeamSearch(Search):
         B, k = len(self._live), log_probs.shape[1]
         totals = (before[:, None] + log_probs).reshape(B, -1)  # (B, rows · k) in float64
         best = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.width]  # equals stay in their order
-        tables = [np.take_along_axis(one.reshape(B, -1), best, axis=1) for one in (totals, ids, log_probs)]
-        total, token, log_prob = (table.tolist() for table in tables)
+        tables = [np.take_along_axis(rows.reshape(B, -1), best, axis=1) for rows in (totals, ids, log_probs)]
+        total, token, log_prob = (rows.tolist() for rows in tables)
         for columns in zip(total, (best // k).tolist(), token, log_prob, strict=True):
             yield [way for way in zip(*columns, strict=True) if way[3] > -inf]
 
@@ -222,8 +222,8 @@ class BeamSearch(Search):
         return LiveRows(
             sentence=torch.tensor([beam.sentence for beam, _ in pairs], device=self.device),
             room=torch.tensor([beam.limit - t for beam, _ in pairs], device=self.device),
-            tokens=torch.tensor([one.ids for _, one in pairs], device=self.device).view(R, t),
-            log_probs=torch.tensor([one.log_probs for _, one in pairs], device=self.device).view(R, t),
+            tokens=torch.tensor([answer.ids for _, answer in pairs], device=self.device).view(R, t),
+            log_probs=torch.tensor([answer.log_probs for _, answer in pairs], device=self.device).view(R, t),
             ends=torch.zeros(R, t, dtype=torch.bool, device=self.device),
         )
 

@@ -123,17 +123,17 @@ class Continuous:
 
     def _step_each(self, over: list[Outcome]) -> Tensor:
         before, self._state = self._state, None
-        found, first = list[Tensor](), 0
+        steps, first = list[Tensor](), 0
         for item in list(self._running.values()):
             rows = torch.arange(first, first + item.rows, device=device_of(self.model))
             first += item.rows
             try:
                 logits, state = self.model.step(self._tokens([item]), before.select(rows))
                 self._join(state)
-                found.append(logits)
+                steps.append(logits)
             except Exception as error:
                 self._leave(item, error, over)
-        return torch.cat(found) if found else torch.empty(0, 1)
+        return torch.cat(steps) if steps else torch.empty(0, 1)
 
     def _tokens(self, items: Iterable[RunningSearch]) -> Tensor:
         """The last token of each row of these searches."""

@@ -72,13 +72,13 @@ class LiveRows:
 
     def answers(self) -> list[tuple[int, Answer]]:
         """Each row as (sentence, answer); it is finished if its last token is the end."""
-        found = []
+        pairs = []
         lists = (self.sentence.tolist(), self.tokens.tolist(), self.log_probs.tolist())
         for sentence, tokens, log_probs in zip(*lists, strict=True):
             finished = tokens[-1:] == [EOS]
             ids = tuple(tokens[:-1] if finished else tokens)
-            found.append((sentence, Answer(ids, tuple(log_probs), finished)))
-        return found
+            pairs.append((sentence, Answer(ids, tuple(log_probs), finished)))
+        return pairs
 
 
 Filter = Callable[[Tensor, LiveRows], Tensor]

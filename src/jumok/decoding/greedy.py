@@ -94,9 +94,9 @@ class GreedySearch(Search):
             best = self._ranked[0][0]
             return Lead(best.ids, best.score, stable=len(best.ids))
         live = [answer for row, answer in self.rows.answers() if row < self.draws]
-        found = [answer for row, answer in self._found.items() if row < self.draws]
-        lead = find_lead(live, found, self.alpha)
+        ended = [answer for row, answer in self._found.items() if row < self.draws]
+        lead = find_lead(live, ended, self.alpha)
         if self.choose is None:
             return lead
         # Whichever draw is chosen in the end begins with what all of them share.
-        return replace(lead, stable=shared_beginning([one.ids for one in (*live, *found)]))
+        return replace(lead, stable=shared_beginning([answer.ids for answer in (*live, *ended)]))

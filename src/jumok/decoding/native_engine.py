@@ -52,16 +52,16 @@ class NativeEngine:
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
             lists = [shortlist.ids(job.source, job.prefix) for job in batch] if shortlist else None
             with explained(batch):
-                found = self.model.search(
+                answers = self.model.search(
                     [job.source for job in batch], limits, options, prefixes=prefixes, shortlists=lists
                 )
-            yield batch, found
+            yield batch, answers
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
         for batch in chunks(jobs):
             with explained(batch):
-                found = self.model.score([job.source for job in batch], [job.prefix for job in batch])
-            yield batch, found
+                log_probs = self.model.score([job.source for job in batch], [job.prefix for job in batch])
+            yield batch, log_probs
 
     def to_torch(self) -> "TorchEngine":
         from jumok.checkpoint.model import load_packed

@@ -104,8 +104,8 @@ def find_lead(live: Sequence[Answer], found: Sequence[Answer], alpha: float) -> 
     live hypothesis, so what all of these begin with is stable: it never shrinks and never changes.
     """
     runners = [*ranked(found, alpha)[:1], *live]
-    best = max(runners, key=lambda one: normalised(one.score, len(one.log_probs), alpha))
-    return Lead(best.ids, best.score, shared_beginning([one.ids for one in runners]))
+    best = max(runners, key=lambda answer: normalised(answer.score, len(answer.log_probs), alpha))
+    return Lead(best.ids, best.score, shared_beginning([answer.ids for answer in runners]))
 
 
 def shared_beginning(sequences: Sequence[tuple[int, ...]]) -> int:

@@ -58,10 +58,10 @@ class TorchEngine:
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
         for batch in batches(jobs, budget, pair_size):
             with explained(batch):
-                found = score_targets(
+                log_probs = score_targets(
                     self.model, [job.source for job in batch], [job.prefix for job in batch]
                 )
-            yield batch, found
+            yield batch, log_probs
 
     def to_torch(self) -> "TorchEngine":
         return self
@@ -82,7 +82,7 @@ class TorchEngine:
         partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches)
         with explained(jobs):
             yield from partials
-        yield [one.answers()[0] for one in searches]
+        yield [search.answers()[0] for search in searches]
 
     def _choice(self, config: DecodingConfig) -> Choose | None:
         """How the best of many draws is chosen; None: by its probability."""

@@ -148,8 +148,8 @@ class Translator:
         `require` and `long` of `Request`. The answer to a text never depends on the others.
         """
         request = make_request(self.config.decoding, options)
-        found = self._translate(check_texts(texts), request, progress)
-        return found[0] if isinstance(texts, str) else found
+        translations = self._translate(check_texts(texts), request, progress)
+        return translations[0] if isinstance(texts, str) else translations
 
     @overload
     async def atranslate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
@@ -164,8 +164,8 @@ class Translator:
         import asyncio  # takes a while, and `jumok translate` has no use for it
 
         lines = check_texts(texts)
-        found = await asyncio.to_thread(lambda: self.translate(lines, progress=progress, **options))
-        return found[0] if isinstance(texts, str) else found
+        translations = await asyncio.to_thread(lambda: self.translate(lines, progress=progress, **options))
+        return translations[0] if isinstance(texts, str) else translations
 
     def stream(self, text: str, **options: Any) -> "Iterator[Partial | Final]":
         """A translation as it grows: a `Partial` after each step, then `Final` with what `translate` gives.
@@ -180,8 +180,8 @@ class Translator:
     def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final
 
-        for one in self._engine.to_torch().grow(jobs, request, self.explained):
-            yield Final(self.finish(text, one, request)) if isinstance(one, list) else one
+        for partial in self._engine.to_torch().grow(jobs, request, self.explained):
+            yield Final(self.finish(text, partial, request)) if isinstance(partial, list) else partial
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -233,8 +233,8 @@ class Translator:
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
         budget = self.config.decoding.batch_tokens or BATCH_TOKENS
-        for batch, found in self._engine.scores(list(todo), budget, self.explained):
-            scores.update(zip(batch, found, strict=True))
+        for batch, log_probs in self._engine.scores(list(todo), budget, self.explained):
+            scores.update(zip(batch, log_probs, strict=True))
             progress("scoring", len(scores), len(todo))
         results = []
         for source, target, job in zip(left, right, jobs, strict=True):
@@ -280,25 +280,25 @@ class Translator:
         """Translations of texts that have `before` others in front of them."""
         jobs = self.jobs(texts, request, before)
         engine = self.engine_of(request)
-        todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
+        todo, known = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
         for batch, answers in engine.answers(list(todo), request, self.explained):
-            found.update(zip(batch, answers, strict=True))
-            progress("translating", len(texts) * len(found) // len(todo), len(texts))
+            known.update(zip(batch, answers, strict=True))
+            progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [
-            self.finish(text, [found[job] for job in parts], request)
+            self.finish(text, [known[job] for job in parts], request)
             for text, parts in zip(texts, jobs, strict=True)
         ]
 
     def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
         """The best answers with different texts."""
-        found: dict[str, Hypothesis] = {}
+        by_text: dict[str, Hypothesis] = {}
         for answer in answers:
             text = self.tokenizers.target.decode(answer.ids)
-            if text not in found and len(found) < n_best:
+            if text not in by_text and len(by_text) < n_best:
                 ids = (*answer.ids, EOS) if answer.finished else answer.ids
                 tokens = self._tokens(ids, answer.log_probs)
-                found[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
-        return list(found.values())
+                by_text[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
+        return list(by_text.values())
 
     def _tokens(self, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Token, ...]:
         return tuple(map(Token, self.tokenizers.target.pieces(ids), ids, log_probs))

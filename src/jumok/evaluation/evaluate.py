@@ -105,13 +105,13 @@ class _TestTexts:
     @property
     def first(self) -> tuple[str, ...]:
         """One reference of each sentence."""
-        return tuple(one[0] for one in self.references)
+        return tuple(texts[0] for texts in self.references)
 
     @property
     def sha256(self) -> str:
         """Of sources and references; of pictures the names count, not where their folder lies."""
         sources = names_below(self.sources) if self.pictures else self.sources
-        lines = (*sources, *("\t".join(one) for one in self.references))
+        lines = (*sources, *("\t".join(texts) for texts in self.references))
         return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -161,7 +161,7 @@ def _report(
         data=test.data,
         sha256=test.sha256,
         decode=dict(decode),
-        metrics={name: metric_of(one, plan.bootstrap) for name, one in statistics.items()},
+        metrics={name: metric_of(rows, plan.bootstrap) for name, rows in statistics.items()},
         length_ratio=_length_ratio(test.hypotheses, test.first),
         length_unit=unit,
         bins=tuple(bins),
@@ -204,13 +204,13 @@ def _measure_all(
 def _composed(test: _TestTexts) -> tuple[list[str], list[tuple[str, ...]]]:
     """Hypotheses and references in NFC."""
     hypotheses = [normalize("NFC", text) for text in test.hypotheses]
-    return hypotheses, [tuple(normalize("NFC", text) for text in one) for one in test.references]
+    return hypotheses, [tuple(normalize("NFC", text) for text in texts) for texts in test.references]
 
 
 def _sentence_chrf(test: _TestTexts, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
     """chrF++ of each sentence alone: unlike BLEU it tells bad sentences from worse ones."""
-    found = statistics.get("chrf") or measure("chrf", *_composed(test))
-    return tuple(found.score(found.rows).tolist())
+    chrf = statistics.get("chrf") or measure("chrf", *_composed(test))
+    return tuple(chrf.score(chrf.rows).tolist())
 
 
 def _bin(
@@ -223,7 +223,7 @@ def _bin(
     lines = group.sentences
     return Bin(
         group=group,
-        metrics={name: metric_of(one.select(lines), bootstrap) for name, one in statistics.items()},
+        metrics={name: metric_of(rows.select(lines), bootstrap) for name, rows in statistics.items()},
         length_ratio=_length_ratio(
             [test.hypotheses[i] for i in lines], [test.references[i][0] for i in lines]
         ),
@@ -235,19 +235,19 @@ def _translate(
     translator: Translator, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
 ) -> tuple[list[str], Speed]:
     began = time.perf_counter()
-    found = translator.translate(list(sources), progress=progress, **decode)
+    answers = translator.translate(list(sources), progress=progress, **decode)
     wall = time.perf_counter() - began
-    tokens = sum(len(one.tokens) for one in found)
-    speed = Speed(len(found) / wall, tokens / wall, wall, translator.engine_for(**decode))
-    return [one.text for one in found], speed
+    tokens = sum(len(answer.tokens) for answer in answers)
+    speed = Speed(len(answers) / wall, tokens / wall, wall, translator.engine_for(**decode))
+    return [answer.text for answer in answers], speed
 
 
 def _perplexity(
     translator: Translator, sources: Sequence[str], references: Sequence[str], progress: Progress
 ) -> Statistics:
-    found = translator.score(list(sources), list(references), progress=progress)
+    scores = translator.score(list(sources), list(references), progress=progress)
     unit = f"piece|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"
-    return perplexity([one.score for one in found], [len(one.tokens) for one in found], unit=unit)
+    return perplexity([score.score for score in scores], [len(score.tokens) for score in scores], unit=unit)
 
 
 def _check_pairs(sources: Sequence[str], references: References, what: str = "sources") -> None:
@@ -259,8 +259,8 @@ def _check_pairs(sources: Sequence[str], references: References, what: str = "so
             hint="line n of one must answer line n of the other: look for a missing or a broken line",
             code="unequal_lines",
         )
-    for line, one in enumerate(several(references), start=1):
-        if not one:
+    for line, texts in enumerate(several(references), start=1):
+        if not texts:
             raise DataError(f"sentence {line:,} has no reference", hint="give at least one", code="empty")
 
 

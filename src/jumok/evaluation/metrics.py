@@ -89,12 +89,12 @@ class Statistics:
 
 def several(references: References) -> list[tuple[str, ...]]:
     """The references of each text as a tuple."""
-    return [(one,) if isinstance(one, str) else tuple(one) for one in references]
+    return [(texts,) if isinstance(texts, str) else tuple(texts) for texts in references]
 
 
 def count_references(references: References) -> str:
     """How many there are of each text, as signatures say it."""
-    counts = {len(one) for one in several(references)}
+    counts = {len(texts) for texts in several(references)}
     return f"nrefs:{counts.pop() if len(counts) == 1 else 'var'}"
 
 
@@ -267,12 +267,12 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     spelled = {"rouge": ("rouge1", "rouge2", "rougeL"), "chrf++": ("chrf",)}
     known: dict[str, None] = {}
     for name in names:
-        for one in spelled.get(name, (name,)):
-            if one not in LABELS:
+        for spelling in spelled.get(name, (name,)):
+            if spelling not in LABELS:
                 raise ConfigError(
                     f"unknown metric {name!r}", hint=nearest(name, {*LABELS, *spelled}), code="unknown_metric"
                 )
-            known[one] = None
+            known[spelling] = None
     if not known:
         raise ConfigError("no metric was named", hint=f"known: {', '.join(LABELS)}", code="unknown_metric")
     return tuple(known)
@@ -294,7 +294,7 @@ def measure(name: str, hypotheses: Texts, references: References, *, tokenize: s
         case "chrf" | "chrf-char":
             return chrf(hypotheses, references, word_order=2 if name == "chrf" else 0)
         case "rouge1" | "rouge2" | "rougeL":
-            return next(one for one in rouge(hypotheses, references) if one.name == name)
+            return next(statistics for statistics in rouge(hypotheses, references) if statistics.name == name)
         case "ppl":
             raise ConfigError(
                 "perplexity needs a model, not only its output", hint="leave out ppl", code="no_model"

@@ -74,7 +74,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only; nothing in it is NaN or infinite."""
-        by_length = {"unit": self.length_unit, "bins": [one.to_dict() for one in self.bins]}
+        by_length = {"unit": self.length_unit, "bins": [part.to_dict() for part in self.bins]}
         trained, unit = self.train_lengths, self.length_unit
         bars = trained.bars.get(unit) if trained and unit else None
         return {
@@ -83,15 +83,15 @@ class Evaluation:
             "data": {"name": self.data, "n": len(self.references), "sha256": self.sha256},
             "decode": dict(self.decode),
             "metrics": {
-                name: {"value": _finite(one.value), "ci95": _bounds(one), "signature": one.signature}
-                for name, one in self.metrics.items()
+                name: {"value": _finite(part.value), "ci95": _bounds(part), "signature": part.signature}
+                for name, part in self.metrics.items()
             },
             "length_ratio": self.length_ratio,
             "by_length": by_length if self.bins else None,
             "train_length_histogram": bars.to_list() if bars else None,
             "train_length_counted": trained.counted if trained and bars else None,
             "speed": asdict(self.speed) if self.speed else None,
-            "examples": [self._example(line) for one in self.bins for line in one.examples],
+            "examples": [self._example(line) for part in self.bins for line in part.examples],
             "notes": list(self.notes),
         }
 

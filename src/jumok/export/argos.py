@@ -138,12 +138,12 @@ def more(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:
     """How many of the sentences SentencePiece cuts as we do."""
     texts = [loaded.tokenizers.tidy_source(text) for text in sample.sources if text.strip()]
     model, tokenizer = (folder / PIECES).read_bytes(), loaded.tokenizers.target
-    found = sentencepiece.differences(model, tokenizer, texts)
+    differing = sentencepiece.differences(model, tokenizer, texts)
     shown = [
         {"source": text, "ours": tokenizer.pieces(ours), "theirs": tokenizer.pieces(theirs)}
-        for text, ours, theirs in found[:SHOWN]
+        for text, ours, theirs in differing[:SHOWN]
     ]
-    return {"tokens": {"sentences": len(texts), "equal": len(texts) - len(found), "differences": shown}}
+    return {"tokens": {"sentences": len(texts), "equal": len(texts) - len(differing), "differences": shown}}
 
 
 def to_file(folder: Path, file: Path) -> None:

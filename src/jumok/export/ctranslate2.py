@@ -127,7 +127,7 @@ class CTranslate2Answerer:
             [[self._target[i] for i in ids if i != EOS] for _, ids in pairs],
             max_input_length=0,
         )
-        made = (as_answer(ids, one.log_probs) for (_, ids), one in zip(pairs, scored, strict=True))
+        made = (as_answer(ids, score.log_probs) for (_, ids), score in zip(pairs, scored, strict=True))
         return [[next(made) for _ in answers] for answers in beams]
 
     def _beams(
@@ -144,7 +144,9 @@ class CTranslate2Answerer:
             max_decoding_length=limit,
             min_decoding_length=0,
         )
-        return [[tuple(self._ids[name] for name in names) for names in one.hypotheses] for one in results]
+        return [
+            [tuple(self._ids[name] for name in names) for names in result.hypotheses] for result in results
+        ]
 
     def cut(self, source: Ids) -> list[str]:
         """A source as it is searched for; a program that cuts text itself may have other tokens."""
@@ -229,8 +231,8 @@ def put_layer(spec: Any, ours: Weights, name: str, *, scaled: bool) -> None:
 
 
 def put_attention(spec: Any, ours: Weights, name: str, stored: Sequence[str], *, scaled: bool) -> None:
-    for linear, one in zip(spec.linear, stored, strict=False):
-        weights, biases = zip(*projections(ours, f"{name}.{one}"), strict=True)
+    for linear, part in zip(spec.linear, stored, strict=False):
+        weights, biases = zip(*projections(ours, f"{name}.{part}"), strict=True)
         linear.weight, linear.bias = array(torch.cat(weights)), array(torch.cat(biases))
     put_linear(spec.linear[-1], ours, f"{name}.output.linear")
     if not scaled:

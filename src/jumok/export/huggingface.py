@@ -216,7 +216,7 @@ class TransformersAnswerer:
     ) -> list[Answer]:
         """The best answer to each source; all are searched up to the largest limit, and cut at their own."""
         ids, mask = pad_sources(sources, torch.device("cpu"))  # (B, S)
-        found = self.model.generate(
+        rows = self.model.generate(
             input_ids=ids,
             attention_mask=mask.long(),
             num_beams=beam,
@@ -227,7 +227,7 @@ class TransformersAnswerer:
         )
         return [
             self.given(source, row[:limit])
-            for source, row, limit in zip(sources, found[:, 1:].tolist(), limits, strict=True)
+            for source, row, limit in zip(sources, rows[:, 1:].tolist(), limits, strict=True)
         ]
 
     def given(self, source: Sequence[int], row: list[int]) -> Answer:

@@ -48,37 +48,37 @@ class ExportOrder:
 
 def check_order(order: ExportOrder, config: RunConfig, *, quantised: bool = False) -> Format:
     """The format, if it can hold such a model, its packages are there, and so is room for the result."""
-    found = find_format(order.format)
+    chosen = find_format(order.format)
     if quantised:
         raise ConfigError(
             "this model has int8 weights already, and would be compared with itself",
             hint="export the model that it was made from",
             code="unsupported",
         )
-    if order.type not in found.TYPES:
+    if order.type not in chosen.TYPES:
         raise ConfigError(
             f"{order.format} cannot be written as {order.type}",
-            hint=f"choose --type {' or '.join(found.TYPES)}",
+            hint=f"choose --type {' or '.join(chosen.TYPES)}",
         )
     if order.shortlist is not None and order.format != "native":
         raise ConfigError(
             f"{order.format} has no shortlist", hint="leave out --shortlist, or export to native"
         )
     pictures = ["it reads pictures, and other programs get models that read text"]
-    if reasons := [*(pictures if reads_pictures(config.data) else ()), *found.check(config)]:
+    if reasons := [*(pictures if reads_pictures(config.data) else ()), *chosen.check(config)]:
         raise ConfigError(
             f"this model cannot be exported to {order.format}: {'; '.join(reasons)}",
             hint="jumok runs the folder as it is; docs/export.md lists what each format can hold",
             code="unsupported",
         )
-    if missing := [name for name in found.NEEDS if not is_installed(name)]:
+    if missing := [name for name in chosen.NEEDS if not is_installed(name)]:
         raise ConfigError(
             f"exporting to {order.format} needs {' and '.join(missing)}",
-            hint=f"pip install 'jumok[{found.EXTRA}]'",
+            hint=f"pip install 'jumok[{chosen.EXTRA}]'",
             code="not_installed",
         )
     check_place(order)
-    return found
+    return chosen
 
 
 def is_installed(package: str) -> bool:
@@ -202,7 +202,7 @@ def keep(done: Path, out: Path) -> Path:
 def failed(result: dict[str, Any], place: Path) -> ThresholdError:
     """The error for a model that does not agree well enough."""
     listed = result.get("shortlist", {}).get("differences", ())
-    examples = [shown(one) for one in (*result["differences"], *listed)[:3]]
+    examples = [shown(difference) for difference in (*result["differences"], *listed)[:3]]
     return ThresholdError(
         f"the exported model does not agree with the original: {'; '.join(result['failures'])}",
         where="\n  ".join([f"kept as {place}, with its certificate", *examples]),

@@ -84,6 +84,6 @@ class NativeAnswerer:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Answer]:
         options = SearchOptions(beam=beam, length_penalty=length_penalty, keep=1)
-        lists = None if self.shortlist is None else [self.shortlist.ids(one) for one in sources]
+        lists = None if self.shortlist is None else [self.shortlist.ids(source) for source in sources]
         self.lengths += map(len, lists or ())
         return [best for best, *_ in self.model.search(sources, limits, options, shortlists=lists)]

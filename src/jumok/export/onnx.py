@@ -216,8 +216,8 @@ class OnnxAnswerer(Seq2Seq):
     def run(self, name: str, values: dict[str, Any]) -> dict[str, Any]:
         """The outputs of one graph by their names."""
         session = self.sessions[name]
-        found = session.run(None, values)
-        return dict(zip([output.name for output in session.get_outputs()], found, strict=True))
+        outputs = session.run(None, values)
+        return dict(zip([output.name for output in session.get_outputs()], outputs, strict=True))
 
     def encode(self, source: Tensor, source_mask: Tensor, probe: object = None) -> Memory:
         """The memory keeps the ids: `start` reads them."""
@@ -229,9 +229,11 @@ class OnnxAnswerer(Seq2Seq):
 
     def step(self, token: Tensor, state: Values) -> tuple[Tensor, Values]:
         """Log-probabilities (B, V) are logits, too: a softmax changes nothing about them."""
-        found = self.run("step", {"token": token.numpy()} | {name: state.arrays[name] for name in self.names})
-        after = {name: found.get(f"next_{name}", array) for name, array in state.arrays.items()}
-        return torch.from_numpy(found["log_probs"]), Values(after)
+        outputs = self.run(
+            "step", {"token": token.numpy()} | {name: state.arrays[name] for name in self.names}
+        )
+        after = {name: outputs.get(f"next_{name}", array) for name, array in state.arrays.items()}
+        return torch.from_numpy(outputs["log_probs"]), Values(after)
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float

@@ -127,18 +127,18 @@ def compare(
         raise DataError(f"{sample.name} has no sentences to compare with", hint="give a file with -s")
     texts = [loaded.tokenizers.tidy_source(sample.sources[n]) for n in numbers]
     request = make_request(loaded.config.decoding, {"long": "cut"})
-    found = make_jobs(texts, request, loaded.tokenizers, loaded.config.data.max_length)
-    jobs = [several[0] for several in found]
+    parts = make_jobs(texts, request, loaded.tokenizers, loaded.config.data.max_length)
+    jobs = [several[0] for several in parts]
     usual = DecodingConfig(max_len=loaded.config.decoding.max_len)
     greedy = replace(usual, beam=1)
     width, alpha = loaded.config.decoding.beam, loaded.config.decoding.length_penalty
     beam = replace(usual, beam=width, length_penalty=alpha)
-    one = answer_both(loaded, answerer, jobs, greedy, progress, before.greedy if before else ())
-    wide = one
+    narrow = answer_both(loaded, answerer, jobs, greedy, progress, before.greedy if before else ())
+    wide = narrow
     if width > 1:
         wide = answer_both(loaded, answerer, jobs, beam, progress, before.beam if before else ())
     references = [tuple(sample.references[n]) for n in numbers] if sample.references else []
-    return Parity(one, wide, width, _metrics(loaded, wide, references, sample.language))
+    return Parity(narrow, wide, width, _metrics(loaded, wide, references, sample.language))
 
 
 def answer_both(

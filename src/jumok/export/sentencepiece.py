@@ -81,25 +81,25 @@ def charsmap() -> bytes:
 @cache
 def replacements() -> dict[str, str]:
     """What NFC and our tidying put in the place of what."""
-    found: dict[str, str] = {}
+    table: dict[str, str] = {}
     for code in range(0x110000):
         character = chr(code)
         if character.isspace():
-            found[character] = " "
+            table[character] = " "
         elif not 0xD800 <= code < 0xE000 and not (0xAC00 <= code < 0xD7A4):
             composed = unicodedata.normalize("NFC", character)
             apart = unicodedata.normalize("NFD", character)
             step = unicodedata.decomposition(character)
             for other in (character, apart, _characters(step) if step and "<" not in step else character):
                 if unicodedata.normalize("NFC", other) == composed != other:
-                    found[other] = composed
+                    table[other] = composed
     for code in range(0xAC00, 0xD7A4):  # Korean syllables: two or three letters, or a syllable and the third
         apart = unicodedata.normalize("NFD", chr(code))
-        found[apart] = chr(code)
+        table[apart] = chr(code)
         if len(apart) == 3:
-            found[unicodedata.normalize("NFC", apart[:2]) + apart[2]] = chr(code)
-    del found[" "]
-    return found
+            table[unicodedata.normalize("NFC", apart[:2]) + apart[2]] = chr(code)
+    del table[" "]
+    return table
 
 
 def _characters(codes: str) -> str:
@@ -115,4 +115,4 @@ def differences(
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     theirs: list[list[int]] = processor.encode(list(texts))
     ours = tokenizer.encode_many(texts)
-    return [(text, one, other) for text, one, other in zip(texts, ours, theirs, strict=True) if one != other]
+    return [(text, mine, its) for text, mine, its in zip(texts, ours, theirs, strict=True) if mine != its]

@@ -54,9 +54,9 @@ def encoded(corpus: Corpus, tokenizers: Tokenizers, most: int) -> Iterator[Pair]
     while some := list(islice(pairs, READ)):
         left = tokenizers.text_source.encode_many(tidy(source) for source, _ in some)
         right = tokenizers.target.encode_many(tidy(target) for _, target in some)
-        for one, other in zip(left, right, strict=True):
-            if 0 < len(one) <= most and 0 < len(other) <= most:
-                yield one, other
+        for source, target in zip(left, right, strict=True):
+            if 0 < len(source) <= most and 0 < len(target) <= most:
+                yield source, target
 
 
 def write_shortlist(loaded: LoadedModel, folder: Path, corpus: Corpus, progress: Progress = silent) -> None:

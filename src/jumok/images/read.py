@@ -204,9 +204,9 @@ def _opened(path: str, _time: int, _size: int) -> Archive:
 
 def split_archive(path: str) -> tuple[str, str]:
     """`pictures.zip/cat.png` as the zip file and its entry; the entry is "" for a plain path."""
-    for found in re.finditer(r"\.zip(?=/)", path, re.IGNORECASE):
-        if os.path.isfile(path[: found.end()]):
-            return path[: found.end()], path[found.end() + 1 :]
+    for match in re.finditer(r"\.zip(?=/)", path, re.IGNORECASE):
+        if os.path.isfile(path[: match.end()]):
+            return path[: match.end()], path[match.end() + 1 :]
     return path, ""
 
 

@@ -62,13 +62,13 @@ def parse_parts(
     _check_metadata(metadata, sizes, where)
     check_layers(config, len(arrays), where)
     read = _Reader(arrays, where)
-    found: dict[str, PackedWeights] = {}
+    parts: dict[str, PackedWeights] = {}
     for part in layout(config, *sizes):
         again = (part.name == "output" and config.tied) or (part.name == "source_embedding" and shared)
-        found[part.name] = found["target_embedding"] if again else read.part(part)
+        parts[part.name] = parts["target_embedding"] if again else read.part(part)
     if strange := sorted(arrays.keys() - read.taken):
         raise read.fault(f"{strange[0][:80]} is unexpected")
-    return found, metadata["model_fingerprint"]
+    return parts, metadata["model_fingerprint"]
 
 
 def check_certificate(fields: Mapping[str, Any], fingerprint: str, where: str) -> None:

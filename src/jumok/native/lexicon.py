@@ -60,13 +60,13 @@ def learn_lexicon(
         progress("learning the shortlist", before * len(source) + done, total)
 
     keys, together = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    found: list[tuple[Ints, Ints]] = []
+    tables: list[tuple[Ints, Ints]] = []
     for done, places in blocks(source, target, sizes[1]):
-        found.append(np.unique(places.keys, return_counts=True))
-        if sum(len(one) for one, _ in found) > TABLE or done == len(source):
-            keys, together = merged([(keys, together), *found])
+        tables.append(np.unique(places.keys, return_counts=True))
+        if sum(len(new_keys) for new_keys, _ in tables) > TABLE or done == len(source):
+            keys, together = merged([(keys, together), *tables])
             chosen = strongest(keys, together**2 / counts[keys % sizes[1]], sizes[1], PARTNERS * each)
-            keys, together, found = keys[chosen], together[chosen], []
+            keys, together, tables = keys[chosen], together[chosen], []
         report(0, done)
     table = KeyTable(keys)
     likely = np.zeros(table.size)
@@ -92,7 +92,7 @@ def read_pairs(pairs: Pairs) -> tuple[Ragged, Ragged]:
     sides: tuple[list[Ragged], list[Ragged]] = ([ragged([])], [ragged([])])
     whole = iter(pairs)
     while some := list(islice(whole, READ)):
-        kept = [(one, other) for one, other in some if len(one) and len(other)]
+        kept = [(source, target) for source, target in some if len(source) and len(target)]
         for side, number in zip(sides, (0, 1), strict=True):
             side.append(ragged([pair[number] for pair in kept]))
     return join(sides[0]), join(sides[1])
@@ -185,14 +185,14 @@ class KeyTable:
     def find(self, keys: Ints) -> Ints:
         """The places of keys; the last for one that is not there."""
         slots = self._hash(keys)
-        found = self.keys[slots]
-        slots[found == FREE] = self.size - 1
-        open_ = np.flatnonzero((found != keys) & (found != FREE))
+        there = self.keys[slots]
+        slots[there == FREE] = self.size - 1
+        open_ = np.flatnonzero((there != keys) & (there != FREE))
         while len(open_):
             slots[open_] = slots[open_] + 1 & self._mask
-            found = self.keys[slots[open_]]
-            slots[open_[found == FREE]] = self.size - 1
-            open_ = open_[(found != keys[open_]) & (found != FREE)]
+            there = self.keys[slots[open_]]
+            slots[open_[there == FREE]] = self.size - 1
+            open_ = open_[(there != keys[open_]) & (there != FREE)]
         return slots
 
     def _hash(self, keys: Ints) -> Ints:

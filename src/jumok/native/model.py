@@ -195,18 +195,18 @@ class NativeModel:
         ids, offsets = joined([(*source, EOS) for source in sources])
         right, places = joined([(*target, EOS) for target in targets])
         batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets))
-        found, bad = np.zeros(len(right), np.float32), ctypes.c_int32(-1)
+        log_probs, bad = np.zeros(len(right), np.float32), ctypes.c_int32(-1)
         code = self.library.c.jm_score(
             self._handle,
             ctypes.byref(batch),
             address(right),
             address(places),
             threads or thread_count(),
-            address(found),
+            address(log_probs),
             ctypes.byref(bad),
         )
         self._check(code, bad.value, sources)
-        return [found[begin:end].tolist() for begin, end in zip(places[:-1], places[1:], strict=True)]
+        return [log_probs[begin:end].tolist() for begin, end in zip(places[:-1], places[1:], strict=True)]
 
     def _check(self, code: int, bad: int, sources: Sequence[Ids]) -> None:
         """What went wrong, as an exception."""
@@ -258,14 +258,14 @@ def c_tensors(parts: Mapping[str, PackedWeights]) -> "ctypes.Array[CTensor]":
         *(
             CTensor(
                 name=name.encode(),
-                type=F32 if one.scale is None else I8,
-                rows=one.rows,
-                columns=one.columns,
-                data=address(one.data),
-                scale=None if one.scale is None else address(one.scale),
-                bias=None if one.bias is None else address(one.bias),
+                type=F32 if part.scale is None else I8,
+                rows=part.rows,
+                columns=part.columns,
+                data=address(part.data),
+                scale=None if part.scale is None else address(part.scale),
+                bias=None if part.bias is None else address(part.bias),
             )
-            for name, one in parts.items()
+            for name, part in parts.items()
         )
     )
 
@@ -285,10 +285,10 @@ def c_options(options: SearchOptions, threads: int) -> COptions:
 def joined(lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Lists of ids end to end, and where each begins; the last offset is the end of all."""
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum([len(one) for one in lists], out=offsets[1:])
+    np.cumsum([len(ids) for ids in lists], out=offsets[1:])
     if lists and isinstance(lists[0], np.ndarray):
         return np.concatenate(lists, dtype=np.int32), offsets
-    every: Iterable[int] = (i for one in lists for i in one)
+    every: Iterable[int] = (i for ids in lists for i in ids)
     return np.fromiter(every, dtype=np.int32, count=int(offsets[-1])), offsets
 
 
@@ -305,7 +305,7 @@ def unpacked(
     finished: NDArray[np.int32],
 ) -> list[list[Answer]]:
     """The answers of each sentence from the arrays of jumok.h."""
-    found: list[list[Answer]] = []
+    answers: list[list[Answer]] = []
     place = 0
     for i, limit in enumerate(limits.tolist()):
         mine: list[Answer] = []
@@ -315,5 +315,5 @@ def unpacked(
                 ids = tokens[place : place + length - ended].tolist()
                 mine.append(Answer(tuple(ids), tuple(log_probs[place : place + length].tolist()), ended))
             place += limit
-        found.append(mine)
-    return found
+        answers.append(mine)
+    return answers

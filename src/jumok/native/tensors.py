@@ -95,7 +95,7 @@ def _parse(data: memoryview) -> tuple[dict[str, Array], dict[str, str]]:
         if not name.endswith(".gap"):
             arrays[name] = _from_bf16(array) if entry["dtype"] == "BF16" else array
     ordered = sorted(spans)
-    if any(one[1] != two[0] for one, two in pairwise([(0, 0), *ordered, (len(numbers), 0)])):
+    if any(before[1] != after[0] for before, after in pairwise([(0, 0), *ordered, (len(numbers), 0)])):
         raise ValueError("its tensors do not fill the file")
     return arrays, {str(key): str(value) for key, value in metadata.items()}
 

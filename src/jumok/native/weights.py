@@ -171,14 +171,15 @@ def _norms(config: TransformerConfig, layer: str, branches: tuple[str, ...]) -> 
     named = enumerate(branches, start=1)
     return [
         part
-        for n, one in named
-        for part in _norm(f"{layer}.norm{n}", f"{layer}.add_{one}.norm", config.width)
+        for n, branch in named
+        for part in _norm(f"{layer}.norm{n}", f"{layer}.add_{branch}.norm", config.width)
     ]
 
 
 def _norm(name: str, stored: str, width: int) -> list[WeightPart]:
     return [
-        WeightPart(f"{name}.{one}", 1, width, f"{stored}.{one}", form="vector") for one in ("weight", "bias")
+        WeightPart(f"{name}.{kind}", 1, width, f"{stored}.{kind}", form="vector")
+        for kind in ("weight", "bias")
     ]
 
 
@@ -234,14 +235,14 @@ def pack_weights(
     parts = layout(config, *sizes)
     if faults := differences(parts, tensors):
         raise wrong_weights(faults, where)
-    once, found = dict[tuple[int, bool], PackedWeights](), dict[str, PackedWeights]()
+    once, packed = dict[tuple[int, bool], PackedWeights](), dict[str, PackedWeights]()
     for part in parts:
         weight = tensors[part.weight]
         key = (weight.ctypes.data, part.packed)
         if key not in once:
             once[key] = _pack(part, weight, tensors[part.bias] if part.bias else None, type, where)
-        found[part.name] = once[key]
-    return found
+        packed[part.name] = once[key]
+    return packed
 
 
 def unpack_weights(
