@@ -9,7 +9,7 @@ from jumok.config import DecodingConfig
 from jumok.data.questions import join_question
 from jumok.decoding.batched import CONTROL
 from jumok.decoding.filters import written
-from jumok.decoding.jobs import Job, Phrase, batches, cost, piece_bytes, split_text
+from jumok.decoding.jobs import Job, Phrase, batches, cost, split_text, token_spellings
 from jumok.errors import ConfigError, LimitError
 from jumok.text.normalize import tidy
 
@@ -48,7 +48,7 @@ def test_batches_hold_every_job_once_within_the_budget(lengths: list[int], budge
 
 def test_piece_bytes_write_what_the_tokenizer_decodes(luong) -> None:
     tokenizer = luong.tokenizers.target
-    pieces = piece_bytes(tokenizer)
+    pieces = token_spellings(tokenizer)
     assert len(pieces) == tokenizer.size
     for text in ("the dog", "나는 봤다 …", "\U0001f600"):
         assert written(tokenizer.encode(text), pieces).decode().removeprefix(" ") == text

@@ -18,7 +18,7 @@ from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, LuongConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.decoding.batched import pad_sources, search, shift_right
-from jumok.decoding.jobs import Job, piece_bytes
+from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import ConfigError
 from jumok.export import huggingface
 from jumok.export.format import WriteOptions
@@ -51,7 +51,9 @@ def tokenizer(folder: Path) -> Any:
 def greedy(loaded: LoadedModel, texts: list[str]) -> list[str]:
     config, target = replace(loaded.config.decoding, beam=1), loaded.tokenizers.target
     jobs = [Job(tuple(loaded.tokenizers.source.encode(tidy(text)))) for text in texts]
-    return [target.decode(best.ids) for best, *_ in search(loaded.model, jobs, config, piece_bytes(target))]
+    return [
+        target.decode(best.ids) for best, *_ in search(loaded.model, jobs, config, token_spellings(target))
+    ]
 
 
 def test_raw_text_in_and_text_out_as_ours(dates: LoadedModel, folder: Path, tokenizer: Any) -> None:
@@ -67,7 +69,7 @@ def test_answers_and_their_scores_are_ours(dates: LoadedModel, folder: Path) -> 
     jobs = [Job(tuple(ids)) for ids in dates.tokenizers.source.encode_many(TEXTS)]
     config = replace(dates.config.decoding, beam=1)
     sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
-    ours = [best for best, *_ in search(dates.model, jobs, config, piece_bytes(dates.tokenizers.target))]
+    ours = [best for best, *_ in search(dates.model, jobs, config, token_spellings(dates.tokenizers.target))]
     theirs = answerer.answer(sources, limits, beam=1, length_penalty=1.0)
     assert [(one.ids, one.finished) for one in theirs] == [(one.ids, one.finished) for one in ours]
     assert [one.score for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-4)

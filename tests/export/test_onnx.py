@@ -14,7 +14,7 @@ from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.decoding.batched import search
-from jumok.decoding.jobs import Job, piece_bytes
+from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import LimitError
 from jumok.export import onnx
 from jumok.export.format import WriteOptions
@@ -45,7 +45,7 @@ def greedy_texts(loaded: LoadedModel, texts: list[str]) -> list[str]:
     """Our own greedy answers, whole characters or not: the program does not know which byte may follow."""
     tokenizers, config = loaded.tokenizers, replace(loaded.config.decoding, beam=1)
     jobs = [Job(tuple(tokenizers.source.encode(tokenizers.tidy_source(text)))) for text in texts]
-    found = search(loaded.model, jobs, config, piece_bytes(tokenizers.target))
+    found = search(loaded.model, jobs, config, token_spellings(tokenizers.target))
     return [tokenizers.target.decode(best.ids) for best, *_ in found]
 
 
@@ -57,7 +57,7 @@ def test_a_trained_model_gives_the_same_answers(arch: str, tmp_path: Path) -> No
     for beam in (1, 4):
         config = replace(loaded.config.decoding, beam=beam)
         ours = [
-            best for best, *_ in search(loaded.model, jobs, config, piece_bytes(loaded.tokenizers.target))
+            best for best, *_ in search(loaded.model, jobs, config, token_spellings(loaded.tokenizers.target))
         ]
         theirs = answerer.answer(
             [job.source for job in jobs], [job.limit(config) for job in jobs], beam=beam, length_penalty=1.0

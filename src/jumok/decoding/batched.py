@@ -1,4 +1,4 @@
-"""Answers to jobs, a batch at a time, with torch: the model steps, and a search chooses."""
+"""Searches for the answers to a batch of jobs with torch, and scores given targets."""
 
 from collections.abc import Sequence
 
@@ -37,15 +37,15 @@ def search(
     model: Seq2Seq,
     jobs: Sequence[Job],
     config: DecodingConfig,
-    pieces: Sequence[bytes],
+    spellings: Sequence[bytes],
     banned: Sequence[Filter] = (),
     choose: Choose | None = None,
 ) -> list[list[Answer]]:
     """The answers to each job, best first: up to `beam` of them, or all draws as `choose` orders them.
 
-    pieces[id] is what a target id writes; `banned` are the filters for banned text.
+    spellings[id] is what a target id writes; `banned` are the filters for banned text.
     """
-    new_search = make_search(jobs, config, pieces, banned, choose=choose, device=device_of(model))
+    new_search = make_search(jobs, config, spellings, banned, choose=choose, device=device_of(model))
     copies = [len(new_search.token) // len(jobs)] * len(jobs)
     return run_search(model, encode(model, jobs, copies), new_search)
 
@@ -53,7 +53,7 @@ def search(
 def make_search(
     jobs: Sequence[Job],
     config: DecodingConfig,
-    pieces: Sequence[bytes],
+    spellings: Sequence[bytes],
     banned: Sequence[Filter] = (),
     *,
     choose: Choose | None = None,
@@ -68,7 +68,7 @@ def make_search(
     draws = config.draws or 1
     rows = [job for job in jobs for _ in range(draws)]
     limits = [job.limit(config) for job in rows]
-    filters = make_filters(rows, config, pieces, banned)
+    filters = make_filters(rows, config, spellings, banned)
     if config.draws:
         numbers = [
             uniforms(job.source, limit, seed=config.seed, draw=row % draws)
@@ -116,7 +116,7 @@ def device_of(model: Seq2Seq) -> torch.device:
 def score_targets(
     model: Seq2Seq, sources: Sequence[Source], targets: Sequence[Sequence[int]]
 ) -> list[list[float]]:
-    """The log-probability of each target piece and of the end, given the source, all in one pass."""
+    """The log-probability of each target token and of the end, given the source, all in one pass."""
     device = device_of(model)
     memory = model.encode(*pad_sources(sources, device))
     target_out, mask = pad_sources(targets, device)  # (B, T), each with its end
@@ -127,14 +127,14 @@ def score_targets(
 
 
 def make_filters(
-    jobs: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes], banned: Sequence[Filter]
+    jobs: Sequence[Job], config: DecodingConfig, spellings: Sequence[bytes], banned: Sequence[Filter]
 ) -> list[Filter]:
     """The filters of one batch; where two cannot both be kept the earlier one is."""
     filters: list[Filter] = [USUAL]
     if any(job.prefix for job in jobs):
         filters.append(force_prefix([job.prefix for job in jobs]))
     if any(job.phrases for job in jobs):
-        filters.append(require([job.phrases for job in jobs], pieces))
+        filters.append(require([job.phrases for job in jobs], spellings))
     filters += banned
     if config.no_repeat_ngram:
         filters.append(no_repeat(config.no_repeat_ngram))

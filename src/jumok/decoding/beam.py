@@ -152,7 +152,7 @@ class BeamSearch(Search):
     def _ways(
         self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
     ) -> Iterator[list[Way]]:
-        """All ways on for each sentence, given the best pieces of each row."""
+        """All ways on for each sentence, given the best tokens of each row."""
         first = 0
         for beam in self._live:
             rows = len(beam.live)  # whoever takes the ways lets the beam grow

@@ -51,11 +51,11 @@ class Continuous:
 
     @property
     def rows(self) -> int:
-        """Rows of the next step, newcomers included."""
+        """Rows of the next step, those of new searches included."""
         return sum(item.rows for item in (*self._waiting.values(), *self._running.values()))
 
     def add(self, key: Hashable, job: Job, search: Search) -> None:
-        """Let a new search take part from the next step on."""
+        """Add a search, which starts at the next step."""
         if key in self._waiting or key in self._running:
             raise ValueError(f"there is already a search with the key {key!r}")
         self._waiting[key] = RunningSearch(key, job, search, len(search.token))
@@ -67,7 +67,7 @@ class Continuous:
 
     @torch.inference_mode()
     def step(self) -> list[Outcome]:
-        """One step of the model for all: newcomers begin, the others go on. Gives what is over now."""
+        """One step of the model for all searches, new ones included; returns those that ended."""
         over: list[Outcome] = []
         self._drop_cancelled()
         self._admit(over)
@@ -90,7 +90,7 @@ class Continuous:
         self._keep(kept)
 
     def _admit(self, over: list[Outcome]) -> None:
-        """Encode all newcomers together; where that fails each by itself, so that only the culprits fail."""
+        """Encode all new searches together; if that fails, one by one, so that only the bad ones fail."""
         items, self._waiting = list(self._waiting.values()), {}
         if not items:
             return
@@ -143,7 +143,7 @@ class Continuous:
     def _advance(self, log_probs: Tensor, over: list[Outcome]) -> None:
         """Hand each search its rows of log_probs (R, V), and keep the rows that go on.
 
-        The usual filter and the choice of the best pieces are done once for all rows; searches that need more
+        The usual filter and the choice of the best tokens are done once for all rows; searches that need more
         than that see all of the vocabulary.
         """
         items = list(self._running.values())

@@ -1,4 +1,4 @@
-"""What a search on the device left behind, made into answers on the host, for all sentences at once.
+"""Turns what a search on the device recorded into answers on the host, for all sentences at once.
 
 Letters: n sentences, W beam, F answers found, T steps, M answers that are asked for.
 """

@@ -1,6 +1,6 @@
-"""The reference loop of decoding: one hypothesis per sentence. Read this first, with `run_search`.
+"""The simplest search: one hypothesis per row. Read this first, with `run_search`.
 
-Every search asks four questions at each step: what are the log-probabilities, which pieces are allowed, which
+Every search asks four questions at each step: what are the log-probabilities, which tokens are allowed, which
 hypotheses survive, which are done.
 """
 

@@ -1,4 +1,4 @@
-"""Texts to jobs: what one sentence asks of a search, whichever engine runs it. No torch."""
+"""Turns texts into jobs: the sentences to search, whichever engine does it. No torch."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Source = Sequence[int] | Sequence[bytes]
-"""Ids of pieces, or the patches of a picture."""
+"""Ids of tokens, or the patches of a picture."""
 
 BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
@@ -25,7 +25,7 @@ CHARACTER = 4
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A text that an answer must contain, and the pieces that write it."""
+    """A text that an answer must contain, and the tokens that write it."""
 
     text: str
     ids: tuple[int, ...]
@@ -150,11 +150,11 @@ def cost(job: Job, config: DecodingConfig) -> int:
 
 
 def pair_size(job: Job) -> int:
-    """Padded pieces of the longer side of a pair, its end included."""
+    """Padded tokens of the longer side of a pair, its end included."""
     return max(len(job.source), len(job.prefix)) + 1
 
 
-def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:
+def token_spellings(tokenizer: Tokenizer) -> list[bytes]:
     """What each id writes into a text; special ids write nothing."""
     specials = [b""] * FIRST_BYTE
     learned = tokenizer.pieces(range(FIRST, tokenizer.size))

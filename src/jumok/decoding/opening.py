@@ -1,4 +1,4 @@
-"""A folder to a model and the engine that runs it. Torch is imported only if it is to compute."""
+"""Opens a model folder in the engine that will run it. Torch is imported only if it is that engine."""
 
 import ctypes
 import logging

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One piece of an answer, or its end."""
+    """One token of an answer, or its end."""
 
     text: str
     id: int

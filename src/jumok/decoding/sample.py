@@ -14,7 +14,7 @@ from jumok.decoding.filters import LiveRows
 from jumok.decoding.greedy import Pick
 
 HEAD = 128
-"""Most probable pieces that a draw looks at first: the whole vocabulary is seldom worth sorting."""
+"""Most probable tokens that a draw looks at first: the whole vocabulary is seldom worth sorting."""
 
 
 def keep_top_k(probs: Tensor, k: int) -> Tensor:

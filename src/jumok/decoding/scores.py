@@ -1,4 +1,4 @@
-"""What search compares: log-probabilities of pieces, and the best of them."""
+"""What search compares: log-probabilities of tokens, and the best of them."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from jumok.answers import NotFiniteError
 
 
 def log_softmax(logits: Tensor) -> Tensor:
-    """log P of each piece in float32, whatever the model computes in; same shape."""
+    """log P of each token in float32, whatever the model computes in; same shape."""
     return logits.float().log_softmax(dim=-1)
 
 

@@ -1,4 +1,4 @@
-"""What every search is to the loop around it: it names the last tokens, gets log-probabilities, keeps rows.
+"""The interface of every search, and the loop that runs one: tokens out, log-probabilities in, rows kept.
 
 The model and the search know nothing of each other: `run_search` is the loop between them, `Continuous` the
 same loop for many searches at once.
@@ -22,11 +22,11 @@ class Lead:
     """How far a search of one sentence has come."""
 
     ids: tuple[int, ...]
-    """The pieces of the hypothesis that is best now."""
+    """The tokens of the hypothesis that is best now."""
     score: float
     """Its log-probability so far."""
     stable: int
-    """How many of its first pieces are sure to begin the answer."""
+    """How many of its first tokens are sure to begin the answer."""
 
 
 class Search(ABC):
@@ -52,7 +52,7 @@ class Search(ABC):
 
     @abstractmethod
     def lead(self) -> Lead:
-        """The first sentence as it stands."""
+        """How far the search for the first sentence has come."""
 
     def last_tokens(self) -> list[int]:
         """`token` on the host."""
@@ -84,7 +84,7 @@ def run_search(model: Seq2Seq, memory: Memory, search: Search) -> list[list[Answ
 
 
 def search_steps(model: Seq2Seq, memory: Memory, search: Search) -> Iterator[None]:
-    """`run_search` that stops for a look after every step."""
+    """`run_search` as a generator that yields after every step."""
     state = None
     while not search.done:
         with torch.inference_mode():  # not around the yield: the mode belongs to the thread

@@ -21,7 +21,7 @@ class Partial(JsonResult):
     t: int
     text: str
     tokens: tuple[str, ...]
-    """The pieces as people see them, without the end."""
+    """The tokens as people see them, without the end."""
     stable: int
     score: float
     """The log-probability of the tokens."""

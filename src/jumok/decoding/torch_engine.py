@@ -11,7 +11,7 @@ from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.greedy import Choose
-from jumok.decoding.jobs import Job, batches, pair_size, piece_bytes
+from jumok.decoding.jobs import Job, batches, pair_size, token_spellings
 from jumok.decoding.mbr import by_agreement
 from jumok.decoding.request import Request
 from jumok.decoding.search import Search
@@ -52,7 +52,7 @@ class TorchEngine:
         width = config.draws or config.beam
         for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
             with explained(batch):
-                answers = search(self.model, batch, config, self._pieces, banned, self._choice(config))
+                answers = search(self.model, batch, config, self._spellings, banned, self._choice(config))
             yield batch, answers
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
@@ -72,7 +72,9 @@ class TorchEngine:
             raise no_shortlist()
         config, banned, device = request.decoding, self._banned(request.ban), device_of(self.model)
         choose = self._choice(config)
-        return make_search([job], config, self._pieces, banned, choose=choose, device=device, record=record)
+        return make_search(
+            [job], config, self._spellings, banned, choose=choose, device=device, record=record
+        )
 
     def grow(
         self, jobs: Sequence[Job], request: Request, explained: Explained
@@ -108,11 +110,11 @@ class TorchEngine:
         return DeviceSearch(self.model)
 
     @cached_property
-    def _pieces(self) -> list[bytes]:
-        return piece_bytes(self._tokenizers.target)
+    def _spellings(self) -> list[bytes]:
+        return token_spellings(self._tokenizers.target)
 
     @cached_property
     def _banned(self) -> Callable[[tuple[str, ...]], list[Filter]]:
         """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
-        pieces, spell = self._pieces, self._tokenizers.target.spell
-        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), pieces)] if texts else [])
+        spellings, spell = self._spellings, self._tokenizers.target.spell
+        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), spellings)] if texts else [])

@@ -1,4 +1,4 @@
-"""Translator: text in, Translation out. The friendly face of a model. Torch is imported when it is needed."""
+"""Translator: text in, Translation out. Torch is imported only when it is needed."""
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A translator and a test set to one report: quality, quality by length, speed."""
+"""Evaluates a translator, or given translations, on a test set: quality, quality by length, speed."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a format of another program has to offer: is it possible, write it, and answer through it.
+"""The interface of an export format: check that it is possible, write, and answer with the result.
 
 A format is a module of this folder with the names of `Format`. `make.py` does everything else: the temporary
 folder, the comparison and the certificate.

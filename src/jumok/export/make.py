@@ -1,4 +1,4 @@
-"""One export from beginning to end: refuse what cannot be, write, compare, certify, put it in its place.
+"""Runs one export: check that it is possible, write, compare, certify, move into place.
 
 Everything is written beside its place. What misses a threshold stays as `OUT.failed`, with its certificate.
 """

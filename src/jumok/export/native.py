@@ -59,7 +59,7 @@ def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
 
 
 def open(folder: Path, shortlist: Shortlist | None = None) -> "NativeAnswerer":  # noqa: A001
-    """The model in a folder that has no certificate yet; it answers with the pieces of a shortlist."""
+    """The model in a folder that has no certificate yet; it answers with the tokens of a shortlist."""
     tokenizers = load_tokenizers(folder)
     config = parse_config(json.loads((folder / "config.json").read_text(encoding="utf-8"))["jumok"]).model
     if (where := folder / PACKED).exists():
@@ -78,7 +78,7 @@ class NativeAnswerer:
     def __init__(self, model: NativeModel, shortlist: Shortlist | None = None) -> None:
         self.model, self.shortlist = model, shortlist
         self.lengths: list[int] = []
-        """Pieces of each list so far."""
+        """Tokens of each list so far."""
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float

@@ -14,7 +14,7 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
-from jumok.decoding.jobs import Job, batches, make_jobs, piece_bytes
+from jumok.decoding.jobs import Job, batches, make_jobs, token_spellings
 from jumok.decoding.request import make_request
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
@@ -25,7 +25,7 @@ from jumok.native.folder import SCHEMA
 from jumok.progress import Progress, silent
 
 SHOWN = 20  # differences that the certificate lists
-ROWS = 512  # source pieces, padding included, that are answered together: often enough to show progress
+ROWS = 512  # source tokens, padding included, that are answered together: often enough to show progress
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def answer_both(
     earlier: Sequence[AnswerPair],
 ) -> list[AnswerPair]:
     """The answers to each job, in batches of similar lengths; ours are those of `earlier`, if it is given."""
-    pieces, todo = piece_bytes(loaded.tokenizers.target), dict.fromkeys(jobs)
+    spellings, todo = token_spellings(loaded.tokenizers.target), dict.fromkeys(jobs)
     known = {job: pair.ours for job, pair in zip(jobs, earlier, strict=False)}
     what = "comparing, greedy" if config.beam == 1 else f"comparing, beam {config.beam}"
     pairs: dict[Job, AnswerPair] = {}
@@ -159,7 +159,7 @@ def answer_both(
         if earlier:
             ours = [known[job] for job in batch]
         else:
-            ours = [several[0].ids for several in _our_answers(loaded, batch, config, pieces)]
+            ours = [several[0].ids for several in _our_answers(loaded, batch, config, spellings)]
         sources, limits = [job.source for job in batch], [job.limit(config) for job in batch]
         theirs = answerer.answer(sources, limits, beam=config.beam, length_penalty=config.length_penalty)
         if not all(isfinite(given.score) for given in theirs):
@@ -173,11 +173,11 @@ def answer_both(
 
 
 def _our_answers(
-    loaded: LoadedModel, batch: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes]
+    loaded: LoadedModel, batch: Sequence[Job], config: DecodingConfig, spellings: Sequence[bytes]
 ) -> list[list[Answer]]:
     """What PyTorch answers; a model that cannot is nothing to export."""
     try:
-        return search(loaded.model, batch, config, pieces)
+        return search(loaded.model, batch, config, spellings)
     except NotFiniteError:
         raise RunError(
             "the model itself gives numbers that are not finite",

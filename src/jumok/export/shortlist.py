@@ -1,7 +1,7 @@
 """The shortlist of a folder for our own engine: learned from training data, with a certificate of its own.
 
 The model is compared with its original once more, now with the shortlist. Scores are left out: those of a
-search with a shortlist are over the pieces of the list.
+search with a shortlist are over the tokens of the list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers
 
-READ = 10_000  # lines that are cut into pieces together
+READ = 10_000  # lines that are cut into tokens together
 Pair = tuple[list[int], list[int]]
 
 
@@ -63,7 +63,7 @@ def write_shortlist(loaded: LoadedModel, folder: Path, corpus: Corpus, progress:
     """Learn the shortlist and write it into the folder."""
     data, tokenizers = loaded.config.data, loaded.tokenizers
     shortlist = build_shortlist(encoded(corpus, tokenizers, data.max_length), tokenizers, progress)
-    if len(shortlist.always) < 2:  # the end alone: no target piece was seen
+    if len(shortlist.always) < 2:  # the end alone: no target token was seen
         raise DataError(
             f"{corpus.name} has no pairs to learn a shortlist from",
             hint=f"each side of a pair may have {data.max_length} pieces",

@@ -23,7 +23,7 @@ def suppressed() -> list[int]:
 def tokenizer_file(tokenizer: Tokenizer) -> dict[str, Any]:
     """The content of tokenizer.json.
 
-    It cannot take syllables apart: where the pieces are letters it expects letters, and leaves them so.
+    It cannot take syllables apart: where the tokens are letters it expects letters, and leaves them so.
     """
     form: dict[str, Any] = json.loads(tokenizer.to_bytes())
     tidy = [

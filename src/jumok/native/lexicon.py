@@ -1,8 +1,8 @@
-"""Which target pieces a source piece is likely to become: IBM model 1, learned from pairs of ids.
+"""Which target tokens a source token is likely to become: IBM model 1, learned from pairs of ids.
 
     p(t | sentence s) = sum over i of p(t | s_i) / (I + 1),   s_0 = nothing
 
-Pairs are looked at in blocks. Of each source piece only the partners that are bound to it most closely take
+Pairs are looked at in blocks. Of each source token only the partners that are bound to it most closely take
 part in the steps, so what memory grows with are the ids of the text and the vocabularies.
 """
 
@@ -26,7 +26,7 @@ BLOCK = 1 << 20
 PARTNERS = 2
 """For each partner that is kept in the end, so many take part in the steps."""
 TABLE = 1 << 22
-"""New pairs of pieces that are counted before the weakest of all are left out."""
+"""New pairs of tokens that are counted before the weakest of all are left out."""
 READ = 10_000
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of Fibonacci hashing
 FREE = -1
@@ -34,13 +34,13 @@ FREE = -1
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The likely target pieces of every source piece, likeliest first, and how often each target occurred."""
+    """The likely target tokens of every source token, likeliest first, and how often each target occurred."""
 
     likely: Ragged
     counts: Ints
 
     def frequent(self, most: int) -> Ints:
-        """The target pieces that occurred most often, ascending; of equals the lower id."""
+        """The target tokens that occurred most often, ascending; of equals the lower id."""
         order = np.argsort(-self.counts, kind="stable")[:most]
         return np.sort(order[self.counts[order] > 0])
 
@@ -48,7 +48,7 @@ class Lexicon:
 def learn_lexicon(
     pairs: Pairs, sizes: tuple[int, int], each: int, progress: Progress = silent, *, steps: int = STEPS
 ) -> Lexicon:
-    """The `each` likeliest partners of every source piece; `sizes` are those of the vocabularies.
+    """The `each` likeliest partners of every source token; `sizes` are those of the vocabularies.
 
     Pairs with an empty side are passed over. The same pairs give the same lexicon.
     """
@@ -103,7 +103,7 @@ class PairPlaces:
     """Some sentence pairs: a place for each of their source tokens under each of their target tokens."""
 
     keys: Ints
-    """Source id · target pieces + target id."""
+    """Source id · target tokens + target id."""
     targets: Ints
     """The target tokens."""
     begin: Ints
@@ -138,7 +138,7 @@ def merged(tables: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 def strongest(keys: Ints, values: Floats, size: int, most: int) -> Ints:
-    """Which keys have the `most` largest values of their source piece, source by source, largest first.
+    """Which keys have the `most` largest values of their source token, source by source, largest first.
 
     Of equals the lower target id comes first. Keys ascend.
     """

@@ -141,7 +141,7 @@ class NativeModel:
     ) -> list[list[Answer]]:
         """The answers to each sentence, best first.
 
-        `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the pieces that it
+        `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the tokens that it
         begins with; `shortlists[i]` the only target ids it may use, ascending. Raises
         NotFiniteError, LookupError past a learned table, and ValueError for ids that the model does not have.
         """
@@ -187,7 +187,7 @@ class NativeModel:
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], *, threads: int | None = None
     ) -> list[list[float]]:
-        """log P of each target piece and of the end, given the source. Raises as `search` does."""
+        """log P of each target token and of the end, given the source. Raises as `search` does."""
         if len(sources) != len(targets):
             raise ValueError(f"there are {len(sources)} sources and {len(targets)} targets")
         if not sources:
