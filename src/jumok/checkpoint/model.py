@@ -17,7 +17,7 @@ from jumok.config import ModelConfig, RunConfig, TransformerConfig
 from jumok.models.build import Patches, build_model
 from jumok.models.interface import Seq2Seq
 from jumok.native.folder import WEIGHTS as PACKED
-from jumok.native.weights import PackedWeights, unpack_weights, wrong_weights
+from jumok.native.weights import Kinds, PackedWeights, differences, unpack_weights, wrong_weights
 from jumok.text.tokenizer import Tokenizers
 
 
@@ -77,7 +77,7 @@ def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tenso
     with torch.random.fork_rng(devices=[]):  # fresh weights must not draw from the caller's numbers
         model = build_for(config, tokenizers)
     tensors = _under_every_name(model, tensors)
-    if faults := _differences(model.state_dict(), tensors):
+    if faults := differences(_kinds(model.state_dict()), _kinds(tensors)):
         raise wrong_weights(faults, str(where))
     model.load_state_dict(tensors)
     return model
@@ -114,18 +114,5 @@ def _least_numbers(config: ModelConfig, vocabulary: int) -> int:
     return config.width * (vocabulary + rows + layers * widest)
 
 
-def _differences(expected: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> list[str]:
-    faults = [f"{name} is missing" for name in expected if name not in stored]
-    faults += [f"{name[:80]} is unexpected" for name in stored if name not in expected]
-    for name, tensor in stored.items():
-        if name in expected and _kind(tensor) != _kind(expected[name]):
-            faults.append(f"{name} is {_describe(tensor)}, not {_describe(expected[name])}")
-    return faults
-
-
-def _kind(tensor: Tensor) -> tuple[bool, tuple[int, ...]]:
-    return tensor.is_floating_point(), tuple(tensor.shape)
-
-
-def _describe(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
+def _kinds(tensors: Mapping[str, Tensor]) -> Kinds:
+    return {name: (str(t.dtype).removeprefix("torch."), tuple(t.shape)) for name, t in tensors.items()}

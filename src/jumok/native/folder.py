@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from jumok.architectures import ModelConfig
 from jumok.errors import ModelError
-from jumok.native.tensors import dump_tensors, parse_tensors
+from jumok.native.tensors import check_format, dump_tensors, parse_tensors
 from jumok.native.weights import BLOCK, QUAD, PackedWeights, WeightPart, check_layers, layout, padded
 
 WEIGHTS, CERTIFICATE = "native.safetensors", "certificate.json"
@@ -103,13 +103,7 @@ def codes_shape(rows: int, columns: int) -> tuple[int, int, int, int]:
 
 
 def _check_metadata(metadata: Mapping[str, str], sizes: tuple[int, int], where: str) -> None:
-    if (said := metadata.get("format")) != FORMAT:
-        raise ModelError(
-            f"{WEIGHTS} has the format {str(said)[:80]!r}; this jumok reads {FORMAT}",
-            where=where,
-            hint="upgrade jumok" if str(said).startswith("jumok-native/") else AGAIN,
-            code="newer_format",
-        )
+    check_format(metadata, FORMAT, WEIGHTS, where, AGAIN)
     if (kind := metadata.get("type")) != "int8":
         raise ModelError(
             f"{WEIGHTS} holds weights of type {str(kind)[:80]!r}; this engine reads int8",

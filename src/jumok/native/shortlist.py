@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jumok.errors import ModelError
 from jumok.native.lexicon import Pairs, learn_lexicon
-from jumok.native.tensors import dump_tensors, parse_tensors
+from jumok.native.tensors import check_format, dump_tensors, parse_tensors
 from jumok.progress import Progress, silent
 from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, FIRST_BYTE, PAD, UNK, Tokenizer, Tokenizers
 
@@ -102,13 +102,7 @@ def dump_shortlist(shortlist: Shortlist, tokenizers: Tokenizers) -> bytes:
 def parse_shortlist(buffer: Any, tokenizers: Tokenizers, where: str) -> Shortlist:
     """The shortlist in the bytes of `shortlist.safetensors`. Whatever is wrong is a ModelError."""
     arrays, metadata = parse_tensors(buffer, where)
-    if (said := metadata.get("format")) != FORMAT:
-        raise ModelError(
-            f"the shortlist has the format {str(said)[:80]!r}; this jumok reads {FORMAT}",
-            where=where,
-            hint="upgrade jumok" if str(said).startswith("jumok-shortlist/") else AGAIN,
-            code="newer_format",
-        )
+    check_format(metadata, FORMAT, "the shortlist", where, AGAIN)
     for name, value in _fingerprints(tokenizers).items():
         if metadata.get(name) != value:
             raise ModelError(
