@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"config", "nn"},
     "training": {"config", "data", "models", "nn", "text"},
     "native": {"architectures", "config", "text"},
-    "checkpoint": {"config", "text", "models", "native", "settings"},
+    "checkpoint": {"config", "images", "text", "models", "native", "settings"},
     "decoding": {"config", "text", "models", "native", "checkpoint"},
     "explain": {"config", "text", "models", "decoding"},
     "model": {"config", "text", "decoding", "explain"},

@@ -7,7 +7,8 @@ from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, 
 
 if TYPE_CHECKING:
     from jumok.comparison.compare import ComparisonReport, compare
-    from jumok.decoding.translator import Translation, Translator
+    from jumok.decoding.results import Translation
+    from jumok.decoding.translator import Translator
     from jumok.evaluation.evaluate import Evaluation, evaluate
     from jumok.explain.ops import (
         ban,
@@ -91,7 +92,7 @@ _HOMES = {
     "SideBySide": "jumok.explain.side_by_side",
     "Trace": "jumok.explain.trace",
     "TrainedRun": "jumok.run.train",
-    "Translation": "jumok.decoding.translator",
+    "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
     "compare": "jumok.comparison.compare",
     "evaluate": "jumok.evaluation.evaluate",

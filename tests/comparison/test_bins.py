@@ -106,7 +106,7 @@ def test_the_whole_has_the_interval_of_its_only_bin() -> None:
     assert 5 < whole["ci95"][1] < 7  # not certain of 0
     assert whole["signature"].endswith("|ci:wilson")
     assert "bs:" not in whole["signature"]
-    assert "|bs:200|" in scored(wer(texts, texts), 200)["signature"]
+    assert "|bs:200|" in scored(edit_rate("wer", texts, texts), 200)["signature"]
     assert scored(wrong, 0)["ci95"] is None
 
 
@@ -126,7 +126,7 @@ def test_from_nothing_nothing_can_fall(ci95: list[float], lower: bool, found: bo
 
 def test_without_resamples_there_is_no_interval() -> None:
     texts = sources([4] * 60)
-    assert by_length(texts, wer(texts, texts), None, 0)["bins"][0]["ci95"] is None
+    assert by_length(texts, edit_rate("wer", texts, texts), None, 0)["bins"][0]["ci95"] is None
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

@@ -4,10 +4,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import greedy
 
 from jumok.answers import NotFiniteError
 from jumok.decoding.filters import NEVER, forbid
-from jumok.decoding.greedy import GreedySearch, greedy
+from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.sample import sampler, uniforms
 from jumok.decoding.search import run_search, search_steps, shared_beginning
 from jumok.models.sentences import Sentences

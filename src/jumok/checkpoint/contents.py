@@ -17,12 +17,13 @@ from jumok.checkpoint.manifest import (
 )
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, ModelError, TokenizerFileError
+from jumok.images.patches import parse_patches
 from jumok.native.folder import CERTIFICATE, check_certificate, no_certificate, parse_parts
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.shortlist import FILE as SHORTLIST
 from jumok.native.shortlist import Shortlist, check_listed, parse_shortlist
 from jumok.native.tensors import Array, parse_tensors
-from jumok.native.weights import Packed
+from jumok.native.weights import PackedWeights
 from jumok.settings import flatten, nest, parse_config, upgrade_settings
 from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_source, parse_tokenizer
 
@@ -67,7 +68,7 @@ def read_arrays(contents: Contents) -> dict[str, Array]:
     return arrays
 
 
-def read_parts(contents: Contents) -> dict[str, Packed]:
+def read_parts(contents: Contents) -> dict[str, PackedWeights]:
     """The packed weights of an int8 folder, if its certificate is theirs."""
     folder, tokenizers = contents.folder, contents.tokenizers
     where, proof = folder / PACKED, folder / CERTIFICATE

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
     from jumok.evaluation.report import Evaluation
-    from jumok.evaluation.significance import Comparison
+    from jumok.evaluation.significance import Significance
 
 EXAMPLES = """\b
 Examples:
@@ -290,7 +290,7 @@ def read_bins(text: str) -> "Bins":
             raise ConfigError(f"--bins {text} cannot be read", hint="say words, thirds, or numbers: 1,11,21")
 
 
-def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Comparison]") -> dict[str, Any]:
+def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Significance]") -> dict[str, Any]:
     """Schema eval/1 for one system; for several, a list of them with the comparisons."""
     if len(evaluations) == 1:
         return evaluations[0].to_dict()
@@ -303,7 +303,7 @@ def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Comparison
 
 def show(
     evaluations: "list[Evaluation]",
-    comparisons: "list[Comparison]",
+    comparisons: "list[Significance]",
     result: dict[str, Any] | None,
     *,
     quiet: bool,

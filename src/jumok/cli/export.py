@@ -78,13 +78,13 @@ def export(
     """
     from jumok.checkpoint.checkpoints import load_model
     from jumok.export.format import find_format
-    from jumok.export.make import Order, check_order, export_model
+    from jumok.export.make import ExportOrder, check_order, export_model
     from jumok.export.parity import read_thresholds
     from jumok.export.sample import find_sample
     from jumok.export.shortlist import training_data
 
     kind = kind or find_format(format).TYPES[0]
-    order = Order(
+    order = ExportOrder(
         format,
         Path(output),
         kind,

@@ -1,11 +1,11 @@
-"""Texts to jobs: what one sentence asks of a search, whichever engine runs it. No torch."""
+"""Turns texts into jobs: the sentences to search, whichever engine does it. No torch."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jumok.config import DecodingConfig
-from jumok.decoding.parts import split_text
 from jumok.decoding.request import Long, Request
 from jumok.errors import ConfigError, LimitError
 from jumok.text.beginning import beginning
@@ -14,10 +14,11 @@ from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Source = Sequence[int] | Sequence[bytes]
-"""Ids of pieces, or the patches of a picture."""
+"""Ids of tokens, or the patches of a picture."""
 
 BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
+SENTENCE_END = re.compile(r"(?<=[.!?…]) |(?<=[。！？｡])")
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
 
@@ -45,7 +46,7 @@ def read_sources(texts: Iterable[str | SourceText], tokenizers: Tokenizers) -> l
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A text that an answer must contain, and the pieces that write it."""
+    """A text that an answer must contain, and the tokens that write it."""
 
     text: str
     ids: tuple[int, ...]
@@ -123,6 +124,32 @@ def cut_line(
             )
 
 
+def split_text(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Parts of a tidied text that each fit: cut in two at the sentence end nearest to the middle, and again.
+
+    Where there is no sentence end a space is taken, and where there is none of those the middle itself.
+    """
+    waiting, parts = [text], []
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= 1 or fits(part):
+            parts.append(part)
+        else:
+            cut = _nearest_cut(part)
+            waiting += [part[cut:].strip(), part[:cut].strip()]  # the first half is taken next
+    return parts
+
+
+def _nearest_cut(text: str) -> int:
+    """Where to cut a text of two or more characters, so that neither side is empty."""
+    middle = len(text) // 2
+    for pattern in (SENTENCE_END, re.compile(" ")):
+        places = [match.end() for match in pattern.finditer(text) if match.end() < len(text)]
+        if places:
+            return min(places, key=lambda place: abs(place - middle))
+    return middle
+
+
 def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:
     """Items of similar size, largest first; rows times the largest size stay within the budget.
 
@@ -144,11 +171,11 @@ def cost(job: Job, config: DecodingConfig) -> int:
 
 
 def pair_size(job: Job) -> int:
-    """Padded pieces of the longer side of a pair, its end included."""
+    """Padded tokens of the longer side of a pair, its end included."""
     return max(len(job.source), len(job.prefix)) + 1
 
 
-def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:
+def token_spellings(tokenizer: Tokenizer) -> list[bytes]:
     """What each id writes into a text; special ids write nothing."""
     specials = [b""] * FIRST_BYTE
     learned = tokenizer.pieces(range(FIRST, tokenizer.size))
