@@ -16,7 +16,7 @@ from jumok.comparison.bins import (
     wilson,
 )
 from jumok.evaluation.lengths import Bars, TrainLengths
-from jumok.evaluation.metrics import exact, wer
+from jumok.evaluation.metrics import edit_rate, exact
 
 lengths = st.lists(st.integers(1, 60), min_size=1, max_size=400)
 

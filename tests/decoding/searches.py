@@ -15,7 +15,7 @@ def greedy(
     model: Seq2Seq, memory: Memory, limits: Sequence[int], filters: Sequence[Filter] = (), pick: Pick = best
 ) -> list[Answer]:
     """One answer per sentence of `memory`."""
-    search = GreedySearch(limits, filters, pick, device=memory.mask.device)
+    search = GreedySearch(limits, filters, pick, device=memory.source.device)
     return [answer for [answer] in run_search(model, memory, search)]
 
 
@@ -23,4 +23,4 @@ def beam_search(
     model: Seq2Seq, memory: Memory, limits: Sequence[int], filters: Sequence[Filter] = (), **options: Any
 ) -> list[list[Answer]]:
     """Up to `beam` answers per sentence of `memory`, best first."""
-    return run_search(model, memory, BeamSearch(limits, filters, device=memory.mask.device, **options))
+    return run_search(model, memory, BeamSearch(limits, filters, device=memory.source.device, **options))

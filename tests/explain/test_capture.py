@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from jumok.backends.edits import Edits
-from jumok.backends.interface import Kind
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.batched import lay_sources, lay_targets, score_targets
 from jumok.decoding.translator import Translator

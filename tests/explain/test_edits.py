@@ -8,7 +8,7 @@ import pytest
 from tests.explain.seeing import picture, seeing
 
 from jumok.backends.edits import Edits, PositionEdit
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain import ops

@@ -17,7 +17,6 @@ from jumok.checkpoint.manifest import (
 )
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, ModelError, TokenizerFileError
-from jumok.images.patches import parse_patches
 from jumok.native.folder import CERTIFICATE, check_certificate, no_certificate, parse_parts
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.shortlist import FILE as SHORTLIST

@@ -151,6 +151,6 @@ def lay_sources(sources: Sequence[Source], device: torch.device) -> Sentences:
 
 
 def lay_targets(outs: Sequence[Sequence[int]], device: torch.device) -> tuple[Sentences, Tensor]:
-    """What is read before each token is written, the start and all tokens but the last; and the tokens (M,)."""
+    """What is read before each token is written (the start, then all tokens but the last), and the tokens."""
     target_in = Sentences.lay([[BOS, *out[:-1]] for out in outs], device)
     return target_in, torch.tensor([id for out in outs for id in out], device=device)

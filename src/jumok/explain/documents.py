@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import Arch, Utility
 from jumok.explain.ops import Op
 

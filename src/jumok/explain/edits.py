@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from jumok.backends.edits import Edits, PositionEdit
-from jumok.backends.interface import Kind
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.jobs import SourceText
 from jumok.decoding.translator import Translator

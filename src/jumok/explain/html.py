@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, Error, nearest
 from jumok.explain.capture import Array
 from jumok.explain.manifest import SIDES, finite

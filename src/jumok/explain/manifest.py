@@ -7,7 +7,7 @@ from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step

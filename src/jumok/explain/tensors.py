@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.pictures import endless

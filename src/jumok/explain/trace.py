@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.decoding.jobs import SourceText, batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator

@@ -132,8 +132,8 @@ class Tokenizers:
         """The mark before a context is a token of its own: the model answers questions about one."""
         if isinstance(self.source, PatchReader):
             return False
-        pieces = self.source.pieces(self.source.encode(f"a {TOLD} a"))
-        return TOLD in (piece.strip() for piece in pieces)
+        pieces = self.source.pieces(self.source.encode(f"a {CONTEXT_MARK} a"))
+        return CONTEXT_MARK in (piece.strip() for piece in pieces)
 
     @property
     def blank_source(self) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.cli.views.view import View, choose, pick_style, terminal_width
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.ops import OPS, HeadOp, Op, bad_parameter, brief, parse_ops
 
