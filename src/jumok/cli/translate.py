@@ -204,9 +204,9 @@ class Way:
         """One answer as a line, and its attention in its place."""
         links: dict[str, Any] = {}
         if self.align or self.attention:
-            from jumok.explain.traced import Traced
+            from jumok.explain.traced import TracedTranslation
 
-            assert isinstance(result, Traced)
+            assert isinstance(result, TracedTranslation)
             links = explained.align(result) if self.align else {}
             if self.attention:
                 explained.keep_attention(self.attention, number, result, quiet=self.quiet)

@@ -21,6 +21,27 @@ CHARACTER = 4
 
 
 @dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source as a model reads it. Whoever hands it on, instead of its text, spares the tokenizer."""
+
+    given: str
+    text: str
+    """Tidied; blank where there is nothing to read."""
+    ids: tuple[Any, ...]
+    """All of them, however many the model takes; of a picture, its patches."""
+
+
+def read_sources(texts: Iterable[str | SourceText], tokenizers: Tokenizers) -> list[SourceText]:
+    """Each text tidied and tokenised; what was read before stays as it is."""
+    given = list(texts)
+    new = [one for one in given if isinstance(one, str)]
+    lines = list(map(tokenizers.tidy_source, new))
+    ids = map(tuple, tokenizers.source.encode_many(lines) if new else [])
+    read = iter([SourceText(*parts) for parts in zip(new, lines, ids, strict=True)])
+    return [next(read) if isinstance(one, str) else one for one in given]
+
+
+@dataclass(frozen=True, slots=True)
 class Phrase:
     """A text that an answer must contain, and the pieces that write it."""
 
@@ -52,24 +73,24 @@ class Job:
 
 
 def make_jobs(
-    lines: Sequence[str], request: Request, tokenizers: Tokenizers, max_length: int, before: int = 0
+    sources: Sequence[SourceText], request: Request, tokenizers: Tokenizers, max_length: int, before: int = 0
 ) -> list[list[Job]]:
-    """The jobs of each tidied line: none for a blank one, several for one that is split.
+    """The jobs of each source: none for a blank one, several for one that is split.
 
-    A prefix goes to the first part and required texts to the last. `before` lines come before these.
+    A prefix goes to the first part and required texts to the last. `before` sources come before these.
     """
     write = tokenizers.target.encode
     whole = tokenizers.pictures is not None  # a picture has as many patches as the model takes
     phrases = tuple(Phrase(tokenizers.target.spell(text), tuple(write(text))) for text in request.require)
-    prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(lines))]
+    prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(sources))]
     jobs = []
-    for i, ids in enumerate(tokenizers.source.encode_many(lines)):
+    for i, source in enumerate(sources):
         parts: Sequence[Sequence[Any]] = []
-        if lines[i] and whole:
-            parts = [ids]
-        elif lines[i]:
-            source = tokenizers.text_source
-            parts = cut_line(lines[i], list(ids), request.long or "split", source, max_length, before + i + 1)
+        if source.text and whole:
+            parts = [source.ids]
+        elif source.text:
+            long, tokenizer = request.long or "split", tokenizers.text_source
+            parts = cut_line(source.text, list(source.ids), long, tokenizer, max_length, before + i + 1)
         last = len(parts) - 1
         jobs.append(
             [

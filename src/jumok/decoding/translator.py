@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, cannot
-from jumok.decoding.jobs import Job, make_jobs
+from jumok.decoding.jobs import Job, SourceText, make_jobs, read_sources
 from jumok.decoding.opening import Note, Opened, log, open_model
 from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
@@ -269,16 +269,25 @@ class Translator:
             results.append(Score(source, target, *sum_up(tokens), tokens))
         return results[0] if isinstance(sources, str) else results
 
-    def jobs(self, texts: Sequence[str], request: Request, before: int = 0) -> list[list[Job]]:
+    def read(self, texts: Iterable[str | SourceText]) -> list[SourceText]:
+        """Each text as the model reads it: tidied and tokenised, once for all that follows."""
+        return read_sources(texts, self.tokenizers)
+
+    def translate_read(
+        self, sources: Sequence[SourceText], *, progress: Progress = silent, **options: Any
+    ) -> list[Translation]:
+        """`translate` of what `read` gave."""
+        return self._translate(sources, make_request(self.config.decoding, self.asked(options)), progress)
+
+    def jobs(self, texts: Sequence[str | SourceText], request: Request, before: int = 0) -> list[list[Job]]:
         """The jobs of each text: none for a blank one, several for one that is translated in parts.
 
         There are `before` texts in front of these; the number of a text that is too long counts them.
         """
         most = self.config.data.max_length
-        lines = [self.tokenizers.tidy_source(text) for text in texts]
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
-        return make_jobs(lines, request, self.tokenizers, most, before)
+        return make_jobs(self.read(texts), request, self.tokenizers, most, before)
 
     def search_for(self, job: Job, request: Request, *, record: "BeamTree | None" = None) -> "Search":
         """The search for the answers to one job in torch, ready for its first step."""
@@ -302,7 +311,7 @@ class Translator:
         return other
 
     def _translate(
-        self, texts: Sequence[str], request: Request, progress: Progress, before: int = 0
+        self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
         jobs = self.jobs(texts, request, before)
@@ -312,7 +321,7 @@ class Translator:
             found.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(found) // len(todo), len(texts))
         return [
-            self.finish(text, [found[job] for job in parts], request)
+            self.finish(text if isinstance(text, str) else text.given, [found[job] for job in parts], request)
             for text, parts in zip(texts, jobs, strict=True)
         ]
 

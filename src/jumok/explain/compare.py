@@ -14,7 +14,7 @@ from jumok.explain.edits import source_taken
 from jumok.explain.html import shorter, write
 from jumok.explain.influence import Influence, leave_out
 from jumok.explain.pictures import source_side
-from jumok.explain.show import HEIGHT, Shown
+from jumok.explain.show import HEIGHT, Display
 from jumok.explain.tokens import text_of, word_groups
 from jumok.explain.trace import Trace, make_trace, write_whole
 from jumok.explain.units import Unit, agreed_units
@@ -102,9 +102,9 @@ class Comparison:
         """Write the comparison to one HTML file that opens in any browser."""
         return write_whole(path, self.to_html().encode())
 
-    def show(self, height: int = HEIGHT) -> Shown:
+    def show(self, height: int = HEIGHT) -> Display:
         """The comparison to look at: in a notebook as a frame, in a terminal as text."""
-        return Shown(self.to_html, self.__repr__, height)
+        return Display(self.to_html, self.__repr__, height)
 
 
 def compare(

@@ -14,7 +14,7 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.checkpoints import Loaded
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
-from jumok.decoding.jobs import Job, batches, make_jobs, piece_bytes
+from jumok.decoding.jobs import Job, batches, make_jobs, piece_bytes, read_sources
 from jumok.decoding.request import make_request
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
@@ -124,9 +124,9 @@ def compare(
     numbers = [n for n, text in enumerate(sample.sources) if text.strip()]
     if not numbers:
         raise DataError(f"{sample.name} has no sentences to compare with", hint="give a file with -s")
-    texts = [loaded.tokenizers.tidy_source(sample.sources[n]) for n in numbers]
+    sources = read_sources([sample.sources[n] for n in numbers], loaded.tokenizers)
     request = make_request(loaded.config.decoding, {"long": "cut"})
-    found = make_jobs(texts, request, loaded.tokenizers, loaded.config.data.max_length)
+    found = make_jobs(sources, request, loaded.tokenizers, loaded.config.data.max_length)
     jobs = [several[0] for several in found]
     usual = DecodingConfig(max_len=loaded.config.decoding.max_len)
     greedy = replace(usual, beam=1)

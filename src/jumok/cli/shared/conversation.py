@@ -19,7 +19,7 @@ from jumok.text.normalize import tidy
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.traced import Traced
+    from jumok.explain.traced import TracedTranslation
     from jumok.model import Model
 
 SETTINGS = (
@@ -51,9 +51,9 @@ class Turn:
     model: "Model" = field(repr=False, compare=False)
 
     @cached_property
-    def traced(self) -> "Traced":
+    def traced(self) -> "TracedTranslation":
         """The same answer once more, with its attention."""
-        traced: Traced = self.model.translate(self.answer.source, attention=True, **self.options)
+        traced: TracedTranslation = self.model.translate(self.answer.source, attention=True, **self.options)
         return traced
 
 

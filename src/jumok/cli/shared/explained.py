@@ -13,7 +13,7 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.traced import Traced
+    from jumok.explain.traced import TracedTranslation
     from jumok.model import Model
     from jumok.progress import Progress
 
@@ -23,7 +23,7 @@ FORMS = (".html", ".trace")
 
 def traced(
     model: "Model", lines: Iterable[str], block: int, options: dict[str, Any], progress: "Progress"
-) -> "Iterator[Traced]":
+) -> "Iterator[TracedTranslation]":
     """Translations with their traces, in order; few lines at a time."""
     rest, done = iter(lines), 0
     while some := list(islice(rest, min(block, BLOCK))):
@@ -32,7 +32,7 @@ def traced(
         progress("translating", done, None)
 
 
-def align(result: "Traced") -> dict[str, Any]:
+def align(result: "TracedTranslation") -> dict[str, Any]:
     """The links between words in Pharaoh's form, and the words they count from 0.
 
     A model without attention is aligned by influence. A text too long for the model, which is translated in
@@ -75,7 +75,7 @@ def only_line(lines: Iterable[str], path: str) -> list[str]:
     return first
 
 
-def keep_attention(path: str, number: int, result: "Traced", *, quiet: bool) -> None:
+def keep_attention(path: str, number: int, result: "TracedTranslation", *, quiet: bool) -> None:
     """Write the attention of one line to the file, or as a page into the folder; a blank line has none."""
     if result.made is None:
         return

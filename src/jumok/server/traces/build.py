@@ -15,7 +15,7 @@ from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, Error
 from jumok.explain.capture import capture
-from jumok.explain.edits import compile_edits, compile_ops
+from jumok.explain.edits import CompiledOps, compile_edits, compile_ops
 from jumok.explain.manifest import weights_fingerprint
 from jumok.explain.ops import (
     Bridge,
@@ -27,6 +27,7 @@ from jumok.explain.ops import (
     ScaleHead,
     SetRow,
     Uniform,
+    ops_to_json,
     parse_ops,
 )
 from jumok.explain.pictures import source_ids_of
@@ -55,6 +56,8 @@ class Question:
     target: str | None
     options: dict[str, Any]
     ops: tuple[Op, ...]
+    compiled: CompiledOps | None = None
+    """What the interventions do, and the text as the model reads it."""
     order: DecodingOrder | None = None
     """What the model's worker has to decode; None where nothing is decoded, or an edited model has to."""
 
@@ -102,31 +105,31 @@ def prepare(flag: CancelFlag, question: Question, limits: Limits) -> Question:
     translator, text, ops = question.served.translator, question.text, question.ops
     with watched(translator, flag.check, limits.trace_tokens) as own:
         compiled = compile_ops(ops, own, text, question.options)
-    if not compiled.text:
+    if not compiled.source.text:
         raise bad_field("text", "a sentence is needed", "empty_text")
-    order = make_order(translator, [compiled.text], compiled.options, limits)
+    order = make_order(translator, [compiled.source], compiled.options, limits)
     [[job]] = order.parts
     if len(job.source) >= limits.trace_tokens:
         raise too_long("source", len(job.source) + 1, limits.trace_tokens)
-    options = {**question.options, "max_len": order.request.decoding.max_len}
+    options = {**compiled.options, "max_len": order.request.decoding.max_len}
     inside = any(isinstance(op, INSIDE) for op in ops)
-    whole = len(translator.tokenizers.source.encode(compiled.text)) == len(job.source)
+    whole = len(compiled.source.ids) == len(job.source)
     alone = question.target is not None or inside or not whole
-    return Question(question.served, text, question.target, options, ops, None if alone else order)
+    return Question(question.served, text, question.target, options, ops, compiled, None if alone else order)
 
 
 def capture_trace(
     flag: CancelFlag, ready: Question, translation: Translation | None, ms: float | None, services: Services
 ) -> Trace:
     """The trace, with its manifest made and, if there is a folder for it, kept there."""
-    served = ready.served
+    served, compiled = ready.served, ready.compiled
+    assert compiled is not None
     with watched(served.translator, flag.check, services.limits.trace_tokens) as own:
         trace = make_trace(
-            own,
-            ready.text,
+            own.edited(compiled.edits, ops_to_json(ready.ops)) if ready.ops else own,
+            compiled.source,
             target=ready.target,
             options=ready.options,
-            ops=ready.ops,
             translation=translation,
             name=served.name,
         )

@@ -8,7 +8,6 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from jumok.explain.compare import compare, cut_tokens
-from jumok.explain.edits import compile_ops
 from jumok.explain.trace import Trace
 from jumok.explain.units import agreed_units
 from jumok.explain.watched import too_long, watched
@@ -64,7 +63,7 @@ def options_within_limits(
     """The options, within the limits; 422 for more work than one request to a model may ask for."""
     options = body.chosen()
     models = [one.translator for one in served.values()]
-    line = compile_ops((), models[0], body.text).text
+    line = models[0].tokenizers.tidy_source(body.text)
     if not line:
         raise bad_field("text", "a sentence is needed", "empty_text")
     words = agreed_units([cut_tokens(one, line)[1] for one in models])[0]

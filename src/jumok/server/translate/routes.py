@@ -156,8 +156,8 @@ def score_pairs(
     flag: CancelFlag, served: ServedModel, services: Services, sources: Sequence[str], targets: Sequence[str]
 ) -> list[Score]:
     """Scores of the pairs, a few at a time, so that a client who leaves is noticed."""
-    check_lengths(served.translator, sources, services.limits)
-    check_lengths(served.translator, targets, services.limits, side="target")
+    check_lengths(served.translator, sources, services.limits, "source")
+    check_lengths(served.translator, targets, services.limits, "target")
     try:
         return served.translator.score(sources, targets, progress=flag.progress)
     except DataError as error:

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from jumok.explain.fingerprint import WORDS, fingerprint
+from jumok.explain.head_profile import WORDS, head_profile
 
 
 def label_of(
     head: list[list[float]], special: list[bool] | None = None, *, causal: bool = False, same: bool = True
 ) -> str:
     weights = np.array(head, dtype=np.float32)[None, None]
-    found = fingerprint(weights, special or [False] * weights.shape[-1], causal=causal, same=same)
+    found = head_profile(weights, special or [False] * weights.shape[-1], causal=causal, same=same)
     return str(found["label"][0][0])
 
 
@@ -50,7 +50,7 @@ def test_the_diagonal_goes_from_corner_to_corner(shape: tuple[int, int]) -> None
 
 def test_numbers_of_a_head_that_is_easy_to_count() -> None:
     weights = np.array([[0.5, 0.5, 0], [1, 0, 0], [0, 0.25, 0.75]])[None, None]
-    found = fingerprint(weights, [False, False, True], causal=False, same=True)
+    found = head_profile(weights, [False, False, True], causal=False, same=True)
     plain = {name: values[0][0] for name, values in found.items()}
     assert plain.pop("label") == "previous"
     assert plain == pytest.approx(
@@ -81,7 +81,7 @@ def test_shares_are_shares_and_entropy_has_its_ceiling(
     *, weights: NDArray[np.float32], same: bool, every: bool
 ) -> None:
     L, H, Q, K = weights.shape
-    found = fingerprint(weights, [every] * K, causal=False, same=same)
+    found = head_profile(weights, [every] * K, causal=False, same=same)
     for name in ("diagonal", "previous", "special", "max"):
         assert np.shape(found[name]) == (L, H)
         assert 0 <= np.min(found[name]) <= np.max(found[name]) <= 1

@@ -27,7 +27,7 @@ NEARLY = 0.8  # the share of the largest possible entropy that counts as spread 
 Array = NDArray[np.float64]
 
 
-def fingerprint(
+def head_profile(
     weights: NDArray[np.floating[Any]], special: Sequence[bool], *, causal: bool, same: bool
 ) -> dict[str, list[list[Any]]]:
     """The habits of every head, as lists [L][H]: weights [L, H, Q, K], special [K] True at special keys.
