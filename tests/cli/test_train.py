@@ -66,7 +66,7 @@ def test_the_plan_has_a_reason_on_every_line(corpus: Path, call: Call, capsys: C
     first, *lines, last = captured.err.splitlines()
     assert first == "plan"
     assert all(re.fullmatch(r"  [a-z_.]+ = \S+ +\S.*", line) for line in lines), lines
-    assert re.fullmatch(r"  about .+, at [\d,]+ pieces/s \(a forecast\)", last)
+    assert re.fullmatch(r"  about .+, at [\d,]+ tokens/s \(a forecast\)", last)
     assert captured.out == ""
     assert not (corpus / "run").exists()
 

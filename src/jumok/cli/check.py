@@ -1,11 +1,11 @@
 """jumok check: what is wrong with a corpus, with line numbers."""
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.console import print_json, progress_display, say
+from jumok.cli.shared.options import COLUMNS, command
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Examples:
 PAIR = (str, str)
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("source", required=False, default="")
 @click.argument("target", required=False, default="")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
@@ -33,24 +33,13 @@ PAIR = (str, str)
 @click.option(
     "--images", default="", metavar="PATH", help="Folder or zip: the sources are names of pictures."
 )
-@click.option("--columns", default="", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
+@COLUMNS
 @click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
 @click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the number of errors and warnings.")
 def check(
-    source: str,
-    target: str,
-    valid: tuple[str, str] | None,
-    test: tuple[str, str] | None,
-    data: str | None,
-    images: str,
-    columns: str,
-    *,
-    fix: bool,
-    force: bool,
-    as_json: bool,
-    quiet: bool,
+    source: str, target: str, *, fix: bool, force: bool, as_json: bool, quiet: bool, **places: Any
 ) -> int:
     """Say what is wrong with the pairs of SOURCE and TARGET, with line numbers.
 
@@ -61,11 +50,11 @@ def check(
     from jumok.data.clean import fix as write_clean_copy
     from jumok.data.doctor import examine
 
-    if fix and data:
+    if fix and places["data"]:
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
-    if fix and images:
+    if fix and places["images"]:
         raise ConfigError("--fix cannot repair pictures", hint="leave out --fix, and see to what is listed")
-    corpus, others = _corpora(source, target, {"valid": valid, "test": test}, data, images, columns)
+    corpus, others = _corpora(source, target, **places)
     if fix:
         clean_names(corpus, force=force)  # refuse now, not after a long look
     with progress_display(quiet=quiet or as_json) as progress:
@@ -79,22 +68,16 @@ def check(
         with progress_display(quiet=quiet or as_json) as progress:
             cleaned = write_clean_copy(corpus, report, force=force, progress=progress)
     if as_json:
-        result = report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None}
-        click.echo(json.dumps(result, ensure_ascii=False))
+        print_json(report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None})
     elif cleaned and not quiet:
         _print_cleaned(cleaned)
-    elif not data and not quiet and any("--fix" in finding.advice for finding in report.findings):
+    elif not places["data"] and not quiet and any("--fix" in finding.advice for finding in report.findings):
         say("hint: --fix writes a cleaned copy beside the original")
     return 3 if report.has_errors else 0
 
 
 def _corpora(
-    source: str,
-    target: str,
-    files: dict[str, tuple[str, str] | None],
-    data: str | None,
-    images: str,
-    columns: str,
+    source: str, target: str, *, data: str | None, images: str, columns: str, **others: tuple[str, str] | None
 ) -> "tuple[Corpus, dict[str, Corpus]]":
     """The corpus to examine, and those to compare it with."""
     from jumok.data.builtin import builtin_corpus
@@ -117,7 +100,7 @@ def _corpora(
         corpus = open_corpus(source, target, columns="" if target else columns)
         return with_pictures(corpus, images) if images else corpus
 
-    return read(source, target), {name: read(*pair) for name, pair in files.items() if pair}
+    return read(source, target), {name: read(*pair) for name, pair in others.items() if pair}
 
 
 def _print_report(report: "Report") -> None:

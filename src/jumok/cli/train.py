@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live
+from jumok.cli.shared.options import command
 
 if TYPE_CHECKING:
     from jumok.run.plan import Plan
@@ -25,7 +26,7 @@ Examples:
 
 
 # Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
@@ -107,7 +108,8 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
     from jumok.training.log import to_json
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
-    with interruptible() as flag, progress_display(quiet=quiet) as progress, Panel(quiet=quiet) as panel:
+    panel = Panel(quiet=quiet)
+    with interruptible() as flag, progress_display(quiet=quiet) as progress, closing(panel):
 
         def on_event(event: Any) -> None:
             panel.event(event)
@@ -202,9 +204,9 @@ def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
     from jumok.run.survey import check_enough, survey
 
     corpora = open_corpora(check_given(given))
-    found = survey(corpora.train)
-    check_enough(found, corpora.train.name)
-    return make_plan(given, found, look_at_machine(device))
+    surveyed = survey(corpora.train)
+    check_enough(surveyed, corpora.train.name)
+    return make_plan(given, surveyed, look_at_machine(device))
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
@@ -221,7 +223,7 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
     width = min(60, max((len(chosen) for chosen, _ in rows), default=0))
     for chosen, reason in rows:
         say(f"  {chosen:<{width}}  {reason}")
-    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} pieces/s (a forecast)")
+    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)")
 
 
 def show_end(done: "TrainedRun") -> None:

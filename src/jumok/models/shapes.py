@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -58,8 +59,8 @@ class ShapeTrace:
 
 
 @dataclass(frozen=True)
-class Watch:
-    """A module to watch, and how to name what it gives."""
+class ShapeHook:
+    """A module whose output is noted, and how the output is named."""
 
     module: nn.Module
     stage: str
@@ -71,7 +72,7 @@ def trace_shapes(model: Seq2Seq, source: Tensor, source_mask: Tensor, target_in:
     """Run the model on one pair and note the shape of what each part gives: source (1, S), or (1, S, P) of a
     picture, with its mask, and the target shifted right (1, T).
 
-    Parts are watched by hooks that are gone when this returns; do not run the model elsewhere meanwhile.
+    The model has hooks until this returns; do not run it elsewhere meanwhile.
     """
     seen: Counter[ShapeRow] = Counter()
 
@@ -84,14 +85,14 @@ def trace_shapes(model: Seq2Seq, source: Tensor, source_mask: Tensor, target_in:
     with torch.inference_mode():
         pictures = source.dim() == 3
         add("source", "patches" if pictures else "ids", "[B,S,P]" if pictures else "[B,S]", source)
-        with watching(encoder, add):
+        with noting(encoder, add):
             memory = model.encode(source, source_mask, probe)
         states, final = memory_words(model)
         add("memory", states, "[B,S,D]", memory.states)
         if memory.final is not None:
             add("memory", final, "[B,N,C,D]", memory.final)
         add("target", "ids, shifted right", "[B,T]", target_in)
-        with watching(decoder, add):
+        with noting(decoder, add):
             logits = model.decode(target_in, memory, probe)
         add("output", "logits", "[B,T,V]", logits)
     return ShapeTrace(sizes_of(tuple(seen)), tuple(seen), tuple(seen.values()))
@@ -108,31 +109,27 @@ def sizes_of(rows: Sequence[ShapeRow]) -> dict[str, int]:
 
 
 @contextmanager
-def watching(watches: Sequence[Watch], add: Add) -> Iterator[None]:
-    """Notes what the watched modules give, until the block ends."""
+def noting(hooks: Sequence[ShapeHook], add: Add) -> Iterator[None]:
+    """Notes what the modules of these hooks give, until the block ends."""
 
-    def hook(watch: Watch) -> Callable[[nn.Module, tuple[Tensor, ...], Any], None]:
-        def note(_: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
-            tensor = output[0] if isinstance(output, tuple) else output
-            add(watch.stage, watch.operation, watch.axes, tensor)
-
-        return note
+    def note(hook: ShapeHook, _: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
+        add(hook.stage, hook.operation, hook.axes, output[0] if isinstance(output, tuple) else output)
 
     with ExitStack() as stack:
-        for watch in watches:
-            stack.callback(watch.module.register_forward_hook(hook(watch)).remove)
+        for hook in hooks:
+            stack.callback(hook.module.register_forward_hook(partial(note, hook)).remove)
         yield
 
 
-def parts_of(model: Seq2Seq, add: Add) -> tuple[list[Watch], list[Watch], Record]:
+def parts_of(model: Seq2Seq, add: Add) -> tuple[list[ShapeHook], list[ShapeHook], Record]:
     """What to watch in the encoder and in the decoder, and what to note of attention."""
     match model:
         case TransformerSeq2Seq():
-            return *transformer_watches(model), transformer_stages(model, add)
+            return *transformer_hooks(model), transformer_stages(model, add)
         case LuongSeq2Seq():
-            return *luong_watches(model), luong_stages(model, add)
+            return *luong_hooks(model), luong_stages(model, add)
         case RnnSeq2Seq():
-            return *rnn_watches(model), lambda *_: None
+            return *rnn_hooks(model), lambda *_: None
         case _:
             raise TypeError(f"no shape trace for {type(model).__name__}")
 
@@ -148,28 +145,28 @@ def memory_words(model: Seq2Seq) -> tuple[str, str]:
             return "seen by every decoder layer", ""
 
 
-def rnn_watches(model: RnnSeq2Seq) -> tuple[list[Watch], list[Watch]]:
+def rnn_hooks(model: RnnSeq2Seq) -> tuple[list[ShapeHook], list[ShapeHook]]:
     return [
-        Watch(
+        ShapeHook(
             model.source_embedding, "encoder", read_words(model.source_embedding, "X, embedding"), "[B,S,D]"
         )
     ], [
-        Watch(model.target_embedding, "decoder", "y, embedding", "[B,T,D]"),
-        Watch(model.decoder, "decoder", "s_t = Cell(y_t-1, s_t-1)", "[B,T,D]"),
+        ShapeHook(model.target_embedding, "decoder", "y, embedding", "[B,T,D]"),
+        ShapeHook(model.decoder, "decoder", "s_t = Cell(y_t-1, s_t-1)", "[B,T,D]"),
     ]
 
 
-def luong_watches(model: LuongSeq2Seq) -> tuple[list[Watch], list[Watch]]:
+def luong_hooks(model: LuongSeq2Seq) -> tuple[list[ShapeHook], list[ShapeHook]]:
     T = "1" if model.input_feeding else "T"  # with input feeding the decoder goes step by step
     cell = "Cell([y_t-1; s̃_t-1], s_t-1)" if model.input_feeding else "Cell(y_t-1, s_t-1)"
     return [
-        Watch(
+        ShapeHook(
             model.source_embedding, "encoder", read_words(model.source_embedding, "X, embedding"), "[B,S,D]"
         )
     ], [
-        Watch(model.target_embedding, "decoder", "y, embedding", f"[B,{T},D]"),
-        Watch(model.decoder, "decoder", f"s_t = {cell}", f"[B,{T},D]"),
-        Watch(model.attention, "attention", "s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]"),
+        ShapeHook(model.target_embedding, "decoder", "y, embedding", f"[B,{T},D]"),
+        ShapeHook(model.decoder, "decoder", f"s_t = {cell}", f"[B,{T},D]"),
+        ShapeHook(model.attention, "attention", "s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]"),
     ]
 
 
@@ -196,47 +193,47 @@ def read_words(embedding: nn.Module, text: str) -> str:
     return "patch W + b" if embedding.positions is None else "patch W + b + E_pos"
 
 
-def transformer_watches(model: TransformerSeq2Seq) -> tuple[list[Watch], list[Watch]]:
+def transformer_hooks(model: TransformerSeq2Seq) -> tuple[list[ShapeHook], list[ShapeHook]]:
     encoder = [
-        Watch(
+        ShapeHook(
             model.source_embedding, "encoder", read_words(model.source_embedding, "embedding · √D"), "[B,S,D]"
         ),
-        Watch(model.source_positions, "encoder", "+ positions", "[B,S,D]"),
+        ShapeHook(model.source_positions, "encoder", "+ positions", "[B,S,D]"),
     ]
     for n, layer in enumerate(model.encoder, 1):
-        encoder += layer_watches(layer, f"encoder layer {n}", "S")
+        encoder += layer_hooks(layer, f"encoder layer {n}", "S")
     decoder = [
-        Watch(model.target_embedding, "decoder", "embedding · √D", "[B,T,D]"),
-        Watch(model.target_positions, "decoder", "+ positions", "[B,T,D]"),
+        ShapeHook(model.target_embedding, "decoder", "embedding · √D", "[B,T,D]"),
+        ShapeHook(model.target_positions, "decoder", "+ positions", "[B,T,D]"),
     ]
     for n, layer in enumerate(model.decoder, 1):
-        decoder += layer_watches(layer, f"decoder layer {n}", "T")
+        decoder += layer_hooks(layer, f"decoder layer {n}", "T")
     return encoder, decoder
 
 
-def layer_watches(layer: nn.Module, stage: str, L: str) -> list[Watch]:
+def layer_hooks(layer: nn.Module, stage: str, L: str) -> list[ShapeHook]:
     """The sub-layers of one encoder or decoder layer, over `L` positions."""
     assert isinstance(layer, EncoderLayer | DecoderLayer)
     masked, out = isinstance(layer, DecoderLayer), f"[B,{L},D]"
     self_attention = "masked self-attention" if masked else "self-attention"
 
-    def ends(residual: nn.Module, sublayer: str) -> list[Watch]:
+    def ends(residual: nn.Module, sublayer: str) -> list[ShapeHook]:
         words = after_sublayer(residual)
-        return [Watch(residual, stage, f"{sublayer}: {words}", out)] if words else []
+        return [ShapeHook(residual, stage, f"{sublayer}: {words}", out)] if words else []
 
-    watches = [
-        Watch(layer.attention, stage, f"{self_attention}: Concat(heads) W_O", out),
+    hooks = [
+        ShapeHook(layer.attention, stage, f"{self_attention}: Concat(heads) W_O", out),
         *ends(layer.add_attention, self_attention),
     ]
     if isinstance(layer, DecoderLayer):
-        watches += [
-            Watch(layer.cross, stage, "cross-attention: Concat(heads) W_O", out),
+        hooks += [
+            ShapeHook(layer.cross, stage, "cross-attention: Concat(heads) W_O", out),
             *ends(layer.add_cross, "cross-attention"),
         ]
     return [
-        *watches,
-        Watch(layer.feedforward.inner, stage, "FFN: x W_1 + b_1", f"[B,{L},F]"),
-        Watch(layer.feedforward, stage, "FFN: max(0, ·) W_2 + b_2", out),
+        *hooks,
+        ShapeHook(layer.feedforward.inner, stage, "FFN: x W_1 + b_1", f"[B,{L},F]"),
+        ShapeHook(layer.feedforward, stage, "FFN: max(0, ·) W_2 + b_2", out),
         *ends(layer.add_feedforward, "FFN"),
     ]
 

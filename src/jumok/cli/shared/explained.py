@@ -1,12 +1,11 @@
 """What `jumok translate` shows besides the text: alignments, attention in files, answers as they grow."""
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from jumok.cli.shared.console import say
+from jumok.cli.shared.console import say, to_json
 from jumok.cli.shared.output import check_output
 from jumok.errors import ConfigError
 
@@ -42,7 +41,7 @@ def align(result: "TracedTranslation") -> dict[str, Any]:
     if result.made is None:
         return nothing
     about = result.made.manifest
-    if any(one["code"] == "source_truncated" for one in about["warnings"]):
+    if any(warning["code"] == "source_truncated" for warning in about["warnings"]):
         return nothing
     method: Any = "cross" if result.attention.cross is not None else "influence"
     words = {
@@ -97,13 +96,10 @@ def write_growing(
     """Each answer as far as it is sure, on its line: what was written never changes."""
     for line in lines:
         for part in growing(model, line, options):
+            file.write(part.encode() if isinstance(part, str) else b"\n")
+            file.flush()
             if not isinstance(part, str):
-                file.write(b"\n")
-                file.flush()
                 yield part
-            else:
-                file.write(part.encode())
-                file.flush()
 
 
 def growing(model: "Translator", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
@@ -131,9 +127,9 @@ def write_events(
 
     for number, line in enumerate(lines, start=1):
         for event in model.stream(line, **options):
-            kind, one = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
-            about = {"line": number, "type": kind, **one.to_dict()}
-            file.write(json.dumps(about, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            kind, result = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
+            about = {"line": number, "type": kind, **result.to_dict()}
+            file.write(to_json(about).encode() + b"\n")
             file.flush()
             if isinstance(event, Final):
                 yield event.translation
