@@ -17,13 +17,12 @@ from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
 from jumok.server.traces import compare, what_if
 from jumok.server.traces import routes as traces
-from jumok.server.translate import libretranslate, models, stream
+from jumok.server.translate import libretranslate, models
 from jumok.server.translate import routes as translate
 
 ROUTERS = (
     models.router,
     translate.router,
-    stream.router,
     traces.router,
     what_if.router,
     compare.router,

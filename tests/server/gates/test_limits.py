@@ -60,7 +60,7 @@ def test_characters(client: httpx2.Client) -> None:
 def test_tokens(client: httpx2.Client) -> None:
     assert post(client, texts=["a " * 512], long="cut").status_code == 200
     refused(
-        post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 pieces, and 512"
+        post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 tokens, and 512"
     )
 
 

@@ -17,9 +17,10 @@ router = APIRouter(tags=["operations"])
 SELF_TEST_S = 10.0
 
 
+@router.get("/health", response_model=dict[str, str], tags=["libretranslate"])
 @router.get("/health/live", response_model=dict[str, str])
 async def live() -> dict[str, str]:
-    """The process answers. Needs no key."""
+    """The process answers. `/health/live` needs no key."""
     return {"status": "ok"}
 
 

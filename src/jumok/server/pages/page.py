@@ -8,6 +8,8 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from jumok.server.gates.bodies import has_copy
+
 STATIC = Path(__file__).parents[1] / "static"
 SCREENS = (
     "/",
@@ -80,11 +82,6 @@ class StaticFile:
         if packs:
             headers["Content-Encoding"] = "gzip"
         return Response(self.packed if packs else self.content, headers=headers, media_type=self.kind)
-
-
-def has_copy(request: Request, etag: str) -> bool:
-    """Whether the client has this version already."""
-    return etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]
 
 
 def read_static(folder: Path) -> dict[str, StaticFile]:

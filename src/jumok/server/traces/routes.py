@@ -14,9 +14,8 @@ from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
-from jumok.server.gates.bodies import api_router
+from jumok.server.gates.bodies import api_router, has_copy
 from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
-from jumok.server.pages.page import has_copy
 from jumok.server.services import Services, SharedServices, answer_in_time
 from jumok.server.traces.build import find_trace, question_of, trace_of
 from jumok.server.traces.cache import CachedTrace
@@ -100,12 +99,8 @@ async def show_beam(id: TraceId, request: Request, services: SharedServices) -> 
     kept = await find_trace(id, request, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
         raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
-    data = await answer_in_time(request, services, services.analyst.run(beam_of, kept.trace))
+    data = await answer_in_time(request, services, services.analyst.run(lambda _: dump(kept.trace.beam())))
     return analysis_answer(kept, "beam", data, services)
-
-
-def beam_of(flag: CancelFlag, trace: Trace) -> bytes:
-    return dump(trace.beam())
 
 
 @router.get("/v1/traces/{id}/influence", response_model=InfluenceOut, responses=EVENTS)

@@ -1,7 +1,7 @@
 """The API of LibreTranslate, so that its clients work as they are: `{"error": …}` and its field names."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -120,27 +120,19 @@ async def read_fields(request: Request, services: Services, model: type[Any]) ->
             raise Problem(400, "bad_parameter", f"a form has at most {FIELDS} fields") from None
     else:
         given = read_json(body) if body else {}
-    if not isinstance(given, Mapping):
-        raise Problem(400, "bad_parameter", "the body must be an object")
     try:
         fields = model.model_validate(given)
     except ValidationError as error:
         errors = error.errors(include_input=False, include_url=False)
         raise from_validation([{**one, "loc": ("body", *one["loc"])} for one in errors]) from None
-    if (
-        services.keys
-        and "authorization" not in request.headers
-        and not services.keys.admit(fields.api_key or "")
-    ):
+    unnamed = services.keys and "authorization" not in request.headers
+    if unnamed and not services.keys.admit(fields.api_key or ""):
         raise Problem(403, "key_missing", "an API key is needed")
     return fields
 
 
 def guess_all(texts: Sequence[str], services: Services) -> list[Detection]:
-    models = list(services.models.values())
-    if not models:
-        raise Problem(400, "unknown_model", "no model is loaded")
-    found = [detect(text, models)[:1] for text in texts]
+    found = [detect(text, list(services.models.values()))[:1] for text in texts]
     if not all(found):
         raise Problem(400, "unknown_model", "no model that reads text is loaded")
     return [one for [one] in found]
@@ -198,12 +190,6 @@ async def languages(services: SharedServices) -> list[Language]:
         if served.target not in into:
             into.append(served.target)
     return [Language(code=code, name=language_name(code), targets=into) for code, into in targets.items()]
-
-
-@router.get("/health")
-async def health() -> dict[str, str]:
-    """The process answers."""
-    return {"status": "ok"}
 
 
 @router.get("/frontend/settings", responses={403: ERRORS[403]})

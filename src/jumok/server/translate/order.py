@@ -98,7 +98,7 @@ def check_tokens(texts: Iterable[Sequence[object]], limits: Limits, side: TextSi
             raise Problem(
                 422,
                 "too_long",
-                f"{side} text {number} has {len(ids):,} pieces, and {limits.tokens:,} are allowed",
+                f"{side} text {number} has {len(ids):,} tokens, and {limits.tokens:,} are allowed",
             )
 
 

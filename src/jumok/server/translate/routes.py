@@ -1,22 +1,26 @@
-"""`/v1/translate` and `/v1/score`: texts in, answers with tokens and log-probabilities out."""
+"""`/v1/translate`, its stream, and `/v1/score`: texts in, answers with tokens and log-probabilities out."""
 
 import asyncio
+import hashlib
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Annotated, Any
 
-from fastapi import Request
-from fastapi.responses import Response
+from fastapi import Header, Request
+from fastapi.responses import Response, StreamingResponse
 
 from jumok.decoding.jobs import Source
 from jumok.decoding.results import Score, Translation
+from jumok.decoding.stream import Partial
 from jumok.errors import DataError
 from jumok.explain.align import links, pharaoh
 from jumok.explain.attention import attention_of
 from jumok.server.analysis import CancelFlag
+from jumok.server.events import EVENTS, Event, stream_events
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, bad_field, json_answer
-from jumok.server.schema import ScoreAnswer, ScoreRequest, TranslateAnswer, TranslateRequest
+from jumok.server.schema import ScoreAnswer, ScoreRequest, StreamRequest, TranslateAnswer, TranslateRequest
 from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time, deadline_of
 from jumok.server.translate.order import DecodingOrder, check_lengths, make_order
 
@@ -86,6 +90,54 @@ def align_line(served: ServedModel, source: Source, answer: Translation) -> str 
     written = ids[:-1] if answer.finished else ids
     attention = attention_of(translator.model, translator.tokenizers, source, written)
     return None if attention is None else pharaoh(links(attention.words().pick()))
+
+
+@router.post("/v1/translate/stream", response_class=StreamingResponse, responses=EVENTS)
+async def stream(
+    body: StreamRequest,
+    request: Request,
+    services: SharedServices,
+    last_event_id: Annotated[str | None, Header(max_length=64)] = None,
+) -> Response:
+    """`start`, then `partial` after each step, then `final`; `error` ends a stream that failed.
+
+    The first `stable` tokens of a partial never change. Sent again with `Last-Event-ID`, a request goes on
+    after that event: a translation is a pure function of its request, so it is decoded again.
+    """
+    served = services.model(body.model)
+    order = await asyncio.to_thread(
+        make_order, served.translator, [body.text], body.chosen(), services.limits
+    )
+    deadline = deadline_of(request, services.limits)
+    return stream_events(request, services, translation_events(served, order, deadline, last_event_id or ""))
+
+
+async def translation_events(
+    served: ServedModel, order: DecodingOrder, deadline: float, last: str
+) -> AsyncGenerator[Event]:
+    """The events of one translation after the one with the id `last`."""
+    began = time.perf_counter()
+    name = stream_name(served, order)
+    seen = int(last.rpartition(".")[2]) if last.startswith(f"{name}.") and last[17:].isdecimal() else -1
+    if seen < 0:
+        ids = [id for jobs in order.parts for job in jobs for id in job.source]
+        tokens = served.translator.tokenizers.source.pieces(ids)
+        yield Event("start", {"id": name, "model": served.name, "source_tokens": tokens}, f"{name}.0")
+    async with aclosing(served.worker.stream(order, deadline)) as parts:
+        async for part in parts:
+            if isinstance(part, Partial):
+                if part.t > seen:
+                    yield Event("partial", part.to_dict(), f"{name}.{part.t}")
+            else:
+                order.check([part])
+                ms = round((time.perf_counter() - began) * 1000, 1)
+                yield Event("final", {**result_fields(part), "ms": ms})
+
+
+def stream_name(served: ServedModel, order: DecodingOrder) -> str:
+    """The same for the same request to the same model, and for no other."""
+    key = f"{served.name} {served.fingerprint} {order.digest} {order.request!r}"
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 @router.post("/v1/score", response_model=ScoreAnswer)
