@@ -106,7 +106,7 @@ function factors(a: number, b: number, product: Shown): string {
 }
 
 /** Numbers and signs in a row; the last is the result. */
-const Equation = ({ parts }: { parts: readonly string[] }) => (
+const Equation = ({ parts }: { parts: readonly ComponentChildren[] }) => (
   <p class="inside-line">{parts.map((part, i) => (i === parts.length - 1 ? <b key={i}>{part}</b> : <span key={i}>{part}</span>))}</p>
 );
 
@@ -169,13 +169,13 @@ function Scaled({ head, chosen }: Props) {
     return (
       <>
         <p class="small muted">{t(head.unscaled ? "inside.unscaled_model" : "inside.unscaled_edit")}</p>
-        <Equation parts={[plain(score), "=", plain(scaled)]} />
+        <Equation parts={[<b key="score">{plain(score)}</b>, "=", plain(scaled)]} />
       </>
     );
   const result = shown(scaled, decimalsFor(scaled));
   const root = Math.sqrt(head.d);
   const decimals = operandDecimals([score, root], (a, b) => a / b, result);
-  const divisor = Number.isInteger(root) ? String(root) : shown(root, decimals ?? 6).text;
+  const divisor = <span title={`√${head.d}`}>{Number.isInteger(root) ? String(root) : shown(root, decimals ?? 6).text}</span>;
   const with_ = entropy(softmax(row(head.scaled, chosen.q), rowAt.mask));
   const without = entropy(softmax(rowAt.scores, rowAt.mask));
   return (
