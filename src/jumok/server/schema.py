@@ -49,7 +49,7 @@ Name = Annotated[str, Field(min_length=1, max_length=128)]
 Positive = Annotated[float, Field(gt=0, le=100)]
 
 
-class SearchOptions(RequestBody):
+class SearchFields(RequestBody):
     """How to search; what is not given is as the model's folder says."""
 
     model: Name | None = Field(None, description="A name of /v1/models; the first one if not given.")
@@ -72,18 +72,18 @@ class SearchOptions(RequestBody):
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
-        names = [*SearchOptions.model_fields, "prefix"]
+        names = [*SearchFields.model_fields, "prefix"]
         asked = {name: getattr(self, name, None) for name in names if name != "model"}
         return {name: value for name, value in asked.items() if value is not None}
 
 
-class TranslateRequest(SearchOptions):
+class TranslateRequest(SearchFields):
     texts: Sources
     prefix: Text | Texts | None = Field(None, description="What answers begin with: one for all or one each.")
     align: bool = Field(default=False, description="Also say which source word each target word came from.")
 
 
-class StreamRequest(SearchOptions):
+class StreamRequest(SearchFields):
     text: Source
     prefix: Text | None = None
 

@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator
 from jumok.explain.compare import MOST_CUTS
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
-from jumok.server.schema import AnswerPart, Name, SearchOptions, Source, Text, TokenOut
+from jumok.server.schema import AnswerPart, Name, SearchFields, Source, Text, TokenOut
 
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
@@ -15,7 +15,7 @@ ReplaceName = Literal["unk", "drop"]
 Interventions = Annotated[tuple[Op, ...], PlainValidator(parse_ops, json_schema_input_type=OpList)]
 
 
-class TraceRequest(SearchOptions):
+class TraceRequest(SearchFields):
     text: Source
     target: Text | None = Field(
         None, description="What the answer is; without it, what the model makes of it."
@@ -35,7 +35,7 @@ class SweepRequest(TraceRequest):
     )
 
 
-class CompareRequest(SearchOptions):
+class CompareRequest(SearchFields):
     model: None = Field(None, description="Not used here: `models` names them.")
     models: Annotated[list[Name], Field(min_length=2, max_length=3)]
     text: Source
