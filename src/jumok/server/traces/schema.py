@@ -8,7 +8,6 @@ from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.explain.side_by_side import MOST_CUTS
 from jumok.server.schema import AnswerPart, Name, SearchFields, Source, Text, TokenOut
-from jumok.server.schema import AnswerPart, Name, SearchFields, Source, Text, TokenOut
 
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
