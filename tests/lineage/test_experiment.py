@@ -68,7 +68,7 @@ def test_opened_again_it_has_the_settings_of_before_and_may_grow(asked: Asked, m
         pytest.fail("the text is read again")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jumok.lineage.experiment.survey", no_survey)
+        patch.setattr("jumok.lineage.experiment.read_corpora", no_survey)
         again = open_experiment(without(asked, "model.width"))
     assert again.entries == before.entries
     assert f"goes on with the experiment in {asked.out}" in again.notes
