@@ -177,6 +177,12 @@ class Bench:
             range=torch.cat((sentences.range, torch.stack((places, places + 1))), dim=1),
         )
 
+    def on_gpu(self, batch: Pairs) -> Pairs:
+        def there(one: Sentences) -> Sentences:
+            return Sentences.of(one.tokens.cuda(), one.known_lengths)
+
+        return Pairs(there(batch.source), there(batch.target_in), batch.target_out.cuda())
+
     def logits(self, model: Seq2Seq, batch: Pairs) -> Tensor:
         """(M, V) of the teacher-forced pass."""
         return model(batch.source, batch.target_in).logits()  # type: ignore[no-any-return]
