@@ -1,4 +1,4 @@
-"""Edits are handed down, never kept: a model with a what-if inside, and the model itself as before."""
+"""Looking inside and what-ifs: a back end that changes nothing unless it is told to, and never the model."""
 
 from typing import Any
 
@@ -6,195 +6,187 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.models.conftest import CONFIGS, Bench
+from torch import Tensor
 
+from jumok.backends.edits import Edits, PositionEdit
+from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.models.edited import Edited
-from jumok.models.interface import Edits, Kind, PositionEdit, Probe
+from jumok.models.interface import Seq2Seq
 from jumok.nn.edit import AttentionEdit
-from jumok.nn.functional import Stages
 
-LENGTHS = [2, 6, 4]
-T = 11  # past one block of exchanged positions
+LENGTHS, TARGETS = [2, 6, 4], [11, 3, 9]  # past one block of exchanged positions
+SMALL: dict[str, Any] = {
+    "width": 8,
+    "heads": 2,
+    "feedforward": 12,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+}
+CLOSE = {"atol": 1e-5, "rtol": 1e-4}
+bench = Bench()
 
 
-def test_no_edits_are_the_model_itself(bench: Any, config: ModelConfig) -> None:
-    model, batch = bench.model(config), bench.batch(LENGTHS, 4)
-    edited = Edited(model, Edits())
+def edited(model: Seq2Seq, edits: Edits) -> Seq2Seq:
+    return model.using(RecordingBackend(edits))
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_all_stages_are_those_of_single_steps(config: ModelConfig) -> None:
+    """A search that goes step by step records what one pass records, where the keys stay the same."""
+    model, batch = bench.model(config), bench.batch([2, 6], 4)
+    whole, steps = RecordingBackend(record=True), RecordingBackend(record=True)
     with torch.inference_mode():
-        plain, same = (one(batch.source, batch.source_mask, batch.target_in) for one in (model, edited))
-        assert torch.equal(plain, same)
-        memory = edited.encode(batch.source, batch.source_mask)
-        assert torch.equal(
-            bench.step_by_step(edited, batch.target_in, memory),
-            bench.step_by_step(model, batch.target_in, memory),
-        )
+        memory = model.using(whole).encode(batch.source)
+        model.using(whole).decode(batch.target_in, memory)
+        state, one_by_one = model.start(memory), model.using(steps)
+        for token in batch.target_in.tokens.view(2, 4).unbind(dim=1):
+            if isinstance(config, TransformerConfig):
+                steps.stages = {}  # keys of self-attention grow; the last step is compared
+            _, state = one_by_one.step(token, state)
+    last = slice(-1, None) if isinstance(config, TransformerConfig) else slice(None)
+    for where, stages in steps.stages.items():
+        for name in ("query", "scores", "scaled", "weights", "context"):
+            wanted = getattr(whole.stages[where], name)[:, :, last]
+            torch.testing.assert_close(getattr(stages, name), wanted, **CLOSE)
+        torch.testing.assert_close(stages.out, whole.stages[where].out[:, last], **CLOSE)
+    if "decoder" in whole.states:
+        torch.testing.assert_close(steps.states["decoder"], whole.states["decoder"])
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_no_edits_are_the_model_itself(config: ModelConfig) -> None:
+    model, batch = bench.model(config), bench.batch(LENGTHS, TARGETS)
+    with torch.inference_mode():
+        torch.testing.assert_close(bench.logits(edited(model, Edits()), batch), bench.logits(model, batch))
 
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
-def test_step_by_step_equals_all_at_once_under_every_edit(bench: Any, data: st.DataObject, seed: int) -> None:
+def test_step_by_step_equals_all_at_once_under_every_edit(data: st.DataObject, seed: int) -> None:
     config = data.draw(bench.any_config)
-    edits = data.draw(bench.edits(config))
-    model, batch = Edited(bench.model(config, seed), edits), bench.batch(LENGTHS, T, seed)
+    model = edited(bench.model(config, seed), data.draw(bench.edits(config)))
+    batch = bench.batch(LENGTHS, TARGETS, seed)
     with torch.inference_mode():
-        memory = model.encode(batch.source, batch.source_mask)
-        at_once = model.decode(batch.target_in, memory)
+        memory = model.encode(batch.source)
+        at_once = model.decode(batch.target_in, memory).logits()
         one_by_one = bench.step_by_step(model, batch.target_in, memory)
     assert at_once.isfinite().all()
-    torch.testing.assert_close(one_by_one, at_once, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(one_by_one, at_once, **CLOSE)
 
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
-def test_batch_mates_never_change_an_edited_result(bench: Any, data: st.DataObject, seed: int) -> None:
+def test_batch_mates_never_change_an_edited_result(data: st.DataObject, seed: int) -> None:
     config = data.draw(bench.any_config)
-    model = Edited(bench.model(config, seed), data.draw(bench.edits(config)))
-    batch = bench.batch(LENGTHS, 4, seed)
+    model = edited(bench.model(config, seed), data.draw(bench.edits(config)))
+    batch = bench.batch(LENGTHS, [4, 1, 2], seed)
     with torch.inference_mode():
-        together = model(batch.source, batch.source_mask, batch.target_in)
-        for row, length in enumerate(LENGTHS):
-            one = slice(row, row + 1)
-            alone = model(batch.source[one, :length], batch.source_mask[one, :length], batch.target_in[one])
-            torch.testing.assert_close(alone, together[one], atol=1e-5, rtol=1e-4)
+        alone = [bench.logits(model, batch.alone(row)) for row in range(3)]
+        torch.testing.assert_close(torch.cat(alone), bench.logits(model, batch), **CLOSE)
 
 
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_recording_shows_the_edited_numbers_and_changes_none(bench: Any, data: st.DataObject) -> None:
+def test_recording_shows_the_edited_numbers_and_changes_none(data: st.DataObject) -> None:
     config = data.draw(bench.any_config)
-    model = Edited(bench.model(config), data.draw(bench.edits(config)))
-    batch = bench.batch(LENGTHS, 4)
-    kept: list[tuple[Kind, int, Stages]] = []
-    probe = Probe(record=lambda *one: kept.append(one))
+    model, edits = bench.model(config), data.draw(bench.edits(config))
+    batch, ops = bench.batch(LENGTHS, 4), RecordingBackend(edits, record=True)
     with torch.inference_mode():
-        plain = model(batch.source, batch.source_mask, batch.target_in)
-        memory = model.encode(batch.source, batch.source_mask, probe)
-        recorded = model.decode(batch.target_in, memory, probe)
-    torch.testing.assert_close(plain, recorded, atol=1e-5, rtol=1e-4)
-    for kind, layer, stages in kept:
+        plain = bench.logits(edited(model, edits), batch)
+        torch.testing.assert_close(plain, bench.logits(model.using(ops), batch), **CLOSE)
+    for where, stages in ops.stages.items():
         torch.testing.assert_close(stages.weights.sum(-1), torch.ones(stages.weights.shape[:-1]))
-        edit = model.edits.attention.get((kind, layer))
+        edit = edits.attention.get(where)
+        _, H, T, S = stages.weights.shape
         for head, q, k in edit.cut if edit else ():
             set_by_hand = any((head, q) == row[:2] for row in edit.rows)
-            if head < stages.weights.shape[1] and q < stages.weights.shape[2] and k < stages.weights.shape[3]:
-                assert set_by_hand or not stages.weights[:, head, q, k].any()
+            if head < H and q < T and k < S and not set_by_hand:
+                real = batch.source.mask[:, q] if where[0] == "enc_self" else slice(None)
+                assert not stages.weights[real, head, q, k].any()
 
 
-def test_the_model_inside_is_never_changed(bench: Any, config: ModelConfig) -> None:
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_the_model_inside_is_never_changed(config: ModelConfig) -> None:
     model, batch = bench.model(config), bench.batch(LENGTHS, 4)
     layers = {("cross", 0): AttentionEdit(factors=((0, 0.0),))}
-    edited = Edited(model, Edits(layers, bridge=torch.zeros_like(bridge_of(model, batch))))
-    inputs = (batch.source, batch.source_mask, batch.target_in)
+    other = edited(model, Edits(layers, bridge=torch.zeros_like(bridge_of(model, batch))))
     with torch.inference_mode():
-        before = model(*inputs)
-        assert not torch.allclose(before, edited(*inputs))
-        assert torch.equal(before, model(*inputs))
-    assert [id(p) for p in edited.parameters()] == [id(p) for p in model.parameters()]
-    assert edited.training is model.training is False
+        before = bench.logits(model, batch)
+        assert not torch.allclose(before, bench.logits(other, batch))
+        assert torch.equal(before, bench.logits(model, batch))
 
 
-def bridge_of(model: Any, batch: Any) -> torch.Tensor:
-    final = model.encode(batch.source, batch.source_mask).final
+def bridge_of(model: Seq2Seq, batch: Any) -> Tensor:
+    final = model.encode(batch.source).final
     return torch.zeros(1, 1, 1) if final is None else final[0].detach()
 
 
 @pytest.mark.parametrize("config", [RnnConfig(width=8, cell="lstm", layers=2), LuongConfig(width=8)])
-def test_a_bridge_replaces_the_fixed_vector_of_every_sentence(bench: Any, config: ModelConfig) -> None:
+def test_a_bridge_replaces_the_fixed_vector_of_every_sentence(config: ModelConfig) -> None:
     model, batch = bench.model(config), bench.batch(LENGTHS, 3)
     bridge = bridge_of(model, bench.batch([5], 3, seed=9))
     with torch.inference_mode():
-        plain = model.encode(batch.source, batch.source_mask)
-        memory = Edited(model, Edits(bridge=bridge)).encode(batch.source, batch.source_mask)
+        plain = model.encode(batch.source)
+        memory = edited(model, Edits(bridge=bridge)).encode(batch.source)
     assert torch.equal(memory.final, bridge.expand_as(plain.final))
     assert torch.equal(memory.states, plain.states)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_edited_away_positions_leave_a_bag_of_tokens(bench: Any, positions: str, side: str) -> None:
+def test_edited_away_positions_leave_a_bag_of_tokens(positions: Any, side: str) -> None:
     """With no positions on a side, the order of its tokens does not matter to the last step."""
-    sizes = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
-    model = bench.model(TransformerConfig(**sizes, positions=positions, max_positions=16))
-    edits = Edits(**{f"{side}_positions": PositionEdit("none")})
+    model = bench.model(TransformerConfig(**SMALL, positions=positions, max_positions=16))
+    without = edited(model, Edits(**{f"{side}_positions": PositionEdit("none")}))
     batch = bench.batch([5], 5)
-    source, target = batch.source.clone(), batch.target_in.clone()
-    (source if side == "source" else target)[:, [0, 2]] = (
-        batch.source if side == "source" else batch.target_in
-    )[:, [2, 0]]
-    for one, matters in ((Edited(model, edits), False), (model, positions != "none")):
+    sides = {"source": batch.source, "target": batch.target_in}
+    sides[side] = sides[side].with_tokens(sides[side].tokens[[2, 1, 0, 3, 4]])
+    for one, matters in ((without, False), (model, positions != "none")):
         with torch.inference_mode():
-            plain = one(batch.source, batch.source_mask, batch.target_in)[:, -1]
-            swapped = one(source, batch.source_mask, target)[:, -1]
+            plain = bench.logits(one, batch)[-1]
+            swapped = one(sides["source"], sides["target"]).logits()[-1]
         assert torch.allclose(plain, swapped, atol=1e-5) is not matters
 
 
-def test_shifted_positions_are_those_of_later_tokens_and_never_below_zero(bench: Any) -> None:
-    mask = torch.ones(2, 4, dtype=torch.bool)
-    assert PositionEdit("shift", by=3).of_source(mask).tolist() == [3, 4, 5, 6]
-    assert PositionEdit("shift", by=-2).of_target(torch.arange(4)).tolist() == [0, 0, 0, 1]
-    sizes = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
-    model = bench.model(TransformerConfig(**sizes, positions="learned", max_positions=6))
-    batch = bench.batch([4], 4)
-    for edits in (
-        Edits(source_positions=PositionEdit("shift", by=3)),
-        Edits(target_positions=PositionEdit("shift", by=3)),
-    ):
-        with pytest.raises(LookupError, match="position 6 has no learned row: the table ends at 6"):
-            Edited(model, edits)(batch.source, batch.source_mask, batch.target_in)
-
-
-def test_shuffled_positions_are_within_a_sentence_or_a_block() -> None:
-    mask = torch.tensor([[True] * 6, [True] * 3 + [False] * 3])
-    long, short = PositionEdit("shuffle", seed=1).of_source(mask).tolist()
-    assert sorted(long) == list(range(6))
-    assert sorted(short[:3]) == [0, 1, 2]
-    target = PositionEdit("shuffle", seed=1).of_target(torch.arange(16)).tolist()
-    assert [p - 8 for p in target[8:]] == target[:8] != list(range(8))
-
-
-def test_an_edited_model_takes_no_other_edits(bench: Any) -> None:
-    model, batch = bench.model(RnnConfig(width=8)), bench.batch([3], 2)
-    shift, none = PositionEdit("shift", by=1), PositionEdit("none")
-    edited = Edited(model, Edits(source_positions=shift))
-    same, other = Probe(edits=Edits(source_positions=shift)), Probe(edits=Edits(source_positions=none))
-    edited.encode(batch.source, batch.source_mask, same)
-    with pytest.raises(ValueError, match="an edited model takes no other edits: give them all to one Edited"):
-        edited.encode(batch.source, batch.source_mask, other)
-
-
-def test_an_edited_model_has_the_positions_of_its_model(bench: Any) -> None:
-    sizes = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
-    model = bench.model(TransformerConfig(**sizes))
-    rows = Edited(model, Edits()).position_rows(3)
-    assert rows.shape == (3, 8)
-    assert torch.equal(rows, model.position_rows(3))
-
-
-def test_an_edited_model_explains_itself(bench: Any) -> None:
-    model, batch = bench.model(LuongConfig(width=8)), bench.batch([4], 3)
-    edited = Edited(model, Edits({("cross", 0): AttentionEdit(uniform=(0,))}))
-    memory = edited.encode(batch.source, batch.source_mask)
-    (weights,) = edited.explain(batch.target_in, memory)
-    torch.testing.assert_close(weights, torch.full((1, 1, 3, 4), 0.25))
-
-
-def test_a_row_of_padding_needs_no_key(bench: Any) -> None:
-    config = TransformerConfig(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1)
-    cut = AttentionEdit(cut=tuple((0, 5, k) for k in range(3)))  # more keys than the shortest sentence has
-    model = Edited(bench.model(config), Edits({("enc_self", 0): cut}))
-    batch = bench.batch(LENGTHS, 4)
-    with torch.inference_mode():
-        together = model.encode(batch.source, batch.source_mask).states
-        for row, length in enumerate(LENGTHS):
-            one = slice(row, row + 1)
-            alone = model.encode(batch.source[one, :length], batch.source_mask[one, :length]).states
-            torch.testing.assert_close(alone, together[one, :length], atol=1e-5, rtol=1e-4)
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_positions_shifted_past_a_learned_table_are_refused(side: str) -> None:
+    model = bench.model(TransformerConfig(**SMALL, positions="learned", max_positions=6))
+    edits = Edits(**{f"{side}_positions": PositionEdit("shift", by=3)})
+    with pytest.raises(LookupError, match="position 6 has no learned row: the table ends at 6"):
+        bench.logits(edited(model, edits), bench.batch([4], 4))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shuffled_positions_stay_within_a_learned_table(bench: Any, seed: int) -> None:
-    config = TransformerConfig(width=8, heads=2, feedforward=8, positions="learned", max_positions=20)
-    model = Edited(bench.model(config), Edits(target_positions=PositionEdit("shuffle", seed=seed)))
-    batch = bench.batch(LENGTHS, 20)
+def test_shuffled_positions_stay_within_a_learned_table(seed: int) -> None:
+    model = bench.model(TransformerConfig(**SMALL, positions="learned", max_positions=20))
+    shuffle = Edits(target_positions=PositionEdit("shuffle", seed=seed))
     with torch.inference_mode():
-        assert model(batch.source, batch.source_mask, batch.target_in).isfinite().all()
+        assert bench.logits(edited(model, shuffle), bench.batch(LENGTHS, 20)).isfinite().all()
+
+
+def test_an_edited_model_explains_itself_and_has_the_positions_of_its_model() -> None:
+    model, batch = bench.model(LuongConfig(width=8)), bench.batch([4], 3)
+    other = edited(model, Edits({("cross", 0): AttentionEdit(uniform=(0,))}))
+    (weights,) = other.explain(batch.target_in, other.encode(batch.source))
+    torch.testing.assert_close(weights, torch.full((1, 1, 3, 4), 0.25))
+    model = bench.model(TransformerConfig(**SMALL))
+    shifted = edited(model, Edits(source_positions=PositionEdit("shift", by=1)))
+    assert torch.equal(shifted.position_rows(3), model.position_rows(3))
+
+
+def test_a_query_that_is_not_there_needs_no_key() -> None:
+    cut = AttentionEdit(cut=tuple((0, 5, k) for k in range(3)))  # more keys than the shortest sentence has
+    model = edited(bench.model(TransformerConfig(**SMALL)), Edits({("enc_self", 0): cut}))
+    batch = bench.batch(LENGTHS, 4)
+    with torch.inference_mode():
+        alone = [model.encode(batch.alone(row).source).states for row in range(3)]
+        torch.testing.assert_close(torch.cat(alone), model.encode(batch.source).states, **CLOSE)
+
+
+def test_nothing_is_kept_unless_it_is_asked_for() -> None:
+    ops = RecordingBackend()
+    bench.logits(bench.model(LuongConfig(width=8)).using(ops), bench.batch([3], 2))
+    assert not ops.stages
+    assert not ops.states
+    assert ops.pending is None
