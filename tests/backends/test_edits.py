@@ -12,7 +12,9 @@ def test_edits_are_equal_by_their_numbers() -> None:
     one, other = (Edits(bridge=torch.full((1, 1, 2), 0.5)) for _ in range(2))
     assert one == other != Edits(bridge=torch.zeros(1, 1, 2))
     assert Edits() == Edits({}) != one
-    assert Edits({("cross", 0): AttentionEdit(uniform=(0,))}) != Edits({("cross", 1): AttentionEdit(uniform=(0,))})
+    assert Edits({("cross", 0): AttentionEdit(uniform=(0,))}) != Edits(
+        {("cross", 1): AttentionEdit(uniform=(0,))}
+    )
     assert Edits(source_positions=PositionEdit("none")) != Edits(target_positions=PositionEdit("none"))
     assert Edits() != "no edits"
     with pytest.raises(TypeError):

@@ -18,7 +18,7 @@ SOURCES, TARGETS = [[4, 5, 6], [7], [9, 8, 7, 6, 5, 4, 9]], [[8], [9, 10, 11, 12
 
 def pairs(*, fixed: bool = False) -> Batch:
     """Three pairs, in a room of their own size or in a fixed one."""
-    return lay_pairs(SOURCES, TARGETS, Room(64, 64, 9, 9) if fixed else None)
+    return lay_pairs(SOURCES, TARGETS, Room(32, 32, 9, 9) if fixed else None)
 
 
 def learned(model: Seq2Seq, batch: Batch, *, fixed: bool) -> dict[str, Tensor]:
