@@ -172,7 +172,8 @@ def test_ops_that_only_a_what_if_changes_hand_on_what_they_get() -> None:
 
 def test_a_cpu_never_loads_triton() -> None:
     code = (
-        "import sys, torch; from jumok.backends.choose import choose_backend; from jumok.config import RnnConfig\n"
+        "import sys, torch; from jumok.backends.choose import choose_backend\n"
+        "from jumok.config import RnnConfig\n"
         "from jumok.models.build import build_model; from jumok.models.sentences import Sentences\n"
         "model = build_model(RnnConfig(width=8), 9, 9, shared=True).using(choose_backend('cpu'))\n"
         "x = Sentences.lay([[4, 5]], torch.device('cpu')); model(x, x).loss(x.tokens, 0.1)[0].backward()\n"

@@ -34,9 +34,9 @@ def check_close(actual: Tensor | None, wanted: Tensor, dtype: torch.dtype) -> No
 def captured(call: Callable[[], tuple[Tensor, ...]]) -> tuple[torch.cuda.CUDAGraph, tuple[Tensor, ...]]:
     """A call as a graph, and the tensors that a replay writes to.
 
-    It is warmed up and captured on one stream of its own: what a warm-up leaves behind for autograd belongs to
-    the stream it ran on, and a capture that waits for the default stream is refused. All work is waited for
-    before and after, so that a capture that fails spoils no later test.
+    It is warmed up and captured on one stream of its own: what a warm-up leaves behind for autograd belongs
+    to the stream it ran on, and a capture that waits for the default stream is refused. All work is waited
+    for before and after, so that a capture that fails spoils no later test.
     """
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())

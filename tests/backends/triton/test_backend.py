@@ -1,4 +1,4 @@
-"""Models on the kernels against plain torch, and what the kernels do not take. `test_guard.py` interprets it."""
+"""Models on the kernels against plain torch, and what no kernel takes; `test_guard.py` interprets it."""
 
 from typing import Any
 
