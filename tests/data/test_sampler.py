@@ -130,9 +130,7 @@ def test_a_stream_is_its_epochs_end_to_end() -> None:
 
     whole = joined(*(epoch_batches(*sides, budget=100, seed=1, epoch=epoch) for epoch in (0, 1)))
     updates = stream(*sides, budget=100, seed=1)
-    assert [
-        [piece.tolist() for piece in pieces] for pieces, _ in islice(updates, len(by_length))
-    ] == by_length
+    assert [[piece.tolist() for piece in pieces] for pieces, _ in islice(updates, len(whole))] == whole
     room = Room(64, 64)
     packed = joined(*(epoch_pieces(*sides, room=room, seed=1, epoch=epoch) for epoch in (0, 1)))
     updates = packed_stream(*sides, room=room, seed=1)
