@@ -5,8 +5,8 @@
     python benchmarks/against.py ../before gpu_decoding -- --only ours
     python benchmarks/against.py ../before cpu_training -- --only ours --data DATA --rounds 1
 
-Each turn is a process of its own that runs the tree's own script with `--json`. The ratio is between the medians
-of the turns, this tree's over the other's, for every row that has the figure in both.
+Each turn is a process of its own that runs the tree's own script with `--json`. The ratio is between the
+medians of the turns, this tree's over the other's, for every row that has the figure in both.
 """
 
 import argparse

@@ -35,10 +35,10 @@ from jumok.config import DecodingConfig, TextConfig, TransformerConfig
 from jumok.data.batch import lay_pairs
 from jumok.decoding.characters import LEARNED
 from jumok.decoding.device import DeviceSearch
-from jumok.decoding.device_answers import Options
 from jumok.decoding.jobs import Job
 from jumok.models.build import build_model
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.native.model import SearchOptions
 from jumok.presets import TRANSFORMERS
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, PAD, Tokenizer, train_tokenizer
@@ -250,7 +250,7 @@ def ours(task: Task, row: Row) -> None:
 def answers_of(task: Task, search: DeviceSearch, limits: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """The ids of the best answer to each of the first sentences; equal ones are searched each time."""
     config = task.decoding
-    options = Options(beam=config.beam, n_best=1, length_penalty=config.length_penalty, keep=1)
+    options = SearchOptions(beam=config.beam, n_best=1, length_penalty=config.length_penalty, keep=1)
     found: dict[int, tuple[int, ...]] = {}
     for places, answers in search.search(task.sources[: len(limits)], limits, options):
         found.update((place, best[0].ids) for place, best in zip(places, answers, strict=True))

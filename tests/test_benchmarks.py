@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest

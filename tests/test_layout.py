@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"config", "nn"},
     "training": {"config", "data", "models", "nn", "text"},
     "native": {"architectures", "config", "text"},
-    "checkpoint": {"config", "text", "models", "native", "settings"},
+    "checkpoint": {"config", "images", "text", "models", "native", "settings"},
     "decoding": {"config", "text", "models", "native", "checkpoint"},
     "explain": {"config", "text", "models", "decoding"},
     "model": {"config", "text", "decoding", "explain"},
@@ -47,8 +47,15 @@ ALLOWED: dict[str, set[str]] = {
     "server": {"config", "decoding", "explain", "evaluation"},
 }
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
-ALLOWED["lineage"] = set(ALLOWED)  # several runs compared
+ALLOWED["comparison"] = set(ALLOWED)  # several runs compared
 ALLOWED["cli"] = set(ALLOWED)
+SERVER_ROOMS: dict[str, set[str]] = {
+    "gates": set(),
+    "runs": {"gates"},
+    "translate": {"gates"},
+    "traces": {"gates", "translate"},
+    "pages": {"gates", "runs", "traces", "translate"},
+}
 NO_TORCH = {
     "errors",
     "progress",
@@ -106,6 +113,19 @@ def import_faults(src: Path) -> list[str]:
             faults.append(f"{inside} imports {there}; {here} may import {sorted(ALLOWED[here] | EVERYWHERE)}")
         if here in NO_TORCH and any(name.split(".")[0] == "torch" for name in names):
             faults.append(f"{inside} imports torch; {here} must load without it")
+    return faults
+
+
+def room_faults(src: Path) -> list[str]:
+    """Imports between the rooms of the server that are not in its table."""
+    faults = []
+    for here, allowed in SERVER_ROOMS.items():
+        for path in sorted((src / "server" / here).glob("*.py")):
+            names = {
+                name.split(".")[2] for name in imports(tree_of(path)) if name.startswith("jumok.server.")
+            }
+            for there in sorted((names & SERVER_ROOMS.keys()) - allowed - {here}):
+                faults.append(f"{path.relative_to(src)} imports {there}; {here} may import {sorted(allowed)}")
     return faults
 
 
@@ -169,6 +189,13 @@ def test_no_layer_imports_what_it_may_not() -> None:
     assert import_faults(SRC) == []
 
 
+def test_rooms_of_the_server_import_what_they_may() -> None:
+    assert {path.name for path in (SRC / "server").iterdir() if (path / "__init__.py").exists()} == set(
+        SERVER_ROOMS
+    )
+    assert room_faults(SRC) == []
+
+
 def test_files_and_functions_fit_in_the_head() -> None:
     assert size_faults(SRC) == []
 
@@ -213,6 +240,7 @@ FAULTS = {
     "nn/maths.py": ("from jumok.models.rnn import RnnSeq2Seq\n", import_faults, "nn/maths.py imports models"),
     "checkpoint/b.py": ("import jumok.decoding.beam\n", import_faults, "checkpoint/b.py imports decoding"),
     "decoding/a.py": ("def f():\n    from jumok.cli import main\n", import_faults, "imports cli"),
+    "server/runs/a.py": ("import jumok.server.traces.build\n", room_faults, "imports traces; runs may"),
     "text/fast.py": ("import torch.nn\n", import_faults, "text/fast.py imports torch"),
     "new/thing.py": ("", import_faults, "new/thing.py is in no layer"),
     "data/long.py": ("x = 1\n" * 401, size_faults, "data/long.py has 401 lines"),
@@ -235,7 +263,7 @@ FAULTS = {
 def test_the_layout_test_finds_a_fault(tmp_path: Path, name: str) -> None:
     content, find, message = FAULTS[name]
     path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text(content, encoding="utf-8")
     (fault,) = find(tmp_path)
     assert message in fault

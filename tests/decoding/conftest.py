@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.answers import Answer
+from jumok.backends.choose import choose_backend
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import (
     DataConfig,
@@ -125,6 +126,7 @@ def untrained(model: ModelConfig, **settings: object) -> LoadedModel:
         for name, parameter in network.named_parameters():
             parameter.mul_(1 if name.startswith("copying.") else 2)  # how it points follows from the others
         network.target_embedding.weight[EOS] *= 2
+    network.ops = choose_backend("cpu")  # as a model that is loaded has it
     data = DataConfig(max_length=12, source_language="en", target_language="ko")
     config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(max_len=16, **settings))
     tokenizers, about = Tokenizers(tokenizer, tokenizer), {"parameters": 7, "step": 3}

@@ -7,7 +7,7 @@ from jumok.answers import NotFiniteError
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.decoding.batched import CUDA_TOKENS, lay_sources, lay_targets, score_targets, search, token_budget
-from jumok.decoding.jobs import BATCH_TOKENS, Job, piece_bytes
+from jumok.decoding.jobs import BATCH_TOKENS, Job, token_spellings
 from jumok.decoding.translator import Translator
 from jumok.models.build import build_model
 from jumok.text.tokenizer import BOS, EOS, Tokenizers, train_tokenizer
@@ -32,7 +32,7 @@ def test_sources_get_an_end_and_targets_a_start() -> None:
 
 
 def test_search_is_greedy_beam_or_sampling(luong) -> None:
-    model, pieces = luong.model, piece_bytes(luong.tokenizers.target)
+    model, pieces = luong.model, token_spellings(luong.tokenizers.target)
     jobs = [Job((300, 301)), Job((302,))]
     one = search(model, jobs, DecodingConfig(beam=1, max_len=9), pieces)
     assert [len(answers) for answers in one] == [1, 1]

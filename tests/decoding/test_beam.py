@@ -5,12 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import COPYING
+from tests.decoding.searches import beam_search, greedy
 
-from jumok.answers import Answer, NotFiniteError
-from jumok.decoding.beam import beam_search, is_done
+from jumok.answers import Answer, NotFiniteError, normalised, ranked
+from jumok.decoding.beam import is_done
 from jumok.decoding.filters import NEVER, at_least, forbid, no_repeat
-from jumok.decoding.greedy import greedy
-from jumok.decoding.scores import normalised, ranked
 from jumok.models.build import build_model
 from jumok.text.tokenizer import EOS
 

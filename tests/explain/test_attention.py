@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention, Attentions, attention_of

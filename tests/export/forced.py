@@ -11,7 +11,7 @@ from jumok.checkpoint.model import LoadedModel
 from jumok.config import ModelConfig
 from jumok.decoding.batched import lay_sources
 from jumok.export import onnx
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import BOS, EOS
 
@@ -48,8 +48,8 @@ def read_before(target: Tensor) -> Tensor:
 
 def onnx_numbers(loaded: LoadedModel, folder: Path) -> Tensor:
     """The same from the two graphs, step by step."""
-    onnx.write(loaded, folder, Options())
-    model = onnx.Onnx(folder)
+    onnx.write(loaded, folder, WriteOptions())
+    model = onnx.OnnxAnswerer(folder)
     state = model.start(model.encode(lay_sources(SOURCES, torch.device("cpu"))))
     steps = []
     for token in read_before(TARGET).unbind(dim=1):

@@ -8,12 +8,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import beam_search, greedy
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.config import LuongConfig, RnnConfig
 from jumok.decoding.batched import USUAL
-from jumok.decoding.beam import beam_search
-from jumok.decoding.greedy import greedy
 from jumok.models.build import build_model
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences

@@ -15,17 +15,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.decoding.searches import beam_search
 
 from jumok.answers import Answer
 from jumok.config import TransformerConfig
 from jumok.decoding.batched import USUAL, lay_sources
-from jumok.decoding.beam import beam_search
-from jumok.decoding.filters import FIRST_BYTE, at_least, force_prefix
+from jumok.decoding.filters import at_least, force_prefix
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.native.library import BAD_ARGUMENT, OK, CAnswers, CBatch, COptions, available, why_not
 from jumok.native.model import NativeModel, SearchOptions, address, c_options
 from jumok.native.weights import Type
-from jumok.text.tokenizer import EOS
+from jumok.text.tokenizer import EOS, FIRST_BYTE
 
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())
 

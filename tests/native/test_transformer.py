@@ -8,11 +8,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import beam_search
 
 from jumok.answers import NotFiniteError
 from jumok.config import TransformerConfig
 from jumok.decoding.batched import USUAL, lay_sources, score_targets
-from jumok.decoding.beam import beam_search
 from jumok.errors import ModelError
 from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq

@@ -14,12 +14,12 @@ from jumok.checkpoint.tensors import unpack
 from jumok.cli.main import main
 from jumok.config import RunConfig
 from jumok.data.picture_store import PictureStore
+from jumok.data.reader import survey
 from jumok.errors import ConfigError, DataError
 from jumok.images.patches import PatchReader
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
 from jumok.run.prepare import open_corpora, reopen
-from jumok.run.survey import survey
 from jumok.run.train import Request, TrainedRun, Watch, run
 from jumok.settings import nest, parse_config
 from tests.data.pictures import write_pictures

@@ -1,17 +1,19 @@
 """`jumok train`: words to a request, the plan and the run's events to lines."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live
+from jumok.cli.shared.options import command
 
 if TYPE_CHECKING:
+    from jumok.data.reader import CheckReport
     from jumok.run.plan import Plan
     from jumok.run.train import Request, TrainedRun, Watch
 
@@ -25,7 +27,7 @@ Examples:
 
 
 # Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
@@ -107,7 +109,8 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
     from jumok.training.log import to_json
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
-    with interruptible() as flag, progress_display(quiet=quiet) as progress, Panel(quiet=quiet) as panel:
+    panel = Panel(quiet=quiet)
+    with interruptible() as flag, progress_display(quiet=quiet) as progress, closing(panel):
 
         def on_event(event: Any) -> None:
             panel.event(event)
@@ -121,6 +124,7 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
 
         watch = Watch(
             progress=progress,
+            on_data=lambda report: None if quiet else show_data(report, request.given),
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
             on_start=on_start,
             on_event=on_event,
@@ -198,13 +202,30 @@ def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> st
 def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
     from jumok.run.machine import look_at_machine
     from jumok.run.plan import check_given, make_plan
-    from jumok.run.prepare import open_corpora
-    from jumok.run.survey import check_enough, survey
+    from jumok.run.prepare import open_corpora, read_corpora
 
-    corpora = open_corpora(check_given(given))
-    found = survey(corpora.train)
-    check_enough(found, corpora.train.name)
-    return make_plan(given, found, look_at_machine(device))
+    report = read_corpora(open_corpora(check_given(given)), keep=False)
+    show_data(report, given)
+    return make_plan(given, report.train, look_at_machine(device))
+
+
+def show_data(report: "CheckReport", given: Mapping[str, Any]) -> None:
+    """One line of what `jumok check` would say, and the command; nothing when there is nothing to say."""
+    if summary := report.summary():
+        say(f"data: {summary}: {check_command(given)} shows more")
+
+
+def check_command(given: Mapping[str, Any]) -> str:
+    """The `jumok check` for the data of these settings."""
+    setting = {key.removeprefix("data."): str(value) for key, value in given.items() if value != ""}
+    if "name" in setting:
+        return f"jumok check --data {setting['name']}"
+    words = [setting["source"], *([setting["target"]] if "target" in setting else [])]
+    if "valid_source" in setting:
+        words += ["--valid", setting["valid_source"], setting.get("valid_target", "")]
+    for name in ("images", "columns"):
+        words += [f"--{name}", setting[name]] if name in setting else []
+    return f"jumok check {join(words)}"
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
@@ -221,7 +242,7 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
     width = min(60, max((len(chosen) for chosen, _ in rows), default=0))
     for chosen, reason in rows:
         say(f"  {chosen:<{width}}  {reason}")
-    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} pieces/s (a forecast)")
+    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)")
 
 
 def show_end(done: "TrainedRun") -> None:

@@ -143,7 +143,7 @@ class Batch:
         return other
 
     def cut(self, parts: int) -> list["Batch"]:
-        """The batch in at most so many of about as many tokens, each with whole sentences; without fillers."""
+        """The batch in at most so many of about equally many tokens, without fillers."""
         tokens = self.source_lengths + self.target_lengths
         whole = int(tokens.sum())
         ends = np.searchsorted(tokens.cumsum(), [whole * n / parts for n in range(1, parts)], side="left") + 1
@@ -177,7 +177,7 @@ def _longest(lengths: Lengths) -> int:
 
 
 def lay_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room | None = None) -> Batch:
-    """A batch of these pairs, one after the other; without a room in one of just their size.
+    """A batch of these pairs, one after the other; without a room, in one of just their size.
 
     ValueError if they do not fit.
     """

@@ -7,13 +7,13 @@ from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
 from jumok.explain.documents import KindSize, PositionKind, ScoreKind
 from jumok.explain.edits import attention_sizes
-from jumok.explain.fingerprint import fingerprint
+from jumok.explain.head_profile import head_profile
 from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
 from jumok.explain.tokens import label, side_of
@@ -212,7 +212,7 @@ def attention_block(kind: Kind, captured: Captured, sides: Mapping[str, Any]) ->
         "shape": list(weights.shape),
         "stages": list(STAGES),
         "atlas": {"tensor": f"{kind}.atlas"},
-        "fingerprint": fingerprint(weights, special, causal=causal, same=kind in ("enc_self", "dec_self")),
+        "fingerprint": head_profile(weights, special, causal=causal, same=kind in ("enc_self", "dec_self")),
     }
 
 

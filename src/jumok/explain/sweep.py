@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from jumok.backends.edits import Edits
-from jumok.backends.interface import Kind
 from jumok.backends.recording import RecordingBackend
+from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, nearest

@@ -16,6 +16,7 @@ from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.checkpoint.model import build_for
 from jumok.config import RunConfig
+from jumok.data.reader import CheckReport
 from jumok.errors import ConfigError, DataError
 from jumok.model import Model, load
 from jumok.models.interface import Seq2Seq
@@ -25,9 +26,8 @@ from jumok.run.events import logs, start_event
 from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
-from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, reopen
+from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora, reopen
 from jumok.run.probes import write_probe
-from jumok.run.survey import Survey, check_enough, survey
 from jumok.run.warm import load_meanwhile
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
@@ -62,6 +62,7 @@ class Watch:
     """Who looks on, and who may interrupt. Every callable may be left out."""
 
     progress: Progress = silent
+    on_data: Callable[[CheckReport], None] = lambda report: None
     on_plan: Callable[[Plan], None] = lambda plan: None
     on_start: Callable[["Started"], None] = lambda started: None
     on_event: Log = lambda event: None
@@ -223,18 +224,18 @@ class Opening:
         where = None if newest is None else str(newest.folder)
         return {"config": config_to_dict(config), "newest": where, "state": state.to_dict()}
 
-    def plan(self, corpora: Corpora, folder: RunFolder) -> tuple[RunConfig, Survey]:
+    def plan(self, corpora: Corpora, folder: RunFolder) -> tuple[RunConfig, CheckReport]:
         """Look at the data, plan, and write down what was decided."""
-        found = survey(corpora.train, self.watch.progress)
-        check_enough(found, corpora.train.name)
-        plan = make_plan(self.request.given, found, self.machine)
+        found = read_corpora(corpora, self.watch.progress)
+        self.watch.on_data(found)
+        plan = make_plan(self.request.given, found.train, self.machine)
         check_possible(plan.config, self.machine, self.world)
         self.watch.on_plan(plan)
         folder.write(plan.config, corpora.fingerprint, plan.choices)
         return plan.config, found
 
     def prepare(
-        self, config: RunConfig, corpora: Corpora, found: Survey | None, newest: Checkpoint | None
+        self, config: RunConfig, corpora: Corpora, found: CheckReport | None, newest: Checkpoint | None
     ) -> None:
         tune_torch(config)
         load_meanwhile()
@@ -243,7 +244,7 @@ class Opening:
             self.data,
             corpora,
             replace(config, seed=seed),
-            lambda: found or survey(corpora.train, self.watch.progress),
+            lambda: found or read_corpora(corpora, self.watch.progress),
             fingerprint=corpora.fingerprint,
             tokenizers=load_tokenizers(newest.folder) if newest else None,
             processes=self.machine.cores,

@@ -34,7 +34,7 @@ def runs_in_threads(model: Seq2Seq) -> bool:
 
 
 class Threads:
-    """The threads of one run, and a twin of the model for each: the very same weights, gradients of its own."""
+    """The threads of one run, and a twin of the model for each: the same weights, gradients of its own."""
 
     def __init__(self, model: Seq2Seq) -> None:
         self.model = model

@@ -1,8 +1,8 @@
 """How an update is carried out: this process's batches of it, as many as the memory needs.
 
-Where every shape must stay the same (a GPU replays captured steps), batches have a fixed room and pairs come in
-random order; else pairs of like lengths make an update. Both are shared out over the processes of a `World`,
-of which most have one.
+Where every shape must stay the same (a GPU replays captured steps), batches have a fixed room and pairs come
+in random order; else pairs of like lengths make an update. Both are shared out over the processes of a
+`World`, of which most have one.
 """
 
 import gc
@@ -173,7 +173,7 @@ class Updates:
         return result, self.parts
 
     def attempt(self, batches: list[Batch], state: LoopState, lr: float) -> StepResult | None:
-        """The update by all processes; None if memory ran out in one, and then nothing of it stays in memory."""
+        """The update by all processes; None if memory ran out in one, and nothing of it stays then."""
         learner, config, step = self.learner, self.config, state.step + 1
         counts = [(b.tokens, b.tokens + b.source_tokens, b.sentences) for b in batches if b.learned]
         own = [sum(column) for column in zip(*counts, strict=True)] if counts else [0, 0, 0]

@@ -73,7 +73,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     if INTERPRETED:
         for table, tile in ((attention.FORWARD, (32, 16)), (attention.BACKWARD, (16, 32))):
             for key in table:
-                monkeypatch.setitem(table, key, attention.Tile(*tile))
+                monkeypatch.setitem(table, key, attention.AttentionTile(*tile))
 
 
 def packed_spans(kind: str, sources: list[int], targets: list[int], fillers: tuple[int, int]) -> Spans:

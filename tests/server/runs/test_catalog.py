@@ -12,7 +12,16 @@ from tests.run.conftest import quick_settings, write_corpus
 
 from jumok.checkpoint.lock import run_lock
 from jumok.run.train import Watch, train
-from jumok.server.runs.catalog import QUIET_S, Run, Runs, as_time, is_locked, read_config, shown, subfolders
+from jumok.server.runs.catalog import (
+    QUIET_S,
+    Run,
+    Runs,
+    as_time,
+    is_locked,
+    is_showable,
+    read_config,
+    subfolders,
+)
 from jumok.server.runs.probes import read_probe
 
 CONFIG = '[model]\narch = "luong"\n[training]\nmax_steps = 50\nmetric = "bleu"\n'
@@ -75,7 +84,7 @@ def test_names_that_cannot_be_shown_are_left_out(tmp_path: Path) -> None:
     for name in (b"\xff\xfe", b"two\nlines", "좋다".encode()):
         (tmp_path / os.fsdecode(name)).mkdir()
     assert [folder.name for folder in subfolders(tmp_path)] == ["좋다"]
-    assert not shown("\ud800")
+    assert not is_showable("\ud800")
 
 
 def test_a_summary_says_how_a_run_stands(tmp_path: Path) -> None:

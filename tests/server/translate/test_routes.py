@@ -127,7 +127,7 @@ def test_scores_need_as_many_targets_and_stay_in_the_limits(client: httpx2.Clien
     answer = client.post("/v1/score", json={"sources": ["a"], "targets": ["a", "b"]})
     assert (answer.status_code, answer.json()["detail"]) == (422, "targets: give one target for each source")
     answer = client.post("/v1/score", json={"sources": ["a"], "targets": ["a " * 513]})
-    assert answer.json()["detail"] == "target text 1 has 513 pieces, and 512 are allowed"
+    assert answer.json()["detail"] == "target text 1 has 513 tokens, and 512 are allowed"
     assert answer.json()["code"] == "too_long"
     answer = client.post("/v1/score", json={"sources": ["a"] * 65, "targets": ["a"] * 65})
     assert answer.json()["code"] == "too_many_texts"
