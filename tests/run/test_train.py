@@ -18,12 +18,12 @@ from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.prepare import reopen
 from jumok.run.train import (
-    Opening,
     Plan,
-    Request,
-    Started,
+    RunCallbacks,
+    RunRequest,
+    RunSetup,
+    RunStart,
     TrainedRun,
-    Watch,
     check_possible,
     check_same_data,
     default_folder,
@@ -45,8 +45,8 @@ def events_of(folder: Path, kind: str = "") -> Events:
 
 
 def go(given: dict[str, Any], out: Path, **more: Any) -> TrainedRun:
-    watch = more.pop("watch", Watch())
-    return run(Request(given=given, out=out, device="cpu", **more), watch)
+    callbacks = more.pop("callbacks", RunCallbacks())
+    return run(RunRequest(given=given, out=out, device="cpu", **more), callbacks)
 
 
 # What a finished run leaves.
@@ -78,7 +78,7 @@ def test_the_events_have_their_fields(trained: TrainedRun) -> None:
 
 def test_losses_are_logged_in_full_digits(corpus: Path, tmp_path: Path) -> None:
     seen: Events = []
-    done = go(quick_settings(corpus), tmp_path / "run", watch=Watch(on_event=seen.append))  # type: ignore[arg-type]
+    done = go(quick_settings(corpus), tmp_path / "run", callbacks=RunCallbacks(on_event=seen.append))  # type: ignore[arg-type]
     logged = [event["loss"] for event in events_of(done.folder, "train")]
     assert logged == [event["loss"] for event in seen if event["type"] == "train"]
     assert any(len(repr(loss)) > 14 for loss in logged)
@@ -156,12 +156,12 @@ def test_defaults_need_two_files_and_nothing_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     plans: list[Plan] = []
-    starts: list[Started] = []
+    starts: list[RunStart] = []
     done = train(
         source="train.src",
         target="train.tgt",
         overrides={"training.max_steps": 2, "decoding.max_len": 4},
-        watch=Watch(on_plan=plans.append, on_start=starts.append),
+        callbacks=RunCallbacks(on_plan=plans.append, on_start=starts.append),
     )
     assert done.folder == Path("runs/train")
     assert plans[0].config == done.config
@@ -205,11 +205,11 @@ def test_an_interrupted_run_goes_on_with_identical_losses(corpus: Path, tmp_path
     given = quick_settings(corpus)
     whole = go(given, tmp_path / "whole")
     steps: list[int] = []
-    watch = Watch(
+    callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
         interrupted=lambda: len(steps) == 4,
     )
-    stopped = go(given, tmp_path / "broken", watch=watch)
+    stopped = go(given, tmp_path / "broken", callbacks=callbacks)
     assert (stopped.reason, stopped.steps) == ("signal", 4)
     assert events_of(stopped.folder)[-1]["status"] == "stopped"
     go(given, tmp_path / "broken")
@@ -353,8 +353,8 @@ def test_torchs_sgd_cannot_share_out() -> None:
 
 
 def test_the_plan_counts_the_processes(tmp_path: Path) -> None:
-    request = Request(given={}, out=tmp_path)
-    opening = Opening(request, Watch(), World(size=3, device="cpu"), ExitStack())
+    request = RunRequest(given={}, out=tmp_path)
+    opening = RunSetup(request, RunCallbacks(), World(size=3, device="cpu"), ExitStack())
     assert (opening.machine.device, opening.machine.processes) == ("cpu", 3)
 
 
@@ -387,14 +387,14 @@ def test_a_gpu_trains_and_goes_on(batches: str, corpus: Path, tmp_path: Path) ->
         "training.validate_every": 8,
         "training.save_every": 4,
     }
-    run(Request(given=given, out=tmp_path / "whole", device="cuda"), Watch())
+    run(RunRequest(given=given, out=tmp_path / "whole", device="cuda"), RunCallbacks())
     steps: list[int] = []
-    watch = Watch(
+    callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
         interrupted=lambda: steps == [4],
     )
-    run(Request(given=given, out=tmp_path / "broken", device="cuda"), watch)
-    run(Request(given=given, out=tmp_path / "broken", device="cuda"), Watch())
+    run(RunRequest(given=given, out=tmp_path / "broken", device="cuda"), callbacks)
+    run(RunRequest(given=given, out=tmp_path / "broken", device="cuda"), RunCallbacks())
     whole, broken = (events_of(tmp_path / name, "train") for name in ("whole", "broken"))
     assert [event["step"] for event in whole] == [event["step"] for event in broken] == [4, 8]
     assert [event["loss"] for event in broken] == pytest.approx([event["loss"] for event in whole], rel=1e-2)

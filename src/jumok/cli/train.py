@@ -15,7 +15,7 @@ from jumok.cli.shared.options import command
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
     from jumok.run.plan import Plan
-    from jumok.run.train import Request, TrainedRun, Watch
+    from jumok.run.train import RunCallbacks, RunRequest, TrainedRun
 
 EXAMPLES = """\b
 Examples:
@@ -87,10 +87,10 @@ def train(
     elif dry_run:
         show_plan(dry_plan(given, device), verbose=True)
     else:
-        from jumok.run.train import Request, default_folder
+        from jumok.run.train import RunRequest, default_folder
 
         folder = Path(out) if out else default_folder(given)
-        request = Request(
+        request = RunRequest(
             given=given,
             out=folder,
             fresh=fresh,
@@ -101,10 +101,10 @@ def train(
         carry_out(request, as_json=as_json, quiet=quiet, verbose=verbose)
 
 
-def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
+def carry_out(request: "RunRequest", *, as_json: bool, quiet: bool, verbose: bool) -> None:
     """Run the request under the eyes of a person or a program. Of several processes the first one speaks."""
     from jumok.cli.shared.panel import Panel
-    from jumok.run.train import Watch
+    from jumok.run.train import RunCallbacks
     from jumok.training.distributed import is_first_here
     from jumok.training.log import to_json
 
@@ -122,7 +122,7 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
                 say(f"dashboard: jumok serve --runs {quote(str(request.out.parent))}")
             panel.start(started)
 
-        watch = Watch(
+        callbacks = RunCallbacks(
             progress=progress,
             on_data=lambda report: None if quiet else show_data(report, request.given),
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
@@ -130,7 +130,7 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
             on_event=on_event,
             interrupted=lambda: bool(flag),
         )
-        done = run_once_told(request, watch)
+        done = run_once_told(request, callbacks)
     if flag and is_first_here():
         say(f"stopped at step {done.steps:,}; run the same command again to go on")
     if flag:
@@ -139,14 +139,14 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
         show_end(done)
 
 
-def run_once_told(request: "Request", watch: "Watch") -> "TrainedRun":
+def run_once_told(request: "RunRequest", callbacks: "RunCallbacks") -> "TrainedRun":
     """Run; an error that every process of the run ends with is printed by one of them."""
     from jumok.errors import Error
     from jumok.run.train import run
     from jumok.training.distributed import is_first_here, is_told
 
     try:
-        return run(request, watch)
+        return run(request, callbacks)
     except Error as error:
         if is_told(error) and not is_first_here():
             raise click.exceptions.Exit(error.exit_code) from error

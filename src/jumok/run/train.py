@@ -44,8 +44,8 @@ logger = logging.getLogger("jumok")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What someone asks of a run; everything else is planned."""
+class RunRequest:
+    """What to train, where to and how; everything that it does not say is planned."""
 
     given: Flat  # settings by full name, as the user gave them
     out: Path
@@ -58,20 +58,23 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watch:
-    """Who looks on, and who may interrupt. Every callable may be left out."""
+class RunCallbacks:
+    """Functions that a run calls as it goes. Every one may be left out.
+
+    `on_event` is called with every event of the log; `interrupted` before every update, and may stop the run.
+    """
 
     progress: Progress = silent
     on_data: Callable[[CheckReport], None] = lambda report: None
     on_plan: Callable[[Plan], None] = lambda plan: None
-    on_start: Callable[["Started"], None] = lambda started: None
+    on_start: Callable[["RunStart"], None] = lambda start: None
     on_event: Log = lambda event: None
     interrupted: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)
-class Started:
-    """A run that is about to take its first step of this sitting."""
+class RunStart:
+    """What is known when a run is about to take its first step, or its first after it was stopped."""
 
     config: RunConfig
     folder: Path
@@ -110,7 +113,7 @@ def train(  # noqa: PLR0913  each has a default
     overrides: Mapping[str, Any] | None = None,
     fresh: bool = False,
     device: str | None = None,
-    watch: Watch | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> TrainedRun:
     """Train, or go on with a run that has stopped. Give two text files, or the name of a built-in set.
 
@@ -122,8 +125,8 @@ def train(  # noqa: PLR0913  each has a default
     sizes = preset(size, given.get("model.arch", "transformer")) if size else {}
     given = sizes | given
     folder = Path(out) if out else default_folder(given)
-    request = Request(given=given, out=folder, fresh=fresh, device=device)
-    return run(request, watch or Watch())
+    request = RunRequest(given=given, out=folder, fresh=fresh, device=device)
+    return run(request, callbacks or RunCallbacks())
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -136,12 +139,12 @@ def default_folder(given: Mapping[str, Any]) -> Path:
     return Path("runs") / "-".join(part for part in (name, given.get("model.arch")) if part)
 
 
-def run(request: Request, watch: Watch) -> TrainedRun:
+def run(request: RunRequest, callbacks: RunCallbacks) -> TrainedRun:
     """Carry a request out. Runs again, it goes on where it stopped. Under torchrun, with all processes."""
     with join(request.device) as world, ExitStack() as held:
         if not world.is_first:
-            watch = Watch(interrupted=watch.interrupted)
-        opening = Opening(request, watch, world, held)
+            callbacks = RunCallbacks(interrupted=callbacks.interrupted)
+        opening = RunSetup(request, callbacks, world, held)
         told = world.first(opening.open)
         config = parse_config(told["config"], "the first process's settings")
         machine = world.every(lambda: opening.machine)
@@ -153,7 +156,7 @@ def run(request: Request, watch: Watch) -> TrainedRun:
         learner = world.every(lambda: make_learner(config, prepared, machine.device, newest, world))
         checkpoints = opening.checkpoints
         checkpoints.keep = max(2, config.training.average)
-        log_to = held.enter_context(logs(request.out, watch.on_event)) if world.is_first else []
+        log_to = held.enter_context(logs(request.out, callbacks.on_event)) if world.is_first else []
         device = torch.device(machine.device)
         copies = config.training.shard and world.is_first
         copy = world.every(lambda: make_model(config, prepared).to(device) if copies else None)
@@ -169,15 +172,15 @@ def run(request: Request, watch: Watch) -> TrainedRun:
             copy=copy,
             write_probe=write_probe,
         )
-        return carry_on(work, state, machine, watch)
+        return carry_on(work, state, machine, callbacks)
 
 
 @dataclass
-class Opening:
+class RunSetup:
     """What comes before the first step: plan or resume, and prepare. The first process does it for all."""
 
-    request: Request
-    watch: Watch
+    request: RunRequest
+    callbacks: RunCallbacks
     world: World
     held: ExitStack  # what stays open until the run ends: its lock
     prepared: Prepared | None = None
@@ -226,11 +229,11 @@ class Opening:
 
     def plan(self, corpora: Corpora, folder: RunFolder) -> tuple[RunConfig, CheckReport]:
         """Look at the data, plan, and write down what was decided."""
-        found = read_corpora(corpora, self.watch.progress)
-        self.watch.on_data(found)
+        found = read_corpora(corpora, self.callbacks.progress)
+        self.callbacks.on_data(found)
         plan = make_plan(self.request.given, found.train, self.machine)
         check_possible(plan.config, self.machine, self.world)
-        self.watch.on_plan(plan)
+        self.callbacks.on_plan(plan)
         folder.write(plan.config, corpora.fingerprint, plan.choices)
         return plan.config, found
 
@@ -244,11 +247,11 @@ class Opening:
             self.data,
             corpora,
             replace(config, seed=seed),
-            lambda: found or read_corpora(corpora, self.watch.progress),
+            lambda: found or read_corpora(corpora, self.callbacks.progress),
             fingerprint=corpora.fingerprint,
             tokenizers=load_tokenizers(newest.folder) if newest else None,
             processes=self.machine.cores,
-            progress=self.watch.progress,
+            progress=self.callbacks.progress,
             background=self.world.size == 1,  # the others read what is there
         )
         self.held.callback(lambda: len(prepared.variants))  # nothing is written once the lock is gone
@@ -291,17 +294,17 @@ def check_same_data(world: World, prepared: Prepared) -> None:
             raise told_to_all(error)
 
 
-def carry_on(work: RunWork, state: LoopState, machine: Machine, watch: Watch) -> TrainedRun:
+def carry_on(work: RunWork, state: LoopState, machine: Machine, callbacks: RunCallbacks) -> TrainedRun:
     """Train from where the state stands, and finish."""
     config, folder, world = work.config, work.checkpoints.run, work.world
     tune_torch(config)
     parameters = sum(parameter.numel() for parameter in work.learner.model.parameters())
-    watch.on_start(Started(config, folder, machine, parameters, work.prepared, state))
+    callbacks.on_start(RunStart(config, folder, machine, parameters, work.prepared, state))
     work.log(start_event(work, machine, parameters, state))
     if lacks_bf16(config, machine):
         text = f"{machine.name} does not compute bf16: training in fp32, which is slower"
         work.log(notice(state.step, "info", "no_bf16", text))
-    clock, interrupted = shared_clock(world, time.monotonic, watch.interrupted)
+    clock, interrupted = shared_clock(world, time.monotonic, callbacks.interrupted)
     try:
         outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
         if outcome.reason != "signal":
