@@ -3,20 +3,15 @@
 import json
 import shutil
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
-from jumok.config import RunConfig
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError
 from jumok.run.folder import RunFolder
-from jumok.run.machine import Machine, look_at_machine
-from jumok.run.prepare import reopen
 from jumok.run.train import (
     Plan,
     RunCallbacks,
@@ -24,16 +19,12 @@ from jumok.run.train import (
     RunSetup,
     RunStart,
     TrainedRun,
-    check_possible,
-    check_same_data,
     default_folder,
-    lacks_bf16,
-    precision,
     run,
     train,
 )
 from jumok.settings import parse_config, read_toml
-from jumok.training.distributed import World, is_told
+from jumok.training.distributed import World
 from tests.run.conftest import quick_settings, tiny_settings
 
 Events = list[dict[str, Any]]
@@ -233,7 +224,7 @@ def test_the_time_limit_ends_the_run(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_patience_ends_the_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: 3.0)
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: 3.0)
     given = quick_settings(
         corpus,
         training__max_steps=50,
@@ -249,7 +240,7 @@ def test_the_best_checkpoint_is_the_one_of_least_loss(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([5.0, 2.0, 4.0, 6.0])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: next(losses))
     given = quick_settings(
         corpus,
         training__max_steps=4,
@@ -267,7 +258,7 @@ def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("something else broke")
 
-    monkeypatch.setattr("jumok.run.stepping.train_step", fail)
+    monkeypatch.setattr("jumok.training.updates.train_step", fail)
     with pytest.raises(RuntimeError, match="something else broke"):
         go(quick_settings(corpus), tmp_path / "run")
     end = events_of(tmp_path / "run")[-1]
@@ -275,37 +266,6 @@ def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: 
 
 
 # What this machine, or this number of processes, cannot do.
-
-
-def gpu(*, bf16: bool) -> Machine:
-    return replace(look_at_machine("cpu"), device="cuda:0", name="Tesla T4", bf16=bf16)
-
-
-def with_precision(value: str) -> RunConfig:
-    return parse_config({"training": {"precision": value}})
-
-
-def test_a_gpu_computes_bf16_where_it_can() -> None:
-    assert precision(with_precision("auto"), gpu(bf16=True)) is torch.bfloat16
-    assert precision(with_precision("bf16"), gpu(bf16=True)) is torch.bfloat16
-    assert precision(with_precision("fp32"), gpu(bf16=True)) is None
-
-
-def test_a_gpu_without_bf16_computes_fp32_and_says_so() -> None:
-    assert precision(with_precision("auto"), gpu(bf16=False)) is None
-    assert lacks_bf16(with_precision("auto"), gpu(bf16=False))
-    assert not lacks_bf16(with_precision("fp32"), gpu(bf16=False))
-    assert not lacks_bf16(with_precision("auto"), gpu(bf16=True))
-    assert not lacks_bf16(with_precision("auto"), replace(gpu(bf16=False), device="cpu"))
-
-
-def test_bf16_that_the_gpu_lacks_is_refused() -> None:
-    with pytest.raises(ConfigError) as caught:
-        precision(with_precision("bf16"), gpu(bf16=False))
-    assert str(caught.value) == (
-        "training.precision=bf16 cannot work: Tesla T4 does not compute bf16\n"
-        "  leave it at auto, or set training.precision=fp32"
-    )
 
 
 def test_a_notice_says_that_bf16_is_missing(
@@ -329,7 +289,7 @@ def test_a_notice_says_that_bf16_is_missing(
         (
             {"training__batches": "packed"},
             "training.batches=packed and training.shard=true exclude each other\n"
-            "  leave training.batches at auto: shared-out weights read padded batches",
+            "  leave training.batches at auto: shared-out weights read batches of like lengths",
         ),
     ],
 )
@@ -342,41 +302,14 @@ def test_sharing_the_weights_out_needs_processes(
     assert not RunFolder(tmp_path / "run").exists
 
 
-def test_torchs_sgd_cannot_share_out() -> None:
-    config = parse_config({"training": {"shard": True, "optimizer": "sgd"}})
-    with pytest.raises(ConfigError) as caught:
-        check_possible(config, look_at_machine("cpu"), World(size=2))
-    assert str(caught.value) == (
-        "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out\n"
-        "  choose adamw, adam or muon"
-    )
-
-
 def test_the_plan_counts_the_processes(tmp_path: Path) -> None:
     request = RunRequest(given={}, out=tmp_path)
     opening = RunSetup(request, RunCallbacks(), World(size=3, device="cpu"), ExitStack())
     assert (opening.machine.device, opening.machine.processes) == ("cpu", 3)
 
 
-def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> None:
-    class Other(World):
-        def gather(self, value: Any) -> list[Any]:
-            return [value, ["other"]]
-
-    prepared = reopen(trained.folder / "data")
-    with pytest.raises(DataError) as caught:
-        check_same_data(Other(size=2), prepared)
-    assert is_told(caught.value)  # all of them find it out, and one is enough to say so
-    assert str(caught.value) == (
-        "process 1 of 2 has prepared other data than process 0\n"
-        f"  {trained.folder / 'data'}\n"
-        "  every process must see the same run folder: machines must share it"
-    )
-    check_same_data(World(), prepared)
-
-
 @pytest.mark.gpu
-@pytest.mark.parametrize("batches", ["padded", "packed"])
+@pytest.mark.parametrize("batches", ["sorted", "packed"])
 def test_a_gpu_trains_and_goes_on(batches: str, corpus: Path, tmp_path: Path) -> None:
     given = tiny_settings("transformer", corpus) | {
         "model.width": 32,  # heads of 16, which the kernels know
