@@ -3,7 +3,6 @@
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jumok.nn.best import CHUNK, k_best, ranks, unpacked
 
 from jumok.backends.best import CHUNK, k_best, ranks, twin_peaks, unpacked
 from jumok.decoding.scores import top

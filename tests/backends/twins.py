@@ -45,7 +45,13 @@ def decoded(model: Seq2Seq, batch: Batch) -> dict[str, Tensor]:
 
 
 def check_twins(
-    name: str, ops: TorchBackend, *, device: str = "cpu", fixed: bool = False, atol: float = 1e-5, **options: Any
+    name: str,
+    ops: TorchBackend,
+    *,
+    device: str = "cpu",
+    fixed: bool = False,
+    atol: float = 1e-5,
+    **options: Any,
 ) -> None:
     """A configuration of tests/models/conftest.py says the same on both."""
     wanted, found = (
