@@ -72,5 +72,3 @@ def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> 
         "  every process must see the same run folder: machines must share it"
     )
     check_same_data(World(), prepared)
-
-
