@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from jumok.architectures import STRICT, check_positive, check_share
+from jumok.architectures import STRICT, Architecture, Kind, Placing, Scoring, check_positive, check_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CnnConfig:
+class CnnConfig(Architecture):
     """Convolutional encoder-decoder (Gehring et al. 2017)."""
 
     arch: Literal["cnn"] = "cnn"
@@ -22,3 +22,15 @@ class CnnConfig:
     def __post_init__(self) -> None:
         check_positive(model__width=self.width, model__window=self.window)
         check_share("model.dropout", self.dropout)
+
+    @property
+    def attention(self) -> dict[Kind, tuple[int, int]]:
+        return {"cross": (self.decoder_layers, 1)}
+
+    @property
+    def scoring(self) -> Scoring:
+        return "dot"
+
+    @property
+    def placing(self) -> Placing:
+        return "sinusoidal"

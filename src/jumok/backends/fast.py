@@ -1,4 +1,4 @@
-"""What the fast back ends share: an embedding with its own backward, and tables of positions that are kept."""
+"""What the fast back ends share: an embedding with its own backward, and position tables that are kept."""
 
 import torch
 from torch import Tensor

@@ -137,7 +137,7 @@ class Backend(Protocol):
         where: Where,
         first: int | Tensor = 0,
     ) -> tuple[Tensor, Tensor]:
-        """From the scores of one head, before and after scaling (B, T, S), to weights and context (B, T, D)."""
+        """From scores of one head, before and after scaling (B, T, S), to weights and context (B, T, D)."""
         ...
 
     def copy(
@@ -162,7 +162,7 @@ class Backend(Protocol):
         seed: Tensor | None,
         add: bool = True,
     ) -> tuple[Tensor, Tensor | None]:
-        """s = x + dropout(states W^T + b), and its norm: (L, D) both. Without `add`, s is the change alone."""
+        """s = x + dropout(states W^T + b), and its norm: (L, D) both. Without `add` s is the change."""
         ...
 
     def run_cell(

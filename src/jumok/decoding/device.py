@@ -25,8 +25,8 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import USUAL, device_of, make_filters
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
-from jumok.decoding.filters import Filter
 from jumok.decoding.device_answers import Found, Options, unpacked
+from jumok.decoding.filters import Filter
 from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import Job
 from jumok.decoding.slots import Growth, Slots, grow, penalties

@@ -8,9 +8,9 @@ from jumok.checkpoint.contents import Contents
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
 from jumok.decoding.device import DeviceSearch, preferred, supports
+from jumok.decoding.device_answers import Options
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
-from jumok.decoding.device_answers import Options
 from jumok.decoding.greedy import Choose
 from jumok.decoding.jobs import Job, batches, pair_size, piece_bytes
 from jumok.decoding.mbr import by_agreement

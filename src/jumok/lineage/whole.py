@@ -5,7 +5,6 @@
 
 from dataclasses import replace
 
-from jumok.config import TransformerConfig
 from jumok.decoding.translator import Translator
 
 NO_LIMIT = 1_000_000  # pieces
@@ -17,8 +16,7 @@ class Whole(Translator):
     def __init__(self, translator: Translator) -> None:
         self.__dict__.update(translator.__dict__)
         config, decoding, most = translator.config, translator.config.decoding, NO_LIMIT
-        match config.model:
-            case TransformerConfig(positions="learned", max_positions=rows):
-                most = max(rows - 1, 1)  # the end takes a row
-                decoding = replace(decoding, max_len=min(decoding.max_len, most))
+        if rows := config.model.table_rows:
+            most = max(rows - 1, 1)  # the end takes a row
+            decoding = replace(decoding, max_len=min(decoding.max_len, most))
         self.config = replace(config, data=replace(config.data, max_length=most), decoding=decoding)

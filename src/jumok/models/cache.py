@@ -1,11 +1,11 @@
 """What the layers of a Transformer look at: whole sentences, or the past that a search has kept.
 
 A layer asks a `Cache` for attention and cannot tell which one it has. `WholePass` computes all steps at once
-(training, validation, traces), `GrowingCache` one step of a search, `FixedCache` one step in buffers that stay
-where they are, so that a CUDA graph can replay it.
+(training, validation, traces), `GrowingCache` one step of a search, `FixedCache` one step in buffers that
+stay where they are, so that a CUDA graph can replay it.
 
-Axis letters: B sentences or rows, S source, L tokens, H heads, K width of one head, N layers, D width, W beams
-of a sentence, T target places.
+Axis letters: B sentences or rows, S source, L tokens, H heads, K width of one head, N layers, D width,
+W beams of a sentence, T target places.
 """
 
 from dataclasses import dataclass, replace
@@ -284,8 +284,8 @@ class BatchShape:
 class Buffers:
     """The past of each beam and the source of each sentence. All tensors are written in place.
 
-    The W beams of a sentence share all keys and values (`jumok.backends.beams`). Beams that change their order
-    cost a table of small numbers, not a copy, and a sentence's source is read once for all of its beams.
+    The W beams of a sentence share all keys and values (`jumok.backends.beams`). Beams that change their
+    order cost a table of small numbers, not a copy, and a sentence's source is read once for all of its beams.
     """
 
     keys: Tensor  # (B, N, H, T·W, K)

@@ -59,7 +59,7 @@ class Prediction(ABC):
 
     @abstractmethod
     def loss(self, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        """Label-smoothed cross-entropy and plain nll, summed over the places; 0 in target (M,) weighs nothing."""
+        """Label-smoothed cross-entropy and plain nll, each summed; 0 in target (M,) weighs nothing."""
 
     @abstractmethod
     def rdrop_loss(self, other: Any, target: Tensor, smoothing: float, alpha: float) -> tuple[Tensor, Tensor]:
@@ -113,7 +113,7 @@ class PlainPrediction(Prediction):
 
 
 class Seq2Seq(nn.Module):
-    """Source tokens to predictions of target tokens. A subclass is one paper: it writes `encode` to `step`."""
+    """Source tokens to predictions of target tokens. A subclass is one paper, `encode` to `step`."""
 
     fixed_shapes = False
     """Whether every shape follows from the room of a batch alone, never from the lengths in it: on a GPU its

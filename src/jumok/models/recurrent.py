@@ -54,7 +54,7 @@ def make_cell(
 def run_cell(
     ops: Backend, cell: nn.RNNBase, x: Tensor, sentences: Sentences | None, hidden: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """s_t = Cell(x_t, s_{t-1}) for every t of a target, from hidden (B, N, C, D) on: all states, and the last.
+    """s_t = Cell(x_t, s_{t-1}) for every t of a target, from hidden (B, N, C, D) on: all states, the last.
 
     x (M, D) lies end to end, or is a rectangle (B, T, D) without sentences; so are the states.
     """

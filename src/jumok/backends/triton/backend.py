@@ -27,7 +27,7 @@ WIDEST = 4096  # add & norm keeps a row in registers
 
 
 class TritonBackend(FastBackend):
-    """Kernels are imported where they are called: Triton takes a while to load, and not every machine has it."""
+    """Kernels are imported where they are called: Triton takes a while to load, and some machines lack it."""
 
     def __init__(self) -> None:
         super().__init__()

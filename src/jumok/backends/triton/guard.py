@@ -17,7 +17,7 @@ class Guard:
         self.off: set[str] = set()
 
     def __call__(self, name: str, fast: Callable[[], R], slow: Callable[[], R]) -> R:
-        """`fast()`; if the kernel of this name does not compile or start, one notice and from then on `slow()`.
+        """`fast()`; if the kernel of this name does not compile or start, a notice and from then on `slow()`.
 
         `fast` must leave nothing half written that `slow` reads. Out of memory is no fault of the kernel, and
         inside a CUDA graph nothing can be taken back: both are raised.

@@ -1,4 +1,4 @@
-"""What `jumok.backends.best` needs of each row of logits, in one read: log sum exp, and the peak of every chunk.
+"""What `jumok.backends.best` needs of each row of logits, in one read: log sum exp, and each chunk's peak.
 
     shift = m + log sum_v exp(x_v - m),   m = max_v x_v,   peak_c = max_{v in c} x_v
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.cli.views.view import View, columns
-from jumok.config import TransformerConfig
 from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, LimitError
@@ -75,9 +74,8 @@ def read_pair(translator: Translator, text: str, target: str | None) -> Pair:
 
 def check_length(translator: Translator, name: str, ids: Sequence[int]) -> None:
     limit = LONGEST
-    match translator.config.model:
-        case TransformerConfig(positions="learned", max_positions=rows):
-            limit = min(limit, rows - 1)
+    if rows := translator.config.model.table_rows:
+        limit = min(limit, rows - 1)
     if len(ids) > limit:
         raise LimitError(
             f"the {name} has {len(ids):,} pieces, more than {limit:,}", hint="give a shorter one"
