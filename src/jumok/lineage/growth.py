@@ -37,8 +37,8 @@ def measure_growth(
 
     None for a table of learned positions that is too short to see any growth.
     """
-    if rows := config.table_rows:
-        lengths = [n for n in lengths if n <= rows]
+    if most := config.table_rows:
+        lengths = [n for n in lengths if n <= most]
     if len(lengths) < 2:
         return None
     model.eval()

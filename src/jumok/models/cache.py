@@ -285,7 +285,7 @@ class Buffers:
     """The past of each beam and the source of each sentence. All tensors are written in place.
 
     The W beams of a sentence share all keys and values (`jumok.backends.beams`). Beams that change their
-    order cost a table of small numbers, not a copy, and a sentence's source is read once for all of its beams.
+    order cost a table of small numbers, not a copy, and a source is read once for all beams of its sentence.
     """
 
     keys: Tensor  # (B, N, H, T·W, K)

@@ -174,7 +174,7 @@ class Updates:
         return result, self.parts
 
     def attempt(self, batches: list[Batch], state: LoopState, lr: float) -> StepResult | None:
-        """The update by all processes; None if memory ran out in one, and then nothing of it stays in memory."""
+        """The update by all processes; None if memory ran out in one, and then nothing of it stays."""
         learner, config, step = self.learner, self.config, state.step + 1
         counts = [(b.tokens, b.tokens + b.source_tokens, b.sentences) for b in batches if b.learned]
         own = [sum(column) for column in zip(*counts, strict=True)] if counts else [0, 0, 0]
