@@ -34,14 +34,15 @@ import torch
 from contest import MissingError, line, table
 from trainers import PEERS, Corpus, Reading, Slice, run_peer
 
+from jumok.backends.choose import choose_backend
 from jumok.config import TextConfig, TrainingConfig, TransformerConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import lay_pairs
 from jumok.data.sampler import epoch_batches
 from jumok.models.build import build_model
-from jumok.nn import native
 from jumok.text.tokenizer import train_tokenizer
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import train_step
+from jumok.training.threads import Threads, runs_in_threads
 
 MODEL = TransformerConfig(encoder_layers=3, decoder_layers=3, width=256, heads=4, feedforward=1024)
 TINY = TransformerConfig(encoder_layers=1, decoder_layers=1, width=32, heads=2, feedforward=64)
@@ -95,24 +96,25 @@ def train_ours(corpus: Corpus, model: TransformerConfig, slice_: Slice) -> Readi
     torch.set_num_threads(slice_.threads)
     torch.manual_seed(slice_.seed)
     net = build_model(model, corpus.vocabulary, corpus.vocabulary, shared=True)
+    net.ops = choose_backend("cpu")
+    threads = Threads(net) if runs_in_threads(net) else None
     config = TrainingConfig(lr=slice_.rate, label_smoothing=slice_.smoothing, clip=1.0)
     optimizers = Optimizers(net, config)
     lengths = [np.array([len(ids) for ids in side]) for side in (corpus.source, corpus.target)]
     batches = epoch_batches(*lengths, budget=slice_.tokens, seed=slice_.seed, epoch=0)
-    tokens = places = step = 0
+    tokens = step = 0
     began = perf_counter()
     while step < slice_.warm or perf_counter() - began < slice_.seconds:
         if step == slice_.warm:
-            tokens, places, began = 0, 0, perf_counter()
+            tokens, began = 0, perf_counter()
         rows = batches[step % len(batches)]
-        piece = pad_pairs([corpus.source[row] for row in rows], [corpus.target[row] for row in rows])
+        batch = lay_pairs([corpus.source[row] for row in rows], [corpus.target[row] for row in rows])
         step += 1
-        result = train_step(net, optimizers, [piece], config, lr=slice_.rate, step=step, seed=slice_.seed)
+        result = train_step(
+            net, optimizers, [batch], config, lr=slice_.rate, step=step, seed=slice_.seed, threads=threads
+        )
         tokens += result.tokens
-        # Where the library is there the sentences lie end to end.
-        laid = native.usable(net.head)
-        places += result.tokens if laid else piece.source.numel() + piece.target_in.numel()
-    return Reading(tokens, perf_counter() - began, step - slice_.warm, places, peak_memory())
+    return Reading(tokens, perf_counter() - began, step - slice_.warm, tokens, peak_memory())
 
 
 def multiply(corpus: Corpus, model: TransformerConfig, slice_: Slice) -> Reading:

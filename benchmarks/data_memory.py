@@ -31,6 +31,7 @@ import sys, time
 from pathlib import Path
 from jumok.config import TextConfig
 from jumok.data.corpus import open_corpus
+from jumok.data.reader import survey
 from jumok.data.store import build_store
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -38,10 +39,11 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     corpus = open_corpus(str(folder / "a.en"), str(folder / "a.ko"))
     began = time.monotonic()
-    lines = (line for pair in corpus.pairs() for line in pair)
+    pairs = survey(corpus, keep=True).texts
+    lines = (line for pair in pairs for line in pair)
     tokenizer = train_tokenizer(lines, TextConfig(vocabulary=16_000))
     trained = time.monotonic()
-    store = build_store(corpus.pairs(), Tokenizers(tokenizer, tokenizer), folder / "store", max_length=128)
+    store = build_store(pairs, Tokenizers(tokenizer, tokenizer), folder / "store", max_length=128)
     print(len(store), tokenizer.size, round(trained - began, 1), round(time.monotonic() - trained, 1))
 """
 

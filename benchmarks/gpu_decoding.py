@@ -27,20 +27,22 @@ import numpy as np
 import sacrebleu
 import torch
 from contest import attempt, line, peak_memory, read_options, synchronize, table
-from jumok.decoding.found import Options
+from padded import Padded, pad_pairs
 from peers import copy_into_marian, marian_logits
 
 from jumok.checkpoint.checkpoints import load_model
 from jumok.config import DecodingConfig, TextConfig, TransformerConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import lay_pairs
 from jumok.decoding.characters import LEARNED
 from jumok.decoding.device import DeviceSearch
 from jumok.decoding.jobs import Job
 from jumok.models.build import build_model
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.native.model import SearchOptions
 from jumok.presets import TRANSFORMERS
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, PAD, Tokenizer, train_tokenizer
+from jumok.training.step import sides_of
 
 Ids = Sequence[int]
 SIZES = (256, 512, 1024, 2048)  # sentences in a batch of `generate`
@@ -158,12 +160,22 @@ def marian_of(task: Task) -> Any:
     some = task.sources[:8]
     batch = pad_pairs(some, some[::-1])
     with torch.inference_mode():
-        mine = task.model(batch.source, batch.source_mask, batch.target_in)
+        mine = logits_of(task.model, some, some[::-1], batch)
         its = marian_logits(marian, batch.source, batch.source_mask, batch.target_in)
     apart = float((mine - its)[batch.target_mask].abs().max())
     print(f"  logits of both in fp32: at most {apart:.1e} apart, of up to {float(mine.abs().max()):.1f}")
     assert apart < TOLERANCE, "the twins differ"
     return marian
+
+
+def logits_of(
+    model: TransformerSeq2Seq, sources: Sequence[Ids], targets: Sequence[Ids], batch: Padded
+) -> torch.Tensor:
+    """Ours of the same sentences, as a rectangle (B, T, V)."""
+    source, target_in = sides_of(lay_pairs(sources, targets))
+    grid = target_in.grid(model(source, target_in).logits())
+    assert grid.shape[:2] == batch.target_in.shape
+    return grid
 
 
 def generate(task: Task, row: Row) -> None:
@@ -238,7 +250,7 @@ def ours(task: Task, row: Row) -> None:
 def answers_of(task: Task, search: DeviceSearch, limits: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """The ids of the best answer to each of the first sentences; equal ones are searched each time."""
     config = task.decoding
-    options = Options(beam=config.beam, n_best=1, length_penalty=config.length_penalty, keep=1)
+    options = SearchOptions(beam=config.beam, n_best=1, length_penalty=config.length_penalty, keep=1)
     found: dict[int, tuple[int, ...]] = {}
     for places, answers in search.search(task.sources[: len(limits)], limits, options):
         found.update((place, best[0].ids) for place, best in zip(places, answers, strict=True))

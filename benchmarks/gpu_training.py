@@ -30,19 +30,21 @@ from typing import Any
 import numpy as np
 import torch
 from contest import attempt, line, peak_memory, read_options, synchronize, table
-from jumok.training.packed import PackedStep
+from padded import Padded
 from peers import PlainTransformer, make_marian, marian_logits, without_layer_drop
 from pool import Size, Work, count_operations, make_work, places, real_lengths
 from torch import Tensor, nn
 
+from jumok.backends.choose import choose_backend
 from jumok.config import TrainingConfig, TransformerConfig
-from jumok.data.batch import Packed, Padded
+from jumok.data.batch import Batch
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.presets import TRANSFORMERS
 from jumok.text.tokenizer import PAD
+from jumok.training.captured import CapturedStep
 from jumok.training.optimizer import Optimizers
-from jumok.training.step import Share, train_step
+from jumok.training.step import Share
 
 RATE = 3e-4
 WARM = 8  # steps before the clock runs, besides the first
@@ -151,11 +153,11 @@ def marian_compiled(work: Work, *, tuned: bool) -> Step:
 
 def packed(work: Work, *, graph: bool) -> Step:
     model, optimizers = make_ours(work)
-    update = PackedStep(
+    update = CapturedStep(
         model,
         optimizers,
         SETTINGS,
-        work.room,
+        work.packed[0],
         seed=0,
         dtype=work.dtype,
         graph=graph and work.device.type == "cuda",
@@ -170,25 +172,11 @@ def packed(work: Work, *, graph: bool) -> Step:
     return step
 
 
-def padded(work: Work) -> Step:
-    model, optimizers = make_ours(work)
-    number = count(1)
-    autocast = work.dtype if work.dtype == torch.bfloat16 else None
-
-    def step(n: int) -> Tensor:
-        batches = [work.padded[n]]
-        result = train_step(
-            model, optimizers, batches, SETTINGS, lr=RATE, step=next(number), seed=0, autocast=autocast
-        )
-        return result.numbers[0]
-
-    return step
-
-
 def make_ours(work: Work) -> tuple[Seq2Seq, Optimizers]:
     torch.manual_seed(0)
     size = work.size
     model = build_model(size.model, size.vocabulary, size.vocabulary, shared=True).to(work.device).train()
+    model.ops = choose_backend(work.device)
     return model, Optimizers(model, SETTINGS)
 
 
@@ -207,7 +195,6 @@ CONTESTANTS = {
     "broken": Contestant(
         "Marian, padded, compiled as it comes", partial(marian_compiled, tuned=False), peer=True
     ),
-    "padded": Contestant("ours, padded", padded),
     "eager": Contestant("ours, packed, no graph", partial(packed, graph=False), packs=True),
     "packed": Contestant("ours, packed", partial(packed, graph=True), packs=True),
 }
@@ -218,7 +205,7 @@ USUAL = [key for key in CONTESTANTS if key != "broken"]  # which breaks into a g
 
 def measure(work: Work, one: Contestant, row: Row, peak: float) -> None:
     """Fill the row: the first step, some more from short to long, then all of them in a mixed order."""
-    batches: Sequence[Packed] | Sequence[Padded] = work.packed if one.packs else work.padded
+    batches: Sequence[Batch] | Sequence[Padded] = work.packed if one.packs else work.padded
     last = len(batches) - 1
     began = perf_counter()
     step = one.make(work)

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 from contest import MissingError
+from padded import Padded
 from torch import Tensor, nn
 
 from jumok.config import TransformerConfig
-from jumok.data.batch import Padded
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.nn.attention import MergedProjection
 from jumok.nn.positions import sinusoidal

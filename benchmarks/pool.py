@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from padded import Padded, pad_pairs
 
 from jumok.config import TransformerConfig
-from jumok.data.batch import Packed, Padded, Room, pack_pairs, pad_pairs, room_for
+from jumok.data.batch import Batch, Room, lay_pairs, room_for
 
 LONGEST, FIRST_WORD = 127, 4
 SPREAD, RATIO = 0.6, 0.2  # standard deviations of log s and of log (t / s)
@@ -35,7 +36,7 @@ class Work:
     size: Size
     device: torch.device
     room: Room
-    packed: Sequence[Packed]
+    packed: Sequence[Batch]
     padded: Sequence[Padded]  # from short to long
 
     @property
@@ -79,7 +80,7 @@ def make_work(size: Size, device: torch.device) -> Work:
     ]
     room = room_for(s - 1, t - 1, size.tokens)
     packed = [
-        pack_pairs([sources[n] for n in part], [targets[n] for n in part], room).to(device)
+        lay_pairs([sources[n] for n in part], [targets[n] for n in part], room).to(device)
         for part in cut_by_room(np.random.default_rng(3).permutation(len(s)), s, t, room)
     ]
     return Work(size, device, room, packed, padded)
@@ -108,17 +109,17 @@ def cut_by_room(order: Ids, s: Ids, t: Ids, room: Room) -> Iterator[Ids]:
             begin, used = n, (s[row], t[row])
 
 
-def real_lengths(batch: Packed | Padded) -> tuple[Ids, Ids]:
+def real_lengths(batch: Batch | Padded) -> tuple[Ids, Ids]:
     """Tokens of each source and target of a batch, on the host."""
-    if isinstance(batch, Packed):
+    if isinstance(batch, Batch):
         return batch.source_lengths, batch.target_lengths
     s, t = (mask.sum(dim=1).cpu().numpy() for mask in (batch.source_mask, batch.target_mask))
     return s, t
 
 
-def places(batch: Packed | Padded) -> int:
+def places(batch: Batch | Padded) -> int:
     """Places for tokens, used or not."""
-    if isinstance(batch, Packed):
+    if isinstance(batch, Batch):
         return batch.room.source + batch.room.target
     return batch.source.numel() + batch.target_in.numel()
 

@@ -11,11 +11,13 @@ import sys
 
 STEP = """
 import time, numpy as np, torch
+from jumok.backends.choose import choose_backend
 from jumok.config import LuongConfig, TrainingConfig, TransformerConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import lay_pairs
 from jumok.models.build import build_model
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import train_step
+from jumok.training.threads import Threads, runs_in_threads
 
 transformer = TransformerConfig(encoder_layers=3, decoder_layers=3, width=128, heads=4, feedforward=512)
 for model_config in (LuongConfig(width=256), transformer):
@@ -23,11 +25,13 @@ for model_config in (LuongConfig(width=256), transformer):
     model = build_model(model_config, 4000, 4000, shared=True)
     config, draw = TrainingConfig(), np.random.default_rng(0)
     optimizers = Optimizers(model, config)
-    batch = [pad_pairs(*[[draw.integers(260, 4000, 20) for _ in range(48)] for _ in range(2)])]
+    batch = [lay_pairs(*[[draw.integers(260, 4000, 20) for _ in range(48)] for _ in range(2)])]
+    model.ops = choose_backend("cpu")
+    threads = Threads(model) if runs_in_threads(model) else None
     times = []
     for step in range(16):
         began = time.perf_counter()
-        train_step(model, optimizers, batch, config, lr=1e-4, step=step, seed=0)
+        train_step(model, optimizers, batch, config, lr=1e-4, step=step, seed=0, threads=threads)
         times.append(time.perf_counter() - began)
     print(sorted(times[5:])[5] * 1000)
 """

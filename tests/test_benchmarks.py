@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from jumok.config import TransformerConfig
-from jumok.data.batch import Padded, pad_pairs
+from jumok.data.batch import Batch, lay_pairs
 from jumok.models.build import build_model
-from tests.data.test_batch import padded_of
+from jumok.training.step import sides_of
 from tests.test_layout import SRC
 
 ROOT = SRC.parent.parent
@@ -51,11 +52,10 @@ def test_the_operations_of_an_update_are_those_that_torch_counts(monkeypatch: py
     pool = import_module("pool")
     config = TransformerConfig(encoder_layers=2, decoder_layers=3, width=16, heads=2, feedforward=24)
     model = build_model(config, 40, 40, shared=True)
-    batch = pad_pairs(
-        [[5] * 9], [[]]
-    )  # one target token sees one: torch would count what a causal mask hides
+    # One target token sees one: torch would count what a causal mask hides.
+    source, target_in = sides_of(lay_pairs([[5] * 9], [[]]))
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
-        model(batch.source, batch.source_mask, batch.target_in).sum().backward()
+        model(source, target_in).logits().sum().backward()
     size = pool.Size(config, vocabulary=40, tokens=11, mean=5, corpus=1, steps=1)
     assert counter.get_total_flops() == pool.count_operations(size, np.array([10]), np.array([1]))
 
@@ -66,8 +66,8 @@ def test_those_that_pad_and_those_that_pack_get_the_same_sentences(monkeypatch: 
     config = TransformerConfig(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=24)
     size = pool.Size(config, vocabulary=40, tokens=600, mean=12, corpus=2000, steps=8)
     work = pool.make_work(size, torch.device("cpu"))
-    packed = Counter(pair for batch in work.packed for pair in pairs_of(padded_of(batch)))
-    padded = Counter(pair for batch in work.padded for pair in pairs_of(batch))
+    packed = Counter(pair for batch in work.packed for pair in laid_pairs(batch))
+    padded = Counter(pair for batch in work.padded for pair in padded_pairs(batch))
     assert not packed - padded
     assert len(work.padded) == size.steps
     for batch in (*work.packed, *work.padded):
@@ -76,10 +76,18 @@ def test_those_that_pad_and_those_that_pack_get_the_same_sentences(monkeypatch: 
         assert s.sum() + t.sum() >= 0.8 * pool.places(batch)
 
 
-def pairs_of(batch: Padded) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def padded_pairs(batch: Any) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Each pair without its padding."""
     sources = [tuple(row[mask].tolist()) for row, mask in zip(batch.source, batch.source_mask, strict=True)]
     targets = [
         tuple(row[mask].tolist()) for row, mask in zip(batch.target_out, batch.target_mask, strict=True)
     ]
     return list(zip(sources, targets, strict=True))
+
+
+def laid_pairs(batch: Batch) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Each pair without the fillers behind the last."""
+    sides = []
+    for ids, lengths in ((batch.source, batch.source_lengths), (batch.target_out, batch.target_lengths)):
+        sides.append([tuple(one.tolist()) for one in torch.split(ids[: lengths.sum()], lengths.tolist())])
+    return list(zip(*sides, strict=True))

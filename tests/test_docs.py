@@ -21,7 +21,9 @@ from jumok.cli.main import cli
 from jumok.settings import check_names, known_names, read_environment, read_words
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted(
+    [*ROOT.glob("docs/**/*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG"))]
+)
 NOTES = ROOT / "docs" / "notes-to-code.md"
 ROWS = [*range(1, 22)]
 KOREAN = sorted(ROOT.glob("docs/*.ko.md"))

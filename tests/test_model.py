@@ -23,7 +23,7 @@ from jumok.explain.ops import (
     require,
     scale_head,
 )
-from jumok.explain.traced import Traced
+from jumok.explain.traced import TracedTranslation
 from jumok.explain.what_if import what_if
 from jumok.model import Model, load
 from jumok.native.library import available
@@ -91,8 +91,8 @@ def test_looking_changes_nothing(options: dict[str, Any], model: Model) -> None:
 def test_shape_follows_input(model: Model) -> None:
     one = model.translate(TEXT, attention=True)
     several = model.translate(TEXTS, attention=True)
-    assert type(one) is Traced
-    assert [type(each) for each in several] == [Traced] * 5
+    assert type(one) is TracedTranslation
+    assert [type(each) for each in several] == [TracedTranslation] * 5
     assert [each.made is None for each in several] == [False, True, False, False, False]
     assert several[0].trace.id == one.trace.id == model.trace(TEXT).id
     assert type(model.translate(TEXT)) is Translation
@@ -126,7 +126,7 @@ def test_unknown_options_are_refused(transformer: Model) -> None:
 
 def test_it_can_be_awaited(transformer: Model) -> None:
     found = asyncio.run(transformer.atranslate([TEXT], attention=True))
-    assert isinstance(found[0], Traced)
+    assert isinstance(found[0], TracedTranslation)
 
 
 def test_positions(model: Model) -> None:

@@ -19,11 +19,11 @@ from PIL import Image
 
 from jumok.cli.main import cli
 from jumok.config import RunConfig
+from jumok.data.survey import Survey
 from jumok.evaluation.metrics import check_names
 from jumok.presets import preset
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
-from jumok.run.survey import Survey
 from jumok.settings import Flat, config_to_dict, flatten, read_toml
 
 ROOT = Path(__file__).parents[1]

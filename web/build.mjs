@@ -1,5 +1,5 @@
 // Bundles the page into src/jumok/server/static/: what the first look needs (app), what comes later (more.css and a script per screen),
-// all that an exported file holds (file), the words, the index page, the chapters of Learn and the licences.
+// all that an exported file holds (file), a comparison's report (report), the words, the index page, the chapters of Learn and the licences.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -74,9 +74,11 @@ const moreStyle = await sheet(
   Object.keys(inputs).filter((path) => isSheet(path) && !early.includes(path)),
 );
 
-// the page of exported files: one script and one sheet
-const inside = await build({ ...options, ...wordsApart(wordFiles, short, true), minify: true });
-for (const { path, contents } of inside.outputFiles) put(`file-${hashOf(contents)}.${path.split(".").pop()}`, contents);
+// the pages of files: exported traces, and the report of a comparison; one script and one sheet each
+for (const [name, start] of Object.entries({ file: "src/main.tsx", report: "src/report/main.tsx" })) {
+  const inside = await build({ ...options, entryPoints: { [name]: start }, ...wordsApart(wordFiles, short, true), minify: true });
+  for (const { path, contents } of inside.outputFiles) put(`${name}-${hashOf(contents)}.${path.split(".").pop()}`, contents);
+}
 
 const sizes = { js: 0, css: 0 };
 for (const name of [...scripts, style]) sizes[name.split(".").pop()] += gzipSync(readFileSync(join(out, name)), { level: 9 }).length;

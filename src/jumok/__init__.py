@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError
 
 if TYPE_CHECKING:
-    from jumok.decoding.translator import Translation, Translator
+    from jumok.comparison.compare import ComparisonReport, compare
+    from jumok.decoding.results import Translation
+    from jumok.decoding.translator import Translator
     from jumok.evaluation.evaluate import Evaluation, evaluate
-    from jumok.explain.compare import compare
     from jumok.explain.ops import (
         ban,
         bridge,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         set_row,
         uniform,
     )
+    from jumok.explain.side_by_side import SideBySide, side_by_side
     from jumok.explain.trace import Trace, open_trace
     from jumok.model import Model, load
     from jumok.run.train import TrainedRun, train
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ComparisonReport",
     "ConfigError",
     "DataError",
     "Error",
@@ -39,6 +42,7 @@ __all__ = [
     "Model",
     "ModelError",
     "RunError",
+    "SideBySide",
     "Trace",
     "TrainedRun",
     "Translation",
@@ -60,6 +64,7 @@ __all__ = [
     "require",
     "scale_head",
     "set_row",
+    "side_by_side",
     "train",
     "uniform",
 ]
@@ -81,16 +86,19 @@ _OPS = (
     "uniform",
 )
 _HOMES = {
+    "ComparisonReport": "jumok.comparison.compare",
     "Evaluation": "jumok.evaluation.evaluate",
     "Model": "jumok.model",
+    "SideBySide": "jumok.explain.side_by_side",
     "Trace": "jumok.explain.trace",
     "TrainedRun": "jumok.run.train",
-    "Translation": "jumok.decoding.translator",
+    "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
-    "compare": "jumok.explain.compare",
+    "compare": "jumok.comparison.compare",
     "evaluate": "jumok.evaluation.evaluate",
     "load": "jumok.model",
     "open_trace": "jumok.explain.trace",
+    "side_by_side": "jumok.explain.side_by_side",
     "train": "jumok.run.train",
     **dict.fromkeys(_OPS, "jumok.explain.ops"),
 }

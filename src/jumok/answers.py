@@ -7,12 +7,12 @@ from math import fsum
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of a search: pieces and the model's own log-probability of each."""
+    """One answer of a search: tokens and the model's own log-probability of each."""
 
     ids: tuple[int, ...]
-    """Pieces, without the end."""
+    """Tokens, without the end."""
     log_probs: tuple[float, ...]
-    """One for each piece, then one for the end of a finished answer."""
+    """One for each token, then one for the end of a finished answer."""
     finished: bool
     """The model ended it; False where the limit did."""
 

@@ -1,7 +1,9 @@
 """The settings of each architecture, as frozen dataclasses. An object that exists is valid. No torch."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from jumok.errors import ConfigError
@@ -23,13 +25,28 @@ def require(holds: bool, key: str, value: object, advice: str) -> None:  # noqa:
         raise ConfigError(f"{key}={value} cannot work", hint=advice)
 
 
-def check_share(key: str, value: float) -> None:
-    require(0 <= value < 1, key, value, "choose a share from 0 up to, but not including, 1")
+RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = MappingProxyType(
+    {
+        "above 0": (lambda value: 0 < value < inf, "choose a number above 0"),
+        "from 0": (lambda value: 0 <= value < inf, "choose 0 or more"),
+        "below 1": (lambda value: 0 <= value < 1, "choose a share from 0 up to, but not including, 1"),
+        "to 1": (lambda value: 0 <= value <= 1, "choose a share from 0 to 1"),
+    }
+)
+"""What a number may be, and what to choose instead."""
 
 
-def check_positive(**values: float) -> None:
-    for key, value in values.items():
-        require(0 < value < inf, key.replace("__", "."), value, "choose a number above 0")
+def check_range(config: object, section: str, which: str, *names: str) -> None:
+    """Refuse settings outside one of `RANGES`."""
+    holds, advice = RANGES[which]
+    for name in names:
+        require(holds(getattr(config, name)), f"{section}.{name}", getattr(config, name), advice)
+
+
+def check(config: object, section: str, *rules: tuple[str, bool, str]) -> None:
+    """Refuse settings that cannot work: each rule names one, says whether it can, and gives advice."""
+    for name, holds, advice in rules:
+        require(holds, f"{section}.{name}", getattr(config, name), advice)
 
 
 class Architecture:
@@ -174,32 +191,22 @@ class TransformerConfig(Architecture):
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_positive(
-            model__encoder_layers=self.encoder_layers,
-            model__decoder_layers=self.decoder_layers,
-            model__width=self.width,
-            model__heads=self.heads,
-            model__feedforward=self.feedforward,
-            model__max_positions=self.max_positions,
-        )
-        check_share("model.dropout", self.dropout)
+        sizes = ("encoder_layers", "decoder_layers", "width", "heads", "feedforward", "max_positions")
+        check_range(self, "model", "above 0", *sizes)
+        check_range(self, "model", "below 1", "dropout")
         if self.width % self.heads:
             near = self.width - self.width % self.heads
             raise ConfigError(
                 f"model.width={self.width} does not split into model.heads={self.heads} equal heads",
                 hint=f"set model.width to {near or self.heads} or {near + self.heads}, or change model.heads",
             )
-        require(
-            self.positions != "rotary" or (self.width // self.heads) % 2 == 0,
-            "model.positions",
-            "rotary",
-            "rotary positions turn pairs of numbers: model.width / model.heads must be even",
-        )
-        require(
-            self.positions != "sinusoidal" or self.width % 2 == 0,
-            "model.width",
-            self.width,
-            "sinusoidal positions come in pairs of sine and cosine: choose an even width",
+        pairs = "rotary positions turn pairs of numbers: model.width / model.heads must be even"
+        waves = "sinusoidal positions come in pairs of sine and cosine: choose an even width"
+        check(
+            self,
+            "model",
+            ("positions", self.positions != "rotary" or (self.width // self.heads) % 2 == 0, pairs),
+            ("width", self.positions != "sinusoidal" or self.width % 2 == 0, waves),
         )
 
     @property
@@ -234,11 +241,7 @@ def copies(config: ModelConfig) -> bool:
 
 
 def _check_recurrent(config: RnnConfig | LuongConfig) -> None:
-    check_positive(model__width=config.width, model__layers=config.layers)
-    check_share("model.dropout", config.dropout)
-    require(
-        not config.bidirectional or config.width % 2 == 0,
-        "model.width",
-        config.width,
-        "a bidirectional encoder gives half of the width to each direction: choose an even number",
-    )
+    check_range(config, "model", "above 0", "width", "layers")
+    check_range(config, "model", "below 1", "dropout")
+    halves = "a bidirectional encoder gives half of the width to each direction: choose an even number"
+    check(config, "model", ("width", not config.bidirectional or config.width % 2 == 0, halves))

@@ -1,7 +1,6 @@
 """Every setting of a run, as frozen dataclasses. An object that exists is valid. No torch, no files."""
 
 from dataclasses import dataclass, field
-from math import inf
 from typing import ClassVar, Literal, get_args
 
 from jumok.architectures import (  # the settings of the models are told from here, too
@@ -12,8 +11,8 @@ from jumok.architectures import (  # the settings of the models are told from he
     ModelConfig,
     RnnConfig,
     TransformerConfig,
-    check_positive,
-    check_share,
+    check,
+    check_range,
     copies,
     require,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "TrainingConfig",
     "TransformerConfig",
     "copies",
-    "require",
 ]
 
 
@@ -56,13 +54,9 @@ class TextConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        require(
-            self.vocabulary >= 300,
-            "text.vocabulary",
-            self.vocabulary,
-            "260 places belong to the special and byte pieces: choose 300 or more",
-        )
-        check_share("text.dropout", self.dropout)
+        least = "260 places belong to the special and byte pieces: choose 300 or more"
+        check(self, "text", ("vocabulary", self.vocabulary >= 300, least))
+        check_range(self, "text", "below 1", "dropout")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +92,8 @@ class DataConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_positive(data__max_length=self.max_length)
-        require(self.hold_out >= 0, "data.hold_out", self.hold_out, "choose 0 or more pairs")
+        check_range(self, "data", "above 0", "max_length")
+        check(self, "data", ("hold_out", self.hold_out >= 0, "choose 0 or more pairs"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +109,15 @@ class ImageConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_positive(image__size=self.size, image__patch=self.patch)
-        require(
-            self.size % self.patch == 0,
-            "image.patch",
-            self.patch,
-            f"patches must tile the picture: choose a number that divides image.size={self.size}",
+        check_range(self, "image", "above 0", "size", "patch")
+        tiles = f"patches must tile the picture: choose a number that divides image.size={self.size}"
+        check(
+            self,
+            "image",
+            ("patch", self.size % self.patch == 0, tiles),
+            ("size", self.size <= 512, "choose at most 512 pixels"),
+            ("shift", 0 <= self.shift < self.size, "choose 0 up to below image.size"),
         )
-        require(self.size <= 512, "image.size", self.size, "choose at most 512 pixels")
-        require(0 <= self.shift < self.size, "image.shift", self.shift, "choose 0 up to below image.size")
 
 
 Utility = Literal["chrf", "rouge1"]
@@ -196,31 +190,18 @@ class TrainingConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_positive(
-            training__batch_tokens=self.batch_tokens,
-            training__accumulate=self.accumulate,
-            training__max_steps=self.max_steps,
-            training__lr=self.lr,
-            training__log_every=self.log_every,
-            training__validate_every=self.validate_every,
-            training__save_every=self.save_every,
-            training__valid_sentences=self.valid_sentences,
-        )
+        every = ("log_every", "validate_every", "save_every", "valid_sentences")
+        check_range(self, "training", "above 0", "batch_tokens", "accumulate", "max_steps", "lr", *every)
         whole = ("warmup", "average", "patience", "threads")
-        for name in ("time_limit", "weight_decay", "clip", "rdrop", *whole):
-            value = getattr(self, name)
-            require(0 <= value < inf, f"training.{name}", value, "choose 0 or more")
-        for name in ("momentum", "beta2", "label_smoothing", "ema"):
-            check_share(f"training.{name}", getattr(self, name))
-        for name in ("teacher_forcing", "cooldown"):
-            value = getattr(self, name)
-            require(0 <= value <= 1, f"training.{name}", value, "choose a share from 0 to 1")
-        require(
-            self.warmup < self.max_steps or self.schedule == "constant",
-            "training.warmup",
-            self.warmup,
+        check_range(self, "training", "from 0", "time_limit", "weight_decay", "clip", "rdrop", *whole)
+        check_range(self, "training", "below 1", "momentum", "beta2", "label_smoothing", "ema")
+        check_range(self, "training", "to 1", "teacher_forcing", "cooldown")
+        early = (
             f"the run ends after {self.max_steps} steps, before the rate reaches its peak: "
-            "choose a warm-up well below training.max_steps",
+            "choose a warm-up well below training.max_steps"
+        )
+        check(
+            self, "training", ("warmup", self.warmup < self.max_steps or self.schedule == "constant", early)
         )
 
 
@@ -255,50 +236,26 @@ class DecodingConfig:
     utility: Utility = "chrf"
     """What `mbr` measures agreement by: chrF++ suits translations, ROUGE-1 summaries."""
     batch_tokens: int = 0
-    """Padded source pieces, times the beam or the draws, in one batch; 0: 4,096, on a GPU 65,536."""
+    """Source tokens, times the beam or the draws, in one batch; 0: 4,096, on a GPU 65,536."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_positive(
-            decoding__beam=self.beam,
-            decoding__n_best=self.n_best,
-            decoding__max_len=self.max_len,
-            decoding__temperature=self.temperature,
-        )
-        for name in ("length_penalty", "min_len", "no_repeat_ngram", "top_k", "batch_tokens"):
-            value = getattr(self, name)
-            require(0 <= value < inf, f"decoding.{name}", value, "choose 0 or more")
-        require(0 < self.top_p <= 1, "decoding.top_p", self.top_p, "choose a share above 0, up to 1")
-        require(
-            self.min_len <= self.max_len,
-            "decoding.min_len",
-            self.min_len,
-            f"it is above decoding.max_len={self.max_len}",
-        )
-        require(self.mbr == 0 or 2 <= self.mbr <= 256, "decoding.mbr", self.mbr, "mbr is 0, or from 2 to 256")
-        require(
-            self.utility in get_args(Utility),
-            "decoding.utility",
-            self.utility,
-            f"choose {' or '.join(get_args(Utility))}",
-        )
-        require(
-            not (self.mbr and self.sample),
-            "decoding.mbr",
-            self.mbr,
-            "it draws its answers by itself: set decoding.sample to false",
-        )
-        require(
-            bool(self.draws) or self.n_best <= self.beam,
-            "decoding.n_best",
-            self.n_best,
-            f"a beam of {self.beam} gives at most {self.beam} answers: raise decoding.beam",
-        )
-        require(
-            self.n_best <= (self.draws or self.beam),
-            "decoding.n_best",
-            self.n_best,
-            f"{self.mbr} draws give at most {self.mbr} answers: raise decoding.mbr",
+        check_range(self, "decoding", "above 0", "beam", "n_best", "max_len", "temperature")
+        at_will = ("length_penalty", "min_len", "no_repeat_ngram", "top_k", "batch_tokens")
+        check_range(self, "decoding", "from 0", *at_will)
+        narrow = f"a beam of {self.beam} gives at most {self.beam} answers: raise decoding.beam"
+        few = f"{self.mbr} draws give at most {self.mbr} answers: raise decoding.mbr"
+        by_itself = "it draws its answers by itself: set decoding.sample to false"
+        check(
+            self,
+            "decoding",
+            ("top_p", 0 < self.top_p <= 1, "choose a share above 0, up to 1"),
+            ("min_len", self.min_len <= self.max_len, f"it is above decoding.max_len={self.max_len}"),
+            ("mbr", self.mbr == 0 or 2 <= self.mbr <= 256, "mbr is 0, or from 2 to 256"),
+            ("utility", self.utility in get_args(Utility), f"choose {' or '.join(get_args(Utility))}"),
+            ("mbr", not (self.mbr and self.sample), by_itself),
+            ("n_best", bool(self.draws) or self.n_best <= self.beam, narrow),
+            ("n_best", self.n_best <= (self.draws or self.beam), few),
         )
 
     @property

@@ -81,10 +81,10 @@ class RunError(Error):
     """Something failed while running."""
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A hint that offers the closest known name, or lists them all when none is close."""
+def nearest(name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """A hint that offers the closest known name; when none is close, `otherwise` or a list of them all."""
     from difflib import get_close_matches  # only an error needs it, and `jumok --help` must not wait
 
     known = sorted(names)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    return f"did you mean {close[0]!r}?" if close else otherwise or f"known: {', '.join(known)}"

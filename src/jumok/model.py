@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
-from jumok.decoding.jobs import Job
+from jumok.decoding.jobs import Job, SourceText
 from jumok.decoding.opening import Note, log, open_engine
 from jumok.decoding.request import make_request
 from jumok.decoding.results import Translation
@@ -19,10 +19,9 @@ from jumok.explain.edits import compile_edits
 from jumok.explain.forced import NO_KEY
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
-from jumok.explain.traced import Traced
+from jumok.explain.traced import TracedTranslation
 from jumok.explain.what_if import WhatIf, what_if
 from jumok.progress import Progress, silent
-from jumok.text.normalize import tidy
 
 
 def load(
@@ -54,7 +53,7 @@ class Model(Translator):
         record_beam: bool = ...,
         progress: Progress = ...,
         **options: Any,
-    ) -> Traced: ...
+    ) -> TracedTranslation: ...
     @overload
     def translate(
         self,
@@ -64,7 +63,7 @@ class Model(Translator):
         record_beam: bool = ...,
         progress: Progress = ...,
         **options: Any,
-    ) -> list[Traced]: ...
+    ) -> list[TracedTranslation]: ...
     @overload
     def translate(self, texts: str, *, progress: Progress = ..., **options: Any) -> Translation: ...
     @overload
@@ -82,8 +81,8 @@ class Model(Translator):
     ) -> Translation | Sequence[Translation]:
         """The translation of a text, or of each text in a list, in order.
 
-        With `attention` or `record_beam` the answers are `Traced`: the same, with attention, influence, an
-        alignment, and the tree of the search. Other options are those of `Translator.translate`.
+        With `attention` or `record_beam` each answer is a `TracedTranslation`: the same, with attention,
+        influence, an alignment, and the tree of the search. Other options: see `Translator.translate`.
         """
         asked = self.asked(options)
         lines = check_texts(texts)
@@ -94,29 +93,35 @@ class Model(Translator):
         found: Sequence[Translation]
         if attention or record_beam:
             plain = self.on_torch("attention" if attention else "record_beam")
-            found = super(Model, plain).translate(lines, progress=progress, **asked)
-            found = plain._traced(found, options, recorded=record_beam)
+            sources = plain.read(lines)
+            found = plain.translate_read(sources, progress=progress, **options)
+            found = plain._traced(sources, found, options, recorded=record_beam)
         else:
             found = super().translate(lines, progress=progress, **asked)
         return found[0] if isinstance(texts, str) else found
 
     def _traced(
-        self, answers: Sequence[Translation], options: Mapping[str, Any], *, recorded: bool
-    ) -> list[Traced]:
+        self,
+        sources: Sequence[SourceText],
+        answers: Sequence[Translation],
+        options: Mapping[str, Any],
+        *,
+        recorded: bool,
+    ) -> list[TracedTranslation]:
         """The answers with their traces, captured in batches; a blank text has none."""
-        real = [i for i, one in enumerate(answers) if tidy(one.source)]
+        real = [i for i, one in enumerate(sources) if one.text]
         prefix = options.get("prefix") or ""
         own = prefix if isinstance(prefix, str) else [prefix[i] for i in real]
         traces = make_traces(
             self,
-            [answers[i].source for i in real],
+            [sources[i] for i in real],
             translations=[answers[i] for i in real],
             options={**options, "prefix": own},
         )
         of = dict(zip(real, traces, strict=True))
         names = [one.name for one in fields(Translation)]
         plain = [{name: getattr(one, name) for name in names} for one in answers]
-        return [Traced(**one, made=of.get(i), recorded=recorded) for i, one in enumerate(plain)]
+        return [TracedTranslation(**one, made=of.get(i), recorded=recorded) for i, one in enumerate(plain)]
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any

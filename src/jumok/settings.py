@@ -156,13 +156,13 @@ def known_names() -> frozenset[str]:
 
 
 def _names(cls: Any, prefix: str) -> Iterator[str]:
-    for one in fields(cls):
-        kinds = [kind for kind in (get_args(one.type) or (one.type,)) if is_dataclass(kind)]
+    for setting in fields(cls):
+        kinds = [kind for kind in (get_args(setting.type) or (setting.type,)) if is_dataclass(kind)]
         if kinds:
             for kind in kinds:
-                yield from _names(kind, f"{prefix}{one.name}.")
+                yield from _names(kind, f"{prefix}{setting.name}.")
         else:
-            yield f"{prefix}{one.name}"
+            yield f"{prefix}{setting.name}"
 
 
 def check_names(flat: Mapping[str, Any], origin: str) -> None:
@@ -204,7 +204,7 @@ def _explain(error: ValidationError, origin: str) -> ConfigError:
 
 
 def _sections() -> set[str]:
-    return {one.name for one in fields(RunConfig)}
+    return {section.name for section in fields(RunConfig)}
 
 
 def _plain(message: str) -> str:

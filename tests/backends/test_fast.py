@@ -7,7 +7,7 @@ import torch
 
 from jumok.backends.branch import Sums, plain_sums
 from jumok.backends.fast import FastBackend, settled, values_and_biases
-from jumok.backends.interface import Projected
+from jumok.backends.values import Projected
 from jumok.nn.positions import sinusoidal
 
 

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from jumok.backends.c_ops import WIDEST_HEAD, is_available
-from jumok.backends.interface import Projected
 from jumok.backends.native import NativeBackend
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Projected
 from jumok.models.sentences import Sentences
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="the C library is not built here")

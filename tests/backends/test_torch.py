@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from jumok.backends.interface import Projected
 from jumok.backends.torch import TorchBackend, masked_attention, query_key_value
+from jumok.backends.values import Projected
 from jumok.models.sentences import Sentences
 from jumok.nn.functional import attention_stages, causal_mask, merge_heads, split_heads
 from jumok.nn.positions import sinusoidal

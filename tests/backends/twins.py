@@ -6,7 +6,6 @@ import torch
 from tests.models.conftest import CONFIGS, Bench
 from torch import Tensor
 
-from jumok.backends.interface import Backend
 from jumok.backends.torch import TorchBackend
 from jumok.data.batch import Batch, Room, lay_pairs
 from jumok.models.interface import Seq2Seq
@@ -46,7 +45,13 @@ def decoded(model: Seq2Seq, batch: Batch) -> dict[str, Tensor]:
 
 
 def check_twins(
-    name: str, ops: Backend, *, device: str = "cpu", fixed: bool = False, atol: float = 1e-5, **options: Any
+    name: str,
+    ops: TorchBackend,
+    *,
+    device: str = "cpu",
+    fixed: bool = False,
+    atol: float = 1e-5,
+    **options: Any,
 ) -> None:
     """A configuration of tests/models/conftest.py says the same on both."""
     wanted, found = (
@@ -62,6 +67,6 @@ def check_twins(
         )
 
 
-def twin(name: str, ops: Backend, device: str, **options: Any) -> Seq2Seq:
+def twin(name: str, ops: TorchBackend, device: str, **options: Any) -> Seq2Seq:
     model = bench.model(CONFIGS[name], shared=True, **options).train()
     return model.to(device).using(ops)

@@ -31,7 +31,7 @@ from jumok.checkpoint.bundled import EXAMPLES, bundled
 from jumok.decoding.translator import Translator, load
 from jumok.explain import page as exported_page
 from jumok.server.gates.limits import Limits
-from jumok.server.settings import About, ServerSettings
+from jumok.server.settings import ModelNotes, ServerSettings
 
 STATIC = Path(os.environ["JUMOK_TEST_STATIC"]) if "JUMOK_TEST_STATIC" in os.environ else None
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -83,7 +83,7 @@ def site(trio: dict[str, Translator], runs: Path) -> Iterator[Running]:
 
 
 def settings_for(models: dict[str, Translator], limits: Limits = LIMITS, **more: Any) -> ServerSettings:
-    about = {name: About(examples=EXAMPLES) for name in models}
+    about = {name: ModelNotes(examples=EXAMPLES) for name in models}
     return ServerSettings(**{"port": 0, "static": STATIC, "limits": limits, "about": about, **more})
 
 

@@ -14,7 +14,7 @@ from tests.server.conftest import Running, serving
 from jumok.decoding.translator import Translator
 from jumok.images.patches import PatchReader
 from jumok.images.read import data_of_url
-from jumok.server.settings import About
+from jumok.server.settings import ModelNotes
 
 READER = PatchReader(32, 8)
 PICTURES = tuple(READER.decode(READER.encode(picture(seed))) for seed in range(3))
@@ -24,7 +24,7 @@ PICTURES = tuple(READER.decode(READER.encode(picture(seed))) for seed in range(3
 def gallery(trio: dict[str, Translator]) -> Iterator[Running]:
     """A server with a text model and untrained ones that see."""
     models = {"text": trio["rnn"], **{arch: seeing(arch) for arch in ("transformer", "luong", "rnn")}}
-    about = {name: About(examples=PICTURES if name != "text" else ("5. März 2024",)) for name in models}
+    about = {name: ModelNotes(examples=PICTURES if name != "text" else ("5. März 2024",)) for name in models}
     with serving(models, settings_for(models, about=about)) as found:
         yield found
 

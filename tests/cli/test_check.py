@@ -59,7 +59,7 @@ def test_errors_are_named_with_their_lines_and_exit_three(
     out, err = capsys.readouterr()
     assert "error            1 not valid UTF-8\n" in out
     assert "line 301\n" in out
-    assert "train.en:301:3: byte 0xFF\n" in out
+    assert "train.en:301:3: byte 0xFF is not UTF-8\n" in out
     assert "warning          1 blank on one side\n" in out
     assert out.endswith("1 kind of error, 1 kind of warning\n")
     assert err == "hint: --fix writes a cleaned copy beside the original\n"
@@ -101,7 +101,7 @@ def test_unequal_files_are_reported_and_not_fixed(folder: Path, capsys: pytest.C
     assert run("train.en", "train.de", "--fix") == 3
     out, err = capsys.readouterr()
     assert "unequal line counts" in out
-    assert "train.en has 300 lines, train.de has 301" in out
+    assert "train.en has 300 lines and train.de has 301; train.de:" in out
     assert (
         "error: train.en has 300 lines and train.de has 301: which belong together cannot be guessed" in err
     )

@@ -15,9 +15,9 @@ from tests.run.conftest import quick_settings
 
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.cli.compare import read_budget
-from jumok.lineage.budget import Budget
-from jumok.lineage.entry import MeasureOptions
-from jumok.lineage.plan import DATES_STEPS
+from jumok.comparison.budget import Budget
+from jumok.comparison.entry import MeasureOptions
+from jumok.comparison.plan import DATES_STEPS
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -29,7 +29,7 @@ def words(corpus: Path, *more: object, **settings: Any) -> list[object]:
     for key in ("model.arch", "training.max_steps"):
         del given[key]
     return [
-        *("compare", "--archs", "rnn,luong", "--device", "cpu", "--out", corpus / "lineage"),
+        *("compare", "--archs", "rnn,luong", "--device", "cpu", "--out", corpus / "plain"),
         *as_words(given),
         *more,
     ]
@@ -40,12 +40,12 @@ def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
     corpus: Path, call: Call, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     short = partial(MeasureOptions, growth=False, focus=False)
-    monkeypatch.setattr("jumok.lineage.experiment.MeasureOptions", short)
-    out, command = corpus / "lineage", words(corpus, "--max-steps", 6, "--metric", "exact,chrf")
+    monkeypatch.setattr("jumok.comparison.experiment.MeasureOptions", short)
+    out, command = corpus / "plain", words(corpus, "--max-steps", 6, "--metric", "exact,chrf")
     assert call(*command[:-4], "--flops", "-1") == 2
     assert not out.exists()
     capsys.readouterr()
-    monkeypatch.setattr("jumok.lineage.experiment.Opening.check", lambda self: None)
+    monkeypatch.setattr("jumok.comparison.experiment.ExperimentPlanner.check", lambda self: None)
     out.mkdir()
     (out / "luong").write_text("in the way")  # its run cannot have a folder
 
@@ -63,7 +63,7 @@ def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
     assert report["entries"][1]["error"]["message"] == f"{out / 'luong'} is a file"
     assert (out / "report.html").read_text().startswith("<!doctype html>")
     monkeypatch.undo()
-    monkeypatch.setattr("jumok.lineage.experiment.MeasureOptions", short)
+    monkeypatch.setattr("jumok.comparison.experiment.MeasureOptions", short)
 
     (out / "luong").unlink()
     trained = train_events(out / "rnn")
@@ -88,7 +88,7 @@ def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
 def test_a_killed_child_is_recorded_and_ctrl_c_saves(corpus: Path) -> None:
     rare = {f"training__{name}": 10**6 for name in ("validate_every", "save_every")}
     command = words(corpus, "--max-steps", 10**6, training__cooldown=0.0, **rare)
-    out, said = corpus / "lineage", corpus / "said"
+    out, said = corpus / "plain", corpus / "said"
     process = start_quickly(said, *command)
     wait_for_steps(out / "rnn", 0)
     os.kill(int((out / "rnn" / ".lock").read_text()), signal.SIGKILL)
@@ -144,7 +144,7 @@ def test_mistakes_are_found_before_anything_is_made(
 ) -> None:
     assert call(*words(corpus), *more) == 2
     assert capsys.readouterr().err.startswith(f"error: {message}")
-    assert not (corpus / "lineage").exists()
+    assert not (corpus / "plain").exists()
 
 
 def test_without_data(call: Call, capsys: Captured, tmp_path: Path) -> None:

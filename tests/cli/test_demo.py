@@ -36,8 +36,8 @@ def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> N
     for line in lines[2:5]:
         assert re.fullmatch(r".{22}( +[\d.]+){4} +[\d,]+ +\d+s +[\d,]+", line)
     assert [line for line in lines if line.startswith("where ")] == [
-        "where RNN + Luong attention looked, for each piece it wrote",
-        "where Transformer looked, for each piece it wrote",
+        "where RNN + Luong attention looked, for each token it wrote",
+        "where Transformer looked, for each token it wrote",
     ]
     assert "\x1b" not in first.out
     for number, name in enumerate(names, start=1):
@@ -122,7 +122,8 @@ def test_without_the_extra_it_ends_after_the_tables(
     monkeypatch.setattr("jumok.cli.serve.find_spec", lambda name: None)
     assert call("demo", "--time-limit", "0.1s", "--out", made / "demo") == 0
     err = capsys.readouterr().err
-    assert "no explorer: the server needs fastapi, starlette, uvicorn, h11; pip install 'jumok[serve]'" in err
+    needs = "fastapi, starlette, uvicorn, h11, prometheus_client"
+    assert f"no explorer: the server needs {needs}; pip install 'jumok[serve]'" in err
 
 
 def test_a_bad_time(made: Path, call: Call, capsys: Captured) -> None:

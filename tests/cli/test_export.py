@@ -80,7 +80,7 @@ def test_a_shortlist_and_translating_with_it(
     assert call("export", "native", "-m", "demo/transformer", "-o", tmp_path / "out", *files) == 0
     shown = capsys.readouterr().out
     assert "shortlist      " in shown
-    assert "of 800 pieces, equal tokens greedy 100.00%" in shown
+    assert "of 800 tokens, equal tokens greedy 100.00%" in shown
     model = ("-m", tmp_path / "out", "--shortlist", "--device", "cpu")
     assert call("translate", *model, "5. März 2024") == 0
     assert capsys.readouterr().out == "2024-03-05\n"

@@ -81,7 +81,7 @@ def test_card_says_what_the_model_is(folder: Path) -> None:
         "transformer · 2+2 layers · width 16 · 2 heads · feed-forward 32 · post-norm · learned positions · "
         "tied output"
     )
-    assert rows["vocabulary"].endswith("shared pieces (char)")
+    assert rows["vocabulary"].endswith("shared tokens (char)")
     assert rows["languages"] == "en → iso"
     assert rows["data"] == "dates"
     assert rows["training"] == "step 1,200"
@@ -173,7 +173,7 @@ def test_cost_is_predicted_and_counted(folder: Path, name: str) -> None:
 def test_cost_as_a_table_says_how_it_grows(folder: Path) -> None:
     text = run("-m", folder / "transformer", "--cost").stdout
     assert "attention     4·D·(N_e·S² + N_d·T² + N_d·T·S)" in text
-    assert "(up to 40 pieces)" in text
+    assert "(up to 40 tokens)" in text
     assert "it grows with the square of the length" in text
     assert "all parts grow in proportion to the length" in run("-m", folder / "rnn", "--cost").stdout
 
@@ -212,7 +212,7 @@ def test_wrong_lengths_are_refused(folder: Path, lengths: str) -> None:
 def test_texts_that_cannot_be_shown_are_refused(folder: Path) -> None:
     with pytest.raises(ConfigError, match="the text is empty"):
         run("-m", folder / "luong", "--text", "  ")
-    with pytest.raises(LimitError, match="the text has 41 pieces, more than 39"):
+    with pytest.raises(LimitError, match="position 41 has no learned row: .* Shorten it"):
         run("-m", folder / "transformer", "--shapes", "3" * 41)
     with pytest.raises(LimitError, match="the target has 1,025 pieces, more than 1,024"):
         run("-m", folder / "luong", "--text", TEXT, "--target", "2" * 1025)

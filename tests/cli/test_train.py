@@ -15,7 +15,7 @@ from tests.run.conftest import quick_settings
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.train import gather, interruptible, seconds, show_end
+from jumok.cli.train import check_command, gather, interruptible, seconds, show_end
 from jumok.config import ARCHS
 from jumok.errors import ConfigError
 from jumok.run.train import TrainedRun
@@ -66,9 +66,54 @@ def test_the_plan_has_a_reason_on_every_line(corpus: Path, call: Call, capsys: C
     first, *lines, last = captured.err.splitlines()
     assert first == "plan"
     assert all(re.fullmatch(r"  [a-z_.]+ = \S+ +\S.*", line) for line in lines), lines
-    assert re.fullmatch(r"  about .+, at [\d,]+ pieces/s \(a forecast\)", last)
+    assert re.fullmatch(r"  about .+, at [\d,]+ tokens/s \(a forecast\)", last)
     assert captured.out == ""
     assert not (corpus / "run").exists()
+
+
+def add_lines(folder: Path, source: str, target: str) -> None:
+    for name, text in (("train.src", source), ("train.tgt", target)):
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def test_one_line_says_what_a_check_would_find(corpus: Path, call: Call, capsys: Captured) -> None:
+    assert call("train", *quick_words(corpus, training__max_steps=1, training__warmup=0), "--dry-run") == 0
+    assert "data:" not in capsys.readouterr().err  # nothing to say
+    add_lines(corpus, "same words\n\n12 34\n12 34\n", "same words\n5\n43 21\n43 21\n")
+    files = f"{corpus / 'train.src'} {corpus / 'train.tgt'}"
+    words = quick_words(corpus, training__max_steps=1, training__warmup=0)
+    assert call("train", *words, "--out", corpus / "run") == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("data: ")]
+    assert line == (
+        "data: 304 pairs; 3 worth a look (1 source copied to target, 1 blank on one side, 1 repeated pairs): "
+        f"jumok check {files} shows more"
+    )
+    assert call(*line.partition(": jumok ")[2].removesuffix(" shows more").split()) == 0
+    assert "1 source copied to target" in capsys.readouterr().out
+    assert call("train", *words, "--out", corpus / "run") == 0  # going on, nothing is read again
+    assert "data: " not in capsys.readouterr().err
+    assert call("train", *words, "--out", corpus / "other", "-q") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "command"),
+    [
+        ({"data.name": "dates"}, "jumok check --data dates"),
+        ({"data.source": "a b.tsv", "data.columns": "1,3"}, "jumok check 'a b.tsv' --columns 1,3"),
+        (
+            {"data.source": "a", "data.target": "b", "data.valid_source": "c", "data.valid_target": "d"},
+            "jumok check a b --valid c d",
+        ),
+        (
+            {"data.source": "a.tsv", "data.target": "", "data.valid_source": "v.tsv", "data.images": "p.zip"},
+            "jumok check a.tsv --valid v.tsv '' --images p.zip",
+        ),
+    ],
+)
+def test_the_check_of_the_same_data(settings: dict[str, str], command: str) -> None:
+    assert check_command({**settings, "training.lr": 1e-3}) == command
 
 
 def test_the_plain_log_has_its_form(corpus: Path, call: Call, capsys: Captured) -> None:

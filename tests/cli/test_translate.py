@@ -90,7 +90,7 @@ def test_files_and_a_summary(folder: Path, translator: Translator, tmp_path: Pat
     assert result.stdout == ""
     assert result.stderr.startswith("4 lines · ")
     engine = " ".join(translator.engine.values())
-    assert result.stderr.endswith(f" pieces/s · {engine}\n")
+    assert result.stderr.endswith(f" tokens/s · {engine}\n")
     assert run(folder, "-i", str(tmp_path / "in.gz"), "-o", str(tmp_path / "out"), "-q").stderr == ""
 
 

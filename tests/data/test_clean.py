@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumok.data.clean import Cleaned, clean_name, fix
+from jumok.data.clean import CleanedCopy, clean_name, fix
 from jumok.data.corpus import Corpus, open_corpus
-from jumok.data.doctor import examine
+from jumok.data.reader import examine
 from jumok.errors import DataError
 
 Pairs = list[tuple[str, str]]
@@ -32,7 +32,7 @@ def save(folder: Path, pairs: Pairs) -> Corpus:
     return open_corpus(str(folder / "train.en"), str(folder / "train.de"))
 
 
-def clean(corpus: Corpus, **others: Corpus) -> Cleaned:
+def clean(corpus: Corpus, **others: Corpus) -> CleanedCopy:
     return fix(corpus, examine(corpus, others=others))
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.data import corpus as module
-from jumok.data.corpus import Corpus, first_shift, open_corpus, read_lines
+from jumok.data.corpus import Corpus, UnequalLinesError, first_shift, open_corpus, read_lines
 from jumok.errors import ConfigError, DataError
 
 
@@ -339,3 +339,45 @@ def test_questions_are_pairs(write) -> None:  # type: ignore[no-untyped-def]
     empty = write("e.jsonl", lines + '{"context": "c", "question": "q", "answer": ""}\n')
     with pytest.raises(DataError, match=r"the answer is empty\n  .*e.jsonl:3\n"):
         list(open_corpus(empty).pairs())
+
+
+def kinds(corpus: Corpus) -> list[str]:
+    return [row.fault.code if row.fault else "" for row in corpus.rows(strict=False)]
+
+
+def test_reading_can_go_on_after_a_bad_byte(write) -> None:  # type: ignore[no-untyped-def]
+    corpus = open_corpus(write("a.en", b"ok\nb\xffd\nok\n\xc3\n"), write("a.de", b"1\n2\n3\n4\n"))
+    assert kinds(corpus) == ["", "bad_utf8", "", "bad_utf8"]
+    row = list(corpus.rows(strict=False))[1]
+    assert (row.number, row.texts) == (2, ())
+    assert row.fault is not None
+    assert row.fault.where == f"{corpus.source}:2:2"
+    assert [row.texts for row in corpus.rows(strict=False) if row.texts] == [("ok", "1"), ("ok", "3")]
+
+
+def test_reading_ends_at_the_first_line_without_a_partner(write) -> None:  # type: ignore[no-untyped-def]
+    corpus = open_corpus(write("a.en", "1\n2\n3\n"), write("a.de", "eins\n"))
+    assert kinds(corpus) == ["", "unequal_lines"]
+    fault = list(corpus.rows(strict=False))[1].fault
+    assert isinstance(fault, UnequalLinesError)
+    assert (fault.counts, fault.suspect) == ((3, 1), 2)
+
+
+def test_lines_that_hold_no_pair_are_rows_with_a_fault(write) -> None:  # type: ignore[no-untyped-def]
+    assert kinds(open_corpus(write("p.tsv", b"a\tb\nalone\n1\t2\t3\n\xff\n"))) == [
+        "", "bad_columns", "bad_columns", "bad_utf8",
+    ]  # fmt: skip
+    texts = ("a", "\\ud800", "\\u0000")
+    lines = ["{broken", *(f'{{"src": "{text}", "tgt": "b"}}' for text in texts)]
+    corpus = open_corpus(write("p.jsonl", "\n".join(lines)))
+    assert kinds(corpus) == ["bad_json", "", "bad_unicode", "nul_byte"]
+
+
+def test_a_nul_is_left_to_the_checks(write) -> None:  # type: ignore[no-untyped-def]
+    corpus = open_corpus(write("p.tsv", b"a\0\tb\n"))
+    assert [row.texts for row in corpus.rows(strict=False)] == [("a\0", "b")]
+
+
+def test_an_endless_line_ends_every_reading(write) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(DataError, match="more than 1,000,000 bytes"):
+        list(open_corpus(write("p.tsv", b"x" * 3_000_000)).rows(strict=False))

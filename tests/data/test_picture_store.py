@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.data.pictures import write_pictures
 
 from jumok.config import TextConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import Room, lay_rows
 from jumok.data.corpus import open_corpus
 from jumok.data.picture_store import (
+    PictureShift,
     PictureStore,
-    Shift,
     build_picture_store,
     open_any_store,
     open_picture_store,
@@ -31,7 +31,7 @@ READER = PatchReader(8, 4)
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
     images, captions = write_pictures(tmp_path_factory.mktemp("pictures"), 12)
     pairs = list(with_pictures(open_corpus(captions), images).pairs())
-    return [*pairs, (pairs[0][0], "another caption"), (pairs[1][0], " ")]
+    return [*pairs, (pairs[0][0], "another caption"), (pairs[1][0], "")]
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +83,30 @@ def test_a_damaged_store_is_refused(
         open_picture_store(store.folder)
 
 
-def test_a_batch_of_pictures_has_no_end_and_no_padding(store: PictureStore) -> None:
-    rows = [0, 3, 7]
-    batch = pad_pairs([store.source(row) for row in rows], [store.target(row) for row in rows])
-    assert batch.source.shape == (3, 4, 48)
+def test_a_batch_of_pictures_has_no_ends(store: PictureStore) -> None:
+    batch = lay_rows(store, np.array([0, 3, 7]))
+    assert batch.source.shape == (12, 48)
     assert batch.source.dtype == torch.uint8
-    assert batch.source_mask.all()
-    assert batch.source_mask.shape == (3, 4)
-    assert batch.source_tokens == 12
-    assert batch.sentences == 3
+    assert np.array_equal(batch.source[4:8], store.source(3))
+    assert batch.source_lengths.tolist() == [4, 4, 4]
+    assert (batch.source_tokens, batch.sentences) == (12, 3)
+
+
+def test_a_fixed_room_for_pictures_is_filled_up_with_blank_patches(store: PictureStore) -> None:
+    room = Room(64, 64)
+    batch, empty = lay_rows(store, np.array([0, 3]), room), lay_rows(store, np.array([], dtype=int), room)
+    assert batch.source.shape == empty.source.shape == (64, 48)
+    assert batch.source.dtype == empty.source.dtype == torch.uint8
+    assert not batch.source[8:].any()
+    assert not empty.source.any()
+    assert (empty.sentences, empty.tokens) == (0, 0)
 
 
 @given(st.integers(1, 4), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
 def test_a_picture_moves_by_a_few_pixels(by: int, seed: int, step: int, row: int) -> None:
     picture = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
-    moved = Shift(by, seed, step).move(picture, row)
-    assert (moved == Shift(by, seed, step).move(picture, row)).all()
+    moved = PictureShift(by, seed, step).move(picture, row)
+    assert (moved == PictureShift(by, seed, step).move(picture, row)).all()
     wide = np.pad(picture, ((by, by), (by, by), (0, 0)), mode="edge")
     places = [(y, x) for y in range(2 * by + 1) for x in range(2 * by + 1)]
     assert any((wide[y : y + 8, x : x + 8] == moved).all() for y, x in places)
@@ -112,4 +120,4 @@ def test_movement_differs_from_step_to_step_and_from_row_to_row(store: PictureSt
     assert seen(3) == seen(3)
     assert store.moved(0, 1, 3) is store
     picture = np.arange(64, dtype=np.uint8)[:, None].repeat(3, 1).reshape(8, 8, 3)
-    assert len({Shift(2, 1, 1).move(picture, row).tobytes() for row in range(30)}) > 10
+    assert len({PictureShift(2, 1, 1).move(picture, row).tobytes() for row in range(30)}) > 10

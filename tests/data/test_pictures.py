@@ -8,8 +8,8 @@ import pytest
 from tests.data.pictures import write_pictures
 
 from jumok.data.corpus import open_corpus
-from jumok.data.doctor import examine
 from jumok.data.pictures import with_pictures
+from jumok.data.reader import examine
 from jumok.errors import ConfigError, DataError
 from jumok.images.read import read_picture
 
@@ -99,7 +99,7 @@ def test_what_cannot_hold_pictures_is_refused(tmp_path: Path) -> None:
         with_pictures(corpus, str(odd))
 
 
-def test_the_doctor_finds_pictures_that_are_missing_or_damaged(tmp_path: Path) -> None:
+def test_a_check_finds_pictures_that_are_missing_or_damaged(tmp_path: Path) -> None:
     images, captions = write_pictures(tmp_path, 120)
     corpus = with_pictures(open_corpus(captions), images)
     assert not examine(corpus).has_errors

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jumok.config import TextConfig
 from jumok.data.questions import holds_question, join_question, read_question
 from jumok.errors import DataError
-from jumok.text.marks import ASKED, TOLD, is_question
+from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK, is_question
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import train_tokenizer
 
@@ -24,14 +24,14 @@ texts = st.text(st.sampled_from("ab ␞␟?."), max_size=12)
 
 @given(texts, texts)
 def test_marks_inside_are_no_marks(question: str, context: str) -> None:
-    if not tidy(question.replace(ASKED, " ").replace(TOLD, " ")):
+    if not tidy(question.replace(QUESTION_MARK, " ").replace(CONTEXT_MARK, " ")):
         with pytest.raises(DataError, match="the question is blank"):
             join_question(question, context)
         return
     joined = join_question(question, context)
     assert is_question(joined)
     assert tidy(joined) == joined
-    assert (joined.count(ASKED), joined.count(TOLD)) == (1, 1)
+    assert (joined.count(QUESTION_MARK), joined.count(CONTEXT_MARK)) == (1, 1)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "char", "word"])
@@ -39,7 +39,10 @@ def test_marks_are_pieces_of_their_own(kind: Literal["bpe", "char", "word"]) -> 
     lines = [join_question(f"?!{i}", f"...{i}") for i in range(20)]
     tokenizer = train_tokenizer(lines, TextConfig(kind=kind, vocabulary=300))
     pieces = tokenizer.pieces(tokenizer.encode(lines[3]))
-    assert [piece.strip() for piece in pieces if ASKED in piece or TOLD in piece] == [ASKED, TOLD]
+    assert [piece.strip() for piece in pieces if QUESTION_MARK in piece or CONTEXT_MARK in piece] == [
+        QUESTION_MARK,
+        CONTEXT_MARK,
+    ]
 
 
 QUESTION = {"context": "The lamp is on.", "question": "Is it on?", "answer": "yes"}
@@ -73,4 +76,4 @@ def test_marks_are_pieces_in_the_smallest_vocabulary(kind: Literal["bpe", "char"
     lines = [join_question(letters, " ".join(letters)), letters] * 5
     tokenizer = train_tokenizer(lines, TextConfig(kind=kind, vocabulary=300))
     pieces = [piece.strip() for piece in tokenizer.pieces(tokenizer.encode(lines[0]))]
-    assert (pieces.count(ASKED), pieces.count(TOLD)) == (1, 1)
+    assert (pieces.count(QUESTION_MARK), pieces.count(CONTEXT_MARK)) == (1, 1)

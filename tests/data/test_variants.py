@@ -10,7 +10,7 @@ import pytest
 from jumok.config import TextConfig
 from jumok.data import variants as module
 from jumok.data.store import Store, build_store, open_store
-from jumok.data.variants import Awaited, build_variants, ids_of
+from jumok.data.variants import PendingStores, build_variants, ids_of
 from jumok.errors import RunError
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
@@ -87,13 +87,13 @@ def test_no_row_is_longer_than_allowed(tmp_path: Path) -> None:
 def test_stores_in_the_making_are_awaited_and_so_is_their_failure(tmp_path: Path) -> None:
     store = build_store(iter(PAIRS), tokenizers(), tmp_path / "train", max_length=100)
     made: Future[tuple[Store, ...]] = Future()
-    awaited = Awaited(made)
+    awaited = PendingStores(made)
     made.set_result((store, store))
     assert (len(awaited), awaited[1], awaited[:1], [*awaited]) == (2, store, (store,), [store, store])
     failed: Future[tuple[Store, ...]] = Future()
     failed.set_exception(RunError("cannot write the prepared data: no space left"))
     with pytest.raises(RunError, match="no space left"):
-        len(Awaited(failed))
+        len(PendingStores(failed))
 
 
 @pytest.mark.parametrize("kind", ["char", "word"])

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.answers import Answer
+from jumok.backends.choose import choose_backend
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import (
     DataConfig,
@@ -22,10 +23,12 @@ from jumok.config import (
     TextConfig,
     TransformerConfig,
 )
+from jumok.decoding.batched import lay_sources, lay_targets
 from jumok.decoding.translator import Translator
 from jumok.models.build import build_model
-from jumok.models.interface import Memory, Probe, Seq2Seq
-from jumok.text.tokenizer import BOS, EOS, Tokenizers, train_tokenizer
+from jumok.models.interface import Memory, PlainPrediction, Prediction, Seq2Seq
+from jumok.models.sentences import Sentences
+from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
 
 MOODS = 5
 
@@ -48,22 +51,22 @@ class Toy(Seq2Seq):
         super().__init__()
         self.table = nn.Parameter(table, requires_grad=False)  # (MOODS, V, V)
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
-        mood = (source * source_mask).sum(dim=1) % MOODS
-        return Memory(mood[:, None, None].expand(*source.shape, 1).float(), source_mask)
+    def encode(self, source: Sentences) -> Memory:
+        mood = source.grid(source.tokens).sum(dim=1) % MOODS
+        return Memory(mood[source.row_and_place[0], None].float(), source)
 
-    def start(self, memory: Memory, probe: Probe | None = None) -> Mood:
-        return Mood(memory.states[:, 0, 0].long())
+    def start(self, memory: Memory) -> Mood:
+        return Mood(memory.source.grid(memory.states)[:, 0, 0].long())
 
     def step(self, token: Tensor, state: Mood) -> tuple[Tensor, Mood]:
         return self.table[state.mood, token], Mood((state.mood * 2 + token + 1) % MOODS)
 
-    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
+    def decode(self, target_in: Sentences, memory: Memory) -> Prediction:
         state, logits = self.start(memory), []
-        for token in target_in.unbind(dim=1):
+        for token in target_in.grid(target_in.tokens).unbind(dim=1):
             now, state = self.step(token, state)
             logits.append(now)
-        return torch.stack(logits, dim=1)
+        return PlainPrediction(target_in.flat(torch.stack(logits, dim=1)))
 
 
 @dataclass(frozen=True)
@@ -76,20 +79,18 @@ class Bench:
         table = torch.randn(MOODS, vocabulary, vocabulary, generator=generator) * spread
         return Toy(table.round() if whole else table)
 
-    def memory(self, model: Seq2Seq, sources: list[list[int]], extra: int = 0) -> Memory:
-        """Sources with an end each, padded, with some more padding than needed."""
-        S = max(map(len, sources)) + 1 + extra
-        ids = torch.tensor([[*s, EOS, *[1] * (S - 1 - len(s))] for s in sources])
-        mask = torch.arange(S) < torch.tensor([len(s) + 1 for s in sources])[:, None]
+    def memory(self, model: Seq2Seq, sources: list[list[int]]) -> Memory:
+        """Sources with an end each, read by the model."""
         with torch.inference_mode():
-            return model.encode(ids, mask)
+            return model.encode(lay_sources(sources, torch.device("cpu")))
 
     def own_log_probs(self, model: Seq2Seq, memory: Memory, row: int, answer: Answer) -> list[float]:
         """The teacher-forced log-probabilities of an answer."""
         out = [*answer.ids, *([EOS] if answer.finished else [])]
         with torch.inference_mode():
-            logits = model.decode(torch.tensor([[BOS, *out[:-1]]]), memory.select(torch.tensor([row])))
-            return logits.log_softmax(-1)[0].gather(1, torch.tensor(out)[:, None]).squeeze(1).tolist()
+            target_in, written = lay_targets([out], torch.device("cpu"))
+            logits = model.decode(target_in, memory.select([row])).logits()
+            return logits.log_softmax(-1).gather(1, written[:, None]).squeeze(1).tolist()
 
     def every_answer(self, model: Toy, memory: Memory, row: int, limit: int) -> Iterator[Answer]:
         """All answers of at most `limit` tokens, over the pieces 4 and up."""
@@ -125,6 +126,7 @@ def untrained(model: ModelConfig, **settings: object) -> LoadedModel:
         for name, parameter in network.named_parameters():
             parameter.mul_(1 if name.startswith("copying.") else 2)  # how it points follows from the others
         network.target_embedding.weight[EOS] *= 2
+    network.ops = choose_backend("cpu")  # as a model that is loaded has it
     data = DataConfig(max_length=12, source_language="en", target_language="ko")
     config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(max_len=16, **settings))
     tokenizers, about = Tokenizers(tokenizer, tokenizer), {"parameters": 7, "step": 3}
@@ -160,7 +162,7 @@ class Broken(torch.nn.Module):
         return logits * torch.nan, state
 
     def decode(self, *args):
-        return self.inner.decode(*args) * torch.nan
+        return PlainPrediction(self.inner.decode(*args).logits() * torch.nan)
 
 
 @pytest.fixture(scope="session")

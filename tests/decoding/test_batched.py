@@ -6,11 +6,11 @@ import torch
 from jumok.answers import NotFiniteError
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig, LuongConfig, RunConfig, TextConfig
-from jumok.decoding.batched import CUDA_TOKENS, pad_sources, score_targets, search, token_budget
-from jumok.decoding.jobs import BATCH_TOKENS, Job, piece_bytes
+from jumok.decoding.batched import CUDA_TOKENS, lay_sources, lay_targets, score_targets, search, token_budget
+from jumok.decoding.jobs import BATCH_TOKENS, Job, token_spellings
 from jumok.decoding.translator import Translator
 from jumok.models.build import build_model
-from jumok.text.tokenizer import EOS, PAD, Tokenizers, train_tokenizer
+from jumok.text.tokenizer import BOS, EOS, Tokenizers, train_tokenizer
 
 
 def test_a_gpu_takes_larger_batches_unless_someone_has_chosen() -> None:
@@ -22,14 +22,17 @@ def test_a_gpu_takes_larger_batches_unless_someone_has_chosen() -> None:
         assert token_budget(DecodingConfig(batch_tokens=chosen), gpu) == chosen
 
 
-def test_sources_get_an_end_and_padding() -> None:
-    ids, mask = pad_sources([[7], [8, 9]], torch.device("cpu"))
-    assert ids.tolist() == [[7, EOS, PAD], [8, 9, EOS]]
-    assert mask.tolist() == [[True, True, False], [True, True, True]]
+def test_sources_get_an_end_and_targets_a_start() -> None:
+    source = lay_sources([[7], [8, 9]], torch.device("cpu"))
+    assert source.tokens.tolist() == [7, EOS, 8, 9, EOS]
+    assert source.known_lengths.tolist() == [2, 3]
+    target_in, written = lay_targets([[7, EOS], [8, 9]], torch.device("cpu"))
+    assert target_in.tokens.tolist() == [BOS, 7, BOS, 8]
+    assert written.tolist() == [7, EOS, 8, 9]
 
 
 def test_search_is_greedy_beam_or_sampling(luong) -> None:
-    model, pieces = luong.model, piece_bytes(luong.tokenizers.target)
+    model, pieces = luong.model, token_spellings(luong.tokenizers.target)
     jobs = [Job((300, 301)), Job((302,))]
     one = search(model, jobs, DecodingConfig(beam=1, max_len=9), pieces)
     assert [len(answers) for answers in one] == [1, 1]

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from jumok.decoding.batched import USUAL
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
-from jumok.decoding.filters import CHARACTER, Rows
+from jumok.decoding.filters import LiveRows
+from jumok.decoding.jobs import CHARACTER
 from jumok.text.tokenizer import EOS
 
 VOCABULARY = LEARNED + 20
@@ -17,7 +18,7 @@ def test_the_tables_allow_what_the_filter_allows_along_any_answer(data, limit) -
     state, tokens = torch.tensor([FREE]), list[int]()
     for step in range(limit):
         room = torch.tensor([limit - step])
-        rows = Rows(
+        rows = LiveRows(
             torch.zeros(1, dtype=torch.long), room, torch.tensor([tokens], dtype=torch.long).view(1, -1),
             torch.zeros(1, step), torch.zeros(1, step, dtype=torch.bool),
         )  # fmt: skip

@@ -157,7 +157,7 @@ def test_numbers_that_are_not_finite_are_the_trouble_of_one_search(bench, width)
     model = bench.toy(0)
     memories = {key: bench.memory(model, [source]) for key, source in {"a": [4], "bad": [4, 4]}.items()}
     expected = run_search(model, memories["a"], BeamSearch([1], [forbid(NEVER)], beam=width))[0]
-    model.table[int(memories["bad"].states[0, 0, 0])] = torch.nan  # the mood that this source begins with
+    model.table[int(memories["bad"].states[0, 0])] = torch.nan  # the mood that this source begins with
     batch = Continuous(model)
     batch.add("bad", Job((4, 4)), BeamSearch([1], [forbid(NEVER)], beam=width))
     batch.add("a", Job((4,)), BeamSearch([1], [forbid(NEVER)], beam=width))

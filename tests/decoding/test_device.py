@@ -6,19 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.answers import Answer, NotFiniteError
+from jumok.backends.recording import RecordingBackend
 from jumok.config import DecodingConfig, LuongConfig, TransformerConfig
 from jumok.decoding import device
 from jumok.decoding.batched import USUAL, encode
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.device import DeviceSearch, bucket, compute_type, power_above, power_below, supports
-from jumok.decoding.filters import Phrase, forbid
-from jumok.decoding.found import Options
-from jumok.decoding.jobs import Job
+from jumok.decoding.filters import forbid
+from jumok.decoding.jobs import Job, Phrase
 from jumok.decoding.search import run_search
 from jumok.models.build import build_model
-from jumok.models.edited import Edited
-from jumok.models.interface import Edits, Seq2Seq
+from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.native.model import SearchOptions
 from jumok.text.tokenizer import EOS
 
 VOCABULARY = 290
@@ -41,7 +41,7 @@ def make_model(seed: int, **settings: object) -> TransformerSeq2Seq:
 
 
 def searched(
-    search: DeviceSearch, sources: list[list[int]], limits: list[int], options: Options, **more: int
+    search: DeviceSearch, sources: list[list[int]], limits: list[int], options: SearchOptions, **more: int
 ) -> list[list[Answer]]:
     found: dict[int, list[Answer]] = {}
     for places, answers in search.search(sources, limits, options, **more):
@@ -50,7 +50,9 @@ def searched(
     return [found[place] for place in range(len(sources))]
 
 
-def twin(model: Seq2Seq, sources: list[list[int]], limits: list[int], options: Options) -> list[list[Answer]]:
+def twin(
+    model: Seq2Seq, sources: list[list[int]], limits: list[int], options: SearchOptions
+) -> list[list[Answer]]:
     jobs = [Job(tuple(source)) for source in sources]
     search = BeamSearch(
         limits, [USUAL], beam=options.beam, n_best=options.n_best, length_penalty=options.length_penalty
@@ -94,7 +96,7 @@ SENTENCES = st.lists(
 def test_the_answers_are_those_of_beam_search(sentences, seed, beam, n_best, alpha, batch, settings_) -> None:
     model = make_model(seed, **settings_)
     sources, limits = [source for source, _ in sentences], [limit for _, limit in sentences]
-    options = Options(beam, min(n_best, beam), alpha)
+    options = SearchOptions(beam, min(n_best, beam), alpha)
     found = searched(DeviceSearch(model), sources, limits, options, sentences=batch)
     check_same(found, twin(model, sources, limits, options))
 
@@ -104,7 +106,7 @@ def test_the_answers_are_those_of_beam_search(sentences, seed, beam, n_best, alp
 )
 def test_models_without_a_part_are_searched_as_others(change: dict[str, object]) -> None:
     """Scores only: without residuals beams are near ties, and rounding may choose among them."""
-    model, options = make_model(1, **change), Options(beam=3)
+    model, options = make_model(1, **change), SearchOptions(beam=3)
     sources, limits = [[5, 9, 40], [7], [200, 8, 8, 100, 30]], [9, 9, 9]
     assert supports(model, [Job(tuple(source)) for source in sources], DecodingConfig(beam=3))
     found = searched(DeviceSearch(model), sources, limits, options)
@@ -121,7 +123,7 @@ def many(count: int) -> tuple[list[list[int]], list[int]]:
 
 def test_batches_shrink_and_the_last_few_wait_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "FEWEST", 8)
-    model, options = make_model(4), Options(beam=3, keep=1)
+    model, options = make_model(4), SearchOptions(beam=3, keep=1)
     sources, limits = many(210)
     batches = []
     search = DeviceSearch(model)
@@ -137,25 +139,29 @@ def test_a_search_can_be_used_again_with_any_shape_and_with_new_weights() -> Non
     model = make_model(1)
     search = DeviceSearch(model)
     sources, limits = many(12)
-    for options in (Options(2), Options(4, 2, 0.6), Options(2, keep=1)):
+    for options in (SearchOptions(2), SearchOptions(4, 2, 0.6), SearchOptions(2, keep=1)):
         check_same(searched(search, sources, limits, options), twin(model, sources, limits, options))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.9)
-    check_same(searched(search, sources, limits, Options(2)), twin(model, sources, limits, Options(2)))
+    check_same(
+        searched(search, sources, limits, SearchOptions(2)), twin(model, sources, limits, SearchOptions(2))
+    )
     longer = [source * 4 for source in sources]
-    check_same(searched(search, longer, limits, Options(2)), twin(model, longer, limits, Options(2)))
+    check_same(
+        searched(search, longer, limits, SearchOptions(2)), twin(model, longer, limits, SearchOptions(2))
+    )
 
 
 def test_a_budget_makes_smaller_batches() -> None:
     model = make_model(2)
     sources, limits = many(20)
-    batches = list(DeviceSearch(model).search(sources, limits, Options(2), budget=2 * 32 * 4))
+    batches = list(DeviceSearch(model).search(sources, limits, SearchOptions(2), budget=2 * 32 * 4))
     assert [len(places) for places, _ in batches] == [4] * 5
 
 
 def test_no_sentences_give_no_batches() -> None:
-    assert list(DeviceSearch(make_model(0)).search([], [], Options())) == []
+    assert list(DeviceSearch(make_model(0)).search([], [], SearchOptions())) == []
 
 
 def test_numbers_that_are_not_finite_name_their_sentence_and_leave_no_trace() -> None:
@@ -167,10 +173,12 @@ def test_numbers_that_are_not_finite_name_their_sentence_and_leave_no_trace() ->
     with torch.no_grad():
         embedding[11] = torch.nan  # shared: it is a column of the logits, too
     with pytest.raises(NotFiniteError):
-        searched(search, sources, limits, Options(2))
+        searched(search, sources, limits, SearchOptions(2))
     with torch.no_grad():
         embedding.copy_(before)
-    check_same(searched(search, sources, limits, Options(2)), twin(model, sources, limits, Options(2)))
+    check_same(
+        searched(search, sources, limits, SearchOptions(2)), twin(model, sources, limits, SearchOptions(2))
+    )
 
 
 def test_threads_take_turns() -> None:
@@ -179,14 +187,14 @@ def test_threads_take_turns() -> None:
     sources, limits = many(30)
 
     def work(n: int) -> None:
-        results[n] = searched(search, sources[n:], limits[n:], Options(3), sentences=8)
+        results[n] = searched(search, sources[n:], limits[n:], SearchOptions(3), sentences=8)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    wanted = twin(model, sources, limits, Options(3))
+    wanted = twin(model, sources, limits, SearchOptions(3))
     for n in range(3):
         check_same(results[n], wanted[n:])
 
@@ -201,7 +209,7 @@ def test_only_plain_searches_of_a_plain_transformer_are_supported() -> None:
     assert not supports(model, [*jobs, Job((4,), prefix=(7,))], plain)
     assert not supports(model, [Job((4,), phrases=(Phrase("x", (7,)),))], plain)
     assert not supports(model, jobs, plain, [forbid([9])])
-    assert not supports(Edited(model, Edits()), jobs, plain)
+    assert not supports(model.using(RecordingBackend()), jobs, plain)
     assert not supports(build_model(LuongConfig(width=8), 300, 300, shared=True).eval(), jobs, plain)
     assert not supports(build_model(TransformerConfig(**SMALL), 20, 20, shared=True).eval(), jobs, plain)
     learned = make_model(0, positions="learned")  # a table of 40 rows
@@ -224,12 +232,12 @@ def test_a_gpu_gives_the_same_answers_in_float32(graphs: bool) -> None:  # noqa:
     model = make_model(7).cuda()
     sources, limits = many(100)
     search = DeviceSearch(model, dtype=torch.float32, graphs=graphs)
-    wanted = twin(make_model(7), sources, limits, Options(5))
+    wanted = twin(make_model(7), sources, limits, SearchOptions(5))
     for _ in range(3):  # run, capture, replay
         same = [
             [a.ids for a in one] == [a.ids for a in two]
             for one, two in zip(
-                searched(search, sources, limits, Options(5), sentences=64), wanted, strict=True
+                searched(search, sources, limits, SearchOptions(5), sentences=64), wanted, strict=True
             )
         ]
         assert sum(same) >= 98  # sums in another order may turn a tie
@@ -242,7 +250,7 @@ def test_a_gpu_searches_in_bf16() -> None:
     sources, limits = many(50)
     search = DeviceSearch(model)
     assert search.static.dtype == torch.bfloat16
-    found = searched(search, sources, limits, Options(5))
-    wanted = twin(make_model(7), sources, limits, Options(5))
+    found = searched(search, sources, limits, SearchOptions(5))
+    wanted = twin(make_model(7), sources, limits, SearchOptions(5))
     near = [abs(a[0].score - b[0].score) < 0.5 for a, b in zip(found, wanted, strict=True)]
     assert sum(near) >= 45

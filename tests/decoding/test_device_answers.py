@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from jumok.decoding.found import Found, Options, unpacked
+from jumok.decoding.device_answers import SearchRecord, unpack_answers
+from jumok.native.model import SearchOptions
 
 INF = np.inf
 
@@ -11,10 +12,10 @@ def bits(value: float) -> int:
     return int(np.array(value, dtype=np.float32).view(np.int32))
 
 
-def make_found() -> Found:
+def make_record() -> SearchRecord:
     """Two sentences, two beams, two steps: 7 -> (8, 9), and the beams change places in the second step."""
     step = [[[0, 7, bits(-1)], [0, 6, bits(-2)]]] * 2, [[[1, 8, bits(-3)], [0, 9, bits(-4)]]] * 2
-    return Found(
+    return SearchRecord(
         done=np.array([True, True]),
         bad=np.array([False, False]),
         steps=np.array([2, 2]),
@@ -27,7 +28,7 @@ def make_found() -> Found:
 
 
 def test_answers_that_ended_come_by_score_and_then_those_that_were_cut_off() -> None:
-    first, second = unpacked(make_found(), Options(beam=2))
+    first, second = unpack_answers(make_record(), SearchOptions(beam=2))
     assert [(a.ids, a.log_probs, a.finished) for a in first] == [
         ((6,), (-2.0, -0.5), True),
         ((7,), (-1.0, -0.25), True),
@@ -39,22 +40,25 @@ def test_answers_that_ended_come_by_score_and_then_those_that_were_cut_off() -> 
 
 
 def test_no_more_answers_are_made_than_are_wanted() -> None:
-    assert [[a.ids for a in one] for one in unpacked(make_found(), Options(beam=2, keep=1))] == [[(6,)], [()]]
-    assert Options(beam=2, keep=9).kept == 2
+    assert [[a.ids for a in one] for one in unpack_answers(make_record(), SearchOptions(beam=2, keep=1))] == [
+        [(6,)],
+        [()],
+    ]
+    assert SearchOptions(beam=2, keep=9).kept == 2
 
 
 def test_a_sentence_before_its_limit_has_no_answer_that_was_cut_off() -> None:
-    found = replace(make_found(), scores=np.full((2, 4), -INF))
-    assert [len(answers) for answers in unpacked(found, Options(beam=2))] == [0, 2]
+    found = replace(make_record(), scores=np.full((2, 4), -INF))
+    assert [len(answers) for answers in unpack_answers(found, SearchOptions(beam=2))] == [0, 2]
 
 
 def test_a_beam_that_is_not_there_gives_no_answer() -> None:
-    found = replace(make_found(), scores=np.full((2, 4), -INF))
+    found = replace(make_record(), scores=np.full((2, 4), -INF))
     found.history[1, 1, 1, 2] = bits(-INF)
-    assert [len(answers) for answers in unpacked(found, Options(beam=2))] == [0, 1]
+    assert [len(answers) for answers in unpack_answers(found, SearchOptions(beam=2))] == [0, 1]
 
 
 def test_some_sentences_can_be_taken_out() -> None:
-    both = unpacked(make_found(), Options(beam=2))
-    assert unpacked(make_found().select(np.array([1])), Options(beam=2)) == both[1:]
-    assert unpacked(make_found().select(np.array([], dtype=np.int64)), Options(beam=2)) == []
+    both = unpack_answers(make_record(), SearchOptions(beam=2))
+    assert unpack_answers(make_record().select(np.array([1])), SearchOptions(beam=2)) == both[1:]
+    assert unpack_answers(make_record().select(np.array([], dtype=np.int64)), SearchOptions(beam=2)) == []

@@ -2,13 +2,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import beam_search, greedy
 
-from jumok.decoding.beam import beam_search
 from jumok.decoding.filters import (
-    FIRST_BYTE,
     NEVER,
-    Phrase,
-    Rows,
+    LiveRows,
+    WholeCharacters,
     allow,
     at_least,
     ban,
@@ -16,11 +15,10 @@ from jumok.decoding.filters import (
     force_prefix,
     no_repeat,
     require,
-    whole_characters,
     written,
 )
-from jumok.decoding.greedy import greedy
-from jumok.text.tokenizer import EOS
+from jumok.decoding.jobs import Phrase
+from jumok.text.tokenizer import EOS, FIRST_BYTE
 
 PIECES = [b"", b"", b"", b"", b"a", b"b", b"ab", b"bc"]
 V = len(PIECES)
@@ -28,14 +26,14 @@ SEEDS = st.integers(0, 9999)
 IDS = st.lists(st.integers(4, V - 1), min_size=1, max_size=3)
 
 
-def rows_of(*tokens: list[int], room: int = 9) -> Rows:
-    rows = Rows.start([room] * len(tokens), torch.device("cpu"))
+def rows_of(*tokens: list[int], room: int = 9) -> LiveRows:
+    rows = LiveRows.start([room] * len(tokens), torch.device("cpu"))
     for column in zip(*tokens, strict=True):
         rows = rows.facing(torch.zeros(len(tokens), V)).grow(torch.tensor(column), torch.zeros(len(tokens)))
     return rows
 
 
-def left(filter_, rows: Rows, log_probs: torch.Tensor | None = None) -> list[list[int]]:
+def left(filter_, rows: LiveRows, log_probs: torch.Tensor | None = None) -> list[list[int]]:
     """The ids that a filter leaves in each row."""
     log_probs = torch.zeros(len(rows.room), V) if log_probs is None else log_probs
     kept = filter_(log_probs, rows.facing(log_probs))
@@ -111,10 +109,10 @@ def test_require_waits_until_the_model_wants_to_end() -> None:
 def bytes_left(*written_so_far: bytes, room: int = 9) -> list[set[int]]:
     """The bytes that may come next."""
     R, size = len(written_so_far), FIRST_BYTE + 256 + 1
-    rows = Rows.start([room] * R, torch.device("cpu"))
+    rows = LiveRows.start([room] * R, torch.device("cpu"))
     for column in zip(*written_so_far, strict=True):
         rows = rows.grow(torch.tensor(column) + FIRST_BYTE, torch.zeros(R))
-    kept = whole_characters()(torch.zeros(R, size), rows)[:, FIRST_BYTE : FIRST_BYTE + 256]
+    kept = WholeCharacters()(torch.zeros(R, size), rows)[:, FIRST_BYTE : FIRST_BYTE + 256]
     return [set((row > -torch.inf).nonzero().squeeze(1).tolist()) for row in kept]
 
 
@@ -139,9 +137,9 @@ def test_no_character_is_begun_that_cannot_be_finished() -> None:
 @given(seed=SEEDS, length=st.integers(1, 9))
 def test_random_bytes_are_always_text(seed, length) -> None:
     torch.manual_seed(seed)
-    rows, limits = Rows.start([length] * 8, torch.device("cpu")), range(length)
+    rows, limits = LiveRows.start([length] * 8, torch.device("cpu")), range(length)
     for _ in limits:
-        kept = whole_characters()(torch.randn(8, FIRST_BYTE + 256) + torch.arange(260) / 100, rows)
+        kept = WholeCharacters()(torch.randn(8, FIRST_BYTE + 256) + torch.arange(260) / 100, rows)
         rows = rows.grow(kept[:, FIRST_BYTE:].argmax(dim=1) + FIRST_BYTE, torch.zeros(8))
     for tokens in rows.tokens.tolist():
         bytes(token - FIRST_BYTE for token in tokens).decode("utf-8", errors="strict")
@@ -216,9 +214,9 @@ def test_filters_change_no_score(bench, seed) -> None:
     seed=st.integers(0, 99),
 )
 def test_outside_of_a_character_only_fixed_ids_are_out(tokens, room, seed) -> None:
-    usual = whole_characters(never=NEVER)
+    usual = WholeCharacters(never=NEVER)
     log_probs = torch.randn(1, 330, generator=torch.Generator().manual_seed(seed))
-    rows = Rows.start([room + len(tokens)])
+    rows = LiveRows.start([room + len(tokens)])
     for token in tokens:
         rows = rows.facing(log_probs).grow(torch.tensor([token]), torch.zeros(1))
     kept = usual(log_probs, rows.facing(log_probs))

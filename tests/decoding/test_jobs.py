@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from jumok.config import DecodingConfig
 from jumok.data.questions import join_question
 from jumok.decoding.batched import CONTROL
-from jumok.decoding.filters import Phrase, written
-from jumok.decoding.jobs import Job, batches, cost, piece_bytes
+from jumok.decoding.filters import written
+from jumok.decoding.jobs import Job, Phrase, batches, cost, split_text, token_spellings
 from jumok.errors import ConfigError, LimitError
+from jumok.text.normalize import tidy
 
 
 def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
@@ -47,7 +48,7 @@ def test_batches_hold_every_job_once_within_the_budget(lengths: list[int], budge
 
 def test_piece_bytes_write_what_the_tokenizer_decodes(luong) -> None:
     tokenizer = luong.tokenizers.target
-    pieces = piece_bytes(tokenizer)
+    pieces = token_spellings(tokenizer)
     assert len(pieces) == tokenizer.size
     for text in ("the dog", "나는 봤다 …", "\U0001f600"):
         assert written(tokenizer.encode(text), pieces).decode().removeprefix(" ") == text
@@ -72,3 +73,39 @@ def test_a_model_that_learned_from_beginnings_reads_beginnings(luong) -> None:
     assert cutting.translate(text, long="split") == luong.translate(text)
     shorter = luong.tokenizers.source.decode(luong.tokenizers.source.encode(text)[: config.data.max_length])
     assert cutting.score(text, "봤다").score == pytest.approx(luong.score(shorter, "봤다").score, abs=1e-5)
+
+
+def test_short_text_is_one_part() -> None:
+    assert split_text("One. Two.", lambda part: True) == ["One. Two."]
+
+
+def test_sentence_ends_come_first() -> None:
+    text = "This one is rather long. Short one. The end!"
+    assert split_text(text, lambda part: len(part) <= 24) == [
+        "This one is rather long.",
+        "Short one. The end!",
+    ]
+
+
+def test_sentences_without_spaces_between() -> None:
+    assert split_text("私は猫です。名前はない。", lambda part: len(part) <= 6) == [
+        "私は猫です。",
+        "名前はない。",
+    ]
+
+
+def test_then_spaces_and_then_anywhere() -> None:
+    assert split_text("one two three four", lambda part: len(part) <= 10) == ["one two", "three four"]
+    assert split_text("abcdef", lambda part: len(part) <= 2) == ["a", "bc", "d", "ef"]
+
+
+def test_a_character_that_does_not_fit_is_left_whole() -> None:
+    assert split_text("ab", lambda part: False) == ["a", "b"]
+
+
+@given(st.text("ab. !?。…", max_size=60).map(tidy), st.integers(1, 9))
+def test_parts_fit_and_nothing_but_spaces_is_lost(text: str, most: int) -> None:
+    parts = split_text(text, lambda part: len(part) <= most)
+    assert all(len(part) <= most for part in parts)
+    assert "".join(parts).replace(" ", "") == text.replace(" ", "")
+    assert all(part == part.strip() for part in parts)

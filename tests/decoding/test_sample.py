@@ -2,9 +2,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import greedy
 
 from jumok.decoding.filters import NEVER, forbid
-from jumok.decoding.greedy import greedy
 from jumok.decoding.sample import HEAD, draw, draw_sorted, keep_top_k, keep_top_p, sampler, uniforms
 
 FALLING = torch.tensor([[0.5, 0.25, 0.125, 0.125]])

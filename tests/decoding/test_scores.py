@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.answers import Answer, NotFiniteError
-from jumok.decoding.scores import check_finite, length_penalty, normalised, ranked, top
+from jumok.answers import Answer, NotFiniteError, length_penalty, normalised, ranked
+from jumok.decoding.scores import check_finite, top
 
 
 def test_length_penalty_is_one_for_a_single_token() -> None:

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.answers import length_penalty
 from jumok.decoding.beam import BeamSearch
-from jumok.decoding.scores import length_penalty
 from jumok.decoding.slots import Slots, first_places, grow, penalties
 from jumok.text.tokenizer import EOS
 

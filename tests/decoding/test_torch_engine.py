@@ -1,4 +1,6 @@
+from collections.abc import Iterator
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from tests.decoding.conftest import TINY, untrained
@@ -51,3 +53,18 @@ def test_scores_have_one_number_for_each_piece_and_the_end(engine: TorchEngine) 
         for pair in zip(batch, scores, strict=True)
     )
     assert [len(found[job]) for job in jobs] == [3, 1]
+
+
+def test_a_chosen_budget_reaches_the_search_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, budgets = untrained(TINY["transformer"]), list[int | None]()
+
+    def search(*_: object, budget: int | None) -> Iterator[Any]:
+        budgets.append(budget)
+        return iter(())
+
+    monkeypatch.setattr("jumok.decoding.torch_engine.preferred", lambda device: True)
+    monkeypatch.setattr("jumok.decoding.device.DeviceSearch.search", search)
+    for options in ({}, {"batch_tokens": 4096}, {"batch_tokens": 100}):
+        request = make_request(DecodingConfig(), options)
+        list(TorchEngine(loaded.model, loaded).answers([Job((260,))], request, lambda _: nullcontext()))
+    assert budgets == [None, 4096, 100]

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import COPYING, TINY, untrained
 
-from jumok.decoding.batched import encode
+from jumok.backends.edits import Edits
+from jumok.decoding.batched import encode, lay_sources, lay_targets
+from jumok.decoding.opening import check_device
 from jumok.decoding.request import make_request
 from jumok.decoding.search import run_search
-from jumok.decoding.translator import Translator, check_device, load
+from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError
-from jumok.models.interface import Edits
 from jumok.text.tokenizer import EOS
 
 LONG = "a man rides a horse. the dog sees a man! one two three four. a dog."
@@ -58,13 +59,13 @@ def test_a_text_gets_the_same_answer_alone_and_in_any_batch_and_order(translator
 def test_every_score_is_the_models_own(translator, options) -> None:
     """Against the teacher-forced pass, which shares no code with the search."""
     for result in translator.translate(["a man", "the dog sees"], no_repeat_ngram=2, min_len=3, **options):
-        source = torch.tensor([[*translator.tokenizers.source.encode(result.source), EOS]])
+        ids, cpu = translator.tokenizers.source.encode(result.source), torch.device("cpu")
         with torch.inference_mode():
-            memory = translator.model.encode(source, torch.ones_like(source, dtype=torch.bool))
+            memory = translator.model.encode(lay_sources([ids], cpu))
         for hypothesis in result.hypotheses:
             ids = [token.id for token in hypothesis.tokens]
             with torch.inference_mode():
-                logits = translator.model.decode(torch.tensor([[0, *ids[:-1]]]), memory)[0]
+                logits = translator.model.decode(lay_targets([ids], cpu)[0], memory).logits()
             own = logits.log_softmax(-1)[range(len(ids)), ids].tolist()
             assert [token.logprob for token in hypothesis.tokens] == pytest.approx(own, rel=1e-4, abs=1e-4)
             assert hypothesis.score == pytest.approx(sum(own), abs=1e-3)

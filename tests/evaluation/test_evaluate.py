@@ -46,6 +46,9 @@ class Dictionary:
         answers = [" ".join(self.words.get(word, "?") for word in text.split()) for text in sources]
         return [Result(text, tuple(text.split())) for text in answers]
 
+    def engine_for(self, **options: Any) -> dict[str, str]:
+        return {"name": "words"}
+
     def score(self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress) -> list[Result]:
         return [Result(text, (*text.split(), "</s>"), math.log(0.5) * len(text.split())) for text in targets]
 

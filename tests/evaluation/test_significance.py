@@ -79,7 +79,9 @@ def test_a_system_against_itself_is_no_evidence(references: list[str]) -> None:
 
 
 def test_swapping_the_systems_only_turns_the_sign(references: list[str]) -> None:
-    first, second = (metrics.wer(system(references, share, 3), references) for share in (0.2, 0.3))
+    first, second = (
+        metrics.edit_rate("wer", system(references, share, 3), references) for share in (0.2, 0.3)
+    )
     there, back = paired_test(first, second, 100), paired_test(second, first, 100)
     assert there == (-back[0], back[1])
     assert there[0] > 0

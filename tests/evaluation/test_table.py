@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jumok.evaluation.evaluate import Evaluation, compare_evaluations, score_texts
 from jumok.evaluation.report import Speed
-from jumok.evaluation.significance import Comparison
+from jumok.evaluation.significance import Significance
 from jumok.evaluation.table import draw_table, verdict
 
 REFERENCES = [f"a b c {i} e" for i in range(40)]
@@ -54,7 +54,7 @@ def test_without_sources_there_are_no_bins() -> None:
 
 
 def test_a_verdict_says_which_how_far_and_how_likely() -> None:
-    comparison = Comparison("bleu", "rnn-attn", "transformer", 3.51, 1 / 1001, 1000)
+    comparison = Significance("bleu", "rnn-attn", "transformer", 3.51, 1 / 1001, 1000)
     assert verdict(comparison) == "transformer vs rnn-attn: +3.5 BLEU, p = 0.001 (1,000 resamples)"
     assert verdict(replace(comparison, delta=-0.26)).startswith("transformer vs rnn-attn: -0.3 BLEU")
 

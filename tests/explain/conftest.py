@@ -1,6 +1,9 @@
 """Translators with random weights, small enough to ask many questions."""
 
 import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,7 @@ from jumok.decoding.translator import Translator
 from jumok.model import Model
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
-from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
+from jumok.text.tokenizer import EOS, Tokenizer, Tokenizers, train_tokenizer
 
 LINES = ["a man rides a horse.", "the dog sees a man!", "나는 어제 영화를 봤다.", "one two three four"] * 3
 SMALL = TransformerConfig(width=16, heads=2, feedforward=32, encoder_layers=1, decoder_layers=2)
@@ -77,6 +80,21 @@ class Workshop:
         one = self.translator(model, name=name, **settings)
         about = {"parameters": 7, "step": 3, "fingerprint": f"{name}-{one.config.model.arch}"}
         return Model(LoadedModel(one.tokenizers, one.config, Path(name), about, model=one.model))
+
+
+@contextmanager
+def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often tokenizers read each text inside the block."""
+    read, encode_many = Counter[str](), Tokenizer.encode_many
+
+    def count(tokenizer: Tokenizer, texts: Iterable[str]) -> list[list[int]]:
+        lines = list(texts)
+        read.update(lines)
+        return encode_many(tokenizer, lines)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tokenizer, "encode_many", count)
+        yield read
 
 
 @pytest.fixture(scope="session")

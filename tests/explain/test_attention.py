@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention, Attentions, attention_of
 from jumok.models.build import build_model
-from jumok.models.interface import Kind, Seq2Seq
+from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
 
 TEXT = "2024년 5월 3일, 금요일"

@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
+from jumok.backends.edits import Edits
+from jumok.backends.recording import RecordingBackend
+from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.decoding.batched import score_targets
+from jumok.decoding.batched import lay_sources, lay_targets, score_targets
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, capture
 from jumok.models.build import build_model
-from jumok.models.edited import Edited
-from jumok.models.interface import Edits, Kind, Seq2Seq
+from jumok.models.interface import Seq2Seq
 from jumok.nn.edit import AttentionEdit
 from jumok.text.tokenizer import EOS
 
@@ -74,22 +76,28 @@ def test_which_kinds_there_are() -> None:
     assert bare.states["bridge"].shape == (2, 2, 8)
 
 
+class Listening(TorchBackend):
+    """Keeps what copying reads: the decoder's states and the encoder's."""
+
+    def copy(self, copying, x, logits, memory, spans, longest):  # type: ignore[no-untyped-def]
+        self.x, self.H = x, memory[0]
+        return super().copy(copying, x, logits, memory, spans, longest)
+
+
 def test_where_a_model_points_and_how_much_it_copies() -> None:
     model = build_model(CONFIGS["transformer-copy"], 13, 13, shared=True).eval()
     found = capture(model, SOURCES, TARGETS)
-    given: list[tuple[Tensor, ...]] = []
-    hook = model.copying.register_forward_pre_hook(lambda _, inputs: given.append(inputs[:4]))
+    cpu = torch.device("cpu")
     for one, source, target in zip(found, SOURCES, TARGETS, strict=True):
+        copying, seen = model.copying, Listening()
         with torch.inference_mode():
-            row = torch.tensor([[*source, EOS]])
-            model(row, torch.ones_like(row, dtype=torch.bool), torch.tensor([[0, *target]]))
-            x, _, pointed, mask = given.pop()
-            a = model.copying.weights(x, pointed, mask)
-            g = model.copying.gate(torch.cat((x, a @ pointed.states), dim=-1)).sigmoid()
+            model.using(seen)(lay_sources([source], cpu), lay_targets([[*target, EOS]], cpu)[0])
+            x, H = seen.x, seen.H  # (T, D), (S, D)
+            a = (copying.query(x) @ copying.key(H).mT / x.shape[1] ** 0.5).softmax(-1)
+            g = copying.gate(torch.cat((x, a @ H), dim=-1)).sigmoid()
         assert one.weights["copy"].shape == (1, 1, len(target) + 1, len(source) + 1)
-        np.testing.assert_allclose(one.weights["copy"][0], a, atol=1e-5)
+        np.testing.assert_allclose(one.weights["copy"][0, 0], a, atol=1e-5)
         np.testing.assert_allclose([step.copied for step in one.steps], (1 - g).flatten(), atol=1e-5)
-    hook.remove()
     (plain,) = capture(transformer(), SOURCES[:1], TARGETS[:1])
     assert "copy" not in plain.weights
     assert all(step.copied is None for step in plain.steps)
@@ -125,9 +133,9 @@ def test_the_explicit_path_agrees_with_the_fused_one(model: Seq2Seq) -> None:
 def test_steps_know_the_best_candidates_and_the_entropy_in_bits(model: Seq2Seq) -> None:
     source, target = SOURCES[0], TARGETS[0]
     with torch.inference_mode():
-        row = torch.tensor([[*source, EOS]])
-        memory = model.encode(row, torch.ones_like(row, dtype=torch.bool))
-        log_probs = model.decode(torch.tensor([[0, *target]]), memory).log_softmax(-1)[0].double()
+        cpu = torch.device("cpu")
+        read, written = lay_sources([source], cpu), lay_targets([[*target, EOS]], cpu)[0]
+        log_probs = model(read, written).logits().log_softmax(-1).double()
     (one,) = capture(model, [source], [target])
     for step, expected, id in zip(one.steps, log_probs, [*target, EOS], strict=True):
         assert step.id == id
@@ -193,7 +201,7 @@ def test_numbers_cannot_be_overwritten(model: Seq2Seq) -> None:
 
 def test_an_edited_model_shows_its_edits() -> None:
     model = transformer()
-    edited = Edited(model, Edits({("cross", 1): AttentionEdit(uniform=(0,))}))
+    edited = model.using(RecordingBackend(Edits({("cross", 1): AttentionEdit(uniform=(0,))})))
     (before,), (after,) = capture(model, [[5, 6, 7]], [[8]]), capture(edited, [[5, 6, 7]], [[8]])
     np.testing.assert_allclose(after.weights["cross"][1, 0], 1 / 4)
     np.testing.assert_array_equal(after.weights["cross"][0], before.weights["cross"][0])
@@ -203,7 +211,7 @@ def test_an_edited_model_shows_its_edits() -> None:
 def test_the_bridge_is_what_the_decoder_starts_from() -> None:
     model = build_model(CONFIGS["luong"], 13, 13, shared=True).eval()
     other = torch.full((1, 1, 8), 0.5)
-    (one,) = capture(Edited(model, Edits(bridge=other)), [[5, 6]], [[7]])
+    (one,) = capture(model.using(RecordingBackend(Edits(bridge=other))), [[5, 6]], [[7]])
     np.testing.assert_array_equal(one.states["bridge"], other.numpy())
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from tests.explain.seeing import picture, seeing
 
+from jumok.backends.edits import Edits, PositionEdit
+from jumok.backends.values import Kind
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain import ops
@@ -14,7 +16,6 @@ from jumok.explain.capture import Captured, capture
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import log_probs
 from jumok.explain.ops import Op
-from jumok.models.interface import Edits, Kind, PositionEdit
 from jumok.nn.edit import AttentionEdit
 
 TEXT, OTHER, TARGET = "the dog sees a horse.", "one two three", "나는 어제 봤다."
@@ -206,7 +207,7 @@ def test_a_search_and_a_pass_see_the_same_model(attentive: Translator) -> None:
 def test_answers_begin_avoid_and_contain_as_asked(translator: Translator) -> None:
     def answer(*given: Op, **options: object) -> str:
         compiled = compile_ops(given, translator, TEXT, options)
-        return translator.edited(compiled.edits).translate(compiled.text, **compiled.options).text
+        return translator.edited(compiled.edits).translate(compiled.source.text, **compiled.options).text
 
     assert answer(ops.force_prefix("나는 영화")).startswith("나는 영화")
     ids = translator.tokenizers.target.encode("dog sees")
@@ -234,7 +235,7 @@ def test_words_of_the_source_are_written_anew(kind: str, workshop) -> None:  # t
     translator = workshop.translator("rnn", kind=kind)
 
     def text(*given: Op) -> str:
-        return compile_ops(given, translator, "  the dog  sees 나는! 봤다. ").text
+        return compile_ops(given, translator, "  the dog  sees 나는! 봤다. ").source.text
 
     assert text() == "the dog sees 나는! 봤다."
     assert text(ops.replace_source(1, "two cats")) == "the two cats sees 나는! 봤다."

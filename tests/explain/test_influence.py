@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.edits import compile_ops
 from jumok.explain.influence import influence
 from jumok.explain.ops import mask_edge
-from jumok.models.interface import Memory, Probe, Seq2Seq
+from jumok.models.interface import Memory, PlainPrediction, Prediction, Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import EOS
 
 TEXT = "the dog sees a horse."
@@ -23,13 +24,13 @@ class Copier(Seq2Seq):
         super().__init__()
         self.table = nn.Parameter(5 * torch.eye(vocabulary), requires_grad=False)
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: Probe | None = None) -> Memory:
-        return Memory(self.table[source], source_mask)
+    def encode(self, source: Sentences) -> Memory:
+        return Memory(self.table[source.tokens], source)
 
-    def decode(self, target_in: Tensor, memory: Memory, probe: Probe | None = None) -> Tensor:
-        T, S = target_in.shape[1], memory.states.shape[1]
-        states = memory.states * memory.mask[:, :, None]
-        return nn.functional.pad(states, (0, 0, 0, max(0, T - S)))[:, :T]
+    def decode(self, target_in: Sentences, memory: Memory) -> Prediction:
+        T, S = target_in.longest, memory.source.longest
+        states = memory.source.grid(memory.states)
+        return PlainPrediction(target_in.flat(nn.functional.pad(states, (0, 0, 0, max(0, T - S)))[:, :T]))
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from tests.explain.conftest import Workshop
 from tests.explain.seeing import picture, seeing
 
 from jumok.errors import ConfigError
-from jumok.explain.compare import compare
 from jumok.explain.documents import Manifest
 from jumok.explain.html import trace_html
 from jumok.explain.ops import mask_head, replace_source
 from jumok.explain.pictures import ended, endless, hidden, is_picture, source_ids_of
+from jumok.explain.side_by_side import side_by_side
 from jumok.explain.sweep import sweep
 from jumok.explain.trace import open_trace
 from jumok.images.patches import PatchReader
@@ -104,9 +104,9 @@ def test_interventions_reach_into_a_model_that_sees() -> None:
 
 
 def test_models_that_see_are_compared_with_their_kind(workshop: Workshop) -> None:
-    found = compare([seeing("rnn"), seeing("transformer")], picture(), cuts=[1])
+    found = side_by_side([seeing("rnn"), seeing("transformer")], picture(), cuts=[1])
     assert found.source == PatchReader(32, 8).decode(PatchReader(32, 8).encode(picture()))
     assert [column.influence.values.shape[1] for column in found.columns] == [16, 16]
     assert found.grow == ()
     with pytest.raises(ConfigError, match="do not all read text, or pictures of one size"):
-        compare([seeing("rnn"), workshop.translator("rnn")], picture())
+        side_by_side([seeing("rnn"), workshop.translator("rnn")], picture())

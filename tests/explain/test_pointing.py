@@ -59,5 +59,5 @@ def test_a_search_points_where_it_is_told(workshop: Workshop) -> None:
 
 def test_a_model_that_does_not_copy_says_so(transformer: Translator) -> None:
     found = refused(transformer, ops.mask_head("copy", 0, 0))
-    assert found.message == "mask_head: kind: this model (transformer) has no copy attention"
+    assert found.message == "mask_head: this model (transformer) has no copy attention"
     assert found.hint == "it has: enc_self, dec_self, cross"

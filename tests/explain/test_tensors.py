@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from jumok.errors import ConfigError, DataError
-from jumok.explain.tensors import FileStore, Need, atlas, check_need, names_of, pack, parse_need, unpack
+from jumok.explain.tensors import FileStore, TensorNeed, atlas, check_need, names_of, pack, parse_need, unpack
 
 MANIFEST = {
     "model": {"arch": "transformer", "kinds": {"cross": {}, "enc_self": {}}},
@@ -26,9 +26,9 @@ LUONG = {
 
 
 def test_needs_are_a_name_and_what_to_pick() -> None:
-    assert parse_need("cross.atlas") == Need("cross", "atlas")
-    assert parse_need("enc_self.weights:2") == Need("enc_self", "weights", 2)
-    assert parse_need("dec_self.q:2.13") == Need("dec_self", "q", 2, 13)
+    assert parse_need("cross.atlas") == TensorNeed("cross", "atlas")
+    assert parse_need("enc_self.weights:2") == TensorNeed("enc_self", "weights", 2)
+    assert parse_need("dec_self.q:2.13") == TensorNeed("dec_self", "q", 2, 13)
 
 
 @pytest.mark.parametrize(
@@ -50,23 +50,27 @@ def test_names_depend_on_the_model() -> None:
 @pytest.mark.parametrize(
     ("need", "message", "hint"),
     [
-        (Need("cross", "wieghts"), "this trace has no tensor cross.wieghts", "did you mean 'cross.weights'?"),
-        (Need("enc_self", "q"), "this trace was saved without enc_self.q", "cross.q"),
-        (Need("rnn", "encoder"), "this trace has no tensor rnn.encoder", "known: cross.atlas"),
         (
-            Need("cross", "q", 2),
+            TensorNeed("cross", "wieghts"),
+            "this trace has no tensor cross.wieghts",
+            "did you mean 'cross.weights'?",
+        ),
+        (TensorNeed("enc_self", "q"), "this trace was saved without enc_self.q", "cross.q"),
+        (TensorNeed("rnn", "encoder"), "this trace has no tensor rnn.encoder", "known: cross.atlas"),
+        (
+            TensorNeed("cross", "q", 2),
             "cross has 2 layers, and layer 2 was asked for",
             "layers count from 0: 0 to 1",
         ),
         (
-            Need("cross", "q", 0, 3),
+            TensorNeed("cross", "q", 0, 3),
             "cross has 3 heads, and head 3 was asked for",
             "heads count from 0: 0 to 2",
         ),
-        (Need("cross", "q", None, 1), "head 1 of which layer of cross", ""),
+        (TensorNeed("cross", "q", None, 1), "head 1 of which layer of cross", ""),
     ],
 )
-def test_what_is_not_there_says_what_is(need: Need, message: str, hint: str) -> None:
+def test_what_is_not_there_says_what_is(need: TensorNeed, message: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check_need(need, MANIFEST)
     assert message in caught.value.message
@@ -76,14 +80,14 @@ def test_what_is_not_there_says_what_is(need: Need, message: str, hint: str) -> 
 
 def test_states_have_no_layers_and_one_head_is_only_head_0() -> None:
     with pytest.raises(ConfigError, match=r"rnn\.encoder has neither layers nor heads"):
-        check_need(Need("rnn", "encoder", 0), RNN)
+        check_need(TensorNeed("rnn", "encoder", 0), RNN)
     with pytest.raises(ConfigError, match="cross has 1 head, and head 1 was asked for") as caught:
-        check_need(Need("cross", "weights", 0, 1), LUONG)
+        check_need(TensorNeed("cross", "weights", 0, 1), LUONG)
     assert caught.value.hint == "heads count from 0: only 0"
 
 
 def test_negative_numbers_count_from_the_end() -> None:
-    assert check_need(Need("cross", "q", -1, -3), MANIFEST) == Need("cross", "q", 1, 0)
+    assert check_need(TensorNeed("cross", "q", -1, -3), MANIFEST) == TensorNeed("cross", "q", 1, 0)
 
 
 def test_a_file_says_what_it_does_not_hold() -> None:

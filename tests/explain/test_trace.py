@@ -1,6 +1,7 @@
 """Traces: one pure function, every tensor on request, and a file that answers the same."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
-from tests.explain.conftest import COPYING, Workshop
+from tests.explain.conftest import COPYING, Workshop, counting
 
+from jumok.backends.edits import Edits
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError, RunError
 from jumok.explain.capture import STAGES
-from jumok.explain.ops import mask_head
+from jumok.explain.ops import bridge, mask_head
 from jumok.explain.tensors import names_of
 from jumok.explain.trace import Trace, make_trace, make_traces, open_trace
-from jumok.models.interface import AttentionEdit, Edits
+from jumok.nn.edit import AttentionEdit
 
 TEXT = "a man rides 영화를 봤다."
 TEXTS = [TEXT, "나는", "the dog sees two men! one two three", TEXT]
@@ -339,3 +341,23 @@ def test_answers_that_do_not_fit_are_no_trace(
     with pytest.raises(DataError, match="not a trace of jumok") as error:
         open_trace(path)
     assert reason in str(error.value)
+
+
+@pytest.mark.parametrize("arch", ["rnn", "luong", "transformer"])
+def test_a_text_is_tokenised_once_on_its_way_into_a_trace(
+    workshop: Workshop, arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = workshop.model(arch)
+    op = bridge("zero") if arch == "rnn" else mask_head("cross", 0, 0)
+    ways: dict[str, Callable[[str], Any]] = {
+        "trace": lambda text: model.trace(text).manifest,
+        "given": lambda text: model.trace(text, target="one two").manifest,
+        "attention": lambda text: model.translate(text, attention=True).trace.manifest,
+        "beam": lambda text: model.translate(text, record_beam=True).beam,
+        "edited": lambda text: model.edit(op).trace(text).manifest,
+        "what-if": lambda text: model.what_if(text, [op]).edited_trace.manifest,
+    }
+    for n, (name, way) in enumerate(ways.items()):
+        with counting(monkeypatch) as read:
+            way(f"a man  sees {n} dogs")
+        assert read[f"a man sees {n} dogs"] == 1, name

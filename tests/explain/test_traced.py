@@ -11,7 +11,7 @@ from jumok.errors import ConfigError, RunError
 from jumok.explain.align import links, pharaoh
 from jumok.explain.influence import influence
 from jumok.explain.trace import open_trace
-from jumok.explain.traced import Aligned, Traced
+from jumok.explain.traced import AlignedWords, TracedTranslation
 from jumok.model import Model, load
 
 TEXT = "a man rides 영화를 봤다."
@@ -27,7 +27,7 @@ def transformer(workshop: Workshop) -> Model:
     return workshop.model("transformer")
 
 
-def ask(model: Model, text: str = TEXT, **options: object) -> Traced:
+def ask(model: Model, text: str = TEXT, **options: object) -> TracedTranslation:
     return model.translate(text, attention=True, **options)
 
 
@@ -67,7 +67,7 @@ def test_words_are_aligned_by_attention() -> None:
         expected = links(words.weights[0, 0])
         assert found.pharaoh(layer=layer) == pharaoh(expected)
         assert found.align(layer=layer) == [
-            Aligned(words.source[one.source], words.target[one.target], one.weight) for one in expected
+            AlignedWords(words.source[one.source], words.target[one.target], one.weight) for one in expected
         ]
     assert [one.target for one in found.align(threshold=0.9)] == ["2024", "03", "05"]
 
@@ -107,7 +107,7 @@ def test_it_is_the_same_translation(model: Model) -> None:
     assert found.to_dict() == plain.to_dict()
     assert found.to_json() == plain.to_json()
     assert found == ask(model, n_best=2)
-    assert repr(found).startswith("Traced('")
+    assert repr(found).startswith("TracedTranslation('")
     with pytest.raises(AttributeError):
         found.text = ""  # type: ignore[misc]
 

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import ModelConfig
-from jumok.decoding.batched import pad_sources, shift_right
+from jumok.decoding.batched import lay_sources
 from jumok.export import onnx
-from jumok.export.format import Options
-from jumok.text.tokenizer import EOS
+from jumok.export.format import WriteOptions
+from jumok.models.sentences import Sentences
+from jumok.text.tokenizer import BOS, EOS
 
 SOURCES = [[270, 280, 265], [290], [262, 275, 300, 310, 299, 281, 264]]
 TARGET = torch.tensor(
@@ -34,17 +35,24 @@ def varied(model: ModelConfig) -> LoadedModel:
 @torch.inference_mode()
 def our_numbers(loaded: LoadedModel) -> Tensor:
     """Log-probabilities of every next piece, (B, T, V)."""
-    source, mask = pad_sources(SOURCES, torch.device("cpu"))
-    return loaded.model(source, mask, shift_right(TARGET)).log_softmax(dim=-1)
+    cpu = torch.device("cpu")
+    target_in = Sentences.lay(read_before(TARGET).tolist(), cpu)
+    logits = loaded.model(lay_sources(SOURCES, cpu), target_in).logits()
+    return target_in.grid(logits).log_softmax(dim=-1)
+
+
+def read_before(target: Tensor) -> Tensor:
+    """What is read before each token is written, (B, T)."""
+    return torch.nn.functional.pad(target[:, :-1], (1, 0), value=BOS)
 
 
 def onnx_numbers(loaded: LoadedModel, folder: Path) -> Tensor:
     """The same from the two graphs, step by step."""
-    onnx.write(loaded, folder, Options())
-    model = onnx.Onnx(folder)
-    state = model.start(model.encode(*pad_sources(SOURCES, torch.device("cpu"))))
+    onnx.write(loaded, folder, WriteOptions())
+    model = onnx.OnnxAnswerer(folder)
+    state = model.start(model.encode(lay_sources(SOURCES, torch.device("cpu"))))
     steps = []
-    for token in shift_right(TARGET).unbind(dim=1):
+    for token in read_before(TARGET).unbind(dim=1):
         log_probs, state = model.step(token, state)
         steps.append(log_probs)
     return torch.stack(steps, dim=1)

@@ -16,8 +16,8 @@ from jumok.checkpoint.checkpoints import load_model
 from jumok.config import RunConfig, TextConfig
 from jumok.errors import ConfigError
 from jumok.export import argos
-from jumok.export.format import Options
-from jumok.export.make import Order, export_model
+from jumok.export.format import WriteOptions
+from jumok.export.make import ExportOrder, export_model
 from jumok.export.parity import USUAL
 from jumok.export.sample import find_sample
 
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     """A package of the bundled model, and its certificate."""
     loaded = load_model(bundled()["transformer"])
     out = tmp_path_factory.mktemp("argos") / "dates.argosmodel"
-    order = Order("argos", out, thresholds=USUAL["float32"], languages=("mul=Many", "iso=ISO 8601"))
+    order = ExportOrder("argos", out, thresholds=USUAL["float32"], languages=("mul=Many", "iso=ISO 8601"))
     return out, export_model(loaded, order, find_sample(loaded.config.data, most=30))
 
 
@@ -104,7 +104,7 @@ def test_a_package_needs_languages(tmp_path: Path) -> None:
         loaded, config=replace(loaded.config, data=replace(loaded.config.data, source_language=""))
     )
     with pytest.raises(ConfigError, match="a package needs languages\n  give --from CODE"):
-        argos.write(nameless, tmp_path, Options())
+        argos.write(nameless, tmp_path, WriteOptions())
     assert list(tmp_path.iterdir()) == []
 
 

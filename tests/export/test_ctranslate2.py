@@ -17,7 +17,7 @@ from jumok.decoding.batched import CONTROL
 from jumok.decoding.filters import NEVER
 from jumok.errors import ModelError
 from jumok.export import ctranslate2
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.export.parity import Sample, compare
 from jumok.export.sample import find_sample
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
@@ -72,7 +72,7 @@ def separate(model: TransformerConfig) -> LoadedModel:
 
 
 def written(loaded: LoadedModel, folder: Path, kind: str = "float32") -> ctranslate2.CTranslate2Answerer:
-    ctranslate2.write(loaded, folder, Options(kind))
+    ctranslate2.write(loaded, folder, WriteOptions(kind))
     return ctranslate2.open(folder)
 
 
@@ -110,7 +110,7 @@ def test_a_trained_model_gives_the_same_text_also_with_a_beam(kind: str, tmp_pat
 
 def test_the_folder_has_what_ctranslate2_needs_and_our_tokenizer(tmp_path: Path) -> None:
     loaded = untrained(BASE)
-    ctranslate2.write(loaded, tmp_path, Options())
+    ctranslate2.write(loaded, tmp_path, WriteOptions())
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json"}
     theirs = json.loads((tmp_path / "config.json").read_text())
@@ -165,7 +165,7 @@ def test_what_cannot_be_is_said_with_its_setting() -> None:
 
 
 def test_a_damaged_folder_is_an_error_of_ours(tmp_path: Path) -> None:
-    ctranslate2.write(untrained(BASE), tmp_path, Options())
+    ctranslate2.write(untrained(BASE), tmp_path, WriteOptions())
     data = (tmp_path / "model.bin").read_bytes()
     (tmp_path / "model.bin").write_bytes(data[: len(data) // 2])
     with pytest.raises(ModelError, match="ctranslate2 cannot open the model"):

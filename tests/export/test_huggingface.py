@@ -11,17 +11,17 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.decoding.conftest import TINY, untrained
-from tests.export.forced import SOURCES, TARGET, our_numbers, varied
+from tests.export.forced import SOURCES, TARGET, our_numbers, read_before, varied
 
 import jumok
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, LuongConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
-from jumok.decoding.batched import pad_sources, search, shift_right
-from jumok.decoding.jobs import Job, piece_bytes
+from jumok.decoding.batched import search
+from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import ConfigError
 from jumok.export import huggingface
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.models.build import build_model
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
@@ -39,7 +39,7 @@ def dates() -> LoadedModel:
 def folder(dates: LoadedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model of dates, written; read only."""
     place = tmp_path_factory.mktemp("dates")
-    huggingface.write(dates, place, Options())
+    huggingface.write(dates, place, WriteOptions())
     return place
 
 
@@ -51,7 +51,9 @@ def tokenizer(folder: Path) -> Any:
 def greedy(loaded: LoadedModel, texts: list[str]) -> list[str]:
     config, target = replace(loaded.config.decoding, beam=1), loaded.tokenizers.target
     jobs = [Job(tuple(loaded.tokenizers.source.encode(tidy(text)))) for text in texts]
-    return [target.decode(best.ids) for best, *_ in search(loaded.model, jobs, config, piece_bytes(target))]
+    return [
+        target.decode(best.ids) for best, *_ in search(loaded.model, jobs, config, token_spellings(target))
+    ]
 
 
 def test_raw_text_in_and_text_out_as_ours(dates: LoadedModel, folder: Path, tokenizer: Any) -> None:
@@ -67,7 +69,7 @@ def test_answers_and_their_scores_are_ours(dates: LoadedModel, folder: Path) -> 
     jobs = [Job(tuple(ids)) for ids in dates.tokenizers.source.encode_many(TEXTS)]
     config = replace(dates.config.decoding, beam=1)
     sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
-    ours = [best for best, *_ in search(dates.model, jobs, config, piece_bytes(dates.tokenizers.target))]
+    ours = [best for best, *_ in search(dates.model, jobs, config, token_spellings(dates.tokenizers.target))]
     theirs = answerer.answer(sources, limits, beam=1, length_penalty=1.0)
     assert [(one.ids, one.finished) for one in theirs] == [(one.ids, one.finished) for one in ours]
     assert [one.score for one in theirs] == pytest.approx([one.score for one in ours], abs=1e-4)
@@ -110,9 +112,9 @@ def test_every_layout_has_our_numbers_also_when_saved_again(
 ) -> None:
     loaded = varied(replace(SMALL, **settings))
     assert huggingface.check(loaded.config) == []
-    huggingface.write(loaded, tmp_path, Options())
-    source, mask = pad_sources(SOURCES, torch.device("cpu"))
-    given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": shift_right(TARGET)}
+    huggingface.write(loaded, tmp_path, WriteOptions())
+    source, mask = huggingface.padded(SOURCES)
+    given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": read_before(TARGET)}
     model, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path, output_loading_info=True)
     assert model.config.model_type == layout
     assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
@@ -182,7 +184,7 @@ def test_two_vocabularies_are_refused_even_if_the_settings_do_not_say_so(tmp_pat
     both = Tokenizers(other, base.tokenizers.target)
     model = build_model(base.config.model, other.size, both.target.size, shared=False)
     with pytest.raises(ConfigError, match="a vocabulary of its own, and AutoTokenizer reads one for both"):
-        huggingface.write(replace(base, model=model, tokenizers=both), tmp_path, Options())
+        huggingface.write(replace(base, model=model, tokenizers=both), tmp_path, WriteOptions())
 
 
 def test_tables_of_waves_are_long_enough(dates: LoadedModel) -> None:

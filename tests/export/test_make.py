@@ -15,7 +15,7 @@ from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, RunError, ThresholdError
 from jumok.export import ctranslate2, make
-from jumok.export.make import Order, check_order, export_model
+from jumok.export.make import ExportOrder, check_order, export_model
 from jumok.export.parity import USUAL, Sample, Thresholds
 
 SAMPLE = Sample("two dates", "ab", ["5. März 2024", "May 3, 2021"], [("2024-03-05",), ("2021-05-03",)])
@@ -26,8 +26,8 @@ def dates() -> LoadedModel:
     return load_model(bundled()["transformer"])
 
 
-def order(out: Path, **change: Any) -> Order:
-    return replace(Order("ctranslate2", out, thresholds=USUAL["float32"]), **change)
+def order(out: Path, **change: Any) -> ExportOrder:
+    return replace(ExportOrder("ctranslate2", out, thresholds=USUAL["float32"]), **change)
 
 
 def names(folder: Path) -> set[str]:
@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     for data in (replace(config.data, images="photos"), replace(config.data, name="emoji-captions")):
         with pytest.raises(ConfigError, match="it reads pictures"):
             check_order(order(tmp_path / "out"), replace(config, data=data))
-    monkeypatch.setattr(make, "find_spec", lambda name: None)
+    monkeypatch.setattr(make, "is_installed", lambda name: False)
     with pytest.raises(ConfigError, match="needs ctranslate2\n  pip install 'jumok\\[ct2\\]'"):
         check_order(order(tmp_path / "out"), config)
     assert names(tmp_path) == set()

@@ -9,7 +9,7 @@ from jumok.checkpoint.checkpoints import load_model
 from jumok.config import RunConfig, TransformerConfig
 from jumok.errors import ConfigError
 from jumok.export import native
-from jumok.export.make import Order, check_order, export_model
+from jumok.export.make import ExportOrder, check_order, export_model
 from jumok.export.parity import USUAL, Thresholds
 from jumok.export.sample import find_sample
 from jumok.native.library import why_not
@@ -23,7 +23,7 @@ needs_library = pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_the_bundled_models_pass(arch: str, kind: str, tmp_path: Path) -> None:
     loaded = load_model(bundled()[arch])
     limits = USUAL[kind] if kind == "float32" else Thresholds(agreement=0.9)  # the RNN errs a lot on its own
-    order = Order("native", tmp_path / "out", kind, limits)
+    order = ExportOrder("native", tmp_path / "out", kind, limits)
     result = export_model(loaded, order, find_sample(loaded.config.data, most=30))
     assert result["passed"]
     assert result["model_fingerprint"] == loaded.info["fingerprint"]
@@ -43,10 +43,10 @@ def test_a_model_that_copies_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(
         ConfigError, match="cannot be exported to native: the native engine has no pointing at the source"
     ):
-        check_order(Order("native", tmp_path / "out", "int8"), copying)
+        check_order(ExportOrder("native", tmp_path / "out", "int8"), copying)
 
 
 def test_without_the_library_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "why_not", lambda: "no compiler")
     with pytest.raises(ConfigError, match="cannot be exported to native: no compiler"):
-        check_order(Order("native", tmp_path / "out", "int8"), RunConfig())
+        check_order(ExportOrder("native", tmp_path / "out", "int8"), RunConfig())

@@ -14,10 +14,10 @@ from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DataConfig, RnnConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.decoding.batched import search
-from jumok.decoding.jobs import Job, piece_bytes
+from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import LimitError
 from jumok.export import onnx
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -26,7 +26,7 @@ TEXTS = ["3 May 2021", "2021년 3월 4일", "  5. Mai\t1999", "</s> 12", "the fi
 
 
 def written(loaded: LoadedModel, folder: Path) -> Path:
-    onnx.write(loaded, folder, Options())
+    onnx.write(loaded, folder, WriteOptions())
     return folder
 
 
@@ -45,7 +45,7 @@ def greedy_texts(loaded: LoadedModel, texts: list[str]) -> list[str]:
     """Our own greedy answers, whole characters or not: the program does not know which byte may follow."""
     tokenizers, config = loaded.tokenizers, replace(loaded.config.decoding, beam=1)
     jobs = [Job(tuple(tokenizers.source.encode(tokenizers.tidy_source(text)))) for text in texts]
-    found = search(loaded.model, jobs, config, piece_bytes(tokenizers.target))
+    found = search(loaded.model, jobs, config, token_spellings(tokenizers.target))
     return [tokenizers.target.decode(best.ids) for best, *_ in found]
 
 
@@ -57,7 +57,7 @@ def test_a_trained_model_gives_the_same_answers(arch: str, tmp_path: Path) -> No
     for beam in (1, 4):
         config = replace(loaded.config.decoding, beam=beam)
         ours = [
-            best for best, *_ in search(loaded.model, jobs, config, piece_bytes(loaded.tokenizers.target))
+            best for best, *_ in search(loaded.model, jobs, config, token_spellings(loaded.tokenizers.target))
         ]
         theirs = answerer.answer(
             [job.source for job in jobs], [job.limit(config) for job in jobs], beam=beam, length_penalty=1.0
@@ -118,5 +118,5 @@ def test_answers_stay_within_a_learned_table(tmp_path: Path) -> None:
 def test_weights_that_no_file_can_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx, "MOST", 1000)
     with pytest.raises(LimitError, match="bytes, and a file of ONNX holds at most 1,000"):
-        onnx.write(untrained(TINY["rnn"]), tmp_path, Options())
+        onnx.write(untrained(TINY["rnn"]), tmp_path, WriteOptions())
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import search
-from jumok.decoding.jobs import Job, piece_bytes
+from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.export.parity import (
     USUAL,
@@ -53,7 +53,7 @@ class Echo:
         self.calls += len(sources)
         config = DecodingConfig(beam=beam, length_penalty=length_penalty, max_len=max(limits))
         jobs = [Job(tuple(source)) for source in sources]
-        found = search(self.loaded.model, jobs, config, piece_bytes(self.loaded.tokenizers.target))
+        found = search(self.loaded.model, jobs, config, token_spellings(self.loaded.tokenizers.target))
         return [self.change(best) for best, *_ in found]
 
 

@@ -11,16 +11,7 @@ from tests.decoding.conftest import LINES
 from jumok.checkpoint.bundled import bundled
 from jumok.config import TextConfig
 from jumok.data.builtin import builtin_corpus
-from jumok.export.sentencepiece import (
-    SPACE,
-    differences,
-    field,
-    fields,
-    model_bytes,
-    number,
-    replacements,
-    spell,
-)
+from jumok.export.sentencepiece import SPACE, differences, model_bytes, replacements, spell
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import FIRST, Tokenizer, load_tokenizers, train_tokenizer
 
@@ -97,10 +88,3 @@ def test_the_sign_for_spaces_is_a_space_there() -> None:
     [(_, ours, theirs)] = differences(model_bytes(tokenizer), tokenizer, [f"a{SPACE}b"])
     assert tokenizer.pieces(ours) == ["a", SPACE, "b"]
     assert tokenizer.pieces(theirs) == ["a", " ", "b"]
-
-
-@given(st.integers(1, 100), st.integers(0, 2**40), st.binary(max_size=300))
-def test_fields_come_back(tag: int, value: int, data: bytes) -> None:
-    message = number(tag, value) + field(tag + 1, data) + number(tag, 7)
-    assert fields(message, tag) == [value, 7]
-    assert fields(message, tag + 1) == [data]

@@ -12,7 +12,7 @@ from jumok.checkpoint.folder import dump_json
 from jumok.config import DataConfig
 from jumok.decoding.translator import load
 from jumok.errors import ConfigError, DataError, ModelError, ThresholdError
-from jumok.export.make import Order, check_order, export_model, manifest
+from jumok.export.make import ExportOrder, check_order, export_model, manifest
 from jumok.export.parity import Thresholds
 from jumok.export.sample import find_sample
 from jumok.export.shortlist import encoded, training_data, write_shortlist
@@ -44,7 +44,7 @@ def exported(
     loaded = load_model(bundled()["transformer"])
     out = tmp_path_factory.mktemp("out") / "model"
     corpus = training_data(loaded.config.data, [str(table)])
-    order = Order("native", out, request.param, shortlist=corpus, listed=Thresholds(agreement=0.5))
+    order = ExportOrder("native", out, request.param, shortlist=corpus, listed=Thresholds(agreement=0.5))
     return out, export_model(loaded, order, find_sample(loaded.config.data, str(table), most=4))
 
 
@@ -121,7 +121,9 @@ def test_one_that_changes_too_much_fails(table: Path, tmp_path: Path) -> None:
     loaded = load_model(bundled()["transformer"])
     few = tmp_path / "few.tsv"
     few.write_text("a\tb\n", encoding="utf-8")
-    order = Order("native", tmp_path / "out", "int8", shortlist=training_data(loaded.config.data, [str(few)]))
+    order = ExportOrder(
+        "native", tmp_path / "out", "int8", shortlist=training_data(loaded.config.data, [str(few)])
+    )
     with pytest.raises(ThresholdError, match=r"with its shortlist [0-9.]+% of the tokens agree, 90\.0% must"):
         export_model(loaded, order, find_sample(loaded.config.data, str(table), most=4))
     assert (tmp_path / "out.failed" / FILE).is_file()
@@ -129,7 +131,7 @@ def test_one_that_changes_too_much_fails(table: Path, tmp_path: Path) -> None:
 
 def test_only_native_has_one(table: Path, tmp_path: Path) -> None:
     loaded = load_model(bundled()["rnn"])
-    order = Order("onnx", tmp_path / "out", shortlist=training_data(loaded.config.data, [str(table)]))
+    order = ExportOrder("onnx", tmp_path / "out", shortlist=training_data(loaded.config.data, [str(table)]))
     with pytest.raises(
         ConfigError, match="onnx has no shortlist\n  leave out --shortlist, or export to native"
     ):

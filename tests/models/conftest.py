@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jumok.backends.edits import Edits, PositionEdit
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.models.build import build_model
 from jumok.models.interface import Memory, Seq2Seq

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from jumok.architectures import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.native.library import OK, CAnswers, CBatch, CConfig, COptions, CTensor, library
 from jumok.native.model import c_config, c_tensors
-from jumok.native.weights import Packed, Type, layout, pack_weights
+from jumok.native.weights import PackedWeights, Type, layout, pack_weights
 
 MARGIN, MARK = 16, 0x5A5A5A5A
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
@@ -45,7 +45,7 @@ SOURCES = 23
 
 
 @lru_cache
-def parts_of(which: int, vocabulary: int, type_: Type) -> dict[str, Packed]:
+def parts_of(which: int, vocabulary: int, type_: Type) -> dict[str, PackedWeights]:
     """The parts of a small model with random weights. Shared by all tests, so nobody writes to them."""
     config, random = CONFIGS[which], np.random.default_rng(which)
     tensors: dict[str, NDArray[np.float32]] = {}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.native import lexicon
-from jumok.native.lexicon import Table, learn_lexicon, merged, strongest
+from jumok.native.lexicon import KeyTable, learn_lexicon, merged, strongest
 
 SIZES = (9, 7)
 PAIRS = st.lists(
@@ -103,7 +103,7 @@ def test_the_same_pairs_give_the_same_lexicon_and_progress_ends() -> None:
 
 @given(st.sets(st.integers(0, 1 << 40), max_size=60), st.lists(st.integers(0, 1 << 40), max_size=60))
 def test_a_table_finds_what_is_in_it_and_nothing_else(keys: set[int], others: list[int]) -> None:
-    table = Table(np.array(sorted(keys), dtype=np.int64))
+    table = KeyTable(np.array(sorted(keys), dtype=np.int64))
     asked = np.array([*sorted(keys), *others], dtype=np.int64)
     slots = table.find(asked)
     for key, slot in zip(asked.tolist(), slots.tolist(), strict=True):

@@ -10,7 +10,7 @@ from jumok.decoding.jobs import Job
 from jumok.errors import ConfigError, ModelError
 from jumok.native.library import available
 from jumok.native.model import NativeModel, SearchOptions
-from jumok.native.weights import Packed, pack_weights
+from jumok.native.weights import PackedWeights, pack_weights
 
 pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
 
@@ -122,7 +122,7 @@ def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
     config = CONFIGS["rnn"]
     _, arrays = make(config)
     parts = pack_weights(config, arrays, shared=True)
-    wrong = Packed(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
+    wrong = PackedWeights(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
     with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
         NativeModel.from_packed(config, {**parts, "decoder.0.input": wrong})
 

@@ -8,18 +8,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import beam_search, greedy
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.config import LuongConfig, RnnConfig
 from jumok.decoding.batched import USUAL
-from jumok.decoding.beam import beam_search
-from jumok.decoding.greedy import greedy
 from jumok.models.build import build_model
 from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.native.library import available, why_not
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.weights import pack_weights, unpack_weights
-from jumok.text.tokenizer import BOS, EOS, PAD
+from jumok.text.tokenizer import BOS, EOS
 
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())
 
@@ -57,9 +57,7 @@ class Twins:
 
     def read(self, sources: list[list[int]]) -> Memory:
         whole = [[*source, EOS] for source in sources]
-        longest = max(map(len, whole))
-        batch = torch.tensor([one + [PAD] * (longest - len(one)) for one in whole])
-        return self.torch.encode(batch, batch != PAD)
+        return self.torch.encode(Sentences.lay(whole, torch.device("cpu")))
 
 
 def twins(config: Config, *, shared: bool = False, type: str = "float32") -> Twins:  # noqa: A002
@@ -84,7 +82,8 @@ def test_scores_are_those_of_pytorch(config: Config, sources: list[list[int]], d
     found = both.native.score(sources, targets)
     for source, right, scores in zip(sources, targets, found, strict=True):
         with torch.inference_mode():
-            logits = both.torch.decode(torch.tensor([[BOS, *right]]), both.read([source]))[0]  # (T, V)
+            target_in = Sentences.lay([[BOS, *right]], torch.device("cpu"))
+            logits = both.torch.decode(target_in, both.read([source])).logits()  # (T, V)
         expected = logits.log_softmax(dim=-1)[torch.arange(len(right) + 1), [*right, EOS]]
         np.testing.assert_allclose(scores, expected.numpy(), rtol=0, atol=1e-5)
 

@@ -15,17 +15,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.decoding.searches import beam_search
 
 from jumok.answers import Answer
 from jumok.config import TransformerConfig
-from jumok.decoding.batched import USUAL, pad_sources
-from jumok.decoding.beam import beam_search
-from jumok.decoding.filters import FIRST_BYTE, at_least, force_prefix
+from jumok.decoding.batched import USUAL, lay_sources
+from jumok.decoding.filters import at_least, force_prefix
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.native.library import BAD_ARGUMENT, OK, CAnswers, CBatch, COptions, available, why_not
 from jumok.native.model import NativeModel, SearchOptions, address, c_options
 from jumok.native.weights import Type
-from jumok.text.tokenizer import EOS
+from jumok.text.tokenizer import EOS, FIRST_BYTE
 
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())
 
@@ -66,7 +66,7 @@ def by_pytorch(
     filters += [force_prefix(prefixes)] if prefixes else []  # type: ignore[list-item]
     filters += [at_least(options.min_len)] if options.min_len else []  # type: ignore[list-item]
     with torch.inference_mode():
-        memory = model.encode(*pad_sources(sources, torch.device("cpu")))
+        memory = model.encode(lay_sources(sources, torch.device("cpu")))
         found = beam_search(
             model,
             memory,
@@ -212,7 +212,7 @@ def test_a_shortlist_is_the_whole_vocabulary_of_its_sentence() -> None:
         cut.load_state_dict(both.torch.state_dict())
         cut.forbidden = outside
         with torch.inference_mode():
-            memory = cut.encode(*pad_sources([source], torch.device("cpu")))
+            memory = cut.encode(lay_sources([source], torch.device("cpu")))
             right = beam_search(cut, memory, [limit], (USUAL,), beam=3)
         agree([mine], right)
 

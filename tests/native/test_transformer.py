@@ -8,11 +8,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decoding.searches import beam_search
 
 from jumok.answers import NotFiniteError
 from jumok.config import TransformerConfig
-from jumok.decoding.batched import USUAL, pad_sources, score_targets
-from jumok.decoding.beam import beam_search
+from jumok.decoding.batched import USUAL, lay_sources, score_targets
 from jumok.errors import ModelError
 from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
@@ -93,7 +93,7 @@ def test_answers_are_those_of_pytorch(
     both = twins(config)
     limits = [limit + len(source) for source in sources]
     with torch.inference_mode():
-        memory = both.torch.encode(*pad_sources(sources, torch.device("cpu")))
+        memory = both.torch.encode(lay_sources(sources, torch.device("cpu")))
         expected = beam_search(both.torch, memory, limits, (USUAL,), beam=beam, length_penalty=0.6)
     found = both.native.search(sources, limits, SearchOptions(beam=beam, length_penalty=0.6))
     for source, mine, right in zip(sources, found, expected, strict=True):

@@ -10,7 +10,7 @@ from jumok.architectures import TransformerConfig
 from jumok.errors import ModelError
 from jumok.native.library import available
 from jumok.native.weights import (
-    Packed,
+    PackedWeights,
     layout,
     pack_weights,
     padded,
@@ -148,5 +148,5 @@ def test_half_precision_is_widened() -> None:
     _, arrays = make(CONFIGS["rnn"])
     half = {name: array.astype(np.float16) for name, array in arrays.items()}
     found = pack_weights(CONFIGS["rnn"], half, shared=True)["output"]
-    assert isinstance(found, Packed)
+    assert isinstance(found, PackedWeights)
     np.testing.assert_array_equal(found.unpacked(), half["target_embedding.weight"].astype(np.float32))

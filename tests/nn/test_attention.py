@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from jumok.backends.interface import Projected
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Projected
 from jumok.models.sentences import Sentences
 from jumok.nn.attention import (
     AttentionOutput,

@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from jumok.checkpoint.manifest import verify_folder
 from jumok.checkpoint.tensors import unpack
 from jumok.cli.main import main
-from jumok.config import RunConfig
 from jumok.data.picture_store import PictureStore
+from jumok.data.reader import survey
 from jumok.errors import ConfigError, DataError
 from jumok.images.patches import PatchReader
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
 from jumok.run.prepare import open_corpora, reopen
-from jumok.run.stepping import batch_lengths, packs
-from jumok.run.survey import survey
-from jumok.run.train import Request, TrainedRun, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 from jumok.settings import nest, parse_config
+from jumok.training.updates import packs, sorting_lengths
 from tests.data.pictures import write_pictures
 from tests.run.conftest import TINY
 
@@ -53,8 +53,8 @@ def settings(folder: Path, arch: str = "transformer", **more: Any) -> dict[str, 
     }
 
 
-def go(given: dict[str, Any], out: Path, watch: Watch | None = None, **more: Any) -> TrainedRun:
-    return run(Request(given=given, out=out, device="cpu", **more), watch or Watch())
+def go(given: dict[str, Any], out: Path, callbacks: RunCallbacks | None = None, **more: Any) -> TrainedRun:
+    return run(RunRequest(given=given, out=out, device="cpu", **more), callbacks or RunCallbacks())
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_the_validation_picks_pairs_that_training_never_sees(trained: TrainedRun
     assert (len(prepared.train), len(prepared.valid)) == (40, 8)
     assert prepared.train.shift is None
     assert prepared.lengths is None
-    source, target = batch_lengths(prepared.train)
+    source, target = sorting_lengths(prepared.train)
     assert set(source.tolist()) == {4}
     assert len(set(target.tolist())) == 1
 
@@ -124,8 +124,10 @@ def test_a_stopped_run_goes_on_as_if_it_never_had(trained: TrainedRun, folder: P
 
     for step in (3, 5, 100):
         seen.clear()
-        watch = Watch(on_event=lambda event: seen.append(event.get("step", 0)), interrupted=stop_at(step))
-        go(settings(folder), tmp_path / "run", watch)
+        callbacks = RunCallbacks(
+            on_event=lambda event: seen.append(event.get("step", 0)), interrupted=stop_at(step)
+        )
+        go(settings(folder), tmp_path / "run", callbacks)
     newest = [sorted((one / "checkpoints").glob("step-*"))[-1] for one in (trained.folder, tmp_path / "run")]
     assert newest[0].name == newest[1].name
     weights = [unpack((one / "model.safetensors").read_bytes(), one) for one in newest]
@@ -171,7 +173,6 @@ def test_the_plan_for_pictures(folder: Path) -> None:
     [
         ({"text.shared": True}, "text.shared=true cannot work: the sources are pictures"),
         ({"text.dropout": 0.1}, "text.dropout=0.1 cannot work: the sources are pictures"),
-        ({"training.batches": "packed"}, "training.batches=packed cannot work with pictures"),
         ({"data.name": "dates", "data.source": ""}, "--data and --images exclude each other"),
         ({"image.patch": 3}, "image.patch=3 cannot work"),
     ],
@@ -185,13 +186,57 @@ def test_what_cannot_work_is_refused(
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
-def test_pictures_never_pack() -> None:
-    import torch
+@pytest.mark.parametrize("arch", TINY)
+def test_pictures_train_in_a_fixed_room_and_go_on(arch: str, folder: Path, tmp_path: Path) -> None:
+    """Packed, as a GPU does it: several epochs, the last update of each filled up with empty batches."""
+    given = settings(folder, arch, training__batches="packed", training__accumulate=3)
+    whole = go(given, tmp_path / "whole")
+    steps: list[int] = []
+    stop = RunCallbacks(
+        on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
+        interrupted=lambda: len(steps) == 3,
+    )
+    assert go(given, tmp_path / "broken", stop).reason == "signal"
+    broken = go(given, tmp_path / "broken")
+    assert (whole.steps, broken.steps) == (8, 8)
+    one, other = (last_weights(done.folder) for done in (whole, broken))
+    assert all(one[name].equal(other[name]) for name in one)
+    assert whole.model.translate(str(folder / "images" / "0.png")).source.endswith("0.png")
 
-    given = {"data.images": "x"}
-    config = parse_config(nest(given), "x")
-    assert not packs(config, torch.device("cuda"))
-    assert packs(RunConfig(), torch.device("cuda"))
+
+@pytest.mark.parametrize("arch", TINY)
+def test_pictures_in_a_fixed_room_and_in_exact_batches_learn_the_same(
+    arch: str, folder: Path, tmp_path: Path
+) -> None:
+    """One update of all pairs, without dropout: only their order differs."""
+    losses = []
+    for batches in ("sorted", "packed"):
+        given = settings(
+            folder,
+            arch,
+            training__batches=batches,
+            training__batch_tokens=4000,
+            training__max_steps=1,
+            training__validate_every=1,
+            model__dropout=0.0,
+            training__metric="loss",
+        )
+        done = go(given, tmp_path / batches)
+        lines = (done.folder / "metrics.jsonl").read_text().splitlines()
+        (event,) = [event for event in map(json.loads, lines) if event["type"] == "train"]
+        losses.append([event["loss"], event["grad_norm"], -(done.score or 0)])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def last_weights(folder: Path) -> dict[str, Any]:
+    newest = sorted((folder / "checkpoints").glob("step-*"))[-1]
+    return unpack((newest / "model.safetensors").read_bytes(), newest)
+
+
+def test_a_gpu_packs_pictures_too() -> None:
+    config = parse_config(nest({"data.images": "x"}), "x")
+    assert packs(config, torch.device("cuda"))
+    assert not packs(config, torch.device("cpu"))
 
 
 def call(*words: str) -> int:

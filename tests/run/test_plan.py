@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import ARCHS
+from jumok.data.survey import Survey
 from jumok.errors import ConfigError
 from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine
 from jumok.run.plan import Plan, check_given, fitting_batch, is_language, make_plan
-from jumok.run.survey import Survey
-from jumok.settings import config_to_dict, flatten, known_names
+from jumok.settings import config_to_dict, flatten, known_names, parse_config
 
 CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
 GPU = Machine("cuda", "GPU", 8, 80 * 2**30, bf16=True, gflops=700_000.0)
@@ -27,6 +27,29 @@ def found(pairs: int = 20_000, words: int = 10, characters: int = 60, longest: i
     hashes = np.arange(1, pairs + 1, dtype=np.uint64)
     sizes = (characters * pairs, characters * pairs, words * pairs, words * pairs)
     return Survey(pairs, *sizes, longest, hashes, hashes)
+
+
+def test_a_setting_given_at_its_default_is_given() -> None:
+    given = {"data.source": "a.en", "data.target": "a.de"}
+    defaults = flatten(config_to_dict(parse_config({"training": {"warmup": 0}})))
+    for machine in (CPU, GPU):
+        plan = make_plan(given, found(), machine)
+        chosen = {choice.key for choice in plan.choices} - {"data.hold_out"}  # its 0 means the usual number
+        kept = 0
+        for key in sorted(chosen & defaults.keys()):
+            try:
+                again = make_plan(given | {key: defaults[key]}, found(), machine)
+            except ConfigError:  # refused by name, so it was not passed over
+                continue
+            assert flatten(config_to_dict(again.config))[key] == defaults[key], key
+            assert key not in reasons(again)
+            kept += 1
+        assert kept > 12
+
+
+def test_empty_names_of_files_are_no_files() -> None:
+    given = {"data.source": "a.en", "data.target": "a.de", "data.name": "", "data.valid_source": ""}
+    assert make_plan(given, found(), CPU).config.data.hold_out > 0
 
 
 def reasons(plan: Plan) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 import errno
 import json
-from collections.abc import Callable
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import RunConfig
+from jumok.data.reader import examine
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.lengths import count_lengths
-from jumok.run.prepare import Prepared, open_corpora, prepare
-from jumok.run.survey import survey
+from jumok.run.prepare import Prepared, open_corpora, prepare, read_corpora
 from jumok.settings import nest, parse_config
+from jumok.text.normalize import tidy
+from jumok.text.tokenizer import Tokenizer
 
 
 def write(path: Path, lines: list[str]) -> str:
@@ -42,7 +46,8 @@ def prepare_in(
 
     def found() -> Any:
         on_survey()
-        return survey(corpora.train)
+        others = {"valid": corpora.valid} if corpora.valid else {}
+        return examine(corpora.train, others=others, strict=True, keep=True)
 
     return prepare(
         folder,
@@ -152,7 +157,7 @@ def test_a_trained_model_keeps_its_tokenizers(tmp_path: Path) -> None:
         tmp_path / "data",
         corpora,
         config,
-        lambda: survey(corpora.train),
+        lambda: read_corpora(corpora),
         fingerprint=corpora.fingerprint,
         tokenizers=first.tokenizers,
     )
@@ -292,10 +297,10 @@ def test_variants_that_cannot_be_written_say_so(tmp_path: Path, monkeypatch: pyt
     assert not (tmp_path / "data" / "prepared.json").exists()  # so it is all made again
 
 
-def test_a_text_too_large_to_keep_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_too_large_for_memory_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_for(tmp_path, SOURCES, TARGETS)
     kept = prepare_in(tmp_path / "kept", config)
-    monkeypatch.setattr("jumok.run.survey.KEPT", 0)
+    monkeypatch.setattr("jumok.data.survey.IN_MEMORY", 1)
     read = prepare_in(tmp_path / "read", config)
     assert read.train.fingerprint == kept.train.fingerprint
     assert read.valid_pairs == kept.valid_pairs
@@ -361,3 +366,41 @@ def test_columns_that_training_cannot_use(given_settings: dict[str, str], messag
         open_corpora(parse_config(nest(given_settings)))
     assert message in str(caught.value)
     assert caught.value.code == "bad_columns"
+
+
+@pytest.mark.parametrize("kind", ["bpe", "word"])
+@pytest.mark.parametrize("in_memory", [1 << 20, 1])
+def test_a_text_is_tidied_once_and_each_word_encoded_once(
+    kind: str, in_memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tidied: Counter[str] = Counter()
+    encoded: list[str] = []
+    encode = Tokenizer.encode_tidied
+
+    def counting_tidy(text: str) -> str:
+        tidied[text] += 1
+        return tidy(text)
+
+    def counting_encode(self: Tokenizer, texts: Iterable[str]) -> list[list[int]]:
+        encoded.extend(texts := list(texts))
+        return encode(self, texts)
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("jumok.")]:
+        if getattr(module, "tidy", None) is tidy:
+            monkeypatch.setattr(module, "tidy", counting_tidy)
+    monkeypatch.setattr(Tokenizer, "encode_tidied", counting_encode)
+    monkeypatch.setattr("jumok.data.survey.IN_MEMORY", in_memory)
+    valid = {
+        "data__valid_source": write(tmp_path / "v.src", [f"one  more {i}" for i in range(5)]),
+        "data__valid_target": write(tmp_path / "v.tgt", [f"noch  eine {i}" for i in range(5)]),
+    }
+    sources = [f"a  number {i}" for i in range(30)]
+    config = config_for(tmp_path, sources, TARGETS, text__kind=kind, **valid)
+    prepared = prepare_in(tmp_path / "data", config)
+    assert len(prepared.train) == 30
+    raw = [*sources, *TARGETS, *(f"one  more {i}" for i in range(5)), *(f"noch  eine {i}" for i in range(5))]
+    assert tidied == Counter(raw)
+    train = {word for text in [*sources, *TARGETS] for word in text.split()}
+    checked = {f"{mark} {n}" for mark in ["one more", "noch eine"] for n in range(5)}
+    seen_in_valid = {word for text in checked for word in text.split()}
+    assert sorted(encoded) == sorted([*train, *seen_in_valid])  # each store meets each of its words once

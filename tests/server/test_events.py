@@ -20,7 +20,7 @@ from jumok.server.events import (
 )
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Services, StreamPlaces, make_services
+from jumok.server.services import Services, StreamPlaces
 from jumok.server.settings import ServerSettings
 
 
@@ -104,7 +104,7 @@ def request_of(accept: str = "", client: str = "10.0.0.1") -> Request:
 
 
 def services_with(**limits: float) -> Services:
-    return make_services({}, ServerSettings(limits=Limits(**limits)))  # type: ignore[arg-type]
+    return Services({}, ServerSettings(limits=Limits(**limits)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

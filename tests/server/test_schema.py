@@ -6,13 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from jumok.config import DecodingConfig
-from jumok.server.schema import Options, StreamRequest, TranslateRequest
+from jumok.server.schema import SearchFields, StreamRequest, TranslateRequest
 
 
 def test_options_are_those_of_a_translator() -> None:
     known = {field.name for field in fields(DecodingConfig)} | {"prefix", "ban", "require", "long"}
-    assert set(Options.model_fields) - {"model"} <= known
-    assert known - set(Options.model_fields) == {"prefix", "batch_tokens"}
+    assert set(SearchFields.model_fields) - {"model"} <= known
+    assert known - set(SearchFields.model_fields) == {"prefix", "batch_tokens"}
 
 
 def test_only_what_was_given_is_passed_on() -> None:

@@ -15,14 +15,14 @@ from jumok.images.read import data_of_url
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Services, StreamPlaces, Turns, answered, make_services
-from jumok.server.settings import About, ServerSettings
+from jumok.server.services import Services, StreamPlaces, Turns, answer_in_time
+from jumok.server.settings import ModelNotes, ServerSettings
 
 
 @pytest.fixture
 def services(tiny_models: dict[str, Translator]) -> Services:
-    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": About(load_s=1.5)})
-    return make_services(tiny_models, settings)
+    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": ModelNotes(load_s=1.5)})
+    return Services(tiny_models, settings)
 
 
 def request_with(*messages: str, began: float | None = None) -> Any:
@@ -45,7 +45,7 @@ def test_models_by_name(services: Services) -> None:
     with pytest.raises(Problem, match="known: luong, rnn, transformer"):
         services.model("lung")
     with pytest.raises(Problem, match="no model is loaded"):
-        make_services({}, ServerSettings()).model(None)
+        Services({}, ServerSettings()).model(None)
     assert services.metrics.value("jumok_model_load_duration_seconds", model="rnn") == 1.5
 
 
@@ -53,7 +53,7 @@ def test_work_gives_its_result(services: Services) -> None:
     async def work() -> int:
         return 7
 
-    assert asyncio.run(answered(request_with(), services, work())) == 7
+    assert asyncio.run(answer_in_time(request_with(), services, work())) == 7
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_work_ends_with_its_deadline_or_its_client(
             ended.append(True)
 
     with pytest.raises(Problem) as found:
-        asyncio.run(answered(request_with(*messages), services, work()))
+        asyncio.run(answer_in_time(request_with(*messages), services, work()))
     assert (found.value.status_code, found.value.code) == (status, code)
     assert ended == [True]
 
@@ -82,7 +82,7 @@ def test_an_error_of_the_work_passes_through(services: Services) -> None:
         raise Problem(422, "bad_parameter", "no")
 
     with pytest.raises(Problem, match="no"):
-        asyncio.run(answered(request_with(), services, work()))
+        asyncio.run(answer_in_time(request_with(), services, work()))
 
 
 def test_analyses_run_beside(services: Services) -> None:
@@ -129,7 +129,7 @@ def test_no_client_can_have_a_file_opened(tmp_path: Path) -> None:
     model = seeing("rnn")
     file = tmp_path / "a.png"
     file.write_bytes(data_of_url(picture()))
-    services = make_services({"seer": model}, ServerSettings())
+    services = Services({"seer": model}, ServerSettings())
     try:
         assert model.translate(str(file)).text == model.translate(picture()).text
         served = services.model("seer").translator

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.text import dropout as module
-from jumok.text.dropout import NONE, NOTHING, Cuts, Drawn, Merges
+from jumok.text.dropout import NONE, NOTHING, MergeTable, WordCuts, WordCutter
 from jumok.text.normalize import tidy
 from jumok.text.ragged import Ragged, ragged
 from jumok.text.tokenizer import Tokenizer, train_tokenizer
@@ -31,7 +31,7 @@ def ids_of(texts: list[str], tokenizer: Tokenizer = TOKENIZER) -> Ragged:
 
 
 def picked(texts: list[str], share: float, seed: int = 1, longest: int = 10**6) -> list[list[int]]:
-    cuts = Cuts(TOKENIZER, share, seed)
+    cuts = WordCutter(TOKENIZER, share, seed)
     found = cuts.pick(cuts.read(ids_of(texts), 4), np.random.default_rng(seed), longest)
     return [found.values[found.begin[i] : found.begin[i + 1]].tolist() for i in range(len(texts))]
 
@@ -54,7 +54,7 @@ def test_any_cut_spells_the_same_text(texts: list[str], share: float, seed: int)
 
 def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
     crossing = Tokenizer(["-", "a", "a-"], [("a", "-")], "bpe")  # a merge that no text could have taught
-    cuts = Cuts(crossing, 0.0, 1)
+    cuts = WordCutter(crossing, 0.0, 1)
     found = cuts.pick(cuts.read(ids_of(["a-a"], crossing), 1), np.random.default_rng(0), 99)
     assert found.values.tolist() == crossing.encode("a-a")
 
@@ -65,7 +65,7 @@ def test_more_dropout_more_pieces() -> None:
     assert counts[-1] > 0.9 * sum(len(f" {line}") for line in LINES)
 
 
-def counted(drawn: list[Drawn], tokenizer: Tokenizer = TOKENIZER) -> Counter[tuple[str, ...]]:
+def counted(drawn: list[WordCuts], tokenizer: Tokenizer = TOKENIZER) -> Counter[tuple[str, ...]]:
     """How often each cut was drawn, of one word."""
     found: Counter[tuple[str, ...]] = Counter()
     for one in drawn:
@@ -78,7 +78,7 @@ def counted(drawn: list[Drawn], tokenizer: Tokenizer = TOKENIZER) -> Counter[tup
 def test_the_share_of_merges_left_out() -> None:
     """Of a word with one merge the share p stays apart: 4,000 draws tell p to within 0.03."""
     pair = Tokenizer([" ", " x", "x"], [(" ", "x")], "bpe")
-    merges, draws = Merges(pair), 4000
+    merges, draws = MergeTable(pair), 4000
     symbols = np.array([[260], [262], [NOTHING]], dtype=np.int32)
     for share in (0.1, 0.5):
         drawn = module.cut(symbols, np.array([draws]), merges, share, np.random.default_rng(0))
@@ -110,7 +110,7 @@ def test_cuts_are_as_likely_as_in_the_paper() -> None:
         tuple(slow_cut(list(f" {word}"), merges, (generator.random(60) < share).tolist()))
         for _ in range(draws)
     )
-    cuts = Cuts(TOKENIZER, share, 7)
+    cuts = WordCutter(TOKENIZER, share, 7)
     symbols = np.array([[*cuts._symbols(word), NOTHING]], dtype=np.int32).T
     fast = counted(module.cut(symbols, np.array([draws]), cuts.merges, share, generator))
     assert fast.total() == draws
@@ -124,7 +124,7 @@ def test_cuts_are_as_likely_as_in_the_paper() -> None:
 
 @given(st.lists(st.tuples(st.integers(-1, TOKENIZER.size - 1), st.integers(-1, TOKENIZER.size - 1))))
 def test_every_merge_is_found_and_nothing_else(others: list[tuple[int, int]]) -> None:
-    merges = Merges(TOKENIZER)
+    merges = MergeTable(TOKENIZER)
     ids = {piece: i for i, piece in enumerate(TOKENIZER.pieces(range(TOKENIZER.size)))}
     ranks = {(ids[left], ids[right]): rank for rank, (left, right) in enumerate(TOKENIZER.merges)}
     pairs = [*ranks, *others]
@@ -139,7 +139,7 @@ def test_occurrences_differ_and_seeds_differ() -> None:
 
 
 def test_words_that_come_later_leave_the_known_ones_alone() -> None:
-    cuts = Cuts(TOKENIZER, 0.3, 1)
+    cuts = WordCutter(TOKENIZER, 0.3, 1)
     first = cuts.read(ids_of(LINES[:1]), 4)
     before = cuts.pick(first, np.random.default_rng(0), 999)
     second = cuts.read(ids_of(LINES), 4)
@@ -161,7 +161,7 @@ def test_what_would_be_too_long_keeps_its_plain_cut(monkeypatch: pytest.MonkeyPa
 def test_korean_letters_are_cut_like_any_others() -> None:
     letters = train_tokenizer(LINES, TextConfig(vocabulary=400, jamo=True))
     texts = ["나는 어제 영화를 봤다. 🐎 학생", "the lowest"]
-    cuts = Cuts(letters, 0.5, 1)
+    cuts = WordCutter(letters, 0.5, 1)
     words = cuts.read(ids_of(texts, letters), 4)
     for seed in range(5):
         found = cuts.pick(words, np.random.default_rng(seed), 10**6)

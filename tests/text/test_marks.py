@@ -1,16 +1,16 @@
 import pytest
 
-from jumok.text.marks import ASKED, TOLD, is_question
+from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK, is_question
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (f"{ASKED} who? {TOLD} me", True),
-        (f"{ASKED} who? {TOLD}", True),
-        (f"{ASKED} who?", False),
-        (f"who? {TOLD} me", False),
-        (f"{ASKED}who? {TOLD} me", False),
+        (f"{QUESTION_MARK} who? {CONTEXT_MARK} me", True),
+        (f"{QUESTION_MARK} who? {CONTEXT_MARK}", True),
+        (f"{QUESTION_MARK} who?", False),
+        (f"who? {CONTEXT_MARK} me", False),
+        (f"{QUESTION_MARK}who? {CONTEXT_MARK} me", False),
         ("", False),
     ],
 )

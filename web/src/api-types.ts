@@ -1,267 +1,660 @@
-/** Shapes of what the server answers; those of a trace come from its schema. */
-import type { Attention, Trace } from "./types";
+/**
+ * What the server sends and takes; docs/openapi.json says what each field means.
+ * Written by scripts/make_types.py: do not edit.
+ */
+export type Arch = Card["arch"];
+export type Kind = MaskHead["kind"];
 
-export type Arch = "rnn" | "luong" | "transformer";
-export type Kind = "enc_self" | "dec_self" | "cross" | "copy";
-export const KINDS: readonly Kind[] = ["enc_self", "dec_self", "cross", "copy"];
-/** The kind asked for if the model has it, else cross attention, else any that it has. */
-export const kindOf = (asked: string | undefined, kinds: Card["kinds"]): Kind | undefined => [asked, "cross", ...KINDS].map((name) => KINDS.find((kind) => kind === name && kinds[kind])).find(Boolean);
-export interface KindSize {
-  readonly layers: number;
-  readonly heads: number;
-  readonly d_head: number;
-}
-export type Kinds = Partial<Record<Kind, KindSize>>;
-
-export interface Card {
-  readonly name: string;
-  readonly arch: Arch;
-  readonly source_language: string;
-  readonly target_language: string;
-  readonly parameters: number;
-  readonly fingerprint: string;
-  readonly max_length: number;
-  readonly positions: string | null;
-  readonly score?: string | null;
-  readonly d_model: number;
-  readonly kinds: Kinds;
-  readonly decoding: Readonly<Record<string, unknown>>;
-  readonly limits: Readonly<Record<string, number>>;
-  readonly run: string | null;
-  readonly examples: readonly string[];
-  /** it reads a question and a context */
-  readonly context?: boolean;
-  readonly source?: "text" | "image";
-  /** what it makes of a picture: a square of `size` pixels in patches of `patch` */
-  readonly image?: { readonly size: number; readonly patch: number } | null;
+export interface AtlasName {
+  readonly tensor: string;
 }
 
-export type { Candidate, Fingerprint, Side, Step, Token, Word } from "./types";
-export type KindInfo = Attention;
-export type Manifest = Omit<Trace, "interventions"> & { readonly interventions: readonly Op[] };
-export type HeadLabel = "previous" | "diagonal" | "special" | "sharp" | "broad" | "mixed";
-/** One intervention; the fields depend on `op` (mask_head, scale_head, mask_edge, set_row, uniform, no_scale, positions, bridge, force_prefix, ban, require, replace_source). */
-export interface Op {
-  readonly op: string;
-  readonly [field: string]: unknown;
+/** Texts that the answer does not contain. */
+export interface Ban {
+  readonly op: "ban";
+  readonly text: readonly string[];
 }
 
-export interface TraceRequest {
-  readonly model?: string;
-  readonly text: string;
-  readonly target?: string;
-  readonly interventions?: readonly Op[];
-  readonly fingerprint?: string;
-  readonly [option: string]: unknown;
+/** The tree of one beam search. Readers ignore keys they do not know. */
+export interface BeamDocument {
+  readonly beam: number;
+  readonly chosen: readonly number[];
+  readonly dropped_candidates: string;
+  readonly length_penalty: number;
+  readonly nodes: readonly BeamNode[];
+  readonly schema: "beam/1";
+  readonly stable_prefix: number;
 }
 
-export interface OutToken {
-  readonly text: string;
+export interface BeamNode {
+  readonly beam: number | null;
   readonly id: number;
   readonly logprob: number;
-}
-export interface Alternative {
-  readonly text: string;
+  readonly n: number;
+  readonly norm: number;
+  readonly parent: number | null;
+  readonly rank: number;
   readonly score: number;
-  readonly score_per_token?: number;
-}
-export interface Result {
+  readonly state: "expanded" | "pruned" | "finished" | "chosen";
+  readonly t: number;
   readonly text: string;
+}
+
+export interface BestOut {
+  readonly metric: string;
+  readonly step: number;
+  readonly value: number;
+}
+
+/** The vector that a recurrent decoder starts from: zero, that of another text, or the mean over lines. */
+export interface Bridge {
+  readonly mode: "zero" | "mean" | "swap";
+  readonly op: "bridge";
+  readonly text?: string;
+}
+
+export interface Candidate {
+  readonly id: number;
+  readonly logprob: number | null;
+  readonly text: string;
+}
+
+export interface Card {
+  readonly arch: "rnn" | "luong" | "transformer";
+  readonly context: boolean;
+  readonly d_model: number;
+  readonly decoding: Readonly<Record<string, unknown>>;
+  readonly examples: readonly string[];
+  readonly fingerprint: string;
+  readonly image: ImageSize | null;
+  readonly kinds: { readonly [name in "enc_self" | "dec_self" | "cross" | "copy"]?: KindSize };
+  readonly limits: Readonly<Record<string, number>>;
+  readonly max_length: number;
+  readonly name: string;
+  readonly parameters: number;
+  readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
+  readonly run: string | null;
+  readonly score: "scaled_dot" | "dot" | "general" | "concat" | null;
+  readonly source: "text" | "image";
+  readonly source_language: string;
+  readonly target_language: string;
+}
+
+export interface ChangeOut {
+  readonly a: readonly [number, number];
+  readonly b: readonly [number, number];
+  readonly op: "equal" | "replace" | "delete" | "insert";
+}
+
+export interface ColumnOut {
+  readonly arch: "rnn" | "luong" | "transformer";
+  readonly chrf: number | null;
+  readonly id: string;
+  readonly influence: InfluenceOut;
+  readonly model: string;
   readonly score: number;
   readonly score_per_token: number;
-  readonly finished: boolean;
-  readonly tokens: readonly OutToken[];
-  readonly alternatives: readonly Alternative[];
-  readonly align?: unknown;
+  readonly text: string;
+  readonly tokens: readonly TokenOut[];
 }
+
+export interface CompareOut {
+  readonly grow: readonly CutOut[];
+  readonly pseudo_reference: string | null;
+  readonly results: readonly ColumnOut[];
+  readonly source: WordsOut;
+}
+
+export interface CurveOut {
+  readonly elapsed_s: readonly (number | null)[];
+  readonly step: readonly number[];
+  readonly value: readonly number[];
+}
+
+export interface CutOut {
+  readonly reference: string;
+  readonly scores: Readonly<Record<string, GrownOut>>;
+  readonly source: string;
+  readonly words: number;
+}
+
+/** Sentences of one length; next to these keys `bleu`, `bleu_ci95` and so on for each metric. */
+export interface EvalBin {
+  readonly examples?: readonly number[];
+  readonly hi: number | null;
+  readonly length_ratio?: number | null;
+  readonly lo: number;
+  readonly n: number;
+  readonly thin?: boolean;
+  readonly [more: string]: unknown;
+}
+
+export interface EvalData {
+  readonly n: number;
+  readonly name: string;
+  readonly sha256?: string;
+}
+
+/** How good one system's translations of one test set are. */
+export interface EvalDocument {
+  readonly by_length?: EvalLengths | null;
+  readonly data: EvalData;
+  readonly decode?: Readonly<Record<string, unknown>>;
+  readonly examples?: readonly EvalExample[];
+  readonly length_ratio?: number | null;
+  readonly metrics: Readonly<Record<string, EvalMetric>>;
+  readonly model: string;
+  readonly notes?: readonly string[];
+  readonly schema: "eval/1";
+  readonly speed?: EvalSpeed | null;
+  readonly train_length_counted?: number | null;
+  readonly train_length_histogram?: readonly (readonly [number, number, number])[] | null;
+}
+
+export interface EvalExample {
+  readonly chrf?: number | null;
+  readonly hypothesis: string;
+  readonly line: number;
+  readonly reference: string;
+  readonly references?: readonly string[];
+  readonly source: string;
+}
+
+export interface EvalLengths {
+  readonly bins: readonly EvalBin[];
+  readonly unit: "source_words" | "source_characters";
+}
+
+export interface EvalMetric {
+  readonly ci95?: readonly [number | null, number | null] | null;
+  readonly signature?: string;
+  readonly value: number | null;
+}
+
+export interface EvalOut {
+  readonly data: string;
+  readonly id: string;
+  readonly metrics: Readonly<Record<string, EvalMetric>>;
+  readonly model: string;
+  readonly n: number;
+  readonly run: string;
+}
+
+export interface EvalSpeed {
+  readonly engine?: Readonly<Record<string, string>> | null;
+  readonly sentences_per_s: number;
+  readonly target_tokens_per_s: number;
+  readonly wall_s: number;
+}
+
+/** The answer begins with this text, or with exactly these ids. */
+export interface ForcePrefix {
+  readonly ids?: readonly number[];
+  readonly op: "force_prefix";
+  readonly text?: string;
+}
+
+export interface GrownOut {
+  readonly chrf: number;
+  readonly text: string;
+}
+
+/** What each head does, [layer][head]; means over queries. */
+export interface HeadProfile {
+  readonly diagonal: readonly (readonly (number | null)[])[];
+  readonly distance: readonly (readonly (number | null)[])[];
+  readonly entropy: readonly (readonly (number | null)[])[];
+  readonly label: readonly (readonly ("previous" | "diagonal" | "special" | "sharp" | "broad" | "mixed")[])[];
+  readonly max: readonly (readonly (number | null)[])[];
+  readonly previous: readonly (readonly (number | null)[])[];
+  readonly special: readonly (readonly (number | null)[])[];
+}
+
+export interface HypothesisOut {
+  readonly finished: boolean;
+  readonly score: number;
+  readonly score_per_token: number;
+  readonly text: string;
+  readonly tokens: readonly TokenOut[];
+}
+
+export interface ImageSize {
+  readonly patch: number;
+  readonly size: number;
+}
+
+export interface InfluenceOut {
+  readonly replace: "unk" | "drop";
+  readonly unit: "words" | "pieces";
+  readonly units: readonly UnitOut[];
+  readonly values: readonly (readonly number[])[];
+}
+
+/** The sizes of one kind of attention. */
+export interface KindSize {
+  readonly d_head: number;
+  readonly heads: number;
+  readonly layers: number;
+}
+
+export interface LayerCounts {
+  readonly decoder: number;
+  readonly encoder: number;
+}
+
+/** One translation of one sentence: everything but its tensors. Readers ignore keys they do not know. A number that is not finite is null, and a sibling key with _nonfinite after its name says nan, inf or -inf. */
+export interface Manifest {
+  readonly attention: { readonly [name in "enc_self" | "dec_self" | "cross" | "copy"]?: TraceAttention };
+  readonly beam: TraceLink | null;
+  readonly decode: TraceDecode;
+  readonly id: string;
+  readonly influence: TraceLink | null;
+  readonly interventions: readonly (MaskHead | ScaleHead | MaskEdge | SetRow | Uniform | NoScale | Positions | Bridge | ForcePrefix | Ban | Require | ReplaceSource)[];
+  readonly model: TraceModel;
+  readonly positions: TraceLink | null;
+  readonly rnn: TraceStates | null;
+  readonly schema: "trace/1";
+  readonly source: TraceSide;
+  readonly steps: readonly TraceStep[];
+  readonly target: TraceSide;
+  readonly target_in: TraceSide;
+  readonly warnings: readonly TraceWarning[];
+}
+
+/** Minus infinity before the softmax where each q looks at each k; the row renormalises over the rest. */
+export interface MaskEdge {
+  readonly head: number | readonly number[] | "*";
+  readonly k: number | readonly number[];
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
+  readonly layer: number | readonly number[] | "*";
+  readonly op: "mask_edge";
+  readonly q: number | readonly number[];
+}
+
+/** The head's context before its output projection, or the share copied, times 0; not renormalised. */
+export interface MaskHead {
+  readonly head: number | readonly number[] | "*";
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
+  readonly layer: number | readonly number[] | "*";
+  readonly op: "mask_head";
+}
+
+/** No division by √d_k, in every layer of this kind. */
+export interface NoScale {
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
+  readonly op: "no_scale";
+}
+
+export interface NoticeOut {
+  readonly code: string | null;
+  readonly level: string | null;
+  readonly message: string | null;
+  readonly step: number | null;
+}
+
+export interface PositionRows {
+  readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
+  readonly rows: readonly (readonly number[])[] | null;
+}
+
+/** Position rows of one side left out, shuffled, or taken from `by` places further on. */
+export interface Positions {
+  readonly by?: number;
+  readonly mode: "none" | "shuffle" | "shift";
+  readonly op: "positions";
+  readonly seed?: number;
+  readonly side?: "source" | "target" | "encoder" | "decoder";
+}
+
+export interface ProbeOut {
+  readonly sentences: readonly ProbeSentence[];
+  readonly step: number;
+}
+
+export interface ProbeSentence {
+  readonly atlas: string;
+  readonly shape: readonly number[];
+  readonly source: readonly string[];
+  readonly target: readonly string[];
+  readonly text: string;
+}
+
+/** One word of the given source written anew; a blank text takes it out. */
+export interface ReplaceSource {
+  readonly op: "replace_source";
+  readonly text: string;
+  readonly unit: number;
+}
+
+/** Texts that the answer contains. */
+export interface Require {
+  readonly op: "require";
+  readonly text: readonly string[];
+}
+
+export interface RunDetails {
+  readonly arch: string | null;
+  readonly best: BestOut | null;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly max_steps: number | null;
+  readonly name: string;
+  readonly notices: readonly NoticeOut[];
+  readonly offset: number;
+  readonly probes: readonly number[];
+  readonly reason: string | null;
+  readonly samples: readonly SamplesOut[];
+  readonly series: readonly string[];
+  readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
+  readonly step: number | null;
+  readonly title: string;
+  readonly updated: string | null;
+}
+
+/** One line of a run's `metrics.jsonl`. Which keys it has depends on its type. */
+export interface RunEvent {
+  readonly averaged?: number;
+  readonly best?: boolean | number | null;
+  readonly code?: string;
+  readonly elapsed_s?: number;
+  readonly epoch?: number;
+  readonly level?: string;
+  readonly loss?: number | null;
+  readonly message?: string;
+  readonly metric?: number | null;
+  readonly path?: string;
+  readonly probe?: string;
+  readonly reason?: string;
+  readonly resumed_from?: number | null;
+  readonly samples?: readonly SampleOut[];
+  readonly status?: string;
+  readonly step?: number;
+  readonly time?: string;
+  readonly type: "start" | "train" | "valid" | "checkpoint" | "notice" | "end";
+  readonly [more: string]: unknown;
+}
+
+export interface RunOut {
+  readonly arch: string | null;
+  readonly best: BestOut | null;
+  readonly max_steps: number | null;
+  readonly name: string;
+  readonly reason: string | null;
+  readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
+  readonly step: number | null;
+  readonly title: string;
+  readonly updated: string | null;
+}
+
+export interface SampleOut {
+  readonly hyp: string;
+  readonly ref: string;
+  readonly score: number | null;
+  readonly src: string;
+}
+
+export interface SamplesOut {
+  readonly samples: readonly SampleOut[];
+  readonly step: number;
+}
+
+/** The head's context is multiplied by a factor, or the share copied, which stays in 0 to 1. */
+export interface ScaleHead {
+  readonly factor: number;
+  readonly head: number | readonly number[] | "*";
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
+  readonly layer: number | readonly number[] | "*";
+  readonly op: "scale_head";
+}
+
+export interface SeriesOut {
+  readonly series: Readonly<Record<string, CurveOut>>;
+}
+
+/** The row of q is replaced after the softmax, normalised to sum 1. */
+export interface SetRow {
+  readonly head: number | readonly number[] | "*";
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
+  readonly layer: number | readonly number[] | "*";
+  readonly op: "set_row";
+  readonly q: number;
+  readonly weights: Readonly<Record<string, number>>;
+}
+
+export interface SideOut {
+  readonly id: string;
+  readonly score: number;
+  readonly text: string;
+  readonly tokens: readonly TokenOut[];
+}
+
+/** The last event of a stream. */
+export interface StreamFinal {
+  readonly align?: string | null;
+  readonly alternatives: readonly HypothesisOut[];
+  readonly finished: boolean;
+  readonly ms: number;
+  readonly score: number;
+  readonly score_per_token: number;
+  readonly text: string;
+  readonly tokens: readonly TokenOut[];
+}
+
+/** How far the answer has come. */
+export interface StreamPartial {
+  readonly score: number;
+  readonly stable: number;
+  readonly t: number;
+  readonly text: string;
+  readonly tokens: readonly string[];
+}
+
+/** The first event of a stream. */
 export interface StreamStart {
   readonly id: string;
   readonly model: string;
   readonly source_tokens: readonly string[];
 }
-export interface StreamPartial {
-  readonly t: number;
-  readonly text: string;
-  readonly tokens: readonly string[];
-  readonly stable: number;
-  readonly score: number;
-  readonly row?: string;
-}
-export interface StreamFinal {
-  readonly text: string;
-  readonly score: number;
-  readonly score_per_token?: number;
-  readonly alternatives: readonly Alternative[];
-  readonly ms: number;
+
+export interface SweepOut {
+  readonly baseline_logprob: number;
+  readonly kinds: { readonly [name in "enc_self" | "dec_self" | "cross" | "copy"]?: readonly (readonly number[])[] };
 }
 
-export interface BeamNode {
-  readonly n: number;
-  readonly parent: number | null;
-  readonly t: number;
-  readonly id: number;
-  readonly text: string;
-  readonly logprob: number;
-  readonly score: number;
-  readonly norm: number;
-  readonly state: "expanded" | "pruned" | "finished" | "chosen";
-  readonly rank?: number;
-  readonly beam?: number | null;
-}
-export interface BeamTree {
-  readonly schema: "beam/1";
-  readonly beam: number;
-  readonly length_penalty: number;
-  readonly nodes: readonly BeamNode[];
-  readonly chosen: readonly number[];
-  readonly stable_prefix: number;
-  readonly dropped_candidates?: string;
-}
-export interface InfluenceUnit {
-  readonly text: string;
-  readonly tokens: readonly number[];
-}
-export interface Influence {
-  readonly unit: "words" | "pieces";
-  readonly replace: "unk" | "drop";
-  readonly units: readonly InfluenceUnit[];
-  readonly values: readonly (readonly number[])[];
-}
-export interface DiffPart {
-  readonly op: "equal" | "delete" | "insert" | "replace";
-  readonly a: readonly [number, number];
-  readonly b: readonly [number, number];
-}
-export interface WhatIfSide {
-  readonly id: string;
-  readonly text: string;
-  readonly score: number;
-  readonly tokens: readonly OutToken[];
-}
-export interface WhatIfAnswer {
-  readonly baseline: WhatIfSide;
-  readonly edited: WhatIfSide;
-  readonly diff: readonly DiffPart[];
-  readonly first_divergence: number | null;
-  readonly baseline_logprob_under_edit: number;
-}
-export interface SweepRow {
-  readonly kind: Kind;
+/** What masking each head of one layer adds to the log-probability. */
+export interface SweepRowOut {
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
   readonly layer: number;
   readonly values: readonly number[];
 }
-export interface SweepFinal {
-  readonly baseline_logprob: number;
-  readonly kinds: Partial<Record<Kind, readonly (readonly number[])[]>>;
-}
-export interface CompareResult {
-  readonly model: string;
-  readonly arch: Arch;
-  readonly id: string;
+
+export interface TokenOut {
+  readonly id: number;
+  readonly logprob: number;
   readonly text: string;
+}
+
+/** One kind of attention. Row t of decoder kinds is the step that wrote target token t. */
+export interface TraceAttention {
+  readonly atlas: AtlasName;
+  readonly causal: boolean;
+  readonly fingerprint: HeadProfile;
+  readonly k: "source" | "target_in";
+  readonly q: "source" | "target";
+  readonly shape: readonly [number, number, number, number];
+  readonly stages: readonly ("q" | "k" | "v" | "scores" | "scaled" | "mask" | "weights" | "context" | "out")[];
+}
+
+/** How the target came about. Settings of a search are there where there was one. */
+export interface TraceDecode {
+  readonly ban?: readonly string[];
+  readonly beam?: number;
+  readonly finished: boolean;
+  readonly length_penalty?: number;
+  readonly max_len?: number;
+  readonly mbr?: number;
+  readonly method: "beam" | "greedy" | "sample" | "given";
+  readonly min_len?: number;
+  readonly ms: number | null;
+  readonly n_best?: number;
+  readonly no_repeat_ngram?: number;
+  readonly prefix?: string;
+  readonly require?: readonly string[];
+  readonly score: number | null;
+  readonly score_per_token: number | null;
+  readonly seed?: number | null;
+  readonly temperature?: number | null;
+  readonly top_k?: number | null;
+  readonly top_p?: number | null;
+  readonly utility?: "chrf" | "rouge1";
+}
+
+export interface TraceLink {
+  readonly href: string;
+}
+
+export interface TraceModel {
+  readonly arch: "rnn" | "luong" | "transformer";
+  readonly d_model: number;
+  readonly device: string;
+  readonly dtype: string;
+  readonly fingerprint: string;
+  readonly image?: ImageSize | null;
+  readonly kinds: { readonly [name in "enc_self" | "dec_self" | "cross" | "copy"]?: KindSize };
+  readonly layers: LayerCounts;
+  readonly max_length: number;
+  readonly name: string;
+  readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
+  readonly score: "scaled_dot" | "dot" | "general" | "concat" | null;
+  readonly source?: "text" | "image";
+  readonly src_lang: string;
+  readonly tgt_lang: string;
+}
+
+/** A picture as the model sees it, in patches by rows from the top left. */
+export interface TracePicture {
+  readonly columns: number;
+  readonly rows: number;
+  readonly url: string;
+}
+
+export interface TraceRequest {
+  readonly ban?: readonly string[] | null;
+  readonly beam?: number | null;
+  readonly fingerprint?: string | null;
+  readonly interventions?: readonly (MaskHead | ScaleHead | MaskEdge | SetRow | Uniform | NoScale | Positions | Bridge | ForcePrefix | Ban | Require | ReplaceSource)[];
+  readonly length_penalty?: number | null;
+  readonly long?: "split" | "cut" | "error" | null;
+  readonly max_len?: number | null;
+  readonly mbr?: number | null;
+  readonly min_len?: number | null;
+  readonly model?: string | null;
+  readonly n_best?: number | null;
+  readonly no_repeat_ngram?: number | null;
+  readonly prefix?: string | null;
+  readonly require?: readonly string[] | null;
+  readonly sample?: boolean | null;
+  readonly seed?: number | null;
+  readonly target?: string | null;
+  readonly temperature?: number | null;
+  readonly text: string;
+  readonly top_k?: number | null;
+  readonly top_p?: number | null;
+  readonly utility?: "chrf" | "rouge1" | null;
+}
+
+export interface TraceSide {
+  readonly dir: "ltr" | "rtl";
+  readonly image?: TracePicture;
+  readonly lang: string;
+  readonly origin?: "decoded" | "given";
+  readonly text: string;
+  readonly tokens: readonly TraceToken[];
+  readonly words: readonly TraceWord[];
+}
+
+/** The states of a recurrent model. */
+export interface TraceStates {
+  readonly bidirectional: boolean;
+  readonly bridge: readonly [number, number, number];
+  readonly cell: "rnn" | "gru" | "lstm";
+  readonly decoder: readonly [number, number];
+  readonly encoder: readonly [number, number];
+  readonly input_feeding: boolean;
+  readonly layers: number;
+}
+
+export interface TraceStep {
+  readonly copied?: number | null;
+  readonly entropy: number | null;
+  readonly id: number;
+  readonly logprob: number | null;
+  readonly t: number;
+  readonly text: string;
+  readonly top: readonly Candidate[];
+}
+
+export interface TraceToken {
+  readonly byte?: number;
+  readonly group?: number;
+  readonly i: number;
+  readonly id: number;
+  readonly piece: string;
+  readonly span: readonly [number, number] | null;
+  readonly text: string;
+  readonly type: "normal" | "special" | "unk" | "byte" | "pad" | "patch";
+  readonly word: number;
+}
+
+export interface TraceWarning {
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface TraceWord {
+  readonly i: number;
+  readonly text: string;
+  readonly tokens: readonly number[];
+  readonly type?: "special";
+}
+
+export interface TranslateAnswer {
+  readonly model: string;
+  readonly ms: number;
+  readonly results: readonly TranslationOut[];
+}
+
+export interface TranslationOut {
+  readonly align?: string | null;
+  readonly alternatives: readonly HypothesisOut[];
+  readonly finished: boolean;
   readonly score: number;
   readonly score_per_token: number;
-  readonly chrf: number | null;
-  readonly tokens: readonly OutToken[];
-  readonly influence: { readonly units: readonly InfluenceUnit[]; readonly values: readonly (readonly number[])[] };
+  readonly text: string;
+  readonly tokens: readonly TokenOut[];
 }
-export interface CompareAnswer {
-  readonly source: { readonly words: readonly string[] };
-  readonly pseudo_reference: string | null;
-  readonly results: readonly CompareResult[];
-  readonly grow: readonly { readonly words: number; readonly source?: string; readonly reference?: string; readonly scores: Readonly<Record<string, { readonly chrf: number; readonly text: string }>> }[];
+
+/** Every allowed key gets equal weight. */
+export interface Uniform {
+  readonly head: number | readonly number[] | "*";
+  readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
+  readonly layer: number | readonly number[] | "*";
+  readonly op: "uniform";
 }
-export interface RunCard {
-  /** as addresses use it: demo~rnn */
-  readonly name: string;
-  /** as people read it: demo/rnn */
-  readonly title?: string;
-  readonly reason?: string | null;
-  readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
-  readonly arch: Arch | null;
-  readonly step: number | null;
-  readonly max_steps: number | null;
-  readonly best: { readonly metric: string; readonly value: number; readonly step: number } | null;
-  readonly updated: string | number | null;
+
+export interface UnitOut {
+  readonly text: string;
+  readonly tokens: readonly number[];
 }
-export interface Sample {
-  readonly src: string;
-  readonly ref: string;
-  readonly hyp: string;
-  readonly score: number | null;
+
+export interface WhatIfOut {
+  readonly baseline: SideOut;
+  readonly baseline_logprob_under_edit: number;
+  readonly diff: readonly ChangeOut[];
+  readonly edited: SideOut;
+  readonly first_divergence: number | null;
 }
-export interface RunDetail extends RunCard {
-  readonly config: Readonly<Record<string, unknown>>;
-  readonly series: readonly string[];
-  readonly notices: readonly Notice[];
-  readonly samples: readonly { readonly step: number; readonly samples: readonly Sample[] }[];
-  readonly probes: readonly number[];
-  /** where this ends in the run's file; events after it are new */
-  readonly offset?: number;
-}
-export interface Notice {
-  readonly level: string | null;
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly step: number | null;
-}
-export interface Series {
-  readonly step: readonly number[];
-  readonly elapsed_s: readonly (number | null)[];
-  readonly value: readonly number[];
-}
-export interface Probe {
-  readonly step: number;
-  readonly sentences: readonly {
-    readonly source: readonly string[];
-    readonly target: readonly string[];
-    readonly text: string;
-    readonly shape: readonly [number, number, number, number];
-    readonly atlas: string;
-  }[];
-}
-export interface Metric {
-  readonly value: number | null;
-  readonly ci95?: readonly [number | null, number | null] | null;
-  readonly signature?: string;
-}
-export interface EvalCard {
-  readonly id: string;
-  readonly run?: string;
-  readonly model: string;
-  readonly data: string;
-  readonly n: number;
-  readonly metrics: Readonly<Record<string, Metric>>;
-}
-/** Sentences of one length; next to these fields `bleu`, `bleu_ci95` and so on for each metric. */
-export interface EvalBin {
-  readonly lo: number;
-  /** null: no upper end */
-  readonly hi: number | null;
-  readonly n: number;
-  readonly length_ratio?: number | null;
-  readonly thin?: boolean;
-  /** line numbers, the worst first; the texts are in the document's `examples` */
-  readonly examples?: readonly number[];
-  readonly [metric: string]: unknown;
-}
-export interface EvalExample {
-  readonly line: number;
-  readonly chrf?: number | null;
-  readonly source: string;
-  readonly reference: string;
-  readonly hypothesis: string;
-}
-export interface EvalDoc {
-  readonly schema: "eval/1";
-  readonly model: string;
-  readonly data: { readonly name: string; readonly n: number; readonly sha256?: string };
-  readonly decode: Readonly<Record<string, unknown>>;
-  readonly metrics: Readonly<Record<string, Metric>>;
-  readonly length_ratio?: number | null;
-  readonly by_length: { readonly unit: string; readonly bins: readonly EvalBin[] } | null;
-  readonly train_length_histogram?: readonly (readonly [number, number, number])[] | null;
-  readonly speed?: Readonly<Record<string, number>> | null;
-  readonly examples?: readonly EvalExample[];
-  readonly notes?: readonly string[];
+
+export interface WordsOut {
+  readonly text: string;
+  readonly words: readonly string[];
 }

@@ -1,6 +1,7 @@
 /** Typed calls to the server, or to the data inside an exported file. */
 import { signal } from "@preact/signals";
 import type * as T from "./api-types";
+import type { TraceDraft } from "./lib/interventions";
 import { ApiError } from "./errors";
 import { embedded, embeddedAnswer, embeddedTensors } from "./embedded";
 import { readSafetensors, type Tensor } from "./lib/safetensors";
@@ -122,9 +123,8 @@ const name = encodeURIComponent;
 
 export const getModels = async (signal?: AbortSignal) => (await getJson<{ models: T.Card[] }>("/v1/models", signal)).models;
 export const getPositions = (model: string, n: number, signal?: AbortSignal) =>
-  getJson<{ positions: string; rows: number[][] | null }>(`/v1/models/${name(model)}/positions?n=${n}`, signal);
-export const translate = (body: object, signal?: AbortSignal) =>
-  postJson<{ model: string; results: T.Result[]; ms: number }>("/v1/translate", body, signal);
+  getJson<T.PositionRows>(`/v1/models/${name(model)}/positions?n=${n}`, signal);
+export const translate = (body: object, signal?: AbortSignal) => postJson<T.TranslateAnswer>("/v1/translate", body, signal);
 
 /** Posts, hands each event to its handler by name, and returns the final one. */
 async function untilFinal<R>(path: string, body: object, { signal, ...on }: { signal: AbortSignal; [event: string]: unknown }): Promise<R> {
@@ -147,9 +147,9 @@ export const streamTranslation = (
 // ---------------------------------------------------------------- traces
 
 /** What each trace was asked with, so that one that left the server's cache can be asked for again. */
-const asked = new Map<string, T.TraceRequest>();
+const asked = new Map<string, TraceDraft>();
 
-export async function postTrace(body: T.TraceRequest, signal?: AbortSignal): Promise<T.Manifest> {
+export async function postTrace(body: TraceDraft, signal?: AbortSignal): Promise<T.Manifest> {
   const manifest = await postJson<T.Manifest>("/v1/trace", body, signal);
   asked.set(manifest.id, body);
   return manifest;
@@ -180,33 +180,33 @@ export function getTensors(id: string, needs: readonly string[], signal?: AbortS
   return onTrace(id, call, signal);
 }
 export const getBeam = (id: string, signal?: AbortSignal) =>
-  onTrace(id, () => getJson<T.BeamTree>(`/v1/traces/${name(id)}/beam`, signal), signal);
+  onTrace(id, () => getJson<T.BeamDocument>(`/v1/traces/${name(id)}/beam`, signal), signal);
 export const getInfluence = (id: string, unit: "words" | "pieces" = "words", replace: "unk" | "drop" = "unk", signal?: AbortSignal) =>
-  onTrace(id, () => getJson<T.Influence>(`/v1/traces/${name(id)}/influence?unit=${unit}&replace=${replace}`, signal), signal);
+  onTrace(id, () => getJson<T.InfluenceOut>(`/v1/traces/${name(id)}/influence?unit=${unit}&replace=${replace}`, signal), signal);
 /** A trace as one HTML file. */
 export const getHtml = (id: string) => onTrace(id, async () => (await send(`/v1/traces/${name(id)}/html`, {})).blob());
 
 // ---------------------------------------------------------------- experiments
 
-export const whatIf = (body: T.TraceRequest, signal?: AbortSignal) => postJson<T.WhatIfAnswer>("/v1/what-if", body, signal);
-export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareAnswer>("/v1/compare", body, signal);
+export const whatIf = (body: TraceDraft, signal?: AbortSignal) => postJson<T.WhatIfOut>("/v1/what-if", body, signal);
+export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareOut>("/v1/compare", body, signal);
 
 /** Masks each head alone; rows arrive as they are computed. */
-export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRow): void }) =>
-  untilFinal<T.SweepFinal>("/v1/sweep", body, { ...on });
+export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRowOut): void }) =>
+  untilFinal<T.SweepOut>("/v1/sweep", body, { ...on });
 
 // ---------------------------------------------------------------- runs and evaluations
 
-export const getRuns = async (signal?: AbortSignal) => (await getJson<{ runs: T.RunCard[] }>("/v1/runs", signal)).runs;
-export const getRun = (run: string, signal?: AbortSignal) => getJson<T.RunDetail>(`/v1/runs/${name(run)}`, signal);
+export const getRuns = async (signal?: AbortSignal) => (await getJson<{ runs: T.RunOut[] }>("/v1/runs", signal)).runs;
+export const getRun = (run: string, signal?: AbortSignal) => getJson<T.RunDetails>(`/v1/runs/${name(run)}`, signal);
 export const getSeries = async (run: string, names: readonly string[], points = 1000, signal?: AbortSignal) => {
   const query = names.map((series) => `name=${name(series)}`).join("&");
-  return (await getJson<{ series: Record<string, T.Series> }>(`/v1/runs/${name(run)}/series?${query}&points=${points}`, signal)).series;
+  return (await getJson<T.SeriesOut>(`/v1/runs/${name(run)}/series?${query}&points=${points}`, signal)).series;
 };
 export const followRun = (run: string, options: { signal: AbortSignal; lastId?: string }, onEvent: (event: ServerEvent) => void) =>
   events(`/v1/runs/${name(run)}/events`, options, onEvent);
 export const getProbe = (run: string, step: number, signal?: AbortSignal) =>
-  getJson<T.Probe>(`/v1/runs/${name(run)}/probes/${step}`, signal);
-export const getEvals = async (signal?: AbortSignal) => (await getJson<{ evals: T.EvalCard[] }>("/v1/evals", signal)).evals;
-export const getEval = (id: string, signal?: AbortSignal) => getJson<T.EvalDoc>(`/v1/evals/${name(id)}`, signal);
+  getJson<T.ProbeOut>(`/v1/runs/${name(run)}/probes/${step}`, signal);
+export const getEvals = async (signal?: AbortSignal) => (await getJson<{ evals: T.EvalOut[] }>("/v1/evals", signal)).evals;
+export const getEval = (id: string, signal?: AbortSignal) => getJson<T.EvalDocument>(`/v1/evals/${name(id)}`, signal);
 export const getOpenApi = (signal?: AbortSignal) => getJson<Record<string, unknown>>("/openapi.json", signal);

@@ -3,7 +3,8 @@
  * The file holds `<script type="application/json" id="jumok-data">` with
  * `{"models": [Card], "traces": [Manifest], "answers": {"/v1/…": JSON}}` and, per trace,
  * `<script type="text/plain" id="jumok-tensors-{trace id}">` with base64 of gzip of one safetensors file. */
-import type { Manifest, TraceRequest } from "./api-types";
+import type { Manifest } from "./api-types";
+import type { TraceDraft } from "./lib/interventions";
 import { ApiError } from "./errors";
 import { resolveNeed } from "./lib/needs";
 import { readSafetensors, type Tensor } from "./lib/safetensors";
@@ -27,7 +28,7 @@ const notInFile = (what: string) => new ApiError(0, "not_in_file", what);
 export async function embeddedAnswer<R>(method: "GET" | "POST", path: string, body?: unknown): Promise<R> {
   const data = embedded!;
   if (path === "/v1/models") return { models: data.models } as R;
-  if (method === "POST" && path === "/v1/trace") return findTrace(data, body as TraceRequest) as R;
+  if (method === "POST" && path === "/v1/trace") return findTrace(data, body as TraceDraft) as R;
   const id = /^\/v1\/traces\/([^/?]+)$/.exec(path)?.[1];
   const answer = id ? data.traces.find((trace) => trace.id === id) : data.answers[path];
   if (answer === undefined) throw notInFile(path);
@@ -35,7 +36,7 @@ export async function embeddedAnswer<R>(method: "GET" | "POST", path: string, bo
 }
 
 /** The trace of a question: with these very interventions, else with as many. */
-function findTrace(data: Embedded, body: TraceRequest): Manifest {
+function findTrace(data: Embedded, body: TraceDraft): Manifest {
   const asked = body.interventions ?? [];
   const fitting = data.traces.filter(
     (trace) => trace.model.name === body.model && trace.source.text === body.text && trace.interventions.length === asked.length,

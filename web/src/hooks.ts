@@ -1,6 +1,7 @@
 /** Hooks of the page: data with loading and error, the trace on show, sizes. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Manifest, TraceRequest } from "./api-types";
+import type { Manifest } from "./api-types";
+import type { TraceDraft } from "./lib/interventions";
 import { epoch, getTensors, postTrace } from "./api";
 import { problemOf, type ApiError } from "./errors";
 import type { Tensor } from "./lib/safetensors";
@@ -63,7 +64,7 @@ export function useResource<R>(key: string | null, load: (signal: AbortSignal) =
 }
 
 /** The trace of a request (`null`: nothing to ask). */
-export function useTraceOf(request: TraceRequest | null): Resource<Manifest> {
+export function useTraceOf(request: TraceDraft | null): Resource<Manifest> {
   const key = request ? "trace " + JSON.stringify(request) : null;
   return useResource(key, (signal) => postTrace(request!, signal), { cache: true });
 }

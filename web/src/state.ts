@@ -1,6 +1,7 @@
 /** What the whole page shares. The address is the state: everything a link must reproduce lives in `params`. */
+import type { Op, TraceDraft } from "./lib/interventions";
 import { batch, computed, effect, signal } from "@preact/signals";
-import type { Card, KindSize, Op, TraceRequest } from "./api-types";
+import type { Card, KindSize } from "./api-types";
 import { epoch, getModels } from "./api";
 import { embedded } from "./embedded";
 import { problemOf, type ApiError } from "./errors";
@@ -170,7 +171,7 @@ export const options = computed<Readonly<Record<string, string | number>>>(() =>
 export const drawsOf = (card: Card | null): number => Number(card?.decoding.mbr ?? 0);
 
 /** The question every model screen asks: one sentence, its settings and interventions (none where the baseline is pinned); null without model or text. */
-export const traceRequest = computed<TraceRequest | null>(() => {
+export const traceRequest = computed<TraceDraft | null>(() => {
   if (!model.value || sentence.value.trim() === "") return null;
   const request = {
     model: model.value.name,

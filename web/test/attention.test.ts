@@ -1,16 +1,16 @@
 /** The Attention screen: which kinds are offered, and how much of a row was copied. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Kinds, Manifest, Side } from "../src/api-types";
+import type { Card, Manifest, TraceSide } from "../src/api-types";
 import { kindChoices } from "../src/components/controls";
 import { fromRows } from "../src/lib/matrix";
 import { choiceOf, hasRollout, pictureOf } from "../src/screens/attention_parts/view";
 
 const size = { layers: 2, heads: 2, d_head: 4 };
-const three: Kinds = { enc_self: size, dec_self: size, cross: size };
-const copying: Kinds = { ...three, copy: { layers: 1, heads: 1, d_head: 8 } };
+const three: Card["kinds"] = { enc_self: size, dec_self: size, cross: size };
+const copying: Card["kinds"] = { ...three, copy: { layers: 1, heads: 1, d_head: 8 } };
 
-const side = (...words: string[][]): Side => {
+const side = (...words: string[][]): TraceSide => {
   const pieces = [...words, ["</s>"]].flatMap((word, w) => word.map((text) => ({ text, word: w })));
   const type = (text: string) => (text === "</s>" ? "special" : "normal");
   return {

@@ -1,12 +1,12 @@
 /** Exports: alignments in the forms of Pharaoh and Nematus, tensors in the safetensors layout. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Side } from "../src/api-types";
+import type { TraceSide } from "../src/api-types";
 import { nematus, pharaoh, wordWeights } from "../src/lib/align";
 import { fromRows } from "../src/lib/matrix";
 import { readSafetensors, writeSafetensors } from "../src/lib/safetensors";
 
-const side = (...words: string[][]): Side => {
+const side = (...words: string[][]): TraceSide => {
   const pieces = [...words.flatMap((word, w) => word.map((text) => ({ text, word: w }))), { text: "</s>", word: words.length }];
   return {
     text: words.map((word) => word.join("")).join(" "),

@@ -36,7 +36,7 @@ import { eventReader } from "../src/lib/sse";
 import { stripsSvg } from "../src/lib/strips";
 import { escapeXml, element, svgDocument } from "../src/lib/svg";
 import { prefixBefore, unitsOf, wordUnits } from "../src/lib/tokens";
-import type { Side, Token } from "../src/api-types";
+import type { TraceSide, TraceToken } from "../src/api-types";
 
 const close = (a: number, b: number, by = 1e-5) => assert.ok(Math.abs(a - b) <= by, `${a} is not ${b}`);
 let seed = 7;
@@ -378,7 +378,7 @@ test("sentences: marks end them, dates do not, blank text is one empty sentence"
   assert.deepEqual(sentencesOf("den 5 mars kl. 14:30\n\nund dann", 96), ["den 5 mars kl. 14:30", "und dann"]);
 });
 
-const token = (i: number, text: string, extra: Partial<Token> = {}): Token => ({
+const token = (i: number, text: string, extra: Partial<TraceToken> = {}): TraceToken => ({
   i,
   id: i,
   text,
@@ -409,7 +409,7 @@ test("byte tokens of a character are one box until opened; words keep specials a
     unitsOf(tokens, new Set([0])).map((unit) => unit.text),
     ["a", "<EA>", "<B0>", "</s>"],
   );
-  const side: Side = { text: "a각", lang: "ko", dir: "ltr", tokens, words: [{ i: 0, text: "a각", tokens: [0, 1, 2] }] };
+  const side: TraceSide = { text: "a각", lang: "ko", dir: "ltr", tokens, words: [{ i: 0, text: "a각", tokens: [0, 1, 2] }] };
   assert.deepEqual(
     wordUnits(side).map((unit) => [unit.text, unit.special]),
     [
@@ -424,7 +424,7 @@ test("byte tokens of a character are one box until opened; words keep specials a
 });
 
 test("the forced prefix ends with the candidate in place of the token", () => {
-  const side: Side = {
+  const side: TraceSide = {
     text: "I saw it",
     lang: "en",
     dir: "ltr",

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EvalBin, EvalCard, EvalDoc } from "../src/api-types";
+import type { EvalBin, EvalOut, EvalDocument } from "../src/api-types";
 import { casesOf, dataSets, difference, labelsOf, metricsOf, rareLengths, spansOf, metricOf } from "../src/lib/quality";
 
-const card = (model: string, run: string, data = "test"): EvalCard => ({ id: `${run}:${data}`, run, model, data, n: 10, metrics: {} });
-const doc = (bins: EvalBin[], examples: EvalDoc["examples"] = []): EvalDoc => ({
+const card = (model: string, run: string, data = "test"): EvalOut => ({ id: `${run}:${data}`, run, model, data, n: 10, metrics: {} });
+const doc = (bins: EvalBin[], examples: EvalDocument["examples"] = []): EvalDocument => ({
   schema: "eval/1",
   model: "m",
   data: { name: "test", n: 10 },

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunCard, RunDetail } from "../src/api-types";
+import type { RunDetails, RunOut } from "../src/api-types";
 import { bytesOf, chosenRuns, extend, placeOf, points, scoreNames, shortNames, stories, type RunData } from "../src/lib/training";
 import { wordDiff } from "../src/lib/words";
 
-const card = (name: string, updated: string): RunCard => ({
+const card = (name: string, updated: string): RunOut => ({
   name,
+  title: name,
+  reason: null,
   status: "running",
   arch: "luong",
   step: 10,
@@ -13,7 +15,15 @@ const card = (name: string, updated: string): RunCard => ({
   best: { metric: "exact", value: 1, step: 10 },
   updated,
 });
-const detail: RunDetail = { ...card("a", "2026-01-01"), config: {}, series: ["train.loss"], notices: [], samples: [], probes: [] };
+const detail: RunDetails = {
+  ...card("a", "2026-01-01"),
+  config: {},
+  series: ["train.loss"],
+  notices: [],
+  samples: [],
+  probes: [],
+  offset: 0,
+};
 const run: RunData = { detail, series: { "train.loss": { step: [10, 20], elapsed_s: [1, 2], value: [3, 2] } } };
 
 test("events extend the curves, and after a resume the newest value for a step counts", () => {
@@ -59,7 +69,7 @@ test("scores of every task have curves, and of an error rate the lowest is best"
 });
 
 test("a curve that grows without end stays bounded", () => {
-  const events = Array.from({ length: 9000 }, (_, i) => ({ type: "train", step: 21 + i, loss: i === 4444 ? 99 : 1 }));
+  const events = Array.from({ length: 9000 }, (_, i) => ({ type: "train" as const, step: 21 + i, loss: i === 4444 ? 99 : 1 }));
   const { value } = extend(run, events).series["train.loss"];
   assert.ok(value.length <= 4000 && value.includes(99));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BeamNode, BeamTree } from "../src/api-types";
+import type { BeamNode, BeamDocument } from "../src/api-types";
 import {
   childrenOf,
   endsOf,
@@ -19,7 +19,7 @@ import {
 } from "../src/lib/tree";
 
 /** A search that keeps `beam` nodes a step, with three rejected ways on from each. */
-function search(steps: number, beam: number, seed = 1): BeamTree {
+function search(steps: number, beam: number, seed = 1): BeamDocument {
   let state = seed;
   const random = () => {
     state = (state * 16807) % 2147483647;
@@ -62,6 +62,7 @@ function search(steps: number, beam: number, seed = 1): BeamTree {
   for (let at: number | null = live[0]; at !== null; at = nodes[at].parent) chosen.unshift(at);
   return {
     schema: "beam/1",
+    dropped_candidates: "",
     beam,
     length_penalty: 1,
     nodes: nodes.map((node) => (chosen.includes(node.n) ? { ...node, state: "chosen" } : node)),
@@ -69,7 +70,7 @@ function search(steps: number, beam: number, seed = 1): BeamTree {
     stable_prefix: 0,
   };
 }
-const spineOf = (limbs: ReturnType<typeof limbsOf>, tree: BeamTree) =>
+const spineOf = (limbs: ReturnType<typeof limbsOf>, tree: BeamDocument) =>
   new Set(limbs.flatMap((limb, i) => (limb.n !== null && tree.chosen.includes(limb.n) ? [i] : [])));
 
 test("two nodes of one step are never less than a row apart, and the likelier stand nearer to the straight line", () => {
@@ -171,8 +172,9 @@ test("a moment of the search knows the leader then, not the answer to come", () 
     state: BeamNode["state"],
     beam: number | null,
   ): BeamNode => ({ n, parent, t, id: n, text, logprob: score, score, norm: score, state, rank: 0, beam });
-  const tree: BeamTree = {
+  const tree: BeamDocument = {
     schema: "beam/1",
+    dropped_candidates: "",
     beam: 2,
     length_penalty: 0,
     stable_prefix: 0,

@@ -16,7 +16,11 @@ const base = {
   limits: {},
   run: null,
   examples: [],
-};
+  score: null,
+  context: false,
+  source: "text",
+  image: null,
+} as const;
 const size = { layers: 2, heads: 4, d_head: 2 };
 const transformer: Card = {
   ...base,

@@ -13,7 +13,7 @@ Axis letters: B sentences, W beams, T places, S source, H heads, K width of one 
 import torch
 from torch import Tensor
 
-from jumok.backends.interface import Pair
+from jumok.backends.values import Pair
 from jumok.nn.functional import fused_attention, merge_heads
 
 

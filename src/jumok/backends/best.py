@@ -18,7 +18,8 @@ LOW = 0xFFFF_FFFF
 
 
 Peaks = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
-"""Logits (R, V) -> scores (R, V), shift (R, 1), peaks (R, C): log P is scores - shift, a peak a chunk's."""
+"""Logits (R, V) -> scores (R, V), shift (R, 1), peaks (R, C): log P is scores - shift, a peak is a chunk's
+best score."""
 
 
 def k_best(logits: Tensor, k: int, bias: Tensor, closed: Tensor, row_peaks: Peaks) -> tuple[Tensor, Tensor]:

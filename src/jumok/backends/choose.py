@@ -6,7 +6,6 @@ from importlib.util import find_spec
 import torch
 
 from jumok.backends.c_ops import is_available
-from jumok.backends.interface import Backend
 from jumok.backends.native import NativeBackend
 from jumok.backends.torch import TorchBackend
 from jumok.backends.triton.backend import TritonBackend
@@ -14,7 +13,7 @@ from jumok.backends.triton.backend import TritonBackend
 log = logging.getLogger("jumok")
 
 
-def choose_backend(device: torch.device | str, dtype: torch.dtype = torch.float32) -> Backend:
+def choose_backend(device: torch.device | str, dtype: torch.dtype = torch.float32) -> TorchBackend:
     """The fastest one for weights of this type on this device."""
     kind = torch.device(device).type
     if kind == "cuda" and find_spec("triton") is not None:

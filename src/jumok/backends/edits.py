@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from jumok.backends.interface import Where
+from jumok.backends.values import Where
 from jumok.nn.edit import AttentionEdit
 from jumok.nn.positions import exchanged, shuffled
 from jumok.nn.spans import Lengths

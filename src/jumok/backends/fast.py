@@ -1,4 +1,4 @@
-"""What the fast back ends share: an embedding with its own backward, and position tables that are kept."""
+"""What the fast back ends share: embeddings with their own backward, tables of positions that are kept."""
 
 import torch
 from torch import Tensor
@@ -6,8 +6,8 @@ from torch.nn import functional as F
 
 from jumok.backends.branch import Branch, Sums
 from jumok.backends.embedding import Embed
-from jumok.backends.interface import Projected
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Projected
 from jumok.nn.positions import sinusoidal
 
 

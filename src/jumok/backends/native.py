@@ -1,6 +1,6 @@
 """A CPU's back end: our C library between matrix products, in float32. `c_ops.py` has the functions.
 
-Axis letters as in `interface.py`.
+Axis letters as in `torch.py`.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from jumok.backends import c_ops
 from jumok.backends.branch import Sums
 from jumok.backends.fast import FastBackend, settled, values_and_biases
 from jumok.backends.head import chunked
-from jumok.backends.interface import Pair, Projected, Where
+from jumok.backends.values import Pair, Projected, Where
 from jumok.nn.spans import Spans
 
 

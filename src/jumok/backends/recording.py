@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from jumok.backends.edits import Edits
-from jumok.backends.interface import Pair, Projected, Score, Side, Tokens, Where
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Pair, Projected, Score, Side, Tokens, Where
 from jumok.nn.edit import scale_heads
 from jumok.nn.functional import Stages, attention_stages, weigh
 from jumok.nn.spans import Spans, Tables

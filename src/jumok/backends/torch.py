@@ -1,6 +1,9 @@
-"""Every op in plain torch: it runs everywhere, and all other back ends are tested against it.
+"""The ops that models are made of, in plain torch. A model cannot tell which back end computes them.
 
-Axis letters as in `interface.py`.
+This one runs everywhere and is the twin of all others, which are subclasses: each op that they do not have is
+this one. Tokens lie end to end (`jumok.models.sentences`), so most tensors are (L, D): L tokens of all
+sentences. Axis letters: L tokens, T queries, S keys, D width, H heads, K width of one head, V vocabulary, B
+rows of a rectangle, W beams.
 """
 
 from collections.abc import Sequence
@@ -14,7 +17,7 @@ from torch.nn.utils.rnn import PackedSequence
 from jumok.backends.beams import twin_past, twin_source
 from jumok.backends.best import twin_peaks
 from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
-from jumok.backends.interface import Pair, Projected, Score, Side, Tokens, Where
+from jumok.backends.values import Pair, Projected, Score, Side, Tokens, Where
 from jumok.nn.functional import fused_attention, masked_softmax, merge_heads, split_heads
 from jumok.nn.layers import dropout
 from jumok.nn.positions import sinusoidal
@@ -22,28 +25,37 @@ from jumok.nn.spans import Spans, Tables, span_mask
 
 
 class TorchBackend:
-    """The twin of all other back ends."""
+    """Every op as a beginner would write it."""
+
+    # From tokens to vectors
 
     def positions(self, side: Side, sentences: Tokens, rows: int | None) -> Tensor | None:
+        """The position of each token (L,); None: it has none. A learned table has so many `rows`."""
         return sentences.positions
 
     def next_positions(self, positions: Tensor, rows: int | None) -> Tensor | None:
+        """The same for single steps of a target, given the place of each row (R,)."""
         return positions
 
     def embed(self, ids: Tensor, table: Tensor, scale: float = 1.0) -> Tensor:
+        """Rows of a table (V, D) by ids (L,), times a scale -> (L, D)."""
         rows = F.embedding(ids, table)
         return rows if scale == 1 else rows * scale
 
     def sinusoids(self, positions: Tensor, end: int | None, width: int, kind: torch.dtype) -> Tensor:
+        """PE of positions (L,), all before `end` if that is known -> (L, width)."""
         return sinusoidal(positions, width).to(kind)
 
     def uniform(self, count: int, where: torch.device) -> Tensor:
+        """Random numbers (count,) from 0 to 1."""
         return torch.rand(count, device=where)
 
     def seeds(self, count: int, where: torch.device) -> Sequence[Tensor | None]:
+        """Where the dropout of so many `add_norm`s comes from: on a GPU one launch draws all of them."""
         return [None] * count
 
     def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
+        """Dropout."""
         return dropout(x, share, training=training)
 
     def branch(
@@ -56,12 +68,18 @@ class TorchBackend:
         owed: bool = False,
         own: bool = True,
     ) -> tuple[Projected, Tensor]:
+        """y = x W^T + b, or relu of it, beside which x goes on along the residual stream: y and that x.
+
+        `owed` lets the attention that reads y sum the bias's gradient. `own`: the gradient that comes back
+        along the stream was made for this alone, and may be added to in place.
+        """
         y = F.linear(x, weight, bias.to(weight.dtype))
         return Projected(y.relu() if relu else y), x
 
     def attend(
         self, inputs: tuple[Projected, ...], heads: int, spans: Spans, *, scale: bool, where: Where
     ) -> Tensor:
+        """softmax(Q K^T / sqrt(d_k)) V in each head, of (qkv,) or (q, kv) laid side by side -> (T, D)."""
         q, k, v = query_key_value(tuple(one.values for one in inputs))
         if spans.lengths is None:
             return masked_attention((q, k, v), heads, spans, scale=scale)
@@ -92,11 +110,17 @@ class TorchBackend:
         first: int | Tensor = 0,
         begin: Tensor | None = None,
     ) -> Tensor:
+        """The same in a rectangle: query (B, H, T, K), keys and values (B, H, S, K) -> (B, H, T, K).
+
+        The mask broadcasts to (B, H, T, S); None: every key is seen. `first` is the position of the first
+        query and `begin` the place of position 0 among the keys, (B,) where rows differ.
+        """
         return fused_attention(query, keys, values, mask, scale=scale)
 
     def attend_by(
         self, score: Score, query: Tensor, keys: Tensor, values: Tensor, spans: Spans, *, where: Where
     ) -> Tensor:
+        """softmax(score(query, keys)) values: query (T, D), keys and values (S, D) -> (T, D)."""
         tables, contexts = self.tables(spans), []
         masks = self.masks(tables, causal=spans.causal)
         of_values = tables.keys(values)
@@ -117,16 +141,19 @@ class TorchBackend:
         where: Where,
         first: int | Tensor = 0,
     ) -> tuple[Tensor, Tensor]:
+        """From one head's scores, before and after scaling (B, T, S), to weights and context (B, T, D)."""
         weights = masked_softmax(scores[1], mask)
         return weights, weights @ values.to(weights.dtype)
 
     def copy(
         self, copying: Any, x: Tensor, logits: Tensor, memory: Pair, spans: Spans, longest: int
     ) -> Tensor:
+        """log p (M, V) of a model that copies; memory is the encoder's states (N, D) and the tokens (N,)."""
         laid: Tensor = copying.laid(x, logits, *memory, spans, longest)
         return laid
 
     def output(self, where: Where, out: Tensor) -> Tensor:
+        """What an attention makes of its context in the end, handed on."""
         return out
 
     def add_norm(
@@ -141,6 +168,7 @@ class TorchBackend:
         seed: Tensor | None,
         add: bool = True,
     ) -> tuple[Tensor, Tensor | None]:
+        """s = x + dropout(states W^T + b), and its norm: both (L, D). Without `add`, s is the change."""
         change = self.drop(
             self.branch(states, linear.weight, linear.bias)[0].values, share, training=training
         )
@@ -150,6 +178,10 @@ class TorchBackend:
     def run_cell(
         self, cell: nn.RNNBase, x: Tensor, sentences: Tokens | None, hidden: Tensor | None, side: Side
     ) -> tuple[Tensor, Tensor]:
+        """All states, and the last ones (C, N, B, D), of a recurrent cell over tokens (L, D) laid end to end.
+
+        Without sentences x is a rectangle (B, T, D).
+        """
         if sentences is None:
             return call_cell(cell, x, hidden)
         time = sentences.time
@@ -159,9 +191,12 @@ class TorchBackend:
         return room.index_copy(0, time.places, states.data), last
 
     def bridge(self, final: Tensor) -> Tensor:
+        """The encoder's last states (B, N, C, D) on their way to the decoder."""
         return final
 
     def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
+        """Smoothed cross-entropy and nll of softmax(states head^T), summed; a target of 0 weighs nothing."""
+
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return smoothed_rows(logits, target, smoothing, grad=grad)
 
@@ -170,6 +205,8 @@ class TorchBackend:
     def rdrop_loss(
         self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
     ) -> Pair:
+        """The same for two passes (2M, D) that must agree (R-Drop)."""
+
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return rdrop_rows(logits, target, smoothing, alpha, grad=grad)
 
@@ -186,15 +223,19 @@ class TorchBackend:
         *,
         scale: bool,
     ) -> Tensor:
+        """query and new (B, H, W, K) at one `place`, past (B, H, T·W, K) -> (B, W, H·K)."""
         return twin_past(query, new, past, ancestors, place, places, scale=scale)
 
     def attend_source(self, query: Tensor, source: Pair, lengths: Tensor, *, scale: bool) -> Tensor:
+        """query (B, H, W, K), source (B, H, S, K) of `lengths` (B,) real tokens -> (B, W, H·K)."""
         return twin_source(query, source, lengths, scale=scale)
 
     def row_peaks(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What `jumok.backends.best` needs of logits (R, V)."""
         return twin_peaks(logits)
 
     def bounded(self, width: int) -> bool:
+        """Whether `attend_past` reads no further than its place by itself, for heads of this width."""
         return False
 
 

@@ -24,13 +24,13 @@ def first_whole(path: str | Path, read: Callable[[Path], T]) -> T:
         errors: list[ModelError] = []
         for folder in folders:
             try:
-                found = read(folder)
+                result = read(folder)
             except ModelError as error:
                 errors.append(error)
                 continue
             for passed_over in errors:
                 log.warning("%s\n  %s is used instead", passed_over, folder)
-            return found
+            return result
         if candidates(path) == folders:  # else a trainer at work saved and pruned meanwhile: look again
             raise errors[0]
 

@@ -22,9 +22,9 @@ from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.shortlist import FILE as SHORTLIST
 from jumok.native.shortlist import Shortlist, check_listed, parse_shortlist
 from jumok.native.tensors import Array, parse_tensors
-from jumok.native.weights import Packed
+from jumok.native.weights import PackedWeights
 from jumok.settings import flatten, nest, parse_config, upgrade_settings
-from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_patches, parse_tokenizer
+from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_source, parse_tokenizer
 
 WEIGHTS = "model.safetensors"
 # Weights and certificates are checked when read; people edit the card; nobody here reads the optimizer.
@@ -67,7 +67,7 @@ def read_arrays(contents: Contents) -> dict[str, Array]:
     return arrays
 
 
-def read_parts(contents: Contents) -> dict[str, Packed]:
+def read_parts(contents: Contents) -> dict[str, PackedWeights]:
     """The packed weights of an int8 folder, if its certificate is theirs."""
     folder, tokenizers = contents.folder, contents.tokenizers
     where, proof = folder / PACKED, folder / CERTIFICATE
@@ -126,12 +126,10 @@ def _read_tokenizers(fields: Mapping[str, Any], folder: Path) -> Tokenizers:
     if fields.get("shared_vocabulary") is True:
         both = _read_tokenizer(folder, "tokenizer.json")
         tokenizers = Tokenizers(both, both)
-    elif fields.get("source") == "image":
-        target = _read_tokenizer(folder, "target_tokenizer.json")
-        tokenizers = Tokenizers(parse_patches(_read(folder, PATCHES), str(folder / PATCHES)), target)
     else:
-        sides = ("source_tokenizer.json", "target_tokenizer.json")
-        tokenizers = Tokenizers(*(_read_tokenizer(folder, name) for name in sides))
+        name = PATCHES if fields.get("source") == "image" else "source_tokenizer.json"
+        source = parse_source(_read(folder, name), str(folder / name))
+        tokenizers = Tokenizers(source, _read_tokenizer(folder, "target_tokenizer.json"))
     if tokenizers.fingerprint != (expected := fields.get("tokenizer_sha256")):
         hashes = f"SHA-256 {tokenizers.fingerprint}, the model expects {str(expected)[:64]}"
         raise _other_tokenizer(folder, hashes)

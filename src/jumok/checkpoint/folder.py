@@ -45,7 +45,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         sync_folder(temporary)
         if faults := verify_folder(temporary):
             raise OSError(errno.EIO, f"what was written does not read back ({faults[0]})")
-        _put_in_place(temporary, path)
+        put_in_place(temporary, path)
     except OSError as error:
         raise _save_error(path, error, need) from error
     finally:
@@ -83,7 +83,10 @@ def sync_folder(path: Path) -> None:
 
 
 def discard(path: Path) -> None:
-    """Delete a folder; renamed first, so that no half of it is ever taken for a whole one."""
+    """Delete a folder, renamed first so that no half of it is ever taken for a whole one; or a file."""
+    if not path.is_dir() or path.is_symlink():
+        path.unlink()
+        return
     trash = path.with_name(f"trash-{path.name}-{secrets.token_hex(4)}")
     os.rename(path, trash)
     shutil.rmtree(trash, ignore_errors=True)
@@ -111,20 +114,24 @@ def dump_json(value: Mapping[str, Any]) -> bytes:
 
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:
-    entries = {
-        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
-    }
+    digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
+    return dump_manifest(digests)
+
+
+def dump_manifest(files: Mapping[str, tuple[int, str]]) -> bytes:
+    """The bytes of a manifest: size and SHA-256 of each file."""
+    entries = {name: {"size": size, "sha256": digest} for name, (size, digest) in files.items()}
     return dump_json({"format_version": FORMAT_VERSION, "files": entries})
 
 
 def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
     """Whether the folder is whole and has this content already."""
     try:
-        found = {name: entry.sha256 for name, entry in read_manifest(path).items()}
+        saved = {name: entry.sha256 for name, entry in read_manifest(path).items()}
     except ModelError:
         return False
     wanted = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    return found == wanted and not verify_folder(path)
+    return saved == wanted and not verify_folder(path)
 
 
 def _refuse_strange(path: Path) -> None:
@@ -138,10 +145,10 @@ def _refuse_strange(path: Path) -> None:
         )
 
 
-def _put_in_place(temporary: Path, path: Path) -> None:
-    """Rename; a folder in the way steps aside first, and returns if that fails."""
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Rename a folder or a file; what is in the way steps aside first, and returns if that fails."""
     old = path.with_name(f"{path.name}.old-{secrets.token_hex(4)}")
-    replaces = path.exists()
+    replaces = os.path.lexists(path)
     if replaces:
         os.rename(path, old)
     try:

@@ -37,7 +37,7 @@ _CHUNK = 2**20
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """One file as it was saved."""
 
     size: int
@@ -61,7 +61,7 @@ def verify_folder(path: Path, *, skip: Collection[str] = (), extras: bool = True
         return [error.message]
 
 
-def read_manifest(path: Path) -> dict[str, Entry]:
+def read_manifest(path: Path) -> dict[str, FileEntry]:
     """The files of a folder as they were saved; a ModelError where that is missing, damaged or too new."""
     where = path / MANIFEST
     fields = parse_json(_read_small(where), where)
@@ -195,16 +195,16 @@ def _no_model(path: Path) -> ModelError:
     return ModelError(f"there is no model in {path}", hint=hint, code="not_a_model")
 
 
-def _entry(where: Path, name: str, value: object) -> Entry:
+def _entry(where: Path, name: str, value: object) -> FileEntry:
     match value:
         case {"size": int(size), "sha256": str(digest)} if (
             _PLAIN_NAME.fullmatch(name) and name != MANIFEST and size >= 0 and _SHA256.fullmatch(digest)
         ):
-            return Entry(size, digest)
+            return FileEntry(size, digest)
     raise damaged(where, f"{MANIFEST} is damaged: its entry {ascii(name[:80])} cannot be right")
 
 
-def _fault(path: Path, saved: Entry) -> str:
+def _fault(path: Path, saved: FileEntry) -> str:
     """What is wrong with one file, or nothing. Large files are read piece by piece."""
     digest = hashlib.sha256()
     try:
@@ -219,7 +219,7 @@ def _fault(path: Path, saved: Entry) -> str:
     return _difference(path.name, saved, size, digest.hexdigest())
 
 
-def _difference(name: str, saved: Entry, size: int, sha256: str) -> str:
+def _difference(name: str, saved: FileEntry, size: int, sha256: str) -> str:
     if size < saved.size:
         return f"{name} was cut short: {size:,} of {saved.size:,} bytes"
     if size > saved.size:

@@ -18,7 +18,7 @@ from jumok.config import ModelConfig, RunConfig
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.native.folder import WEIGHTS as PACKED
-from jumok.native.weights import Packed, unpack_weights, wrong_weights
+from jumok.native.weights import Kinds, PackedWeights, differences, unpack_weights, wrong_weights
 from jumok.nn.patches import Patches
 from jumok.text.tokenizer import Tokenizers
 
@@ -52,11 +52,11 @@ def read_model(folder: Path, device: str | torch.device = "cpu") -> LoadedModel:
 
 
 def load_packed(
-    contents: Contents, parts: Mapping[str, Packed], device: str | torch.device = "cpu"
+    contents: Contents, parts: Mapping[str, PackedWeights], device: str | torch.device = "cpu"
 ) -> LoadedModel:
     """The model that packed weights stand for, for what only torch can do."""
     arrays = unpack_weights(contents.config.model, parts, shared=contents.tokenizers.shared)
-    return load_tensors(contents, {name: torch.from_numpy(one) for name, one in arrays.items()}, device)
+    return load_tensors(contents, {name: torch.from_numpy(array) for name, array in arrays.items()}, device)
 
 
 def load_tensors(
@@ -73,15 +73,15 @@ def load_tensors(
 
 
 def _build(config: ModelConfig, tokenizers: Tokenizers, tensors: dict[str, Tensor], where: Path) -> Seq2Seq:
-    found = sum(tensor.numel() for tensor in tensors.values())
+    numbers = sum(tensor.numel() for tensor in tensors.values())
     if (
-        _least_numbers(config, tokenizers.target.size) > found
+        _least_numbers(config, tokenizers.target.size) > numbers
     ):  # a forged config.json must not take all memory
-        raise wrong_weights([f"config.json needs more than the {found:,} numbers in the file"], str(where))
+        raise wrong_weights([f"config.json needs more than the {numbers:,} numbers in the file"], str(where))
     with torch.random.fork_rng(devices=[]):  # fresh weights must not draw from the caller's numbers
         model = build_for(config, tokenizers)
     tensors = _under_every_name(model, tensors)
-    if faults := _differences(model.state_dict(), tensors):
+    if faults := differences(_kinds(model.state_dict()), _kinds(tensors)):
         raise wrong_weights(faults, str(where))
     model.load_state_dict(tensors)
     return model
@@ -114,18 +114,5 @@ def _least_numbers(config: ModelConfig, vocabulary: int) -> int:
     return config.width * (vocabulary + (config.table_rows or 0) + sum(config.depths) * widest)
 
 
-def _differences(expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> list[str]:
-    faults = [f"{name} is missing" for name in expected if name not in found]
-    faults += [f"{name[:80]} is unexpected" for name in found if name not in expected]
-    for name, tensor in found.items():
-        if name in expected and _kind(tensor) != _kind(expected[name]):
-            faults.append(f"{name} is {_describe(tensor)}, not {_describe(expected[name])}")
-    return faults
-
-
-def _kind(tensor: Tensor) -> tuple[bool, tuple[int, ...]]:
-    return tensor.is_floating_point(), tuple(tensor.shape)
-
-
-def _describe(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
+def _kinds(tensors: Mapping[str, Tensor]) -> Kinds:
+    return {name: (str(t.dtype).removeprefix("torch."), tuple(t.shape)) for name, t in tensors.items()}

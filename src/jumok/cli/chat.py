@@ -1,19 +1,17 @@
 """`jumok chat`: talk to a model. Every message is answered by itself; nothing is remembered between them."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import say
+from jumok.cli.shared.console import say, to_json
+from jumok.cli.shared.options import DEVICE, DRAWS, LONG, MODEL, command, flag, given_options
 from jumok.errors import ConfigError, Error
 
 if TYPE_CHECKING:
     from jumok.cli.shared.conversation import Conversation, Turn
-
-TEMPERATURE, TOP_P = 0.8, 0.9  # what people find lively but not mad
 
 EXAMPLES = """\b
 Examples:
@@ -25,49 +23,35 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
-@click.option("-m", "--model", "model_path", required=True, metavar="MODEL", help="Run or model folder.")
-@click.option(
-    "--context",
-    default="",
-    metavar="FILE_OR_TEXT",
-    help="What questions are about, if the model reads it.",
-)
-@click.option("--greedy", is_flag=True, help="The most probable piece each time: no chance.")
-@click.option("--temperature", type=float, metavar="X", help=f"Below 1 is calmer [{TEMPERATURE}].")
-@click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best pieces [all].")
-@click.option(
-    "--top-p", type=float, metavar="X", help=f"Draw from the best pieces with probability X [{TOP_P}]."
-)
-@click.option("--seed", type=int, metavar="N", help="The same seed draws the same conversation [1].")
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most pieces of an answer.")
-@click.option(
-    "--long", type=click.Choice(["error", "cut", "split"]), help="A message too long for the model [error]."
-)
+@command(EXAMPLES)
+@MODEL
+@click.option("--context", default="", metavar="FILE_OR_TEXT", help="What questions are about.")
+@click.option("--greedy", is_flag=True, help="The most probable token each time: no chance.")
+@DRAWS
+@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@LONG
 @click.option("--json", "as_json", is_flag=True, help="An object per line, with the seed that drew it.")
-@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@DEVICE
 @click.option("-q", "--quiet", is_flag=True, help="No greeting.")
-@click.help_option("-h", "--help")
-def chat(
-    *, model_path: str, context: str, as_json: bool, device: str | None, quiet: bool, **options: Any
-) -> None:
+def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: bool, **options: Any) -> None:
     """Talk to a model: one message in, one answer out, drawn at random from what it finds probable.
 
-    On a terminal /help lists what else can be asked: attention, a context, settings, the seed. From a pipe,
-    every line is a message and gets one line.
+    The temperature is 0.8, top-p 0.9 and the first seed 1 unless told; a message too long for the model is an
+    error. On a terminal /help lists what else can be asked: attention, a context, settings, the seed. From a
+    pipe, every line is a message and gets one line.
     """
     chosen = choose(options)
-    from jumok.cli.shared.conversation import Conversation, read_context, warn_unread, warn_untold
+    from jumok.cli.shared.conversation import Conversation, read_context, warn_context
     from jumok.model import load
 
     told = read_context(context)
-    conversation = Conversation(load(model_path, device, engine="torch"), chosen, told)
+    conversation = Conversation(load(model, device, engine="torch"), chosen, told)
     if not quiet:
-        (warn_unread if told else warn_untold)(conversation.model)
+        warn_context(conversation.model, told)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
         from jumok.cli.shared.prompt import Prompt
 
-        Prompt(conversation).run(name=Path(model_path).name, quiet=quiet)  # of a run, not its checkpoint
+        Prompt(conversation).run(name=Path(model).name, quiet=quiet)  # of a run, not its checkpoint
     else:
         if sys.stdin.isatty() and not quiet:
             say("reading standard input; Ctrl-D ends it")
@@ -76,16 +60,13 @@ def chat(
 
 def choose(options: dict[str, Any]) -> dict[str, Any]:
     """The options of every answer: chance, unless --greedy says otherwise."""
-    asked = {name: value for name, value in options.items() if value is not None and name != "greedy"}
-    if not options["greedy"]:
-        usual = {"sample": True, "temperature": TEMPERATURE, "top_p": TOP_P, "seed": 1, "long": "error"}
-        return usual | asked
+    given = given_options(options)
+    if not given.pop("greedy", False):
+        return {"sample": True, "temperature": 0.8, "top_p": 0.9, "seed": 1, "long": "error"} | given
     for name in ("temperature", "top_k", "top_p", "seed"):
-        if name in asked:
-            raise ConfigError(
-                f"--{name.replace('_', '-')} changes nothing with --greedy", hint="leave out one of them"
-            )
-    return {"sample": False, "beam": 1, "long": "error"} | asked
+        if name in given:
+            raise ConfigError(f"{flag(name)} changes nothing with --greedy", hint="leave out one of them")
+    return {"sample": False, "beam": 1, "long": "error"} | given
 
 
 def answer_lines(conversation: "Conversation", *, as_json: bool) -> None:
@@ -110,4 +91,4 @@ def json_line(number: int, turn: "Turn") -> str:
     if turn.context:
         line["context"] = turn.context
     line |= {"src": turn.answer.source, **answer_fields(turn.answer), "seed": turn.options.get("seed")}
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+    return to_json(line)

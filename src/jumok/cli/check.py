@@ -1,17 +1,18 @@
 """jumok check: what is wrong with a corpus, with line numbers."""
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.console import print_json, progress_display, say
+from jumok.cli.shared.options import COLUMNS, command
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.clean import Cleaned
+    from jumok.data.clean import CleanedCopy
     from jumok.data.corpus import Corpus
-    from jumok.data.doctor import Finding, Report
+    from jumok.data.findings import Finding
+    from jumok.data.reader import CheckReport
 
 EXAMPLES = """\b
 Examples:
@@ -24,7 +25,7 @@ Examples:
 PAIR = (str, str)
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("source", required=False, default="")
 @click.argument("target", required=False, default="")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
@@ -33,24 +34,13 @@ PAIR = (str, str)
 @click.option(
     "--images", default="", metavar="PATH", help="Folder or zip: the sources are names of pictures."
 )
-@click.option("--columns", default="", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
+@COLUMNS
 @click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
 @click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the number of errors and warnings.")
 def check(
-    source: str,
-    target: str,
-    valid: tuple[str, str] | None,
-    test: tuple[str, str] | None,
-    data: str | None,
-    images: str,
-    columns: str,
-    *,
-    fix: bool,
-    force: bool,
-    as_json: bool,
-    quiet: bool,
+    source: str, target: str, *, fix: bool, force: bool, as_json: bool, quiet: bool, **places: Any
 ) -> int:
     """Say what is wrong with the pairs of SOURCE and TARGET, with line numbers.
 
@@ -59,13 +49,13 @@ def check(
     """
     from jumok.data.clean import clean_names
     from jumok.data.clean import fix as write_clean_copy
-    from jumok.data.doctor import examine
+    from jumok.data.reader import examine
 
-    if fix and data:
+    if fix and places["data"]:
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
-    if fix and images:
+    if fix and places["images"]:
         raise ConfigError("--fix cannot repair pictures", hint="leave out --fix, and see to what is listed")
-    corpus, others = _corpora(source, target, {"valid": valid, "test": test}, data, images, columns)
+    corpus, others = _corpora(source, target, **places)
     if fix:
         clean_names(corpus, force=force)  # refuse now, not after a long look
     with progress_display(quiet=quiet or as_json) as progress:
@@ -79,22 +69,16 @@ def check(
         with progress_display(quiet=quiet or as_json) as progress:
             cleaned = write_clean_copy(corpus, report, force=force, progress=progress)
     if as_json:
-        result = report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None}
-        click.echo(json.dumps(result, ensure_ascii=False))
+        print_json(report.to_dict() | {"fixed": cleaned.to_dict() if cleaned else None})
     elif cleaned and not quiet:
         _print_cleaned(cleaned)
-    elif not data and not quiet and any("--fix" in finding.advice for finding in report.findings):
+    elif not places["data"] and not quiet and any("--fix" in finding.advice for finding in report.findings):
         say("hint: --fix writes a cleaned copy beside the original")
     return 3 if report.has_errors else 0
 
 
 def _corpora(
-    source: str,
-    target: str,
-    files: dict[str, tuple[str, str] | None],
-    data: str | None,
-    images: str,
-    columns: str,
+    source: str, target: str, *, data: str | None, images: str, columns: str, **others: tuple[str, str] | None
 ) -> "tuple[Corpus, dict[str, Corpus]]":
     """The corpus to examine, and those to compare it with."""
     from jumok.data.builtin import builtin_corpus
@@ -117,13 +101,13 @@ def _corpora(
         corpus = open_corpus(source, target, columns="" if target else columns)
         return with_pictures(corpus, images) if images else corpus
 
-    return read(source, target), {name: read(*pair) for name, pair in files.items() if pair}
+    return read(source, target), {name: read(*pair) for name, pair in others.items() if pair}
 
 
-def _print_report(report: "Report") -> None:
+def _print_report(report: "CheckReport") -> None:
     for part in report.parts:
-        files = f"{part.source} ↔ {part.target}" if part.target else part.source
-        click.echo(f"{part.name:7} {part.pairs:>10,} pairs   {files}")
+        files = " ↔ ".join(filter(None, part.files))
+        click.echo(f"{part.part:7} {min(part.lines):>10,} pairs   {files}")
     click.echo()
     for finding in report.findings:
         _print_finding(finding, several=len(report.parts) > 1)
@@ -140,8 +124,8 @@ def _print_finding(finding: "Finding", *, several: bool) -> None:
         click.echo(f"{'':19}{text}")
 
 
-def _print_cleaned(cleaned: "Cleaned") -> None:
-    from jumok.data.doctor import KINDS
+def _print_cleaned(cleaned: "CleanedCopy") -> None:
+    from jumok.data.findings import KINDS
 
     dropped = ", ".join(f"{count:,} {KINDS[kind].title}" for kind, count in cleaned.dropped.items())
     click.echo(f"cleaned copy: {' '.join(cleaned.files)}")
@@ -149,7 +133,7 @@ def _print_cleaned(cleaned: "Cleaned") -> None:
     click.echo(f"  dropped: {dropped or 'none'}")
 
 
-def _verdict(report: "Report") -> str:
+def _verdict(report: "CheckReport") -> str:
     severities = [finding.severity for finding in report.findings]
     errors, warnings = severities.count("error"), severities.count("warning")
     if not errors and not warnings:

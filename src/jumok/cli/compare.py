@@ -10,11 +10,11 @@ import click
 
 from jumok.cli.shared.console import progress_display, say
 from jumok.cli.train import gather, interruptible, seconds
-from jumok.errors import ConfigError, RunError
+from jumok.errors import RunError
 
 if TYPE_CHECKING:
-    from jumok.lineage.budget import Budget
-    from jumok.lineage.experiment import Asked, Experiment
+    from jumok.comparison.budget import Budget
+    from jumok.comparison.experiment import ComparisonRequest, Experiment
     from jumok.settings import Flat
 
 EXAMPLES = """\b
@@ -49,7 +49,7 @@ Examples:
 @click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
 @click.option("--set", "words", multiple=True, metavar="A.B=V", help="One setting; may be repeated.")
 @click.option("--no-match", is_flag=True, help="Leave the sizes as they are, whatever their parameters.")
-@click.option("--out", default="runs/lineage", show_default=True, help="Folder of the experiment.")
+@click.option("--out", default="runs/compare", show_default=True, help="Folder of the experiment.")
 @click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the table.")
@@ -78,14 +78,14 @@ def compare(
     Sizes are matched: each gets the width that gives it about as many parameters as the others. Writes
     report.json and report.html into the folder. Run the same command again to go on where it stopped.
     """
+    from jumok.comparison.experiment import ComparisonRequest
+    from jumok.comparison.plan import read_ablations, read_archs, read_seeds
     from jumok.evaluation.metrics import check_names
-    from jumok.lineage.experiment import Asked
-    from jumok.lineage.plan import read_ablations, read_archs, read_seeds
 
     options = {key.replace("__", "."): value for key, value in settings.items() if value}
     given = {key: value for key, (value, _) in gather(options, "", files, words).items()}
     chosen = read_archs(archs)
-    asked = Asked(
+    request = ComparisonRequest(
         out=Path(out),
         given=given,
         archs=chosen,
@@ -98,56 +98,48 @@ def compare(
         metrics=check_names([name.strip() for name in metric.split(",")]) if metric else (),
         device=device,
     )
-    carry_out(asked, as_json=as_json, quiet=quiet)
+    carry_out(request, as_json=as_json, quiet=quiet)
 
 
 def read_budget(limit: str, steps: int | None, flops: float | None, given: "Flat") -> "Budget":
-    """The one budget that is given, by an option or by a setting; each entry has it for itself."""
-    from jumok.lineage.budget import SECONDS, Budget
-    from jumok.lineage.plan import DATES_STEPS
+    """The one budget that is given, by an option or by a setting."""
+    from jumok.comparison.budget import Budget
+    from jumok.comparison.plan import choose_budget
 
     named = {
         "--time-limit": Budget("time", seconds(limit)) if limit else None,
         "--max-steps": Budget("steps", steps) if steps else None,
         "--flops": Budget("flops", flops) if flops is not None else None,
     }
-    chosen = {option: budget for option, budget in named.items() if budget}
-    if len(chosen) > 1:
-        raise ConfigError(f"{' and '.join(chosen)} exclude each other", hint="give one budget")
-    time, updates = given.pop("training.time_limit", 0), given.pop("training.max_steps", 0)
-    if chosen:
-        return next(iter(chosen.values()))
-    if time or updates:
-        return Budget("time", float(time)) if time else Budget("steps", int(updates))
-    return Budget("steps", DATES_STEPS) if given.get("data.name") == "dates" else Budget("time", SECONDS)
+    return choose_budget(named, given)
 
 
-def carry_out(asked: "Asked", *, as_json: bool, quiet: bool) -> None:
+def carry_out(request: "ComparisonRequest", *, as_json: bool, quiet: bool) -> None:
     """Open the experiment, conduct it under the eyes of a person or a program, and report."""
     from jumok.cli.shared.follow import Follow
-    from jumok.lineage.conduct import conduct
-    from jumok.lineage.experiment import open_experiment
-    from jumok.lineage.publish import publish
+    from jumok.comparison.conduct import conduct
+    from jumok.comparison.experiment import open_experiment
+    from jumok.comparison.publish import publish
 
     with interruptible() as flag, progress_display(quiet=quiet) as progress:
-        experiment = open_experiment(asked, progress)
+        experiment = open_experiment(request, progress)
         if not quiet:
             introduce(experiment)
-        with Follow(experiment.entries, experiment.asked.budget, progress, flag, quiet=quiet) as follow:
-            measured = conduct(experiment, follow.watch)
+        with Follow(experiment.entries, experiment.request.budget, progress, flag, quiet=quiet) as follow:
+            measured = conduct(experiment, follow.callbacks)
         if measured is None:
             say("stopped; run the same command again to go on")
             raise click.exceptions.Exit(128 + flag[0])
         progress("report", 0, 1)
         report = publish(experiment, measured, command_line())
         progress("report", 1, 1)
-    show(report, asked.out, as_json=as_json, quiet=quiet)
+    show(report, request.out, as_json=as_json, quiet=quiet)
     refuse_failed(report)
 
 
 def introduce(experiment: "Experiment") -> None:
     """What is compared on what, and what each may spend."""
-    from jumok.lineage.facts import budget_facts, data_facts, parameter_counts
+    from jumok.comparison.facts import budget_facts, data_facts, parameter_counts
 
     data, budget = data_facts(experiment), budget_facts(experiment)
     say(
@@ -168,13 +160,13 @@ def command_line() -> str:
 
 
 def show(report: dict[str, Any], out: Path, *, as_json: bool, quiet: bool) -> None:
-    from jumok.cli.views.lineage import lineage_text
-    from jumok.lineage.publish import PAGE
+    from jumok.cli.views.comparison import comparison_text
+    from jumok.comparison.publish import PAGE
 
     if as_json:
         click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
         return
-    click.echo(lineage_text(report))
+    click.echo(comparison_text(report))
     if not quiet:
         say(f"\nreport: {out / PAGE}")
         say(f"next:   jumok serve --runs {shlex.quote(str(out))}")

@@ -1,9 +1,10 @@
 """`jumok completion`: a script that lets a shell complete commands, options and paths."""
 
-import json
-
 import click
 from click.shell_completion import get_completion_class
+
+from jumok.cli.shared.console import to_json
+from jumok.cli.shared.options import command
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -15,15 +16,14 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--json", "as_json", is_flag=True, help="The script inside one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="Changes nothing: the script is all there is.")
-@click.help_option("-h", "--help")
 def completion(shell: str, *, as_json: bool, quiet: bool) -> None:
     """Print a shell completion script for bash, zsh or fish."""
     script = script_for(shell)
-    click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
+    click.echo(to_json({"shell": shell, "script": script}) if as_json else script)
 
 
 def script_for(shell: str) -> str:

@@ -1,13 +1,15 @@
 """`jumok demo`: trains the three models on dates, shows the difference, and serves the explorer on them."""
 
 import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumok.cli.serve import best_first, check_installed, serve_folders
-from jumok.cli.shared.console import duration, progress_display, say, wants_colour
+from jumok.cli.shared.console import duration, print_json, progress_display, say, wants_colour
+from jumok.cli.shared.options import command
 from jumok.cli.train import interruptible, seconds
 from jumok.errors import ConfigError
 from jumok.server.settings import PORT
@@ -29,7 +31,7 @@ NAMES = {
 }
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("--out", default="runs/demo", show_default=True, help="Folder for the three runs.")
 @click.option("--time-limit", default="", metavar="20s", help="Train each model this long.")
 @click.option("--no-serve", is_flag=True, help="End after the tables, without the explorer.")
@@ -53,43 +55,35 @@ def demo(
     Takes about four minutes on two CPU cores, then serves the explorer on the three models and opens it in
     the browser; Ctrl-C ends it. Run again to see the result at once.
     """
-    import json
-
     from jumok.cli.shared.panel import Panel
     from jumok.run.demo import look_inside, train_three
-    from jumok.run.train import Watch
+    from jumok.run.train import RunCallbacks
 
     limit = seconds(time_limit) if time_limit else None
-    with interruptible() as flag, progress_display(quiet=quiet) as progress:
-        panels: list[Panel] = []
+    with interruptible() as flag, progress_display(quiet=quiet) as progress, ExitStack() as panels:
 
-        def watch_for(arch: str) -> Watch:
-            for panel in panels:
-                panel.close()
-            panel = Panel(quiet=quiet)
-            panels.append(panel)
+        def callbacks_for(arch: str) -> RunCallbacks:
+            panel = panels.enter_context(closing(Panel(quiet=quiet)))
             if not quiet:
-                say(f"\n{len(panels)} of 3: {NAMES[arch]}")
-            return Watch(
+                say(f"\n{[*NAMES].index(arch) + 1} of {len(NAMES)}: {NAMES[arch]}")
+            return RunCallbacks(
                 progress=progress,
                 on_start=panel.start,
                 on_event=panel.event,
                 interrupted=lambda: bool(flag),
             )
 
-        contestants = train_three(Path(out), watch_for, seconds=limit, progress=progress)
-        for panel in panels:
-            panel.close()
+        contestants = train_three(Path(out), callbacks_for, seconds=limit, progress=progress)
     if flag:
         say("stopped; run the same command again to go on")
         raise click.exceptions.Exit(128 + flag[0])
     if as_json:
-        click.echo(json.dumps([row(one) for one in contestants], ensure_ascii=False))
+        print_json([row(contestant) for contestant in contestants])
         return
     click.echo(table(contestants))
     if quiet:
         return
-    show_sentence([(one, *look_inside(one)) for one in contestants])
+    show_sentence([(contestant, *look_inside(contestant)) for contestant in contestants])
     say(f'\nnext: jumok translate -m {Path(out) / "transformer"} "5. März 2024"')
     say(f'      jumok inspect -m {Path(out) / "luong"} --text "den 5 mars 2024 kl. 14:30"')
     if not no_serve:
@@ -106,51 +100,49 @@ def explore(contestants: "list[Contestant]", out: Path, port: int, *, browse: bo
         return 0
     from jumok.server.settings import ServerSettings
 
-    folders = best_first({one.arch: one.run.folder for one in contestants})
+    folders = best_first({contestant.arch: contestant.run.folder for contestant in contestants})
     settings = ServerSettings(port=port, runs=out)
     return serve_folders(folders, settings, screen="/" if browse else None, another_port=True)
 
 
-def row(one: "Contestant") -> dict[str, Any]:
-    exact, groups = one.evaluation["metrics"]["exact"], one.evaluation["by_length"]["bins"]
+def row(contestant: "Contestant") -> dict[str, Any]:
+    exact, groups = contestant.evaluation["metrics"]["exact"], contestant.evaluation["by_length"]["bins"]
     return {
-        "arch": one.arch,
+        "arch": contestant.arch,
         "exact": exact["value"],
         "exact_ci95": exact["ci95"],
         "by_length": [{"characters": [part["lo"], part["hi"]], "exact": part["exact"]} for part in groups],
-        "parameters": one.parameters,
-        "training_s": one.run.seconds,
-        "sentences_per_s": one.evaluation["speed"]["sentences_per_s"],
+        "parameters": contestant.parameters,
+        "training_s": contestant.run.seconds,
+        "sentences_per_s": contestant.evaluation["speed"]["sentences_per_s"],
     }
 
 
 def table(contestants: "list[Contestant]") -> str:
     """Exact match on unseen dates: overall, and by thirds of the source length."""
+    from jumok.cli.views.view import columns
+
     data, groups = contestants[0].evaluation["data"], contestants[0].evaluation["by_length"]["bins"]
     labels = [f"{group['lo']}–{group['hi']}" for group in groups]
-    head = f"{'':<22}  {'exact':>6}  " + "  ".join(f"{label:>7}" for label in labels)
-    lines = [
-        f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source",
-        f"{head}  parameters  training  sentences/s",
-    ]
-    for one in contestants:
-        figures = row(one)
-        parts = "  ".join(f"{part['exact']:>7.1f}" for part in figures["by_length"])
-        lines.append(
-            f"{NAMES[one.arch]:<22}  {figures['exact']:>6.1f}  {parts}  {figures['parameters']:>10,}  "
-            f"{duration(figures['training_s']):>8}  {figures['sentences_per_s']:>11,.0f}"
-        )
-    return "\n".join(lines)
+    rows = [("", "exact", *labels, "parameters", "training", "sentences/s")]
+    for contestant in contestants:
+        figures = row(contestant)
+        parts = (f"{part['exact']:.1f}" for part in figures["by_length"])
+        time, speed = duration(figures["training_s"]), f"{figures['sentences_per_s']:,.0f}"
+        exact, size = f"{figures['exact']:.1f}", f"{figures['parameters']:,}"
+        rows.append((NAMES[contestant.arch], exact, *parts, size, time, speed))
+    title = f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source"
+    return f"{title}\n{columns(rows, right=range(1, len(rows[0])))}"
 
 
 def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:
     from jumok.run.demo import SENTENCE
 
     click.echo(f"\n{SENTENCE}")
-    for one, answer, _ in looks:
-        click.echo(f"  {NAMES[one.arch]:<22}  {answer}")
+    for contestant, answer, _ in looks:
+        click.echo(f"  {NAMES[contestant.arch]:<22}  {answer}")
     colour = wants_colour(sys.stdout.isatty())
-    for one, _, attention in looks:
+    for contestant, _, attention in looks:
         if attention is not None:
-            click.echo(f"\nwhere {NAMES[one.arch]} looked, for each piece it wrote")
+            click.echo(f"\nwhere {NAMES[contestant.arch]} looked, for each token it wrote")
             click.echo(attention.show(style="colour" if colour else "blocks"), color=colour or None)

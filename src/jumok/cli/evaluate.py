@@ -1,18 +1,16 @@
 """jumok evaluate: how good are the translations, how fast, and is the difference real."""
 
-import json
 import re
 import shlex
 from dataclasses import asdict, dataclass
 from os.path import abspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
-from jumok.cli.shared.drawing import check_drawing, drawing
-from jumok.cli.shared.engine import ENGINE, SHORTLIST, noted
+from jumok.cli.shared.console import print_json, progress_display, say, to_json
+from jumok.cli.shared.options import SEARCH, check_drawing, command, flag, given_options, say_once
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
     from jumok.evaluation.report import Evaluation
-    from jumok.evaluation.significance import Comparison
+    from jumok.evaluation.significance import Significance
 
 EXAMPLES = """\b
 Examples:
@@ -33,6 +31,10 @@ Examples:
   jumok evaluate -m runs/en-de -s test.tsv --columns 1,2+ --metric per,exact
   jumok evaluate -m runs/en-de -s test.tsv --metric rouge --mbr 16 --utility rouge1
 """
+
+
+TEST_SET = ("source", "targets", "columns", "images", "data", "split", "lang")
+"""Options that say what is translated and what it should become."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class TestSet:
     pictures: bool = False  # the sources are names of pictures, and have no length
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option(
     "-m", "--model", "models", multiple=True, metavar="MODEL", help="Model or run; repeat to compare."
 )
@@ -76,40 +78,22 @@ class TestSet:
 @click.option(
     "--bins", default="", metavar="BINS", help="words, thirds, or shortest lengths such as 1,11,21."
 )
-@click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per sentence; 1 is greedy.")
-@click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers.")
-@drawing
-@click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in pieces.")
-@click.option(
-    "--long",
-    type=click.Choice(["error", "cut", "split"]),
-    help="A source too long for the model [as trained].",
-)
+@SEARCH
 @click.option(
     "--lang", default="", metavar="CODE", help="Target language, for BLEU's words [from file name]."
 )
 @click.option("--bootstrap", type=click.IntRange(min=0), default=1000, metavar="N", help="Resamples [1000].")
 @click.option("--min-bleu", type=float, metavar="X", help="Exit with code 4 when a BLEU is below X.")
-@click.option("--device", default=None, metavar="NAME", help="cpu, cuda [the best there is].")
-@ENGINE
-@SHORTLIST
 @click.option("-o", "--output", default="", metavar="FILE", help="Also write the JSON to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema eval/1) instead of the table.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the first metric's value, a line per system.")
 def evaluate(
     models: tuple[str, ...],
-    source: str,
-    targets: tuple[str, ...],
-    columns: str,
-    images: str,
-    data: str,
-    split: str,
     hypotheses: tuple[str, ...],
     metric: str,
     *,
     by_length: bool,
     bins: str,
-    lang: str,
     bootstrap: int,
     min_bleu: float | None,
     device: str | None,
@@ -117,7 +101,7 @@ def evaluate(
     output: str,
     as_json: bool,
     quiet: bool,
-    **decode: Any,
+    **options: Any,
 ) -> None:
     """BLEU, chrF and more, by sentence length, with 95 % intervals.
 
@@ -127,26 +111,26 @@ def evaluate(
     from jumok.evaluation.evaluate import compare_evaluations
     from jumok.evaluation.metrics import check_names
 
-    asked = check_asked(models, hypotheses, output, decode)
+    places = {name: options.pop(name) for name in TEST_SET}
+    search = given_options(options)
+    check_given(models, hypotheses, output, search)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     names = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
-    if data:
-        test = read_built_in(data, cast("Split", split), lang, source or targets or columns or images)
-    else:
-        test = read_test_set(source, targets, lang, columns=columns, images=images, need=bool(models))
-    options: dict[str, Any] = {
-        "metrics": names,
-        "by_length": by_length and not test.pictures,
-        "bins": read_bins(bins),
-        "bootstrap": bootstrap,
-        "data": test.name,
-        "language": test.language,
-    }
-    ways: dict[str, Any] = {"device": device, "engine": engine, "note": noted(quiet=quiet)}
+    test = read_test_set(need=bool(models), **places)
+    loading: dict[str, Any] = {"device": device, "engine": engine, "note": say_once(quiet=quiet)}
     with progress_display(quiet=quiet) as progress:
+        measuring: dict[str, Any] = {
+            "metrics": names,
+            "by_length": by_length and not test.pictures,
+            "bins": read_bins(bins),
+            "bootstrap": bootstrap,
+            "data": test.name,
+            "language": test.language,
+            "progress": progress,
+        }
         evaluations = [
-            *evaluate_models(models, test, options | {"progress": progress}, asked, ways),
-            *score_files(hypotheses, test, options | {"progress": progress}),
+            *evaluate_models(models, test, measuring, search, loading),
+            *score_files(hypotheses, test, measuring),
         ]
         comparisons = compare_evaluations(evaluations)
     result = as_one_object(evaluations, comparisons)
@@ -158,43 +142,44 @@ def evaluate(
     check_threshold(evaluations, min_bleu)
 
 
-def check_asked(
-    models: tuple[str, ...], hypotheses: tuple[str, ...], output: str, decode: dict[str, Any]
-) -> dict[str, Any]:
-    """The options of the search that the user has set; to work for nothing is refused."""
-    asked = {name: value for name, value in decode.items() if value is not None and value is not False}
-    if asked and hypotheses and not models:
-        name = next(iter(asked)).replace("_", "-")
-        raise ConfigError(
-            f"--{name} is for a model, and --hypotheses are finished", hint=f"leave out --{name}"
-        )
+def check_given(
+    models: tuple[str, ...], hypotheses: tuple[str, ...], output: str, search: dict[str, Any]
+) -> None:
+    """Refuse to work for nothing, before the work begins."""
+    if search and hypotheses and not models:
+        name = flag(next(iter(search)))
+        raise ConfigError(f"{name} is for a model, and --hypotheses are finished", hint=f"leave out {name}")
     if not (models or hypotheses):
         raise ConfigError(
             "nothing to evaluate", hint="name a model with -m MODEL, or an output file with --hypotheses FILE"
         )
     if output and not Path(abspath(output)).parent.is_dir():
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
-    return asked
-
-
-def read_built_in(data: str, split: "Split", language: str, files: object) -> TestSet:
-    """A part of a built-in set; `files` that are given, too, are refused."""
-    from jumok.data.builtin import builtin_corpus, builtin_info
-
-    if files:
-        raise ConfigError(f"both --data {data} and files are given", hint="choose one of them")
-    corpus = builtin_corpus(data, split)
-    return read_corpora([corpus], f"{data}-{split}", language or builtin_info(data).target_language)
 
 
 def read_test_set(
-    source: str, targets: tuple[str, ...], language: str, *, columns: str, images: str, need: bool
+    *,
+    source: str,
+    targets: tuple[str, ...],
+    columns: str,
+    images: str,
+    data: str,
+    split: "Split",
+    lang: str,
+    need: bool,
 ) -> TestSet:
-    """The test set in these files; an empty one is refused, and so is one without sources that we need."""
+    """The test set in these files, or a part of a built-in one; an empty one is refused, and so is one
+    without sources that we need."""
+    from jumok.data.builtin import builtin_corpus, builtin_info
     from jumok.data.corpus import open_corpus
     from jumok.data.pictures import with_pictures
 
-    language = language or _suffix(targets[0] if targets else "")
+    if data:
+        if source or targets or columns or images:
+            raise ConfigError(f"both --data {data} and files are given", hint="choose one of them")
+        language = lang or builtin_info(data).target_language
+        return read_corpora([builtin_corpus(data, split)], f"{data}-{split}", language)
+    language = lang or _suffix(targets[0] if targets else "")
     if not source and targets and not need:
         if columns:
             raise ConfigError("--columns are those of -s FILE", hint="leave out --columns")
@@ -238,56 +223,58 @@ def read_references(files: tuple[str, ...]) -> list[tuple[str, ...]]:
     for file, side in zip(files, sides, strict=True):
         if not side:
             raise DataError("the test set is empty", where=file, code="empty")
-        if len(side) != len(sides[0]):
-            raise DataError(
-                f"{files[0]} has {len(sides[0]):,} lines and {file} has {len(side):,}",
-                hint="line n of each must answer the same source: look for a missing or a broken line",
-                code="unequal_lines",
-            )
+        check_pair(files[0], sides[0], file, side)
     return [tuple(filter(str.strip, line)) or line[:1] for line in zip(*sides, strict=True)]
+
+
+def check_pair(name: str, lines: "Sequence[object]", other: str, others: "Sequence[object]") -> None:
+    """Refuse files that cannot belong together line by line."""
+    if len(lines) != len(others):
+        raise DataError(
+            f"{name} has {len(lines):,} lines and {other} has {len(others):,}",
+            hint="line n of one must answer line n of the other: look for a missing or a broken line",
+            code="unequal_lines",
+        )
 
 
 def evaluate_models(
     models: tuple[str, ...],
     test: TestSet,
-    options: dict[str, Any],
-    asked: dict[str, Any],
-    ways: dict[str, Any],
+    measuring: dict[str, Any],
+    search: dict[str, Any],
+    loading: dict[str, Any],
 ) -> "list[Evaluation]":
-    """Translate the test set with each model in turn, loaded in these ways; a run folder keeps its result."""
+    """Translate the test set with each model in turn; a run folder keeps its result."""
     if not models:
         return []
     from jumok.decoding.translator import load
     from jumok.evaluation.evaluate import evaluate as evaluate_translator
 
-    found = []
+    evaluations = []
     for model, name in zip(models, _names(models), strict=True):
-        sources, translator = test.sources or [], load(model, **ways)
-        check_drawing(asked, translator.config.decoding)
-        found.append(evaluate_translator(translator, sources, test.references, name=name, **options, **asked))
+        sources, translator = test.sources or [], load(model, **loading)
+        check_drawing(search, translator.config.decoding)
+        evaluations.append(
+            evaluate_translator(translator, sources, test.references, name=name, **measuring, **search)
+        )
         if is_run(Path(model)):
-            keep(Path(model), found[-1])
-    return found
+            keep(Path(model), evaluations[-1])
+    return evaluations
 
 
-def score_files(files: tuple[str, ...], test: TestSet, options: dict[str, Any]) -> "list[Evaluation]":
+def score_files(files: tuple[str, ...], test: TestSet, measuring: dict[str, Any]) -> "list[Evaluation]":
     """Score output files that exist already."""
     from jumok.data.corpus import read_lines
     from jumok.evaluation.evaluate import score_texts
 
-    found = []
+    evaluations = []
     for file, name in zip(files, _names(files), strict=True):
         lines = list(read_lines(file))
-        if len(lines) != len(test.references):
-            raise DataError(
-                f"{file} has {len(lines):,} lines and the test set {test.name} has {len(test.references):,}",
-                hint="line n of one must answer line n of the other: look for a missing or a broken line",
-                code="unequal_lines",
-            )
-        found.append(
-            score_texts(lines, test.references, test.sources, name=name, pictures=test.pictures, **options)
+        check_pair(file, lines, f"the test set {test.name}", test.references)
+        evaluations.append(
+            score_texts(lines, test.references, test.sources, name=name, pictures=test.pictures, **measuring)
         )
-    return found
+    return evaluations
 
 
 def read_bins(text: str) -> "Bins":
@@ -303,20 +290,20 @@ def read_bins(text: str) -> "Bins":
             raise ConfigError(f"--bins {text} cannot be read", hint="say words, thirds, or numbers: 1,11,21")
 
 
-def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Comparison]") -> dict[str, Any]:
+def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Significance]") -> dict[str, Any]:
     """Schema eval/1 for one system; for several, a list of them with the comparisons."""
     if len(evaluations) == 1:
         return evaluations[0].to_dict()
     return {
         "schema": "evals/1",
-        "evaluations": [one.to_dict() for one in evaluations],
-        "comparisons": [asdict(one) for one in comparisons],
+        "evaluations": [evaluation.to_dict() for evaluation in evaluations],
+        "comparisons": [asdict(comparison) for comparison in comparisons],
     }
 
 
 def show(
     evaluations: "list[Evaluation]",
-    comparisons: "list[Comparison]",
+    comparisons: "list[Significance]",
     result: dict[str, Any] | None,
     *,
     quiet: bool,
@@ -325,13 +312,13 @@ def show(
     from jumok.evaluation.table import draw_table
 
     if result is not None:
-        click.echo(json.dumps(result, ensure_ascii=False, allow_nan=False))
+        print_json(result)
     elif quiet:
-        for one in evaluations:
-            click.echo(f"{next(iter(one.metrics.values())).value:.2f}")
+        for evaluation in evaluations:
+            click.echo(f"{next(iter(evaluation.metrics.values())).value:.2f}")
     else:
         click.echo(draw_table(evaluations, comparisons))
-        for note in dict.fromkeys(note for one in evaluations for note in one.notes):
+        for note in dict.fromkeys(note for evaluation in evaluations for note in evaluation.notes):
             say(f"note: {note}")
 
 
@@ -362,15 +349,15 @@ def keep(run: Path, evaluation: "Evaluation") -> None:
 def write_json(path: Path, result: dict[str, Any]) -> None:
     from jumok.checkpoint.folder import replace_file
 
-    replace_file(path, json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1).encode() + b"\n")
+    replace_file(path, to_json(result, indent=1).encode() + b"\n")
 
 
 def check_threshold(evaluations: "list[Evaluation]", min_bleu: float | None) -> None:
     """Refuse systems below the stated BLEU, after everything has been printed."""
     below = [
-        f"{one.model} has {one.metrics['bleu'].value:.2f}"
-        for one in evaluations
-        if min_bleu is not None and one.metrics["bleu"].value < min_bleu
+        f"{evaluation.model} has {evaluation.metrics['bleu'].value:.2f}"
+        for evaluation in evaluations
+        if min_bleu is not None and evaluation.metrics["bleu"].value < min_bleu
     ]
     if below:
         raise ThresholdError(f"BLEU is below --min-bleu {min_bleu:g}: {', '.join(below)}", code="min_bleu")

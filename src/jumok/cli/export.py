@@ -1,13 +1,13 @@
 """jumok export: a model for another program, with a certificate of how well it agrees with ours."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.console import print_json, progress_display, say
+from jumok.cli.shared.options import command
 
 FORMATS = ["native", "ctranslate2", "huggingface", "onnx", "argos"]
 TYPES = ["float32", "int8"]
@@ -22,7 +22,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
 @click.option("-m", "--model", required=True, metavar="MODEL", help="Run folder, checkpoint or model folder.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="New folder; of argos, a new file.")
@@ -78,13 +78,13 @@ def export(
     """
     from jumok.checkpoint.checkpoints import load_model
     from jumok.export.format import find_format
-    from jumok.export.make import Order, check_order, export_model
+    from jumok.export.make import ExportOrder, check_order, export_model
     from jumok.export.parity import read_thresholds
     from jumok.export.sample import find_sample
     from jumok.export.shortlist import training_data
 
     kind = kind or find_format(format).TYPES[0]
-    order = Order(
+    order = ExportOrder(
         format,
         Path(output),
         kind,
@@ -103,7 +103,7 @@ def export(
             say(f"comparing on {len(sample.sources):,} sentences of {sample.name}")
         result = export_model(loaded, order, sample, progress)
     if as_json:
-        click.echo(json.dumps(result, ensure_ascii=False))
+        print_json(result)
     elif not quiet:
         for line in summary(result, output):
             click.echo(line)
@@ -120,11 +120,11 @@ def summary(result: dict[str, Any], output: str) -> list[str]:
     ]
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF++")):
         if name in result:
-            one = result[name]
-            change = f"{one['reference']:.2f} -> {one['exported']:.2f} ({one['difference']:+.2f})"
+            score = result[name]
+            change = f"{score['reference']:.2f} -> {score['exported']:.2f} ({score['difference']:+.2f})"
             lines.append(f"{title:<14} {change}")
     if part := result.get("shortlist"):
-        lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} pieces"
+        lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} tokens"
         lines.append(f"shortlist      {lengths}, equal tokens greedy {part['greedy']['token_agreement']:.2%}")
         if "bleu" in part:
             lines.append(f"  BLEU         {part['bleu']['exported']:.2f} ({part['bleu']['difference']:+.2f})")

@@ -1,12 +1,12 @@
 """`jumok inspect`: what is in a model, what it costs, and what it looks at."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import say
+from jumok.cli.shared.console import print_json, say
+from jumok.cli.shared.options import command
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ViewName(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("-m", "--model", metavar="MODEL", type=click.Path(path_type=Path), help="Model or run folder.")
 @click.option("--text", metavar="TEXT", help="Show what the model does while it translates this.")
 @click.option("--target", metavar="TEXT", help="Take this text instead of the model's own translation.")
@@ -81,7 +81,7 @@ class ViewName(click.Choice[str]):
 @click.option("--head", metavar="N", help="A head from 1, or mean [mean; steps: 1].")
 @click.option("--q", type=click.IntRange(min=1), metavar="N", help="Steps of this query: a token from 1.")
 @click.option("--k", type=click.IntRange(min=1), metavar="N", help="And of this key: a token from 1.")
-@click.option("--words", is_flag=True, help="Join the pieces of words.")
+@click.option("--words", is_flag=True, help="Join the tokens of words.")
 @click.option(
     "--style",
     type=click.Choice(["auto", "colour", "blocks", "digits"]),
@@ -100,7 +100,6 @@ class ViewName(click.Choice[str]):
 @click.option("--lengths", default=LENGTHS, metavar="N,…", help=f"Sentence lengths for --cost [{LENGTHS}].")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the essential line.")
-@click.help_option("-h", "--help")
 @click.pass_context
 def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any) -> None:
     """A model's card; or what it does with a text, its tensors (--shapes), its cost (--cost).
@@ -132,7 +131,7 @@ def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any
 
 def show(view: "View", *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        click.echo(json.dumps(view.plain, ensure_ascii=False, allow_nan=False))
+        print_json(view.plain)
     else:
         from jumok.cli.views.view import harmless
 
@@ -155,24 +154,23 @@ def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
         head=options["head"] or ("1" if steps else "mean"), **{name: options[name] for name in names}
     )
     if options["trace"] is not None:
-        found = source.inspect_file(options["trace"])
+        inspection = source.inspect_file(options["trace"])
     else:
         search = {} if options["beam"] is None else {"beam": options["beam"]}
-        found = source.inspect_text(
+        inspection = source.inspect_text(
             options["model"], options["text"], target=options["target"], what_if=words, options=search
         )
-    for warning in found.trace.manifest["warnings"]:
+    for warning in inspection.trace.manifest["warnings"]:
         say(harmless(f"warning: {warning['message']}"))
-    view = (steps_view if steps else heat_view)(found.trace, choice)
-    if found.change is not None:
-        view = source.with_change(view, found.change, words)
+    view = (steps_view if steps else heat_view)(inspection.trace, choice)
+    if inspection.change is not None:
+        view = source.with_change(view, inspection.change, words)
     if not path:
         show(view, as_json=as_json, quiet=quiet)
         return
-    said = source.write_file(path, found, view)
+    said = source.write_file(path, inspection, view)
     if as_json:
-        size = Path(path).stat().st_size
-        click.echo(json.dumps({"file": path, "bytes": size, "trace": found.trace.id}, ensure_ascii=False))
+        print_json({"file": path, "bytes": Path(path).stat().st_size, "trace": inspection.trace.id})
     elif not quiet:
         say(said)
 

@@ -89,13 +89,10 @@ def main(args: list[str] | None = None) -> None:
     open_closed_streams()
     try:
         code = cli.main(args=args, standalone_mode=False)
-        flush(sys.stdout)
+        sys.stdout.flush()  # meet a closed pipe now, where it can be handled, not at interpreter exit
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
-    except click.UsageError as error:
-        error.show()
-        sys.exit(2)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -142,8 +139,3 @@ def drop_output() -> None:
             stream.flush()
         except OSError:
             os.dup2(nowhere, stream.fileno())
-
-
-def flush(stream: Any) -> None:
-    """Meet a closed pipe now, where it can be handled, not at interpreter exit."""
-    stream.flush()

@@ -6,6 +6,7 @@ from typing import Literal
 import click
 
 from jumok.cli.shared.console import progress_display
+from jumok.cli.shared.options import COLUMNS, DEVICE, ERRORS, MODEL, command
 from jumok.cli.shared.output import open_output
 
 BLOCK = 1024  # pairs that are sorted by length together
@@ -18,19 +19,18 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
-@click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
+@command(EXAMPLES)
+@MODEL
 @click.option(
     "-s", "--source", default="-", metavar="FILE", help="Source lines; or TSV, JSONL [TSV on stdin]."
 )
 @click.option("-t", "--target", default="", metavar="FILE", help="Target lines.")
-@click.option("--columns", default="", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
+@COLUMNS
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @click.option("--json", "as_json", is_flag=True, help="An object per pair, with every token.")
-@click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
-@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@ERRORS
+@DEVICE
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@click.help_option("-h", "--help")
 def score(
     model: str,
     source: str,

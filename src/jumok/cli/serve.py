@@ -12,18 +12,18 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import say
-from jumok.cli.shared.engine import ENGINE, engine_words, noted
+from jumok.cli.shared.console import print_json, say
+from jumok.cli.shared.options import DEVICE, ENGINE, command, say_once
 from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
-    from jumok.server.settings import About, ServerSettings
+    from jumok.server.settings import ModelNotes, ServerSettings
 
 EXAMPLES = """\b
 Examples:
@@ -34,13 +34,13 @@ Examples:
 
 PORTS = 20  # to try, where any will do
 SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/training", "/quality", "/learn"}
-NEEDED = ("fastapi", "starlette", "uvicorn", "h11")
+NEEDED = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
 EXAMPLE_TEXTS = 6
 SAMPLES_LINE = 1 << 20  # characters
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
 @click.option("--runs", metavar="DIR", help="Show the training runs in this folder.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -51,35 +51,38 @@ SAMPLES_LINE = 1 << 20  # characters
     "--open", "screen", is_flag=False, flag_value="/", metavar="[/SCREEN]", help="Open the browser."
 )
 @click.option("--api-key-file", metavar="FILE", help="Ask callers for one of these keys, one per line.")
-@click.option("--allow-origin", multiple=True, metavar="URL", help="Pages of this origin may call, too.")
-@click.option("--allowed-host", multiple=True, metavar="NAME", help="Another name of this server.")
+@click.option(
+    "--allow-origin",
+    "allow_origins",
+    multiple=True,
+    metavar="URL",
+    help="Pages of this origin may call, too.",
+)
+@click.option(
+    "--allowed-host", "allowed_hosts", multiple=True, metavar="NAME", help="Another name of this server."
+)
 @click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address.")
 @click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
-@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+@DEVICE
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="One line per request on standard error, without its text."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Only the address.")
-@click.help_option("-h", "--help")
 def serve(
     models: tuple[str, ...],
     runs: str | None,
-    host: str,
-    port: int,
     screen: str | None,
     *,
     api_key_file: str | None,
-    allow_origin: tuple[str, ...],
-    allowed_host: tuple[str, ...],
-    insecure: bool,
     keep: str | None,
     device: str | None,
     engine: str,
     as_json: bool,
     verbose: bool,
     quiet: bool,
+    **network: Any,
 ) -> None:
     """Serve the explorer and the HTTP API for one model or more, on this machine only unless told.
 
@@ -92,14 +95,10 @@ def serve(
     from jumok.server.settings import ServerSettings, read_keys
 
     settings = ServerSettings(
-        host=host,
-        port=port,
         keys=read_keys(api_key_file) if api_key_file else (),
-        insecure=insecure,
-        allow_origins=allow_origin,
-        allowed_hosts=allowed_host,
         runs=folder_of(runs, "--runs") if runs else None if models else bundled_runs(),
         keep=made_folder(keep) if keep else None,
+        **network,
     )
     folders = name_models(models) or bundled_models()
     if verbose:
@@ -134,14 +133,14 @@ def serve_folders(
     began = time.monotonic()
     # Before the models are loaded: a port that is taken shows at once.
     with listen_near(settings, PORTS if another_port else 1) as sock:
-        load = partial(load_model, device=device, engine=engine, note=noted(quiet=quiet))
+        load = partial(load_model, device=device, engine=engine, note=say_once(quiet=quiet))
         loaded, about = load_models(folders, load, settings.runs)
         app = build_app(loaded, settings=replace(settings, about=about))
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         address = address_of(sock, settings)
 
         def started() -> None:
-            engines = {name: engine_words(one.engine) for name, one in loaded.items()}
+            engines = {name: " ".join(model.engine.values()) for name, model in loaded.items()}
             greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen
@@ -183,20 +182,20 @@ def check_installed() -> None:
 
 def name_models(given: Sequence[str]) -> dict[str, Path]:
     """Folders by the names that clients see: NAME=FOLDER, or the folder's own name."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for word in given:
         name, equals, rest = word.partition("=")
         if not equals or Path(word).exists():
             name, rest = Path(word).resolve().name, word
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r} cannot be a model's name", hint="choose one without / : NAME=FOLDER")
-        if name in found:
+        if name in folders:
             raise ConfigError(
-                f"two models are called {name!r}: {found[name]} and {rest}",
+                f"two models are called {name!r}: {folders[name]} and {rest}",
                 hint=f"give one of them another name: other-{name}={rest}",
             )
-        found[name] = Path(rest)
-    return found
+        folders[name] = Path(rest)
+    return folders
 
 
 def bundled_models() -> dict[str, Path]:
@@ -228,16 +227,16 @@ def best_first(folders: dict[str, Path]) -> dict[str, Path]:
 
 def load_models(
     folders: dict[str, Path], load: "Callable[[Path], Translator]", runs: Path | None
-) -> "tuple[dict[str, Translator], dict[str, About]]":
+) -> "tuple[dict[str, Translator], dict[str, ModelNotes]]":
     """The models, and what else is known about each."""
     from jumok.server.runs.catalog import Runs
-    from jumok.server.settings import About
+    from jumok.server.settings import ModelNotes
 
     shown, loaded, about = Runs(runs), {}, {}
     for name, folder in folders.items():
         began = time.monotonic()
         loaded[name] = load(folder)
-        about[name] = About(
+        about[name] = ModelNotes(
             run=shown.name_of(record_of(folder)),
             examples=examples_for(loaded[name], folder),
             load_s=time.monotonic() - began,
@@ -260,13 +259,13 @@ def examples_for(model: "Translator", folder: Path) -> tuple[str, ...]:
 
 def pictures_in(model: "Translator", sources: tuple[str, ...]) -> tuple[str, ...]:
     """The sources; of a model that reads pictures the pictures themselves, those that can be read."""
-    reader, found = model.tokenizers.pictures, []
+    reader, pictures = model.tokenizers.pictures, []
     if reader is None:
         return sources
     for source in sources:
         with suppress(DataError):
-            found.append(reader.decode(reader.encode(source)))
-    return tuple(found)
+            pictures.append(reader.decode(reader.encode(source)))
+    return tuple(pictures)
 
 
 def samples_of(run: Path) -> tuple[str, ...]:
@@ -274,7 +273,7 @@ def samples_of(run: Path) -> tuple[str, ...]:
     try:
         with (run / "samples.jsonl").open(encoding="utf-8") as file:
             samples = json.loads(file.readline(SAMPLES_LINE))["samples"]
-        return tuple(str(one["src"]) for one in samples)[:EXAMPLE_TEXTS]
+        return tuple(str(sample["src"]) for sample in samples)[:EXAMPLE_TEXTS]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ()
 
@@ -299,8 +298,8 @@ def greet(address: str, engines: dict[str, str], seconds: float, *, as_json: boo
     """Where it listens, on stdout; the rest on stderr. `engines` says what computes each model."""
     names = list(engines)
     if as_json:
-        about = {"address": address, "models": names, "engines": engines, "ready_s": round(seconds, 3)}
-        click.echo(json.dumps(about))
+        ready = round(seconds, 3)
+        print_json({"address": address, "models": names, "engines": engines, "ready_s": ready})
     elif quiet:
         click.echo(address)
     else:

@@ -1,19 +1,18 @@
 """`jumok translate`: one line in, one line out."""
 
-import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import click
 
 from jumok.cli.shared import explained
-from jumok.cli.shared.console import progress_display, say
-from jumok.cli.shared.drawing import check_drawing, drawing
-from jumok.cli.shared.engine import ENGINE, SHORTLIST, engine_words, noted
+from jumok.cli.shared.console import progress_display, say, to_json
+from jumok.cli.shared.options import ERRORS, MODEL, SEARCH, check_drawing, command, given_options, say_once
 from jumok.cli.shared.output import open_output
 from jumok.errors import ConfigError
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from jumok.progress import Progress
 
 Form = Literal["text", "moses", "json"]
+Errors = Literal["strict", "replace"]
 
 BLOCK = 1024  # lines that are read, sorted by length and answered together
 
@@ -38,22 +38,18 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("-m", "--model", "model_path", required=True, metavar="MODEL", help="Run or model folder.")
+@MODEL
 @click.option("-i", "--input", "source", default="", metavar="FILE", help="Text, one per line; - is stdin.")
-@click.option(
-    "--context", default="", metavar="FILE", help="The texts are questions about this file, or text."
-)
+@click.option("--context", default="", metavar="FILE", help="The texts ask about this file, or text.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
-@click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per text; 1 is greedy.")
 @click.option("--n-best", type=click.IntRange(min=1), metavar="N", help="Answers per text.")
-@click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers.")
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most pieces of an answer.")
-@click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest pieces of an answer.")
-@click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N pieces twice.")
+@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest tokens of an answer.")
+@click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N tokens twice.")
 @click.option("--sample", is_flag=True, help="Draw answers at random.")
-@drawing
+@SEARCH
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
 @click.option("--ban", multiple=True, metavar="TEXT", help="Appears in no answer; may be repeated.")
 @click.option("--require", multiple=True, metavar="TEXT", help="Appears in every answer; may be repeated.")
@@ -63,20 +59,12 @@ Examples:
 @click.option("--scores", is_flag=True, help="Add a tab and the log-probability to each line.")
 @click.option("--format", "form", type=click.Choice(["text", "moses", "json"]), help="[text; n-best: moses]")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: an object per line.")
-@click.option(
-    "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
-)
-@click.option("--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in pieces.")
-@click.option("--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8.")
-@click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
-@ENGINE
-@SHORTLIST
+@ERRORS
 @click.option("--line-buffered", is_flag=True, help="Answer each line as it comes [on a terminal].")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
-@click.help_option("-h", "--help")
 def translate(
     texts: tuple[str, ...],
-    model_path: str,
+    model: str,
     source: str,
     context: str,
     output: str,
@@ -87,7 +75,7 @@ def translate(
     align: bool,
     attention: str,
     stream: bool,
-    errors: Literal["strict", "replace"],
+    errors: Errors,
     device: str | None,
     engine: str,
     line_buffered: bool,
@@ -101,42 +89,41 @@ def translate(
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
-    asked = given_options(options)
-    chosen = choose_form(form, asked, as_json=as_json)
-    way = Way(
-        form=chosen, asked=asked, scores=scores, align=align, attention=attention, stream=stream, quiet=quiet
-    )
-    way.check(output)
+    search = given_options(options)
+    chosen = choose_form(form, search, as_json=as_json)
+    writer = AnswerWriter(chosen, search, scores, align, attention, stream, quiet)
+    writer.check(output)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
     if context:
         lines = about(lines, context)
     if attention and not Path(attention).is_dir():
         lines = explained.only_line(lines, attention)
-    model = way.load(model_path, device, engine)
-    check_drawing(asked, model.config.decoding, "--sample or --mbr N")
+    translator = writer.load(model, device, engine)
+    check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     if context and not quiet:
-        from jumok.cli.shared.conversation import warn_unread
+        from jumok.cli.shared.conversation import warn_context
 
-        warn_unread(model)
+        warn_context(translator, context)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
-    began, count, pieces = time.monotonic(), 0, 0
+    began, count, tokens = time.monotonic(), 0, 0
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
-        results = way.write(model, lines, file, block, lambda what, done, _: report(what, done, total))
-        for result in results:
+        for result in writer.write(
+            translator, lines, file, block, lambda what, done, _: report(what, done, total)
+        ):
             count += 1
-            pieces += len(result.tokens)
+            tokens += len(result.tokens)
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
-        speed = f"{pieces / max(seconds, 1e-9):,.0f} pieces/s"
-        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {engine_words(way.engine(model))}")
+        speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
+        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(writer.engine(translator).values())}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Way:
+@dataclass(frozen=True)
+class AnswerWriter:
     """How answers are found and written."""
 
     form: Form
-    asked: dict[str, Any]
+    search: dict[str, Any]
     """Options of the search."""
     scores: bool = False
     align: bool = False
@@ -148,7 +135,7 @@ class Way:
         """What computes the answers."""
         if self.align or self.attention or self.stream:
             return model.on_torch("attention").engine
-        return model.engine_for(**self.asked)
+        return model.engine_for(**self.search)
 
     def check(self, output: str) -> None:
         """Refuse what cannot be had together."""
@@ -172,14 +159,9 @@ class Way:
 
     def load(self, path: str, device: str | None, engine: str) -> "Translator":
         """The model: one that can be looked into only if that is asked for, for it takes torch."""
-        note = noted(quiet=self.quiet)
-        if self.align or self.attention:
-            from jumok.model import load as load_whole
-
-            return load_whole(path, device, engine=engine, note=note)
-        from jumok.decoding.translator import load
-
-        return load(path, device, engine=engine, note=note)
+        module = "jumok.model" if self.align or self.attention else "jumok.decoding.translator"
+        load: Callable[..., Translator] = import_module(module).load
+        return load(path, device, engine=engine, note=say_once(quiet=self.quiet))
 
     def write(
         self, model: "Translator", lines: Iterable[str], file: IO[bytes], block: int, progress: "Progress"
@@ -187,14 +169,14 @@ class Way:
         """Write every answer, and give it back."""
         if self.stream:
             grow = explained.write_events if self.form == "json" else explained.write_growing
-            yield from grow(model, lines, file, self.asked)
+            yield from grow(model, lines, file, self.search)
             return
-        found: Iterable[Translation]
+        results: Iterable[Translation]
         if self.align or self.attention:
-            found = explained.traced(cast("Model", model), lines, block, self.asked, progress)
+            results = explained.traced(cast("Model", model), lines, block, self.search, progress)
         else:
-            found = model.translate_iter(lines, block=block, progress=progress, **self.asked)
-        for number, result in enumerate(found, start=1):
+            results = model.translate_iter(lines, block=block, progress=progress, **self.search)
+        for number, result in enumerate(results, start=1):
             file.write(self.line(number, result).encode() + b"\n")
             if number % block == 0:
                 file.flush()
@@ -204,9 +186,9 @@ class Way:
         """One answer as a line, and its attention in its place."""
         links: dict[str, Any] = {}
         if self.align or self.attention:
-            from jumok.explain.traced import Traced
+            from jumok.explain.traced import TracedTranslation
 
-            assert isinstance(result, Traced)
+            assert isinstance(result, TracedTranslation)
             links = explained.align(result) if self.align else {}
             if self.attention:
                 explained.keep_attention(self.attention, number, result, quiet=self.quiet)
@@ -214,34 +196,30 @@ class Way:
             case "json":
                 return json_line(number, result, links)
             case "moses":
-                return moses_lines(number, result)
+                return "\n".join(
+                    f"{number - 1} ||| {answer.text} ||| {answer.score:.4f}" for answer in result.hypotheses
+                )
             case _:
-                text = scored_line(result) if self.scores else result.text
+                text = f"{result.text}\t{result.score:.4f}" if self.scores else result.text
                 return f"{text} ||| {links['align']}" if self.align else text
 
 
-def given_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given."""
-    return {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False and value != ()
-    }
-
-
 def open_lines(
-    texts: tuple[str, ...], source: str, errors: Literal["strict", "replace"], *, quiet: bool
+    texts: tuple[str, ...], source: str, errors: Errors, *, quiet: bool
 ) -> tuple[Iterable[str], int | None]:
     """The lines to translate and how many they are, if that can be known.
 
-    A file is read through once before the work begins: then a bad byte is found before an hour is spent.
+    A file is read through once before the work begins: then a bad byte is found before an hour is spent. A
+    pipe can be read only once.
     """
     from jumok.data.corpus import read_lines
 
     if texts:
         return texts, len(texts)
     if source and source != "-":
-        return read_lines(source, encoding_errors=errors), count_lines(source, errors)
+        once = Path(source).exists() and not Path(source).is_file()
+        count = None if once else sum(1 for _ in read_lines(source, encoding_errors=errors))
+        return read_lines(source, encoding_errors=errors), count
     if sys.stdin.isatty() and not quiet:
         say("reading standard input; Ctrl-D ends it")
     return read_lines("-", encoding_errors=errors), None
@@ -256,36 +234,19 @@ def about(lines: Iterable[str], context: str) -> Iterator[str]:
     return (join_question(line, text) if line.strip() else line for line in lines)
 
 
-def count_lines(path: str, errors: Literal["strict", "replace"]) -> int | None:
-    """The number of lines of a file; None for a pipe, which can be read only once."""
-    from jumok.data.corpus import read_lines
-
-    if Path(path).exists() and not Path(path).is_file():
-        return None
-    return sum(1 for _ in read_lines(path, encoding_errors=errors))
-
-
-def choose_form(form: Form | None, asked: dict[str, Any], *, as_json: bool) -> Form:
+def choose_form(form: Form | None, search: dict[str, Any], *, as_json: bool) -> Form:
     """How results become lines; several answers are in moses form unless another is asked for."""
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
-    several = asked.get("n_best", 1) > 1
+    several = search.get("n_best", 1) > 1
     return "json" if as_json else form or ("moses" if several else "text")
-
-
-def scored_line(result: "Translation") -> str:
-    return f"{result.text}\t{result.score:.4f}"
-
-
-def moses_lines(number: int, result: "Translation") -> str:
-    return "\n".join(f"{number - 1} ||| {one.text} ||| {one.score:.4f}" for one in result.hypotheses)
 
 
 def json_line(number: int, result: "Translation", links: dict[str, Any]) -> str:
     line: dict[str, Any] = {"line": number, "src": result.source, **answer_fields(result), **links}
     if result.alternatives:
-        line["alternatives"] = [answer_fields(one) for one in result.alternatives]
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+        line["alternatives"] = [answer_fields(answer) for answer in result.alternatives]
+    return to_json(line)
 
 
 def answer_fields(answer: "Hypothesis") -> dict[str, Any]:

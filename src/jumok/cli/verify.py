@@ -1,11 +1,12 @@
 """`jumok verify`: is a model folder, a checkpoint or a whole run whole and unchanged? Needs no torch."""
 
-import json
 from pathlib import Path
 
 import click
 
 from jumok.checkpoint.manifest import model_folders, verify_folder
+from jumok.cli.shared.console import print_json
+from jumok.cli.shared.options import command
 
 EXAMPLES = """\b
 Examples:
@@ -15,11 +16,10 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the folders that are damaged.")
-@click.help_option("-h", "--help")
 @click.pass_context
 def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> None:
     """Is a model folder, a checkpoint or a whole run whole and unchanged?
@@ -27,14 +27,14 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
     Every file is compared with the size and the SHA-256 that were written down when it was saved. Nothing is
     loaded. Exit code 0: whole; 3: damaged or not a model folder.
     """
-    found = {path: verify_folder(path) for path in model_folders(folder)}
+    faults_of = {path: verify_folder(path) for path in model_folders(folder)}
     if as_json:
         folders = [
-            {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in found.items()
+            {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in faults_of.items()
         ]
-        click.echo(json.dumps({"whole": not any(found.values()), "folders": folders}, ensure_ascii=False))
+        print_json({"whole": not any(faults_of.values()), "folders": folders})
     else:
-        for path, faults in found.items():
+        for path, faults in faults_of.items():
             if faults or not quiet:
                 click.echo(f"damaged  {path}: {'; '.join(faults)}" if faults else f"whole    {path}")
-    ctx.exit(3 if any(found.values()) else 0)
+    ctx.exit(3 if any(faults_of.values()) else 0)

@@ -1,6 +1,5 @@
 """`jumok version`: versions of what computes, and the devices there are."""
 
-import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError
@@ -10,6 +9,8 @@ from typing import Any
 import click
 
 from jumok import __version__
+from jumok.cli.shared.console import print_json
+from jumok.cli.shared.options import command
 
 PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "click", "rich")
 
@@ -21,10 +22,9 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="Only jumok's own version.")
-@click.help_option("-h", "--help")
 def version(*, as_json: bool, quiet: bool) -> None:
     """Versions and devices: what to copy into a bug report."""
     if quiet and not as_json:
@@ -32,7 +32,7 @@ def version(*, as_json: bool, quiet: bool) -> None:
         return
     facts = collect()
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
     lines = {
         "jumok": facts["jumok"],
@@ -64,9 +64,9 @@ def native() -> dict[str, Any]:
 
     if not available():
         return {"available": False, "reason": why_not()}
-    found = library()
-    levels = {"level": found.level, "levels": list(found.levels)}
-    return {"available": True, "version": found.version, **levels, "threads": thread_count()}
+    native_library = library()
+    levels = {"level": native_library.level, "levels": list(native_library.levels)}
+    return {"available": True, "version": native_library.version, **levels, "threads": thread_count()}
 
 
 def describe_native(about: dict[str, Any]) -> str:
@@ -88,13 +88,13 @@ def devices() -> list[dict[str, Any]]:
     import torch
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    found: list[dict[str, Any]] = [{"name": "cpu", "cores": cores, "threads": torch.get_num_threads()}]
+    devices: list[dict[str, Any]] = [{"name": "cpu", "cores": cores, "threads": torch.get_num_threads()}]
     for i in range(torch.cuda.device_count()):
         about = torch.cuda.get_device_properties(i)
-        found.append({"name": f"cuda:{i}", "model": about.name, "memory": about.total_memory})
+        devices.append({"name": f"cuda:{i}", "model": about.name, "memory": about.total_memory})
     if torch.backends.mps.is_available():
-        found.append({"name": "mps", "model": "Apple GPU"})
-    return found
+        devices.append({"name": "mps", "model": "Apple GPU"})
+    return devices
 
 
 def describe(device: dict[str, Any]) -> str:

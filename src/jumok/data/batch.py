@@ -143,7 +143,7 @@ class Batch:
         return other
 
     def cut(self, parts: int) -> list["Batch"]:
-        """The batch in at most so many of about as many tokens, each with whole sentences; without fillers."""
+        """The batch in at most so many of about equally many tokens, without fillers."""
         tokens = self.source_lengths + self.target_lengths
         whole = int(tokens.sum())
         ends = np.searchsorted(tokens.cumsum(), [whole * n / parts for n in range(1, parts)], side="left") + 1
@@ -162,7 +162,8 @@ class Batch:
         targets[2:4] -= int(t[begin])
         targets[4:6] -= int(s[begin])
         patches = None if self.patches is None else self.patches[s[begin] : s[end]]
-        return Batch(torch.cat((sources.flatten(), targets.flatten())), room, *lengths, patches=patches)
+        numbers = torch.cat((sources.flatten(), targets.flatten()))
+        return Batch(numbers, room, *lengths, learned=self.learned, patches=patches)
 
 
 def exact_room(source_lengths: Lengths, target_lengths: Lengths) -> Room:
@@ -176,7 +177,10 @@ def _longest(lengths: Lengths) -> int:
 
 
 def lay_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room | None = None) -> Batch:
-    """A batch of these pairs, one after the other, in a room of just their size. ValueError if they do not fit."""
+    """A batch of these pairs, one after the other; without a room, in one of just their size.
+
+    ValueError if they do not fit.
+    """
     assert len(sources) == len(targets)
     pictures = len(sources) > 0 and getattr(sources[0], "ndim", 1) == 2
     source_lengths = np.array([len(ids) + (not pictures) for ids in sources], dtype=np.int64)
@@ -194,7 +198,9 @@ def lay_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room | None 
 def lay_rows(store: Store, rows: NDArray[np.integer], room: Room | None = None) -> Batch:
     """`lay_pairs` of these pairs of a store, without a loop over sentences."""
     if store.source_ids.ndim > 1:  # pictures
-        return lay_pairs([store.source(row) for row in rows], [store.target(row) for row in rows], room)
+        batch = lay_pairs([store.source(row) for row in rows], [store.target(row) for row in rows], room)
+        # Fillers alone are patches too: steps that are replayed read the same tensors each time.
+        return batch if len(rows) else replace(batch, patches=_patches([store.source(0)[:0]], batch.room))
     source_lengths = store.source_lengths[rows] + np.int64(1)
     target_lengths = store.target_lengths[rows] + np.int64(1)
     source = _laid(store.source_ids, store.source_offsets[rows], source_lengths)

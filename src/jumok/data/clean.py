@@ -3,23 +3,26 @@
 import gzip
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from jumok.data.corpus import Corpus
-from jumok.data.doctor import EVERY, Report, pair_hash
-from jumok.data.rows import Form, Row, form_of, read_rows
-from jumok.data.symptoms import pair_symptom, without_strays
+import numpy as np
+
+from jumok.data.checks import odd_pairs, without_strays
+from jumok.data.corpus import Corpus, kind_of
+from jumok.data.reader import CheckReport, CorpusReader
+from jumok.data.survey import pair_hashes, text_hash
 from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanedCopy:
     """What a cleaning did: the new files, the pairs kept, and those dropped for each reason."""
 
     files: tuple[str, ...]
@@ -29,62 +32,52 @@ class Cleaned:
     dropped: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "files": list(self.files),
-            "kept": self.kept,
-            "changed": self.changed,
-            "dropped": self.dropped,
-        }
+        return asdict(self) | {"files": list(self.files)}
 
 
-def fix(corpus: Corpus, report: Report, *, force: bool = False, progress: Progress = silent) -> Cleaned:
+def fix(
+    corpus: Corpus, report: CheckReport, *, force: bool = False, progress: Progress = silent
+) -> CleanedCopy:
     """Write a cleaned copy of the training corpus that `report` is about: train.en becomes train.clean.en.
 
     Pairs are dropped that are blank, undecodable, copied, swapped, of odd length, repeated, or held out in
     another part; of the others control characters are removed and line breaks become spaces.
     """
-    files = clean_names(corpus, force=force)
-    _refuse_unequal(report)
+    files, train = clean_names(corpus, force=force), report.train
+    if train.lines[0] != train.lines[1]:
+        counted = " and ".join(
+            f"{file} has {lines:,}{unit}"
+            for file, lines, unit in zip(train.files, train.lines, (" lines", ""), strict=True)
+        )
+        raise DataError(
+            f"{counted}: which belong together cannot be guessed",
+            hint="look for a line break too many or a part that was cut off; jumok check names a suspect",
+            code="unequal_lines",
+        )
     kept = changed = 0
-    dropped: dict[str, int] = {}
-    why_not, form = _Judge(report), form_of(corpus)
+    reader, dropped = CorpusReader(corpus), Counter[str]()
+    known = {pair: "leak" for part in report.parts[1:] for pair in part.pair_hashes[part.written].tolist()}
     with ExitStack() as stack:
         outputs = [stack.enter_context(replacing(path)) for path in files]
-        for row in read_rows(corpus):
-            source, target = without_strays(row.source), without_strays(row.target)
-            if reason := why_not(row, source, target):
-                dropped[reason] = dropped.get(reason, 0) + 1
-            else:
-                _write_pair(outputs, form, source, target)
+        for chunk in reader.chunks():
+            raw = list(zip(chunk.sources, chunk.targets, strict=True))
+            pairs = [(without_strays(source), without_strays(target)) for source, target in raw]
+            sources, targets = ([tidy(pair[side]) for pair in pairs] for side in (0, 1))
+            odd = odd_pairs(sources, targets, train.profile)
+            left, right = (np.array([*map(text_hash, side)], np.uint64) for side in (sources, targets))
+            hashes = pair_hashes(left, right).tolist()
+            for place, pair in enumerate(pairs):
+                if reason := odd.get(place) or known.get(hashes[place]):
+                    dropped[reason] += 1
+                    continue
+                known[hashes[place]] = "duplicate"
+                _write_pair(outputs, "" if corpus.target else kind_of(corpus.source), *pair)
                 kept += 1
-                changed += (source, target) != (row.source, row.target)
-            if row.number % EVERY == 0:
-                progress("clean", row.number, report.parts[0].pairs)
-    progress("clean", report.parts[0].pairs, report.parts[0].pairs)
-    return Cleaned(files, kept, changed, dropped)
-
-
-class _Judge:
-    """Why a pair is dropped, or "" when it stays; remembers the pairs that it let through."""
-
-    def __init__(self, report: Report) -> None:
-        self.profile = report.profile
-        self.held_out = {int(value) for value in report.held_out}
-        self.seen: set[int] = set()
-
-    def __call__(self, row: Row, source: str, target: str) -> str:
-        if not row.is_pair:
-            return row.problem
-        source, target = tidy(source), tidy(target)
-        if kind := pair_symptom(source, target, self.profile):
-            return kind
-        value = pair_hash(source, target)
-        if value in self.held_out:
-            return "leak"
-        if value in self.seen:
-            return "duplicate"
-        self.seen.add(value)
-        return ""
+                changed += pair != raw[place]
+            progress("clean", reader.lines[0], train.lines[0])
+    progress("clean", train.lines[0], train.lines[0])
+    unread = {finding.kind: finding.count for finding in reader.notes.findings()}
+    return CleanedCopy(files, kept, changed, unread | dropped)
 
 
 def clean_names(corpus: Corpus, *, force: bool = False) -> tuple[str, ...]:
@@ -125,23 +118,12 @@ def replacing(path: str) -> Iterator[TextIO]:
         partial.unlink(missing_ok=True)
 
 
-def _write_pair(outputs: list[TextIO], form: Form, source: str, target: str) -> None:
-    match form:
-        case "lines":
-            outputs[0].write(source + "\n")
-            outputs[1].write(target + "\n")
-        case "tsv":
-            outputs[0].write(f"{source}\t{target}\n")
-        case "jsonl":
-            outputs[0].write(json.dumps({"src": source, "tgt": target}, ensure_ascii=False) + "\n")
-
-
-def _refuse_unequal(report: Report) -> None:
-    part = report.parts[0]
-    if part.source_lines != part.target_lines:
-        raise DataError(
-            f"{part.source} has {part.source_lines:,} lines and {part.target} has {part.target_lines:,}: "
-            "which belong together cannot be guessed",
-            hint="look for a line break too many or a part that was cut off; jumok check names a suspect",
-            code="unequal_lines",
-        )
+def _write_pair(outputs: list[TextIO], kind: str, source: str, target: str) -> None:
+    """Write a pair as the corpus has it: by the kind of a file with both sides, or "" to two files."""
+    if kind == ".jsonl":
+        outputs[0].write(json.dumps({"src": source, "tgt": target}, ensure_ascii=False) + "\n")
+    elif kind:
+        outputs[0].write(f"{source}\t{target}\n")
+    else:
+        outputs[0].write(source + "\n")
+        outputs[1].write(target + "\n")

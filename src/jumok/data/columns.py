@@ -27,24 +27,19 @@ def line_reader(kind: str, columns: str = "") -> Reader:
     """How a line of a ".tsv" or ".jsonl" file is read; `columns` are names with commas between them."""
     if not columns:
         return split_json if kind == ".jsonl" else split_tsv
-    names = check_columns(columns)
-    if kind == ".jsonl":
-        return partial(take_keys, names=names)
-    *first, last = names
-    places = [_place(name, columns) for name in (*first, last.removesuffix("+"))]
-    if len(set(places)) < len(places):
-        raise _bad_columns(columns, "a column is named twice")
-    return partial(take_columns, places=places, more=last.endswith("+"))
-
-
-def check_columns(columns: str) -> list[str]:
-    """The names in `columns`; two at least, and none twice."""
     names = [name.strip() for name in columns.split(",")]
     if len(names) < 2 or not all(names):
         raise _bad_columns(columns, "two are needed, source and target")
-    if len(set(names)) < len(names):
+    if kind == ".jsonl":
+        places: list[int] = []
+        read: Reader = partial(take_keys, names=names)
+    else:
+        *first, last = names
+        places = [_place(name, columns) for name in (*first, last.removesuffix("+"))]
+        read = partial(take_columns, places=places, more=last.endswith("+"))
+    if any(len(set(known)) < len(known) for known in (names, places)):
         raise _bad_columns(columns, "a column is named twice")
-    return names
+    return read
 
 
 def _place(name: str, columns: str) -> int:
@@ -66,26 +61,20 @@ def split_tsv(line: str, where: str) -> Texts:
     columns = line.split("\t")
     if len(columns) != 2:
         more = "; which of them to read: --columns 1,2 (data.columns)" if len(columns) > 2 else ""
-        raise DataError(
-            f"{_count(columns)} instead of 2",
-            where=where,
-            hint=f"a line is source, tab, target: no quoting, and no tab inside a sentence{more}",
-            code="bad_columns",
-        )
+        hint = f"a line is source, tab, target: no quoting, and no tab inside a sentence{more}"
+        raise DataError(f"{_count(columns)} instead of 2", where=where, hint=hint, code="bad_columns")
     return tuple(columns)
 
 
 def take_columns(line: str, where: str, *, places: Sequence[int], more: bool) -> Texts:
     """The columns at these places, and with `more` all behind the last; further references may be missing."""
     columns = line.split("\t")
-    for place in places[:2]:
-        if place >= len(columns):
-            raise DataError(
-                f"{_count(columns)}, and no column {place + 1}",
-                where=where,
-                hint="columns are counted from 1 and separated by tabs: check --columns (data.columns)",
-                code="bad_columns",
-            )
+    missing = max(places[:2])
+    if missing >= len(columns):
+        missing = next(place for place in places if place >= len(columns))
+        hint = "columns are counted from 1 and separated by tabs: check --columns (data.columns)"
+        message = f"{_count(columns)}, and no column {missing + 1}"
+        raise DataError(message, where=where, hint=hint, code="bad_columns")
     found = [columns[place] for place in places if place < len(columns)]
     return _with_references(found + (columns[places[-1] + 1 :] if more else []))
 
@@ -106,8 +95,7 @@ def split_json(line: str, where: str) -> Texts:
     if isinstance(value.get("translation"), dict):
         sides = list(value["translation"].values())
     elif holds_question(value):
-        sides = [value[key] for key in ("context", "question", "answer")]
-        _check_texts([side for side in sides if isinstance(side, str)], where)
+        _check_texts([side for side in value.values() if isinstance(side, str)], where)
         return read_question(value, where)
     else:
         sides = [value.get("src"), value.get("tgt")]
@@ -119,32 +107,31 @@ def split_json(line: str, where: str) -> Texts:
 def take_keys(line: str, where: str, *, names: Sequence[str]) -> Texts:
     """The texts under these keys of the object, or of the one under its key "translation"."""
     value = _object(line, where)
-    inner = value["translation"] if isinstance(value.get("translation"), dict) else {}
-    known = inner | value
-    for name in names[:2]:
-        if name not in known:
-            raise DataError(
-                f'the object has no "{name}"', where=where, hint=nearest(name, known), code="bad_columns"
-            )
-    found = [known[name] for name in names if known.get(name) is not None]
-    for name in names:
-        if known.get(name, "") is None and name in names[2:]:  # a further reference may be missing
+    known = (value["translation"] if isinstance(value.get("translation"), dict) else {}) | value
+    texts = []
+    for place, name in enumerate(names):
+        if place > 1 and known.get(name) is None:  # a further reference may be missing
             continue
-        if name in known and not isinstance(known[name], str):
-            raise DataError(
-                f'"{name}" is not a text', where=where, hint="name keys that hold texts", code="bad_columns"
-            )
-    return _with_references(_check_texts(found, where))
+        if name not in known:
+            message, hint = f'the object has no "{name}"', nearest(name, known)
+        elif not isinstance(known[name], str):
+            message, hint = f'"{name}" is not a text', "name keys that hold texts"
+        else:
+            texts.append(known[name])
+            continue
+        raise DataError(message, where=where, hint=hint, code="bad_columns")
+    return _with_references(_check_texts(texts, where))
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
+    reason = ""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
-        raise DataError(f"not a JSON object ({reason})", where=where, hint=FORMS, code="bad_json") from None
+        value = None
+        reason = f" ({error.msg if isinstance(error, json.JSONDecodeError) else 'nested too deeply'})"
     if not isinstance(value, dict):
-        raise DataError("not a JSON object", where=where, hint=FORMS, code="bad_json")
+        raise DataError(f"not a JSON object{reason}", where=where, hint=FORMS, code="bad_json")
     return value
 
 
@@ -155,7 +142,8 @@ def _check_texts(texts: Sequence[str], where: str) -> Texts:
         try:
             check_surrogates(text)
         except DataError as error:
-            raise DataError(error.message, where=where, hint=error.hint, code=error.code) from None
+            error.where = where
+            raise
     return tuple(texts)
 
 

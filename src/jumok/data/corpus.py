@@ -12,13 +12,13 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,35 @@ from jumok.errors import ConfigError, DataError, nearest
 
 Errors = Literal["strict", "replace"]
 Pair = tuple[str, str]
+Faults = dict[int, DataError]
+"""What is wrong with lines, by their numbers."""
 
 STDIN = "standard input"
 BLOCK = 1 << 19
 MAX_LINE = 1_000_000  # bytes; more than a block, so only a line that spans blocks can be too long
 GZIP_FREE, GZIP_RATIO = 64 << 20, 200  # beyond the first bytes, how much a file may grow when unpacked
+
+
+class CorpusRow(NamedTuple):
+    """Line `number` of a corpus: its texts, or the fault for which it cannot be read."""
+
+    number: int
+    texts: Texts
+    fault: DataError | None = None
+
+
+class UnequalLinesError(DataError):
+    """Parallel files of different lengths; line `suspect` of the longer one seems to lack a partner first."""
+
+    def __init__(self, names: Pair, counts: tuple[int, int], suspect: int) -> None:
+        self.counts, self.suspect = counts, suspect
+        self.counted = f"{names[0]} has {counts[0]:,} lines and {names[1]} has {counts[1]:,}"
+        super().__init__(
+            f"{self.counted}: line n of one must translate line n of the other",
+            where=f"{names[counts[1] > counts[0]]}:{suspect}: the first line that seems to have no partner",
+            hint="look there for a line break inside a sentence, a missing line or a file that was cut off",
+            code="unequal_lines",
+        )
 
 
 @dataclass(frozen=True)
@@ -50,24 +74,37 @@ class Corpus:
     @property
     def name(self) -> str:
         """The corpus in a few words, for people."""
-        return " + ".join(Path(shown).name for shown in self._shown() if shown)
+        return " + ".join(Path(shown).name for shown in self.shown if shown)
+
+    @property
+    def shown(self) -> Pair:
+        """What to call the two files; the second is "" when one holds both sides."""
+        return self.names[0] or self.source, self.names[1] or self.target
 
     def pairs(self) -> Iterator[Pair]:
         """The raw pairs in file order; may be called again. An empty corpus is an error."""
-        return ((source, target) for source, target, *_ in self.texts())
+        return (pair for texts in self.texts() for pair in self.pairs_of(texts))
+
+    def pairs_of(self, texts: Texts) -> Sequence[Pair]:
+        """The pairs that one line stands for."""
+        return ((texts[0], texts[1]),)
 
     def texts(self) -> Iterator[Texts]:
         """The same with further references, where `columns` names some: a source and what answers it."""
-        texts = None
-        for texts in self._parallel() if self.target else self._together():
-            yield texts
-        if texts is None:
-            raise DataError(
-                f"{self.name} is empty",
-                where=self._shown()[0],
-                hint="give files with one sentence per line",
-                code="empty",
-            )
+        row = None
+        for row in self.rows():
+            yield row.texts
+        if row is None:
+            raise self.empty()
+
+    def empty(self) -> DataError:
+        hint = "give files with one sentence per line"
+        return DataError(f"{self.name} is empty", where=self.shown[0], hint=hint, code="empty")
+
+    def rows(self, *, strict: bool = True) -> Iterator[CorpusRow]:
+        """Every line in file order. A line that cannot be read ends it with an error; unless `strict`, it is
+        a row with its fault, and the reading goes on. Nothing follows a line without a partner."""
+        return self._parallel(strict=strict) if self.target else self._together(strict=strict)
 
     def fingerprint(self) -> str:
         """SHA-256 over the bytes of the files, and over the columns that are read."""
@@ -79,35 +116,39 @@ class Corpus:
                     digest.update(block)
         return digest.hexdigest()
 
-    def _shown(self) -> Pair:
-        return self.names[0] or self.source, self.names[1] or self.target
+    def _lines(self, side: int, faults: Faults | None) -> Iterator[str]:
+        return _read_file((self.source, self.target)[side], self.shown[side], self.encoding_errors, faults)
 
-    def _lines(self, side: int) -> Iterator[str]:
-        return _read_file((self.source, self.target)[side], self._shown()[side], self.encoding_errors)
+    def _together(self, *, strict: bool) -> Iterator[CorpusRow]:
+        read, faults = line_reader(kind_of(self.source), self.columns), None if strict else Faults()
+        for number, line in enumerate(self._lines(0, faults), start=1):
+            texts: Texts = ()
+            fault = faults.pop(number, None) if faults else None
+            if fault is None:
+                try:
+                    texts = read(line, f"{self.shown[0]}:{number}")
+                except DataError as error:
+                    if strict:
+                        raise
+                    fault = error
+            yield CorpusRow(number, texts, fault)
 
-    def _together(self) -> Iterator[Texts]:
-        read = line_reader(kind_of(self.source), self.columns)
-        for number, line in enumerate(self._lines(0), start=1):
-            yield read(line, f"{self._shown()[0]}:{number}")
-
-    def _parallel(self) -> Iterator[Texts]:
-        for source, target in zip_longest(self._lines(0), self._lines(1)):
+    def _parallel(self, *, strict: bool) -> Iterator[CorpusRow]:
+        faults = None if strict else Faults()
+        both = zip_longest(self._lines(0, faults), self._lines(1, faults))
+        for number, (source, target) in enumerate(both, start=1):
             if source is None or target is None:
-                raise self._unequal()
-            yield source, target
+                if strict:
+                    raise self._unequal()
+                yield CorpusRow(number, (), self._unequal())
+                return
+            fault = faults.pop(number, None) if faults else None
+            yield CorpusRow(number, () if fault else (source, target), fault)
 
-    def _unequal(self) -> DataError:
-        lengths = [np.fromiter(map(len, self._lines(side)), dtype=np.int32) for side in (0, 1)]
-        counts, names = [len(side) for side in lengths], self._shown()
-        longer = 0 if counts[0] > counts[1] else 1
-        suspect = first_shift(lengths[longer], lengths[1 - longer]) + 1
-        return DataError(
-            f"{names[0]} has {counts[0]:,} lines and {names[1]} has {counts[1]:,}: "
-            "line n of one must translate line n of the other",
-            where=f"{names[longer]}:{suspect}: the first line that seems to have no partner",
-            hint="look there for a line break inside a sentence, a missing line or a file that was cut off",
-            code="unequal_lines",
-        )
+    def _unequal(self) -> UnequalLinesError:
+        left, right = (np.fromiter(map(len, self._lines(side, Faults())), dtype=np.int32) for side in (0, 1))
+        suspect = first_shift(*((left, right) if len(left) > len(right) else (right, left))) + 1
+        return UnequalLinesError(self.shown, (len(left), len(right)), suspect)
 
 
 def first_shift(longer: NDArray[np.int32], shorter: NDArray[np.int32]) -> int:
@@ -195,14 +236,11 @@ def _forget(path: str) -> None:
         os.unlink(path)
 
 
-def _read_file(path: str, name: str, errors: Errors) -> Iterator[str]:
+def _read_file(path: str, name: str, errors: Errors, faults: Faults | None = None) -> Iterator[str]:
+    """The file's lines, unpacked by its name; from a pipe what there is, without waiting for a full block."""
     with open_bytes(path) as file:
-        yield from _decoded(blocks_of(file, path, name), name, errors)
-
-
-def blocks_of(file: BufferedReader, path: str, name: str) -> Iterator[bytes]:
-    """The file's bytes, unpacked by name; from a pipe what there is, without waiting for a full block."""
-    return _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read1(BLOCK), b"")
+        blocks = _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read1(BLOCK), b"")
+        yield from _decoded(blocks, name, errors, faults)
 
 
 @contextmanager
@@ -268,49 +306,65 @@ def _unpacked(file: BufferedReader, name: str) -> Iterator[bytes]:
         ) from None
 
 
-def _decoded(blocks: Iterator[bytes], name: str, errors: Errors) -> Iterator[str]:
+def _decoded(
+    blocks: Iterator[bytes], name: str, errors: Errors, faults: Faults | None = None
+) -> Iterator[str]:
     """The lines in a stream of bytes."""
     number, rest, start = 0, b"", True
     for block in blocks:
         if start:
-            check_head(block, name)
+            _check_head(block, name)
             block, start = block.removeprefix(b"\xef\xbb\xbf"), False
         whole, newline, tail = block.rpartition(b"\n")
         if not newline:
             rest += block
-            check_line(len(rest), name, number)
+            _check_line(len(rest), name, number)
             continue
         whole = rest + whole
-        check_line(whole.find(b"\n") if b"\n" in whole else len(whole), name, number)
-        lines = _decode(whole, name, number, errors)
+        _check_line(whole.find(b"\n") if b"\n" in whole else len(whole), name, number)
+        lines = _decode(whole, name, number, errors, faults)
         yield from lines
         number, rest = number + len(lines), tail
     if rest:
-        yield from _decode(rest, name, number, errors)
+        yield from _decode(rest, name, number, errors, faults)
 
 
-def _decode(data: bytes, name: str, number: int, errors: Errors) -> list[str]:
-    """The lines in `data`, which follows line `number` and does not end in a line break."""
-    if b"\0" in data:
+def _decode(data: bytes, name: str, number: int, errors: Errors, faults: Faults | None) -> list[str]:
+    """The lines in `data`, which follows line `number` and does not end in a line break.
+
+    What is not text is an error; given `faults`, it is noted there, and a NUL is left to other checks.
+    """
+    if faults is None and b"\0" in data:
         line = number + data.count(b"\n", 0, data.index(b"\0")) + 1
         raise nul_error(f"{name}:{line}")
     try:
         text = data.decode("utf-8", errors)
     except UnicodeDecodeError as error:
+        if faults is not None and b"\n" in data:
+            single = enumerate(data.split(b"\n"), start=number)
+            return [_decode(line, name, before, errors, faults)[0] for before, line in single]
         line = number + data.count(b"\n", 0, error.start) + 1
         byte = error.start - data.rfind(b"\n", 0, error.start)
-        raise DataError(
-            f"byte 0x{data[error.start]:02X} is not UTF-8",
-            where=f"{name}:{line}:{byte}",
-            hint="convert the file to UTF-8; or read on past such bytes: --errors replace, and in training "
-            "--set data.encoding_errors=replace",
-            code="bad_utf8",
-        ) from None
+        fault = _not_utf8(data[error.start], f"{name}:{line}:{byte}")
+        if faults is None:
+            raise fault from None
+        faults[line] = fault
+        text = data.decode("utf-8", "replace")
     lines = text.split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-def check_line(length: int, name: str, number: int) -> None:
+def _not_utf8(byte: int, where: str) -> DataError:
+    return DataError(
+        f"byte 0x{byte:02X} is not UTF-8",
+        where=where,
+        hint="convert the file to UTF-8; or read on past such bytes: --errors replace, and in training "
+        "--set data.encoding_errors=replace",
+        code="bad_utf8",
+    )
+
+
+def _check_line(length: int, name: str, number: int) -> None:
     if length > MAX_LINE:
         raise DataError(
             f"the line has more than {MAX_LINE:,} bytes",
@@ -320,7 +374,7 @@ def check_line(length: int, name: str, number: int) -> None:
         )
 
 
-def check_head(block: bytes, name: str) -> None:
+def _check_head(block: bytes, name: str) -> None:
     """Name the usual reasons why a file is not UTF-8 from its first line on."""
     if block.startswith((b"\xff\xfe", b"\xfe\xff")):
         hint = "convert it: iconv -f UTF-16 -t UTF-8"

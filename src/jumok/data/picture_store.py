@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.corpus import Pair, nothing_left
-from jumok.data.store import Side, Store, mapped, open_store, unreadable, writing
+from jumok.data.store import SideWriter, Store, mapped, open_store, unreadable, write_header, writing
 from jumok.images.patches import Patches, PatchReader
 from jumok.images.read import Picture
 from jumok.progress import Progress, silent
-from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers
 
 FORMAT = "jumok-pictures/1"
@@ -33,7 +32,7 @@ THREADS = 4
 
 
 @dataclass(frozen=True)
-class Shift:
+class PictureShift:
     """Pictures move by up to `by` pixels each way; how far follows from seed, step and row alone."""
 
     by: int
@@ -56,7 +55,7 @@ class PictureStore(Store):
     """`source_ids` are the pictures (pictures, size, size, 3), `source_offsets` which one each pair has."""
 
     reader: PatchReader
-    shift: Shift | None = None
+    shift: PictureShift | None = None
 
     def source(self, index: int) -> Patches:
         """The patches (S, P) of one pair's picture."""
@@ -65,7 +64,7 @@ class PictureStore(Store):
 
     def moved(self, by: int, seed: int, step: int) -> "PictureStore":
         """The store as this step of a training run reads it."""
-        return replace(self, shift=Shift(by, seed, step)) if by else self
+        return replace(self, shift=PictureShift(by, seed, step)) if by else self
 
 
 def open_any_store(folder: Path) -> Store:
@@ -105,7 +104,7 @@ def build_picture_store(
     progress: Progress = silent,
     total: int | None = None,
 ) -> PictureStore:
-    """Read all pictures and encode their captions into `folder`.
+    """Read all pictures and encode their tidied captions into `folder`.
 
     Pairs without a caption, or with one of more than `max_length` pieces, are left out and counted.
     """
@@ -125,14 +124,13 @@ def build_picture_store(
                 pictures.write(data)
                 digest.update(data)
                 progress("reading pictures", done, len(names))
-            target = Side(folder, "target", files)
+            target = SideWriter(folder, "target", files)
             target.add(
                 np.array([i for one in ids for i in one], dtype=dtype), np.array([len(one) for one in ids])
             )
         which = np.array(of, dtype="<i8").tobytes()
         (folder / OF).write_bytes(which)
         digest.update(which)
-        content = digest.hexdigest() + target.fingerprint() + tokenizers.fingerprint
         header = {
             "format": FORMAT,
             "pairs": len(of),
@@ -143,10 +141,9 @@ def build_picture_store(
             "target_ids": target.count,
             "left_out": dict(left_out),
             "max_length": max_length,
-            "tokenizers": tokenizers.fingerprint,
-            "fingerprint": hashlib.sha256(content.encode()).hexdigest(),
         }
-        (folder / "header.json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+        contents = [digest.hexdigest(), target.fingerprint()]
+        write_header(folder, header, contents, tokenizers.fingerprint)
     return open_picture_store(folder)
 
 
@@ -154,9 +151,9 @@ def _captions(
     pairs: Iterable[Pair], tokenizers: Tokenizers, max_length: int
 ) -> tuple[list[str], list[int], list[list[int]], Counter[str], int]:
     """Pictures, each once; of each pair its picture and its caption's ids; what was left out; pairs read."""
-    read = [(name, tidy(caption)) for name, caption in pairs]
+    read = list(pairs)
     written = [pair for pair in read if pair[1]]
-    encoded = tokenizers.target.encode_many(caption for _, caption in written)
+    encoded = tokenizers.target.encode_tidied(caption for _, caption in written)
     kept = [(name, one) for (name, _), one in zip(written, encoded, strict=True) if len(one) <= max_length]
     names = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in kept))}
     left_out = Counter(blank=len(read) - len(written), too_long=len(written) - len(kept))

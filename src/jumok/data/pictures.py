@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from jumok.data.columns import Texts
-from jumok.data.corpus import Corpus, Pair
+from jumok.data.corpus import Corpus, CorpusRow, Pair
 from jumok.errors import ConfigError, DataError
 from jumok.images.read import data_of_file, locate, open_archive
 
@@ -20,21 +20,23 @@ class PictureCorpus(Corpus):
 
     images: str = ""
 
-    def pairs(self) -> Iterator[Pair]:
-        """A pair for each caption of each picture, where `columns` names several of them."""
-        for path, *captions in self.texts():
-            written = [caption for caption in captions if caption.strip()]
-            yield from ((path, caption) for caption in written or captions[:1])
+    def pairs_of(self, texts: Texts) -> Sequence[Pair]:
+        """A pair for each caption of the picture, where `columns` names several of them."""
+        return [(texts[0], caption) for caption in texts[1:]]
 
-    def texts(self) -> Iterator[Texts]:
-        """Pictures and captions in file order. Those that are not there are an error that names a few."""
+    def rows(self, *, strict: bool = True) -> Iterator[CorpusRow]:
+        """Full names and captions in file order. Pictures that are not there are an error that names a few;
+        unless `strict`, names are left as the file has them."""
         missing = []
-        for number, (name, *captions) in enumerate(super().texts(), start=1):
-            path = self._path(name.strip(), number)
+        for row in super().rows(strict=strict):
+            if not strict:
+                yield row
+                continue
+            path = self._path(row.texts[0].strip(), row.number)
             if not path:
-                missing.append((number, name))
+                missing.append((row.number, row.texts[0]))
             elif not missing:
-                yield (path, *captions)
+                yield row._replace(texts=(path, *row.texts[1:]))
         if missing:
             raise self._missing(missing)
 
@@ -45,7 +47,7 @@ class PictureCorpus(Corpus):
         try:
             return locate(self.images, name)
         except DataError as error:
-            error.where = f"{self.names[0] or self.source}:{number}"
+            error.where = f"{self.shown[0]}:{number}"
             raise
 
     def fingerprint(self) -> str:
@@ -57,7 +59,7 @@ class PictureCorpus(Corpus):
         return digest.hexdigest()
 
     def _missing(self, missing: list[tuple[int, str]]) -> DataError:
-        file = self.names[0] or self.source
+        file = self.shown[0]
         first = "; ".join(f"{file}:{number}: {name or 'no name'}" for number, name in missing[:SHOWN])
         more = f"; and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         lines = "line names" if len(missing) == 1 else "lines name"

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumok.errors import DataError
-from jumok.text.marks import ASKED, TOLD
+from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
 from jumok.text.normalize import tidy
 
 KEYS = ("context", "question", "answer")
-NO_MARKS = str.maketrans({ASKED: " ", TOLD: " "})
+NO_MARKS = str.maketrans({QUESTION_MARK: " ", CONTEXT_MARK: " "})
 
 
 def join_question(question: str, context: str) -> str:
@@ -20,7 +20,7 @@ def join_question(question: str, context: str) -> str:
     question, context = (tidy(text.translate(NO_MARKS)) for text in (question, context))
     if not question:
         raise DataError("the question is blank", hint="ask something", code="blank_question")
-    return f"{ASKED} {question} {TOLD} {context}".rstrip()
+    return f"{QUESTION_MARK} {question} {CONTEXT_MARK} {context}".rstrip()
 
 
 def holds_question(value: Mapping[str, Any]) -> bool:

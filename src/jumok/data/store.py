@@ -5,7 +5,6 @@ sentence begins (`source.offsets`, one more than there are sentences).
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import multiprocessing
@@ -13,15 +12,12 @@ import os
 import secrets
 import shutil
 import signal
-import threading
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,7 +28,6 @@ from jumok.data.corpus import Pair, nothing_left
 from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginnings
-from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, parse_tokenizer
 from jumok.text.words import Words
 
@@ -126,22 +121,21 @@ def build_store(
     progress: Progress = silent,
     total: int | None = None,
 ) -> Store:
-    """Tidy and encode all pairs into `folder`, which appears only when it is complete.
+    """Encode tidied pairs into `folder`, which appears only when it is complete.
 
     Pairs with a blank side, or with more than `max_length` pieces on one, are left out and counted; of a
     source the first `cut` pieces are kept, if it is not 0. Order is kept whatever the number of processes; 0
     takes one per core. Memory does not grow with the corpus.
     """
-    _sweep(folder)
-    work = folder.with_name(f"{folder.name}.tmp-{secrets.token_hex(4)}")
     encoder = Encoder(tokenizers, max_length, cut)
     chunks = _encoded(pairs, encoder, processes or _cores())
+    work = folder.with_name(f"{folder.name}.tmp-{secrets.token_hex(4)}")
     try:
         with writing(folder):
             work.mkdir(parents=True)
-            with _locked(work):
-                _write(chunks, work, encoder, progress, total)
-                _replace(work, folder)
+            _write(chunks, work, encoder, progress, total)
+            shutil.rmtree(folder, ignore_errors=True)
+            work.rename(folder)
     finally:
         chunks.close()
         shutil.rmtree(work, ignore_errors=True)
@@ -164,7 +158,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class EncodedChunk:
     """The ids of some pairs."""
 
     pairs: int  # read, with those left out
@@ -175,7 +169,7 @@ class Chunk:
 
 
 class Encoder:
-    """Pairs of text to a `Chunk` of ids."""
+    """Pairs of text to a `EncodedChunk` of ids."""
 
     def __init__(self, tokenizers: Tokenizers, max_length: int, cut: int = 0) -> None:
         self.tokenizers, self.max_length, self.cut = tokenizers, max_length, cut
@@ -184,9 +178,8 @@ class Encoder:
         largest = max(tokenizers.source.size, tokenizers.target.size)
         self.dtype = np.dtype("<u2" if largest <= 1 << 16 else "<u4")
 
-    def __call__(self, pairs: list[Pair]) -> Chunk:
-        tidied = [(tidy(source), tidy(target)) for source, target in pairs]
-        written = [pair for pair in tidied if all(pair)]
+    def __call__(self, pairs: list[Pair]) -> EncodedChunk:
+        written = [pair for pair in pairs if all(pair)]
         source, target = (words.encode([p[side] for p in written]) for side, words in enumerate(self.words))
         whole = source.lengths()
         source = beginnings(source, self.cut) if self.cut else source
@@ -195,16 +188,16 @@ class Encoder:
         cut = int((whole > source.lengths())[kept].sum())
         source, target = source.take(kept), target.take(kept)
         ids = source.values.astype(self.dtype), target.values.astype(self.dtype)
-        return Chunk(len(pairs), ids, (source.lengths(), target.lengths()), left_out, cut)
+        return EncodedChunk(len(pairs), ids, (source.lengths(), target.lengths()), left_out, cut)
 
 
 def _write(
-    chunks: Iterable[Chunk], folder: Path, encoder: Encoder, progress: Progress, total: int | None
+    chunks: Iterable[EncodedChunk], folder: Path, encoder: Encoder, progress: Progress, total: int | None
 ) -> None:
     """Write all chunks and, last, the header."""
     read, kept, cut, left_out = 0, 0, 0, Counter(blank=0, too_long=0)
     with ExitStack() as files:
-        sides = [Side(folder, side, files) for side in SIDES]
+        sides = [SideWriter(folder, side, files) for side in SIDES]
         for chunk in chunks:
             for side, ids, lengths in zip(sides, chunk.ids, chunk.lengths, strict=True):
                 side.add(ids, lengths)
@@ -217,7 +210,6 @@ def _write(
     progress("encoding", read, read)
     if not kept:
         raise nothing_left(read, left_out, encoder.max_length)
-    content = sides[0].fingerprint() + sides[1].fingerprint() + encoder.tokenizers.fingerprint
     header = {
         "format": FORMAT,
         "pairs": kept,
@@ -227,15 +219,20 @@ def _write(
         "left_out": dict(left_out),
         **({"cut": cut} if cut else {}),  # without it the file is that of a version that cut nothing
         "max_length": encoder.max_length,
-        "tokenizers": encoder.tokenizers.fingerprint,
-        "fingerprint": hashlib.sha256(content.encode()).hexdigest(),
     }
+    write_header(folder, header, [side.fingerprint() for side in sides], encoder.tokenizers.fingerprint)
+
+
+def write_header(folder: Path, header: dict[str, Any], contents: Iterable[str], tokenizers: str) -> None:
+    """The last file of a store, with hashes of what the others contain."""
+    fingerprint = hashlib.sha256("".join([*contents, tokenizers]).encode()).hexdigest()
+    header = header | {"tokenizers": tokenizers, "fingerprint": fingerprint}
     with (folder / "header.json").open("wb") as file:
         file.write(json.dumps(header, indent=1).encode())
         _sync(file)
 
 
-class Side:
+class SideWriter:
     """The two growing files of one side."""
 
     def __init__(self, folder: Path, name: str, files: ExitStack) -> None:
@@ -264,43 +261,6 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[int]:
-    """A handle of `folder`, locked until the block ends or this process dies; OSError if another has it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what killed processes left behind, and nothing that a living one is working on."""
-    for stale in folder.parent.glob(f"{folder.name}.tmp-*"):
-        with suppress(OSError), _locked(stale):
-            shutil.rmtree(stale, ignore_errors=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _replace(work: Path, folder: Path) -> None:
-    """Give the finished `work` its name; what had the name before is removed."""
-    _sync_folder(work)
-    old = work.with_name(f"{work.name}-old")
-    if folder.exists():
-        folder.rename(old)
-    work.rename(folder)
-    _sync_folder(folder.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
     chunk: list[Pair] = []
     size = 0
@@ -314,7 +274,7 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         yield chunk
 
 
-def _encoded(pairs: Iterable[Pair], encoder: Encoder, processes: int) -> Generator[Chunk, None, None]:
+def _encoded(pairs: Iterable[Pair], encoder: Encoder, processes: int) -> Generator[EncodedChunk, None, None]:
     """The chunks of all pairs in order; a small corpus is encoded in this process."""
     chunks = _chunks(pairs)
     first = list(islice(chunks, SMALL // CHUNK))
@@ -324,74 +284,56 @@ def _encoded(pairs: Iterable[Pair], encoder: Encoder, processes: int) -> Generat
         yield from _in_parallel(chain(first, chunks), encoder, processes)
 
 
-def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int) -> Iterator[Chunk]:
-    """`map(encoder, chunks)` by several processes, with a bounded number of chunks under way.
+def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int) -> Iterator[EncodedChunk]:
+    """`map(encoder, chunks)` by several processes in turn, each with one chunk at a time.
 
-    Should the processes die, this one goes on alone.
+    Should a process die, this one does its work.
     """
-    pool = ProcessPoolExecutor(
-        processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(
-            encoder.tokenizers.source.to_bytes(),
-            encoder.tokenizers.target.to_bytes(),
-            encoder.max_length,
-            encoder.cut,
-        ),
-    )
-    waiting: deque[tuple[list[Pair], Future[Chunk] | None]] = deque()
-    try:
+    both, context = encoder.tokenizers, multiprocessing.get_context("spawn")
+    told = both.source.to_bytes(), both.target.to_bytes(), encoder.max_length, encoder.cut
+    idle: deque[Connection] = deque()
+    busy: deque[tuple[Connection, list[Pair]]] = deque()
+    with ExitStack() as stack:
+        for _ in range(processes):
+            here, there = context.Pipe()
+            process = context.Process(target=_encode_for, args=(there, *told), daemon=True)
+            process.start()
+            there.close()
+            stack.callback(process.join)
+            stack.callback(here.close)
+            idle.append(here)
         for chunk in chunks:
-            waiting.append((chunk, _submit(pool, chunk)))
-            if len(waiting) > 2 * processes:
-                yield _result(*waiting.popleft(), encoder)
-        while waiting:
-            yield _result(*waiting.popleft(), encoder)
-    finally:
-        pool.shutdown(cancel_futures=True)
+            done = None if idle else _answer(*busy[0], encoder)
+            worker = idle.popleft() if idle else busy.popleft()[0]
+            with suppress(OSError):  # a worker that is gone does not answer either
+                worker.send(chunk)
+            busy.append((worker, chunk))
+            if done is not None:
+                yield done
+        for worker, chunk in busy:
+            yield _answer(worker, chunk, encoder)
 
 
-def _submit(pool: ProcessPoolExecutor, chunk: list[Pair]) -> Future[Chunk] | None:
+def _answer(worker: Connection, chunk: list[Pair], encoder: Encoder) -> EncodedChunk:
     try:
-        return pool.submit(_work, chunk)
-    except BrokenProcessPool:
-        return None
-
-
-def _result(chunk: list[Pair], future: Future[Chunk] | None, encoder: Encoder) -> Chunk:
-    try:
-        return future.result() if future else encoder(chunk)
-    except BrokenProcessPool:
+        done: EncodedChunk = worker.recv()
+    except (EOFError, OSError):
         return encoder(chunk)
+    return done
+
+
+def _encode_for(parent: Connection, source: bytes, target: bytes, max_length: int, cut: int) -> None:
+    """What a worker process does, until its parent has no more for it or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the pipe
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
+    left = parse_tokenizer(source, "source")
+    right = left if source == target else parse_tokenizer(target, "target")
+    encoder = Encoder(Tokenizers(left, right), max_length, cut)
+    with suppress(Exception):  # the parent then does it again, and finds the same fault
+        while True:
+            parent.send(encoder(parent.recv()))
 
 
 def _cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_PROCESSES)
-
-
-_worker: Encoder | None = None  # set in worker processes only
-
-
-def _start_worker(source: bytes, target: bytes, max_length: int, cut: int) -> None:
-    global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends the pool
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    left = parse_tokenizer(source, "source")
-    right = left if source == target else parse_tokenizer(target, "target")
-    _worker = Encoder(Tokenizers(left, right), max_length, cut)
-
-
-def _end_with_parent() -> None:
-    """A killed parent cannot end its pool: each worker watches for it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _work(pairs: list[Pair]) -> Chunk:
-    assert _worker is not None
-    return _worker(pairs)

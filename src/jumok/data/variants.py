@@ -3,7 +3,6 @@
 Row n of every variant is row n of the store, so whoever chooses rows need not know that there are variants.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -13,16 +12,16 @@ from typing import overload
 
 import numpy as np
 
-from jumok.data.store import FORMAT, SIDES, Side, Store
+from jumok.data.store import SIDES, SideWriter, Store, write_header
 from jumok.progress import Progress, silent
-from jumok.text.dropout import Cuts
+from jumok.text.dropout import WordCutter
 from jumok.text.ragged import Ragged
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 CHUNK = 100_000  # pairs in memory at a time
 
 
-class Awaited(Sequence[Store]):
+class PendingStores(Sequence[Store]):
     """Stores that a thread is still making: whoever looks at them waits for all, and for what went wrong."""
 
     def __init__(self, made: Future[tuple[Store, ...]]) -> None:
@@ -60,7 +59,7 @@ def build_variants(
         written = []
         for folder in folders:
             folder.mkdir()
-            written.append([Side(folder, side, files) for side in SIDES])
+            written.append([SideWriter(folder, side, files) for side in SIDES])
         for begin in range(0, len(store), CHUNK):
             rows = range(begin, min(begin + CHUNK, len(store)))
             for side, cutter in enumerate(cuts):
@@ -72,29 +71,17 @@ def build_variants(
                     sides[side].add(picked.values.astype(store.source_ids.dtype), picked.lengths())
             progress("cutting anew", rows.stop, len(store))
     for folder, sides in zip(folders, written, strict=True):
-        header = {
-            "format": FORMAT,
-            "pairs": len(store),
-            "dtype": store.source_ids.dtype.str,
+        header = json.loads((store.folder / "header.json").read_bytes()) | {
             "source_ids": sides[0].count,
             "target_ids": sides[1].count,
-            "left_out": store.left_out,
-            **({"cut": store.cut} if store.cut else {}),
             "max_length": max_length,
-            "tokenizers": store.tokenizers,
-            "fingerprint": fingerprint(sides, store.tokenizers),
         }
-        (folder / "header.json").write_text(json.dumps(header, indent=1), encoding="utf-8")
+        write_header(folder, header, [side.fingerprint() for side in sides], store.tokenizers)
 
 
-def cuts_of(tokenizer: Tokenizer, share: float, seed: int) -> Cuts | None:
+def cuts_of(tokenizer: Tokenizer, share: float, seed: int) -> WordCutter | None:
     """The cuts of a text; None where there is but one, of characters and of words."""
-    return Cuts(tokenizer, share, seed) if tokenizer.kind == "bpe" else None
-
-
-def fingerprint(sides: list[Side], tokenizers: str) -> str:
-    """As a store's own: of all its files and of the tokenizers."""
-    return hashlib.sha256("".join([*(side.fingerprint() for side in sides), tokenizers]).encode()).hexdigest()
+    return WordCutter(tokenizer, share, seed) if tokenizer.kind == "bpe" else None
 
 
 def ids_of(store: Store, side: int, rows: range) -> Ragged:

@@ -1,4 +1,4 @@
-"""Answers to jobs, a batch at a time, with torch: the model steps, and a search chooses."""
+"""Searches for the answers to a batch of jobs with torch, and scores given targets."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import BeamSearch
-from jumok.decoding.filters import (
-    FIRST_BYTE,
-    NEVER,
-    Filter,
-    at_least,
-    force_prefix,
-    no_repeat,
-    require,
-    whole_characters,
-)
+from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, force_prefix, no_repeat, require
 from jumok.decoding.greedy import Choose, GreedySearch
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
 from jumok.decoding.sample import sampler, uniforms
@@ -27,11 +18,11 @@ from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences
-from jumok.text.tokenizer import BOS, EOS
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
 """No answer contains a line break, a tab or another control character: one line in, one line out."""
-USUAL = whole_characters(never=NEVER + CONTROL)
+USUAL = WholeCharacters(never=NEVER + CONTROL)
 """The filter of every search."""
 CUDA_TOKENS = 65_536
 """`BATCH_TOKENS` of a GPU, which would have little to do with the usual number."""
@@ -46,23 +37,23 @@ def search(
     model: Seq2Seq,
     jobs: Sequence[Job],
     config: DecodingConfig,
-    pieces: Sequence[bytes],
+    spellings: Sequence[bytes],
     banned: Sequence[Filter] = (),
     choose: Choose | None = None,
 ) -> list[list[Answer]]:
     """The answers to each job, best first: up to `beam` of them, or all draws as `choose` orders them.
 
-    pieces[id] is what a target id writes; `banned` are the filters for banned text.
+    spellings[id] is what a target id writes; `banned` are the filters for banned text.
     """
-    one = make_search(jobs, config, pieces, banned, choose=choose, device=device_of(model))
-    copies = [len(one.token) // len(jobs)] * len(jobs)
-    return run_search(model, encode(model, jobs, copies), one)
+    new_search = make_search(jobs, config, spellings, banned, choose=choose, device=device_of(model))
+    copies = [len(new_search.token) // len(jobs)] * len(jobs)
+    return run_search(model, encode(model, jobs, copies), new_search)
 
 
 def make_search(
     jobs: Sequence[Job],
     config: DecodingConfig,
-    pieces: Sequence[bytes],
+    spellings: Sequence[bytes],
     banned: Sequence[Filter] = (),
     *,
     choose: Choose | None = None,
@@ -77,7 +68,7 @@ def make_search(
     draws = config.draws or 1
     rows = [job for job in jobs for _ in range(draws)]
     limits = [job.limit(config) for job in rows]
-    filters = make_filters(rows, config, pieces, banned)
+    filters = make_filters(rows, config, spellings, banned)
     if config.draws:
         numbers = [
             uniforms(job.source, limit, seed=config.seed, draw=row % draws)
@@ -125,7 +116,7 @@ def device_of(model: Seq2Seq) -> torch.device:
 def score_targets(
     model: Seq2Seq, sources: Sequence[Source], targets: Sequence[Sequence[int]]
 ) -> list[list[float]]:
-    """The log-probability of each target piece and of the end, given the source, all in one pass."""
+    """The log-probability of each target token and of the end, given the source, all in one pass."""
     device = device_of(model)
     target_in, target_out = lay_targets([[*target, EOS] for target in targets], device)
     prediction = model.decode(target_in, model.encode(lay_sources(sources, device)))
@@ -137,14 +128,14 @@ def score_targets(
 
 
 def make_filters(
-    jobs: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes], banned: Sequence[Filter]
+    jobs: Sequence[Job], config: DecodingConfig, spellings: Sequence[bytes], banned: Sequence[Filter]
 ) -> list[Filter]:
     """The filters of one batch; where two cannot both be kept the earlier one is."""
     filters: list[Filter] = [USUAL]
     if any(job.prefix for job in jobs):
         filters.append(force_prefix([job.prefix for job in jobs]))
     if any(job.phrases for job in jobs):
-        filters.append(require([job.phrases for job in jobs], pieces))
+        filters.append(require([job.phrases for job in jobs], spellings))
     filters += banned
     if config.no_repeat_ngram:
         filters.append(no_repeat(config.no_repeat_ngram))
@@ -160,6 +151,6 @@ def lay_sources(sources: Sequence[Source], device: torch.device) -> Sentences:
 
 
 def lay_targets(outs: Sequence[Sequence[int]], device: torch.device) -> tuple[Sentences, Tensor]:
-    """What is read before each token is written, the start and all tokens but the last; and the tokens (M,)."""
+    """What is read before each token is written (the start, then all tokens but the last), and the tokens."""
     target_in = Sentences.lay([[BOS, *out[:-1]] for out in outs], device)
     return target_in, torch.tensor([id for out in outs for id in out], device=device)

@@ -20,45 +20,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.answers import Answer
-from jumok.decoding.filters import Filter, Rows, WholeCharacters, allow
-from jumok.decoding.scores import check_finite, normalised, ranked, top
-from jumok.decoding.search import Lead, Search, find_lead, run_search
+from jumok.answers import Answer, normalised, ranked
+from jumok.decoding.filters import Filter, LiveRows, WholeCharacters, allow
+from jumok.decoding.scores import check_finite, top
+from jumok.decoding.search import Lead, Search, find_lead
 from jumok.decoding.tree import BeamTree, Way
-from jumok.models.interface import Memory, Seq2Seq
 from jumok.text.tokenizer import BOS, EOS
 
 
-def beam_search(
-    model: Seq2Seq,
-    memory: Memory,
-    limits: Sequence[int],
-    filters: Sequence[Filter] = (),
-    *,
-    beam: int,
-    n_best: int = 1,
-    length_penalty: float = 1.0,
-) -> list[list[Answer]]:
-    """Up to `beam` answers per sentence of `memory`, best first; the search goes on for `n_best` of them.
-
-    Sentence i gets at most `limits[i]` tokens, its end included. Scores are the model's own, from before any
-    filter. The first step has one row per sentence, later ones up to W.
-    """
-    search = BeamSearch(
-        limits,
-        filters,
-        beam=beam,
-        n_best=n_best,
-        length_penalty=length_penalty,
-        device=memory.source.device,
-    )
-    return run_search(model, memory, search)
-
-
-class Branch(NamedTuple):
+class BeamBranch(NamedTuple):
     """A hypothesis: its last token, and the branch that it grows from."""
 
-    parent: "Branch | None"
+    parent: "BeamBranch | None"
     token: int
     log_prob: float
     total: float  # log-probability of the whole hypothesis, in float64
@@ -74,7 +47,7 @@ class Branch(NamedTuple):
         return Answer(tuple(tokens[:0:-1] if finished else tokens[::-1]), tuple(log_probs[::-1]), finished)
 
 
-ROOT = Branch(None, BOS, 0.0, 0.0)
+ROOT = BeamBranch(None, BOS, 0.0, 0.0)
 
 
 @dataclass
@@ -83,12 +56,16 @@ class Beam:
 
     sentence: int
     limit: int
-    live: list[Branch] = field(default_factory=lambda: [ROOT])  # best first
+    live: list[BeamBranch] = field(default_factory=lambda: [ROOT])  # best first
     found: list[Answer] = field(default_factory=list)
 
 
 class BeamSearch(Search):
-    """The search of `beam_search`, one `advance` at a time."""
+    """Up to `beam` answers per sentence, best first; the search goes on for `n_best` of them.
+
+    Sentence i gets at most `limits[i]` tokens, its end included. Scores are the model's own, from before any
+    filter. The first step has one row per sentence, later ones up to W.
+    """
 
     def __init__(
         self,
@@ -109,7 +86,9 @@ class BeamSearch(Search):
         """The last token of each live row."""
         self._beams = [Beam(sentence, limit) for sentence, limit in enumerate(limits)]
         self._live = list(self._beams)  # of these the rows are, in turn
-        self._rows: Rows | None = Rows.start(limits, device)  # None: to be made anew when a filter needs it
+        self._rows: LiveRows | None = LiveRows.start(
+            limits, device
+        )  # None: to be made anew when a filter needs it
         self._steps = 0
 
     @property
@@ -173,7 +152,7 @@ class BeamSearch(Search):
     def _ways(
         self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
     ) -> Iterator[list[Way]]:
-        """All ways on for each sentence, given the best pieces of each row."""
+        """All ways on for each sentence, given the best tokens of each row."""
         first = 0
         for beam in self._live:
             rows = len(beam.live)  # whoever takes the ways lets the beam grow
@@ -191,8 +170,8 @@ class BeamSearch(Search):
         B, k = len(self._live), log_probs.shape[1]
         totals = (before[:, None] + log_probs).reshape(B, -1)  # (B, rows · k) in float64
         best = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * self.width]  # equals stay in their order
-        tables = [np.take_along_axis(one.reshape(B, -1), best, axis=1) for one in (totals, ids, log_probs)]
-        total, token, log_prob = (table.tolist() for table in tables)
+        tables = [np.take_along_axis(rows.reshape(B, -1), best, axis=1) for rows in (totals, ids, log_probs)]
+        total, token, log_prob = (rows.tolist() for rows in tables)
         for columns in zip(total, (best // k).tolist(), token, log_prob, strict=True):
             yield [way for way in zip(*columns, strict=True) if way[3] > -inf]
 
@@ -217,10 +196,10 @@ class BeamSearch(Search):
         best = sorted(ways, key=itemgetter(0), reverse=True)[: 2 * W]  # equals stay in their order
         ended = [way for way in best[:W] if way[2] == EOS]
         alive = [way for way in best if way[2] != EOS][:W]
-        grown = [Branch(beam.live[row], token, log_prob, total) for total, row, token, log_prob in alive]
+        grown = [BeamBranch(beam.live[row], token, log_prob, total) for total, row, token, log_prob in alive]
 
         beam.found += [
-            Branch(beam.live[row], EOS, log_prob, total).answer() for total, row, _, log_prob in ended
+            BeamBranch(beam.live[row], EOS, log_prob, total).answer() for total, row, _, log_prob in ended
         ]
         if self._steps == beam.limit:
             beam.found += [branch.answer() for branch in grown]
@@ -236,15 +215,15 @@ class BeamSearch(Search):
         beam.live = [] if done else grown
         return [] if done else alive
 
-    def _make_rows(self) -> Rows:
+    def _make_rows(self) -> LiveRows:
         """The live hypotheses as filters see them, but for the model's wishes to end."""
         pairs = [(beam, branch.answer()) for beam in self._live for branch in beam.live]
         R, t = len(pairs), self._steps
-        return Rows(
+        return LiveRows(
             sentence=torch.tensor([beam.sentence for beam, _ in pairs], device=self.device),
             room=torch.tensor([beam.limit - t for beam, _ in pairs], device=self.device),
-            tokens=torch.tensor([one.ids for _, one in pairs], device=self.device).view(R, t),
-            log_probs=torch.tensor([one.log_probs for _, one in pairs], device=self.device).view(R, t),
+            tokens=torch.tensor([answer.ids for _, answer in pairs], device=self.device).view(R, t),
+            log_probs=torch.tensor([answer.log_probs for _, answer in pairs], device=self.device).view(R, t),
             ends=torch.zeros(R, t, dtype=torch.bool, device=self.device),
         )
 

@@ -1,7 +1,7 @@
 """`WholeCharacters` in tensors: what may come next depends on a small state, so no history need be read.
 
 A state is how many bytes of a character are still to come, and which may come first. Rows of a table say what
-each state allows, and a second table where each piece leads. Looking up is all a step does.
+each state allows, and a second table where each token leads. Looking up is all a step does.
 
 Letters: Q states, E first ids that have an entry of their own, V vocabulary.
 """
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumok.decoding.filters import CHARACTER, FIRST_BYTE, SECOND_BYTES, WholeCharacters
+from jumok.decoding.filters import SECOND_BYTES, WholeCharacters
+from jumok.decoding.jobs import CHARACTER
+from jumok.text.tokenizer import FIRST_BYTE
 
 LEARNED = FIRST_BYTE + 256
 """The first id that is no byte."""
@@ -31,7 +33,7 @@ class CharacterTables:
     """What each state allows and where it leads. Made by `make`."""
 
     allowed: Tensor  # (Q, CHARACTER + 1, E), 0 or minus infinity, for each room up to CHARACTER
-    next: Tensor  # (Q, LEARNED + 1), the state after a piece; the last column is for all learned ones
+    next: Tensor  # (Q, LEARNED + 1), the state after a token; the last column is for all learned ones
 
     @staticmethod
     def make(usual: WholeCharacters, entries: int, device: torch.device) -> "CharacterTables":
@@ -58,5 +60,5 @@ class CharacterTables:
         return self.allowed[state, room.clamp(0, CHARACTER)]
 
     def after(self, state: Tensor, token: Tensor) -> Tensor:
-        """The state after one more piece; any shape."""
+        """The state after one more token; any shape."""
         return self.next[state, token.clamp(max=LEARNED)]

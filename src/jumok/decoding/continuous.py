@@ -26,7 +26,7 @@ Outcome = tuple[Hashable, list[Answer] | Exception]
 
 
 @dataclass
-class Item:
+class RunningSearch:
     """One search in the batch, and how many rows it has there."""
 
     key: Hashable
@@ -40,8 +40,8 @@ class Continuous:
 
     def __init__(self, model: Seq2Seq, usual: WholeCharacters = USUAL) -> None:
         self.model, self.usual = model, usual
-        self._waiting: dict[Hashable, Item] = {}
-        self._running: dict[Hashable, Item] = {}
+        self._waiting: dict[Hashable, RunningSearch] = {}
+        self._running: dict[Hashable, RunningSearch] = {}
         self._cancelled: set[Hashable] = set()
         self._state: Any = None  # of all running rows, in turn
 
@@ -51,14 +51,14 @@ class Continuous:
 
     @property
     def rows(self) -> int:
-        """Rows of the next step, newcomers included."""
+        """Rows of the next step, those of new searches included."""
         return sum(item.rows for item in (*self._waiting.values(), *self._running.values()))
 
     def add(self, key: Hashable, job: Job, search: Search) -> None:
-        """Let a new search take part from the next step on."""
+        """Add a search, which starts at the next step."""
         if key in self._waiting or key in self._running:
             raise ValueError(f"there is already a search with the key {key!r}")
-        self._waiting[key] = Item(key, job, search, len(search.token))
+        self._waiting[key] = RunningSearch(key, job, search, len(search.token))
 
     def cancel(self, key: Hashable) -> None:
         """Forget a search; its rows leave at the next step. A key that is not here is no error."""
@@ -67,7 +67,7 @@ class Continuous:
 
     @torch.inference_mode()
     def step(self) -> list[Outcome]:
-        """One step of the model for all: newcomers begin, the others go on. Gives what is over now."""
+        """One step of the model for all searches, new ones included; returns those that ended."""
         over: list[Outcome] = []
         self._drop_cancelled()
         self._admit(over)
@@ -90,7 +90,7 @@ class Continuous:
         self._keep(kept)
 
     def _admit(self, over: list[Outcome]) -> None:
-        """Encode all newcomers together; where that fails each by itself, so that only the culprits fail."""
+        """Encode all new searches together; if that fails, one by one, so that only the bad ones fail."""
         items, self._waiting = list(self._waiting.values()), {}
         if not items:
             return
@@ -105,7 +105,7 @@ class Continuous:
                 except Exception as error:
                     over.append((item.key, error))
 
-    def _start(self, items: list[Item]) -> Any:
+    def _start(self, items: list[RunningSearch]) -> Any:
         """The state before the first step of new searches."""
         memory = encode(self.model, [item.job for item in items], [item.rows for item in items])
         return self.model.start(memory)
@@ -123,19 +123,19 @@ class Continuous:
 
     def _step_each(self, over: list[Outcome]) -> Tensor:
         before, self._state = self._state, None
-        found, first = list[Tensor](), 0
+        steps, first = list[Tensor](), 0
         for item in list(self._running.values()):
             rows = torch.arange(first, first + item.rows, device=device_of(self.model))
             first += item.rows
             try:
                 logits, state = self.model.step(self._tokens([item]), before.select(rows))
                 self._join(state)
-                found.append(logits)
+                steps.append(logits)
             except Exception as error:
                 self._leave(item, error, over)
-        return torch.cat(found) if found else torch.empty(0, 1)
+        return torch.cat(steps) if steps else torch.empty(0, 1)
 
-    def _tokens(self, items: Iterable[Item]) -> Tensor:
+    def _tokens(self, items: Iterable[RunningSearch]) -> Tensor:
         """The last token of each row of these searches."""
         tokens = [token for item in items for token in item.search.last_tokens()]
         return torch.tensor(tokens, device=device_of(self.model))
@@ -143,7 +143,7 @@ class Continuous:
     def _advance(self, log_probs: Tensor, over: list[Outcome]) -> None:
         """Hand each search its rows of log_probs (R, V), and keep the rows that go on.
 
-        The usual filter and the choice of the best pieces are done once for all rows; searches that need more
+        The usual filter and the choice of the best tokens are done once for all rows; searches that need more
         than that see all of the vocabulary.
         """
         items = list(self._running.values())
@@ -168,7 +168,7 @@ class Continuous:
         if kept != list(range(first)):
             self._keep(kept)
 
-    def _leave(self, item: Item, outcome: list[Answer] | Exception, over: list[Outcome]) -> None:
+    def _leave(self, item: RunningSearch, outcome: list[Answer] | Exception, over: list[Outcome]) -> None:
         del self._running[item.key]
         over.append((item.key, outcome))
 

@@ -25,7 +25,7 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import USUAL, device_of, make_filters
 from jumok.decoding.characters import FREE, LEARNED, CharacterTables
-from jumok.decoding.device_answers import Found, Options, unpacked
+from jumok.decoding.device_answers import SearchRecord, unpack_answers
 from jumok.decoding.filters import Filter
 from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import Job
@@ -34,6 +34,7 @@ from jumok.models.cache import BatchShape, Buffers
 from jumok.models.fixed import FixedSteps, wide_bias
 from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences
+from jumok.native.model import SearchOptions
 from jumok.text.tokenizer import EOS
 
 ROWS = 10_240
@@ -56,7 +57,7 @@ class Batches:
 
     sources: Sequence[Sequence[int]]
     limits: Sequence[int]
-    options: Options
+    options: SearchOptions
     sentences: int | None
     budget: int | None
 
@@ -128,7 +129,7 @@ class DeviceSearch:
         self,
         sources: Sequence[Sequence[int]],
         limits: Sequence[int],
-        options: Options,
+        options: SearchOptions,
         *,
         sentences: int | None = None,
         budget: int | None = None,
@@ -141,10 +142,10 @@ class DeviceSearch:
         batch = Batches(sources, limits, options, sentences, budget)
         plan = deque(self._plan(batch, range(len(sources))))
         patient, later = len(plan) < MANY, list[int]()
-        waiting, ready = list[tuple[list[int], Found]](), list[tuple[list[int], list[list[Answer]]]]()
+        waiting, ready = list[tuple[list[int], SearchRecord]](), list[tuple[list[int], list[list[Answer]]]]()
 
         def unpack() -> None:
-            ready.extend((places, unpacked(found, options)) for places, found in waiting)
+            ready.extend((places, unpack_answers(found, options)) for places, found in waiting)
             waiting.clear()
 
         with self._turn():
@@ -232,7 +233,9 @@ class DeviceSearch:
         room.penalty.copy_(penalties(T, alpha, device))
         return room
 
-    def _run(self, shape: BatchShape, batch: Batches, few: int, meanwhile: Callable[[], None]) -> Found:
+    def _run(
+        self, shape: BatchShape, batch: Batches, few: int, meanwhile: Callable[[], None]
+    ) -> SearchRecord:
         """Search one batch until only so `few` are left; `meanwhile` is called while the device works."""
         limits, n_best = batch.limits, batch.options.n_best
         room = self._room(shape, batch.options.length_penalty)
@@ -309,12 +312,12 @@ def leave(room: SearchRoom, B: int) -> None:
         getattr(room.final, name).index_copy_(0, home, tensor[:B])
 
 
-def fetch(room: SearchRoom, count: int, steps: int) -> Found:
+def fetch(room: SearchRoom, count: int, steps: int) -> SearchRecord:
     """What is left of the first `count` sentences, on the host."""
     final = room.final.first(count)
     ends = (final.scores, final.origins, final.ends)
     tensors = (final.done, final.bad, final.steps, final.limit, *ends, room.history[:steps, :count])
-    return Found(*(tensor.to("cpu", copy=True).numpy() for tensor in tensors))
+    return SearchRecord(*(tensor.to("cpu", copy=True).numpy() for tensor in tensors))
 
 
 def padded(length: int, unit: int) -> int:

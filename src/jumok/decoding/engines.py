@@ -24,7 +24,7 @@ Explained = Callable[[Sequence[Job]], AbstractContextManager[None]]
 Answers = Iterator[tuple[list[Job], list[list[Answer]]]]
 """Some jobs at a time, and the answers to each, best first."""
 Scores = Iterator[tuple[list[Job], list[list[float]]]]
-"""Some jobs at a time, and the log-probability of each target piece and of the end."""
+"""Some jobs at a time, and the log-probability of each target token and of the end."""
 
 
 class Engine(Protocol):
@@ -81,14 +81,14 @@ def check_engine(name: str) -> EngineName:
 def first_lack(request: Request) -> str:
     """The first option that only torch has."""
     config = request.decoding
-    asked = {
+    options = {
         "sample": config.sample,
-        "mbr": bool(config.mbr),
-        "ban": bool(request.ban),
-        "require": bool(request.require),
-        "no_repeat_ngram": bool(config.no_repeat_ngram),
+        "mbr": config.mbr,
+        "ban": request.ban,
+        "require": request.require,
+        "no_repeat_ngram": config.no_repeat_ngram,
     }
-    return next((name for name, given in asked.items() if given), "")
+    return next((name for name, value in options.items() if value), "")
 
 
 def no_shortlist() -> ConfigError:

@@ -1,6 +1,6 @@
-"""Which pieces may come next: each filter sets the log-probabilities of the others to minus infinity.
+"""Which tokens may come next: each filter sets the log-probabilities of the others to minus infinity.
 
-Letters: R rows (live hypotheses), t pieces produced so far, V vocabulary. Filters see the whole row, so they
+Letters: R rows (live hypotheses), t tokens produced so far, V vocabulary. Filters see the whole row, so they
 keep no state of their own and beam search can reorder rows freely.
 """
 
@@ -12,10 +12,8 @@ import torch
 from torch import Tensor
 
 from jumok.answers import Answer
-from jumok.decoding.jobs import CHARACTER as CHARACTER  # those who know filters know these, too
-from jumok.decoding.jobs import Phrase as Phrase
-from jumok.text.tokenizer import BOS, EOS, PAD, UNK
-from jumok.text.tokenizer import FIRST_BYTE as FIRST_BYTE
+from jumok.decoding.jobs import CHARACTER, Phrase
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, UNK
 
 NEVER = (BOS, PAD, UNK)
 """No answer contains these."""
@@ -29,20 +27,20 @@ SECOND_BYTES = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class LiveRows:
     """The live hypotheses of a search. A value: growing and selecting give a new one."""
 
     sentence: Tensor  # (R,), which sentence of the batch the row belongs to
-    room: Tensor  # (R,), how many more pieces it may get, the end included
+    room: Tensor  # (R,), how many more tokens it may get, the end included
     tokens: Tensor  # (R, t)
     log_probs: Tensor  # (R, t), the model's own, of each token
     ends: Tensor  # (R, t), and (R, t + 1) for filters: True where the model would rather have ended
 
     @staticmethod
-    def start(limits: Sequence[int], device: torch.device | None = None) -> "Rows":
-        """One empty row for each sentence; `limits` bounds the pieces of each, the end included."""
+    def start(limits: Sequence[int], device: torch.device | None = None) -> "LiveRows":
+        """One empty row for each sentence; `limits` bounds the tokens of each, the end included."""
         R = len(limits)
-        return Rows(
+        return LiveRows(
             sentence=torch.arange(R, device=device),
             room=torch.tensor(limits, device=device),
             tokens=torch.empty(R, 0, dtype=torch.long, device=device),
@@ -50,21 +48,21 @@ class Rows:
             ends=torch.empty(R, 0, dtype=torch.bool, device=device),
         )
 
-    def facing(self, log_probs: Tensor) -> "Rows":
+    def facing(self, log_probs: Tensor) -> "LiveRows":
         """These rows before a choice from log_probs (R, V): `ends` knows the model's wish for it."""
         wish = log_probs[:, EOS] == log_probs.amax(dim=1)
         ends = torch.cat([self.ends, wish[:, None]], dim=1)
-        return Rows(self.sentence, self.room, self.tokens, self.log_probs, ends)
+        return LiveRows(self.sentence, self.room, self.tokens, self.log_probs, ends)
 
-    def select(self, rows: Tensor) -> "Rows":
+    def select(self, rows: Tensor) -> "LiveRows":
         """These rows only, in this order."""
-        return Rows(
+        return LiveRows(
             self.sentence[rows], self.room[rows], self.tokens[rows], self.log_probs[rows], self.ends[rows]
         )
 
-    def grow(self, token: Tensor, log_prob: Tensor) -> "Rows":
+    def grow(self, token: Tensor, log_prob: Tensor) -> "LiveRows":
         """Every row with one more token (R,) and its log-probability (R,)."""
-        return Rows(
+        return LiveRows(
             self.sentence,
             self.room - 1,
             torch.cat([self.tokens, token[:, None]], dim=1),
@@ -74,23 +72,23 @@ class Rows:
 
     def answers(self) -> list[tuple[int, Answer]]:
         """Each row as (sentence, answer); it is finished if its last token is the end."""
-        found = []
+        pairs = []
         lists = (self.sentence.tolist(), self.tokens.tolist(), self.log_probs.tolist())
         for sentence, tokens, log_probs in zip(*lists, strict=True):
             finished = tokens[-1:] == [EOS]
             ids = tuple(tokens[:-1] if finished else tokens)
-            found.append((sentence, Answer(ids, tuple(log_probs), finished)))
-        return found
+            pairs.append((sentence, Answer(ids, tuple(log_probs), finished)))
+        return pairs
 
 
-Filter = Callable[[Tensor, Rows], Tensor]
+Filter = Callable[[Tensor, LiveRows], Tensor]
 """`filter(log_probs, rows)`: (R, V) -> (R, V), equal but for entries that became minus infinity."""
 
 
-def allow(log_probs: Tensor, rows: Rows, filters: Sequence[Filter]) -> Tensor:
+def allow(log_probs: Tensor, rows: LiveRows, filters: Sequence[Filter]) -> Tensor:
     """What is left of log_probs (R, V) after all filters.
 
-    Earlier filters go before later ones: one that would leave a row without any piece spares that row.
+    Earlier filters go before later ones: one that would leave a row without any token spares that row.
     """
     for keep in filters:
         kept = keep(log_probs, rows)
@@ -102,7 +100,7 @@ def allow(log_probs: Tensor, rows: Rows, filters: Sequence[Filter]) -> Tensor:
 def forbid(ids: Sequence[int]) -> Filter:
     """Never produce these ids."""
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         return log_probs.index_fill(1, torch.tensor(ids, device=log_probs.device), -torch.inf)
 
     return keep
@@ -123,7 +121,7 @@ class WholeCharacters:
         return (*self.never, *strays)
 
     def is_free(self, room: int) -> bool:
-        """Whether any character fits into so many pieces."""
+        """Whether any character fits into so many tokens."""
         return room >= CHARACTER
 
     def may_be_inside(self, token: int) -> bool:
@@ -134,7 +132,7 @@ class WholeCharacters:
         """log_probs (R, V) without the fixed ids: all that the filter does outside of a character."""
         return log_probs.index_fill(1, torch.tensor(self.fixed, device=log_probs.device), -torch.inf)
 
-    def __call__(self, log_probs: Tensor, rows: Rows) -> Tensor:
+    def __call__(self, log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept = self.between(log_probs)
         if not self.is_free(int(rows.room.min())):
             for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
@@ -146,11 +144,6 @@ class WholeCharacters:
                 kept[row] = -torch.inf
                 kept[row, places] = log_probs[row, places]
         return kept
-
-
-def whole_characters(never: Sequence[int] = ()) -> WholeCharacters:
-    """The filter that keeps characters whole and never produces the ids in `never`."""
-    return WholeCharacters(tuple(never))
 
 
 def next_bytes(recent: Sequence[int]) -> range | None:
@@ -166,20 +159,20 @@ def next_bytes(recent: Sequence[int]) -> range | None:
 
 
 def at_least(length: int) -> Filter:
-    """Do not end before `length` pieces."""
+    """Do not end before `length` tokens."""
     no_end = forbid([EOS])
     return lambda log_probs, rows: no_end(log_probs, rows) if rows.tokens.shape[1] < length else log_probs
 
 
 def no_repeat(n: int) -> Filter:
-    """Never produce the same n pieces in a row twice."""
+    """Never produce the same n tokens in a row twice."""
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         t = rows.tokens.shape[1]
         if t < n:
             return log_probs
         grams = rows.tokens.unfold(1, n, 1)  # (R, t - n + 1, n)
-        now = rows.tokens[:, None, t - n + 1 :]  # (R, 1, n - 1), what the next piece would complete
+        now = rows.tokens[:, None, t - n + 1 :]  # (R, 1, n - 1), what the next token would complete
         row, place = (grams[:, :, :-1] == now).all(dim=2).nonzero(as_tuple=True)
         kept = log_probs.clone()
         kept[row, grams[row, place, -1]] = -torch.inf
@@ -189,9 +182,9 @@ def no_repeat(n: int) -> Filter:
 
 
 def force_prefix(prefixes: Sequence[Sequence[int]]) -> Filter:
-    """Sentence i begins with the pieces `prefixes[i]`."""
+    """Sentence i begins with the tokens `prefixes[i]`."""
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         t = rows.tokens.shape[1]
         begins = enumerate(prefixes[sentence] for sentence in rows.sentence.tolist())
         return _force(log_probs, {row: prefix[t] for row, prefix in begins if t < len(prefix)})
@@ -199,21 +192,21 @@ def force_prefix(prefixes: Sequence[Sequence[int]]) -> Filter:
     return keep
 
 
-def ban(texts: Sequence[str], pieces: Sequence[bytes]) -> Filter:
-    """These texts never appear in an answer, however they are cut into pieces; pieces[id] is what id writes.
+def ban(texts: Sequence[str], spellings: Sequence[bytes]) -> Filter:
+    """These texts never appear in an answer, however they are cut; spellings[id] is what id writes.
 
-    If the answer so far ends with the first k bytes of a text, no piece may go on with all of the rest.
+    If the answer so far ends with the first k bytes of a text, no token may go on with all of the rest.
     """
     tables = []
     for text in map(str.encode, texts):
-        inside = [i for i, piece in enumerate(pieces) if text in piece]
-        rest = [[i for i, p in enumerate(pieces) if p.startswith(text[k:])] for k in range(1, len(text))]
+        inside = [i for i, spelling in enumerate(spellings) if text in spelling]
+        rest = [[i for i, p in enumerate(spellings) if p.startswith(text[k:])] for k in range(1, len(text))]
         tables.append((text, [inside, *rest]))
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept = log_probs.clone()
         for row, tokens in enumerate(rows.tokens.tolist()):
-            so_far = written(tokens, pieces)
+            so_far = written(tokens, spellings)
             for text, table in tables:
                 for k, ids in enumerate(table):
                     if ids and so_far.endswith(text[:k]):
@@ -223,18 +216,18 @@ def ban(texts: Sequence[str], pieces: Sequence[bytes]) -> Filter:
     return keep
 
 
-def require(phrases: Sequence[Sequence[Phrase]], pieces: Sequence[bytes]) -> Filter:
-    """Answers for sentence i contain each of `phrases[i]`; pieces[id] is what id writes.
+def require(phrases: Sequence[Sequence[Phrase]], spellings: Sequence[bytes]) -> Filter:
+    """Answers for sentence i contain each of `phrases[i]`; spellings[id] is what id writes.
 
     The model is free until it wants to end, or until there is just enough room left for what is missing:
-    then the first missing phrase is written to its end, piece by piece.
+    then the first missing phrase is written to its end, token by token.
     """
 
-    def keep(log_probs: Tensor, rows: Rows) -> Tensor:
+    def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept, forced = log_probs.clone(), {}
         lists = (rows.sentence.tolist(), rows.room.tolist(), rows.tokens.tolist(), rows.ends.tolist())
         for row, (sentence, room, tokens, ends) in enumerate(zip(*lists, strict=True)):
-            so_far = written(tokens, pieces)
+            so_far = written(tokens, spellings)
             missing = [phrase.ids for phrase in phrases[sentence] if phrase.text.encode() not in so_far]
             if not missing:
                 continue
@@ -248,9 +241,9 @@ def require(phrases: Sequence[Sequence[Phrase]], pieces: Sequence[bytes]) -> Fil
     return keep
 
 
-def written(tokens: Sequence[int], pieces: Sequence[bytes]) -> bytes:
+def written(tokens: Sequence[int], spellings: Sequence[bytes]) -> bytes:
     """The bytes that these tokens write."""
-    return b"".join(pieces[token] for token in tokens)
+    return b"".join(spellings[token] for token in tokens)
 
 
 def _begun(tokens: Sequence[int], phrase: Sequence[int]) -> int:

@@ -1,6 +1,6 @@
-"""The reference loop of decoding: one hypothesis per sentence. Read this first, with `run_search`.
+"""The simplest search: one hypothesis per row. Read this first, with `run_search`.
 
-Every search asks four questions at each step: what are the log-probabilities, which pieces are allowed, which
+Every search asks four questions at each step: what are the log-probabilities, which tokens are allowed, which
 hypotheses survive, which are done.
 """
 
@@ -11,33 +11,21 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from jumok.answers import Answer
-from jumok.decoding.filters import Filter, Rows, allow
-from jumok.decoding.scores import check_finite, ranked
-from jumok.decoding.search import Lead, Search, find_lead, run_search, shared_beginning
-from jumok.models.interface import Memory, Seq2Seq
+from jumok.answers import Answer, ranked
+from jumok.decoding.filters import Filter, LiveRows, allow
+from jumok.decoding.scores import check_finite
+from jumok.decoding.search import Lead, Search, find_lead, shared_beginning
 from jumok.text.tokenizer import BOS, EOS
 
-Pick = Callable[[Tensor, Rows], Tensor]
+Pick = Callable[[Tensor, LiveRows], Tensor]
 """`pick(allowed, rows)`: log-probabilities (R, V) -> one token per row (R,)."""
 Choose = Callable[[Sequence[Answer]], list[Answer]]
 """`choose(draws)`: the draws of one sentence, most probable first -> the same, best first."""
 
 
-def best(allowed: Tensor, rows: Rows) -> Tensor:
+def best(allowed: Tensor, rows: LiveRows) -> Tensor:
     """The most probable token of each row; of equals the one with the lowest id."""
     return allowed.argmax(dim=1)
-
-
-def greedy(
-    model: Seq2Seq, memory: Memory, limits: Sequence[int], filters: Sequence[Filter] = (), pick: Pick = best
-) -> list[Answer]:
-    """One answer per sentence of `memory`; sentence i gets at most `limits[i]` tokens, its end included.
-
-    Scores are the model's own, from before any filter. Rows that are done leave the batch.
-    """
-    search = GreedySearch(limits, filters, pick, device=memory.source.device)
-    return [answer for [answer] in run_search(model, memory, search)]
 
 
 class GreedySearch(Search):
@@ -59,7 +47,7 @@ class GreedySearch(Search):
     ) -> None:
         self.filters, self.pick, self.draws, self.alpha = filters, pick, draws, length_penalty
         self.choose = choose
-        self.rows = Rows.start(limits, device)
+        self.rows = LiveRows.start(limits, device)
         self._token = torch.full_like(self.rows.sentence, BOS)  # (R,)
         self._found: dict[int, Answer] = {}
         self._count = len(limits)
@@ -106,9 +94,9 @@ class GreedySearch(Search):
             best = self._ranked[0][0]
             return Lead(best.ids, best.score, stable=len(best.ids))
         live = [answer for row, answer in self.rows.answers() if row < self.draws]
-        found = [answer for row, answer in self._found.items() if row < self.draws]
-        lead = find_lead(live, found, self.alpha)
+        ended = [answer for row, answer in self._found.items() if row < self.draws]
+        lead = find_lead(live, ended, self.alpha)
         if self.choose is None:
             return lead
         # Whichever draw is chosen in the end begins with what all of them share.
-        return replace(lead, stable=shared_beginning([one.ids for one in (*live, *found)]))
+        return replace(lead, stable=shared_beginning([answer.ids for answer in (*live, *ended)]))

@@ -1,11 +1,11 @@
-"""Texts to jobs: what one sentence asks of a search, whichever engine runs it. No torch."""
+"""Turns texts into jobs: the sentences to search, whichever engine does it. No torch."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jumok.config import DecodingConfig
-from jumok.decoding.parts import split_text
 from jumok.decoding.request import Long, Request
 from jumok.errors import ConfigError, LimitError
 from jumok.text.beginning import beginning
@@ -14,17 +14,39 @@ from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Source = Sequence[int] | Sequence[bytes]
-"""Ids of pieces, or the patches of a picture."""
+"""Ids of tokens, or the patches of a picture."""
 
 BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
+SENTENCE_END = re.compile(r"(?<=[.!?…]) |(?<=[。！？｡])")
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
+class SourceText:
+    """A source as a model reads it. Whoever hands it on, instead of its text, spares the tokenizer."""
+
+    given: str
+    text: str
+    """Tidied; blank where there is nothing to read."""
+    ids: tuple[Any, ...]
+    """All of them, however many the model takes; of a picture, its patches."""
+
+
+def read_sources(texts: Iterable[str | SourceText], tokenizers: Tokenizers) -> list[SourceText]:
+    """Each text tidied and tokenised; what was read before stays as it is."""
+    given = list(texts)
+    new = [one for one in given if isinstance(one, str)]
+    lines = list(map(tokenizers.tidy_source, new))
+    ids = map(tuple, tokenizers.source.encode_many(lines) if new else [])
+    read = iter([SourceText(*parts) for parts in zip(new, lines, ids, strict=True)])
+    return [next(read) if isinstance(one, str) else one for one in given]
+
+
+@dataclass(frozen=True, slots=True)
 class Phrase:
-    """A text that an answer must contain, and the pieces that write it."""
+    """A text that an answer must contain, and the tokens that write it."""
 
     text: str
     ids: tuple[int, ...]
@@ -54,24 +76,24 @@ class Job:
 
 
 def make_jobs(
-    lines: Sequence[str], request: Request, tokenizers: Tokenizers, max_length: int, before: int = 0
+    sources: Sequence[SourceText], request: Request, tokenizers: Tokenizers, max_length: int, before: int = 0
 ) -> list[list[Job]]:
-    """The jobs of each tidied line: none for a blank one, several for one that is split.
+    """The jobs of each source: none for a blank one, several for one that is split.
 
-    A prefix goes to the first part and required texts to the last. `before` lines come before these.
+    A prefix goes to the first part and required texts to the last. `before` sources come before these.
     """
     write = tokenizers.target.encode
     whole = tokenizers.pictures is not None  # a picture has as many patches as the model takes
     phrases = tuple(Phrase(tokenizers.target.spell(text), tuple(write(text))) for text in request.require)
-    prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(lines))]
+    prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(sources))]
     jobs = []
-    for i, ids in enumerate(tokenizers.source.encode_many(lines)):
+    for i, source in enumerate(sources):
         parts: Sequence[Sequence[Any]] = []
-        if lines[i] and whole:
-            parts = [ids]
-        elif lines[i]:
-            source = tokenizers.text_source
-            parts = cut_line(lines[i], list(ids), request.long or "split", source, max_length, before + i + 1)
+        if source.text and whole:
+            parts = [source.ids]
+        elif source.text:
+            long, tokenizer = request.long or "split", tokenizers.text_source
+            parts = cut_line(source.text, list(source.ids), long, tokenizer, max_length, before + i + 1)
         last = len(parts) - 1
         jobs.append(
             [
@@ -102,6 +124,32 @@ def cut_line(
             )
 
 
+def split_text(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Parts of a tidied text that each fit: cut in two at the sentence end nearest to the middle, and again.
+
+    Where there is no sentence end a space is taken, and where there is none of those the middle itself.
+    """
+    waiting, parts = [text], []
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= 1 or fits(part):
+            parts.append(part)
+        else:
+            cut = _nearest_cut(part)
+            waiting += [part[cut:].strip(), part[:cut].strip()]  # the first half is taken next
+    return parts
+
+
+def _nearest_cut(text: str) -> int:
+    """Where to cut a text of two or more characters, so that neither side is empty."""
+    middle = len(text) // 2
+    for pattern in (SENTENCE_END, re.compile(" ")):
+        places = [match.end() for match in pattern.finditer(text) if match.end() < len(text)]
+        if places:
+            return min(places, key=lambda place: abs(place - middle))
+    return middle
+
+
 def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:
     """Items of similar size, largest first; rows times the largest size stay within the budget.
 
@@ -123,11 +171,11 @@ def cost(job: Job, config: DecodingConfig) -> int:
 
 
 def pair_size(job: Job) -> int:
-    """Padded pieces of the longer side of a pair, its end included."""
+    """Padded tokens of the longer side of a pair, its end included."""
     return max(len(job.source), len(job.prefix)) + 1
 
 
-def piece_bytes(tokenizer: Tokenizer) -> list[bytes]:
+def token_spellings(tokenizer: Tokenizer) -> list[bytes]:
     """What each id writes into a text; special ids write nothing."""
     specials = [b""] * FIRST_BYTE
     learned = tokenizer.pieces(range(FIRST, tokenizer.size))

@@ -29,7 +29,7 @@ def by_agreement(
     decode: Callable[[list[tuple[int, ...]]], Sequence[str]], utility: Utility, draws: Sequence[Answer]
 ) -> list[Answer]:
     """Draws by their expected utility, the best first; equal ones stay in their order."""
-    means = expected_utilities(decode([one.ids for one in draws]), utility)
+    means = expected_utilities(decode([draw.ids for draw in draws]), utility)
     # Sums of the same numbers in another order differ in their last digits, which must decide nothing.
     order = sorted(range(len(draws)), key=lambda place: -round(means[place], 9))
     return [draws[place] for place in order]

@@ -46,28 +46,22 @@ class NativeEngine:
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         config, shortlist = request.decoding, self.shortlist if request.shortlist else None
-        options = SearchOptions(
-            beam=config.beam,
-            n_best=config.n_best,
-            length_penalty=config.length_penalty,
-            min_len=config.min_len,
-            keep=1 if config.n_best == 1 else config.beam,  # more than n_best: some may have the same text
-        )
+        options = SearchOptions.of(config)
         for batch in chunks(jobs):
             limits = [job.limit(config) for job in batch]
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
             lists = [shortlist.ids(job.source, job.prefix) for job in batch] if shortlist else None
             with explained(batch):
-                found = self.model.search(
+                answers = self.model.search(
                     [job.source for job in batch], limits, options, prefixes=prefixes, shortlists=lists
                 )
-            yield batch, found
+            yield batch, answers
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
         for batch in chunks(jobs):
             with explained(batch):
-                found = self.model.score([job.source for job in batch], [job.prefix for job in batch])
-            yield batch, found
+                log_probs = self.model.score([job.source for job in batch], [job.prefix for job in batch])
+            yield batch, log_probs
 
     def to_torch(self) -> "TorchEngine":
         from jumok.checkpoint.model import load_packed

@@ -1,4 +1,4 @@
-"""A folder to a model and the engine that runs it. Torch is imported only if it is to compute."""
+"""Opens a model folder in the engine that will run it. Torch is imported only if it is that engine."""
 
 import ctypes
 import logging
@@ -17,7 +17,7 @@ from jumok.decoding.native_engine import NativeEngine
 from jumok.errors import ConfigError, ModelError
 from jumok.native.library import available, level_forced, library, why_not
 from jumok.native.model import NativeModel
-from jumok.native.weights import Packed, pack_weights, parameter_count
+from jumok.native.weights import PackedWeights, pack_weights, parameter_count
 
 if TYPE_CHECKING:
     from jumok.decoding.torch_engine import TorchEngine
@@ -116,7 +116,7 @@ def lacking(contents: Contents) -> str:
     return "" if config.is_native else f"model of the architecture {config.arch}"
 
 
-def read_packed(folder: Path) -> tuple[Contents, Mapping[str, Packed]]:
+def read_packed(folder: Path) -> tuple[Contents, Mapping[str, PackedWeights]]:
     """A folder with its weights packed: those of an int8 folder as they are, others in float32."""
     contents = read_contents(folder)
     if lacking(contents):

@@ -23,9 +23,9 @@ class Request:
     require: tuple[str, ...] = ()
     """Texts that appear in every answer."""
     long: Long | None = None
-    """What happens to a source with more pieces than the model learned from; None is as in training."""
+    """What happens to a source with more tokens than the model learned from; None is as in training."""
     shortlist: bool = False
-    """Only the target pieces of the model's shortlist are computed; the native engine has this."""
+    """Only the target tokens of the model's shortlist are computed; the native engine has this."""
 
     def __post_init__(self) -> None:
         if self.long not in (None, *get_args(Long)):

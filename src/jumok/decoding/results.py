@@ -10,15 +10,29 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One piece of an answer, or its end."""
+    """One token of an answer, or its end."""
 
     text: str
     id: int
     logprob: float
 
 
+class JsonResult:
+    """What can be written as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]  # every result is a dataclass
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Hypothesis:
+class Hypothesis(JsonResult):
     """One answer with the model's own score of it.
 
     `tokens` holds everything that was scored, the end included: their log-probabilities sum to `score`.
@@ -30,14 +44,6 @@ class Hypothesis:
     tokens: tuple[Token, ...]
     finished: bool
     """The model ended the answer; False where the length limit did."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(self.text)}, score={self.score:.2f})"
@@ -58,7 +64,7 @@ class Translation(Hypothesis):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Score:
+class Score(JsonResult):
     """How probable the model finds a given translation. `tokens` and `score` include its end."""
 
     source: str
@@ -66,14 +72,6 @@ class Score:
     score: float
     score_per_token: float
     tokens: tuple[Token, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def __repr__(self) -> str:
         return f"Score({shorten(self.target)}, score={self.score:.2f})"

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumok.decoding.filters import Rows
+from jumok.decoding.filters import LiveRows
 from jumok.decoding.greedy import Pick
 
 HEAD = 128
-"""Most probable pieces that a draw looks at first: the whole vocabulary is seldom worth sorting."""
+"""Most probable tokens that a draw looks at first: the whole vocabulary is seldom worth sorting."""
 
 
 def keep_top_k(probs: Tensor, k: int) -> Tensor:
@@ -72,10 +72,10 @@ def uniforms(source: Sequence[int], length: int, *, seed: int, draw: int) -> Ten
 
 
 def sampler(numbers: Sequence[Tensor], *, temperature: float, top_k: int, top_p: float) -> Pick:
-    """A way for `greedy` to pick: sentence i uses `numbers[i]`, one at each step."""
+    """A way for `GreedySearch` to pick: sentence i uses `numbers[i]`, one at each step."""
     table = torch.nn.utils.rnn.pad_sequence(list(numbers), batch_first=True)  # (B, limit)
 
-    def pick(allowed: Tensor, rows: Rows) -> Tensor:
+    def pick(allowed: Tensor, rows: LiveRows) -> Tensor:
         uniform = table.to(allowed.device)[rows.sentence, rows.tokens.shape[1]]  # (R,)
         return draw(allowed, uniform, temperature=temperature, top_k=top_k, top_p=top_p)
 

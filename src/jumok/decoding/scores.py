@@ -1,16 +1,13 @@
-"""What search compares: log-probabilities of pieces, and the best of them."""
+"""What search compares: log-probabilities of tokens, and the best of them."""
 
 import torch
 from torch import Tensor
 
 from jumok.answers import NotFiniteError
-from jumok.answers import length_penalty as length_penalty  # scores of answers need no torch
-from jumok.answers import normalised as normalised
-from jumok.answers import ranked as ranked
 
 
 def log_softmax(logits: Tensor) -> Tensor:
-    """log P of each piece in float32, whatever the model computes in; same shape."""
+    """log P of each token in float32, whatever the model computes in; same shape."""
     return logits.float().log_softmax(dim=-1)
 
 

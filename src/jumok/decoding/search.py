@@ -1,4 +1,4 @@
-"""What every search is to the loop around it: it names the last tokens, gets log-probabilities, keeps rows.
+"""The interface of every search, and the loop that runs one: tokens out, log-probabilities in, rows kept.
 
 The model and the search know nothing of each other: `run_search` is the loop between them, `Continuous` the
 same loop for many searches at once.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumok.answers import Answer
+from jumok.answers import Answer, normalised, ranked
 from jumok.decoding.filters import WholeCharacters
-from jumok.decoding.scores import log_softmax, normalised, ranked
+from jumok.decoding.scores import log_softmax
 from jumok.models.interface import Memory, Seq2Seq
 
 
@@ -22,11 +22,11 @@ class Lead:
     """How far a search of one sentence has come."""
 
     ids: tuple[int, ...]
-    """The pieces of the hypothesis that is best now."""
+    """The tokens of the hypothesis that is best now."""
     score: float
     """Its log-probability so far."""
     stable: int
-    """How many of its first pieces are sure to begin the answer."""
+    """How many of its first tokens are sure to begin the answer."""
 
 
 class Search(ABC):
@@ -52,7 +52,7 @@ class Search(ABC):
 
     @abstractmethod
     def lead(self) -> Lead:
-        """The first sentence as it stands."""
+        """How far the search for the first sentence has come."""
 
     def last_tokens(self) -> list[int]:
         """`token` on the host."""
@@ -84,7 +84,7 @@ def run_search(model: Seq2Seq, memory: Memory, search: Search) -> list[list[Answ
 
 
 def search_steps(model: Seq2Seq, memory: Memory, search: Search) -> Iterator[None]:
-    """`run_search` that stops for a look after every step."""
+    """`run_search` as a generator that yields after every step."""
     state = None
     while not search.done:
         with torch.inference_mode():  # not around the yield: the mode belongs to the thread
@@ -104,8 +104,8 @@ def find_lead(live: Sequence[Answer], found: Sequence[Answer], alpha: float) -> 
     live hypothesis, so what all of these begin with is stable: it never shrinks and never changes.
     """
     runners = [*ranked(found, alpha)[:1], *live]
-    best = max(runners, key=lambda one: normalised(one.score, len(one.log_probs), alpha))
-    return Lead(best.ids, best.score, shared_beginning([one.ids for one in runners]))
+    best = max(runners, key=lambda answer: normalised(answer.score, len(answer.log_probs), alpha))
+    return Lead(best.ids, best.score, shared_beginning([answer.ids for answer in runners]))
 
 
 def shared_beginning(sequences: Sequence[tuple[int, ...]]) -> int:

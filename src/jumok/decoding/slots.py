@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from jumok.decoding.scores import length_penalty
+from jumok.answers import length_penalty
 from jumok.text.tokenizer import BOS, EOS
 
 

@@ -1,35 +1,30 @@
 """A translation while it grows: what is known after each step, and how much of it is sure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import fsum
-from typing import Any
 
 from jumok.answers import NotFiniteError
 from jumok.decoding.batched import encode
-from jumok.decoding.filters import CHARACTER, FIRST_BYTE, next_bytes
-from jumok.decoding.jobs import Job
-from jumok.decoding.results import Translation, shorten
+from jumok.decoding.filters import next_bytes
+from jumok.decoding.jobs import CHARACTER, Job
+from jumok.decoding.results import JsonResult, Translation, shorten
 from jumok.decoding.search import Lead, Search, search_steps
 from jumok.models.interface import Seq2Seq
-from jumok.text.tokenizer import Tokenizer
+from jumok.text.tokenizer import FIRST_BYTE, Tokenizer
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Partial:
+class Partial(JsonResult):
     """The answer after `t` steps, as it stands. The first `stable` tokens are sure; later ones may change."""
 
     t: int
     text: str
     tokens: tuple[str, ...]
-    """The pieces as people see them, without the end."""
+    """The tokens as people see them, without the end."""
     stable: int
     score: float
     """The log-probability of the tokens."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
 
     def __repr__(self) -> str:
         return f"Partial({shorten(self.text)}, stable={self.stable} of {len(self.tokens)})"

@@ -8,17 +8,17 @@ from jumok.checkpoint.contents import Contents
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
 from jumok.decoding.device import DeviceSearch, preferred, supports
-from jumok.decoding.device_answers import Options
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.greedy import Choose
-from jumok.decoding.jobs import Job, batches, pair_size, piece_bytes
+from jumok.decoding.jobs import Job, batches, pair_size, token_spellings
 from jumok.decoding.mbr import by_agreement
 from jumok.decoding.request import Request
 from jumok.decoding.search import Search
 from jumok.decoding.stream import Partial, stream_jobs
 from jumok.decoding.tree import BeamTree
 from jumok.models.interface import Seq2Seq
+from jumok.native.model import SearchOptions
 
 
 class TorchEngine:
@@ -51,16 +51,16 @@ class TorchEngine:
         width = config.draws or config.beam
         for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
             with explained(batch):
-                answers = search(self.model, batch, config, self._pieces, banned, self._choice(config))
+                answers = search(self.model, batch, config, self._spellings, banned, self._choice(config))
             yield batch, answers
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
         for batch in batches(jobs, budget, pair_size):
             with explained(batch):
-                found = score_targets(
+                log_probs = score_targets(
                     self.model, [job.source for job in batch], [job.prefix for job in batch]
                 )
-            yield batch, found
+            yield batch, log_probs
 
     def to_torch(self) -> "TorchEngine":
         return self
@@ -71,7 +71,9 @@ class TorchEngine:
             raise no_shortlist()
         config, banned, device = request.decoding, self._banned(request.ban), device_of(self.model)
         choose = self._choice(config)
-        return make_search([job], config, self._pieces, banned, choose=choose, device=device, record=record)
+        return make_search(
+            [job], config, self._spellings, banned, choose=choose, device=device, record=record
+        )
 
     def grow(
         self, jobs: Sequence[Job], request: Request, explained: Explained
@@ -81,7 +83,7 @@ class TorchEngine:
         partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches)
         with explained(jobs):
             yield from partials
-        yield [one.answers()[0] for one in searches]
+        yield [search.answers()[0] for search in searches]
 
     def _choice(self, config: DecodingConfig) -> Choose | None:
         """How the best of many draws is chosen; None: by its probability."""
@@ -92,8 +94,7 @@ class TorchEngine:
     def _answers_on_device(
         self, jobs: Sequence[Job], config: DecodingConfig, explained: Explained
     ) -> Answers:
-        keep = 1 if config.n_best == 1 else config.beam  # more than n_best: some may have the same text
-        options = Options(config.beam, config.n_best, config.length_penalty, keep)
+        options = SearchOptions.of(config)
         sources, limits = [job.source for job in jobs], [job.limit(config) for job in jobs]
         budget = config.batch_tokens or None  # None: what memory allows
         with explained(jobs):
@@ -106,11 +107,11 @@ class TorchEngine:
         return DeviceSearch(self.model)
 
     @cached_property
-    def _pieces(self) -> list[bytes]:
-        return piece_bytes(self._tokenizers.target)
+    def _spellings(self) -> list[bytes]:
+        return token_spellings(self._tokenizers.target)
 
     @cached_property
     def _banned(self) -> Callable[[tuple[str, ...]], list[Filter]]:
         """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
-        pieces, spell = self._pieces, self._tokenizers.target.spell
-        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), pieces)] if texts else [])
+        spellings, spell = self._spellings, self._tokenizers.target.spell
+        return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), spellings)] if texts else [])

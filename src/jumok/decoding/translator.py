@@ -1,4 +1,4 @@
-"""Translator: text in, Translation out. The friendly face of a model. Torch is imported when it is needed."""
+"""Translator: text in, Translation out. Torch is imported only when it is needed."""
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, cannot
-from jumok.decoding.jobs import BATCH_TOKENS, Job, make_jobs
+from jumok.decoding.jobs import BATCH_TOKENS, Job, SourceText, make_jobs, read_sources
 from jumok.decoding.opening import Note, log, open_engine
-from jumok.decoding.opening import check_device as check_device  # for those who load on a device
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
 from jumok.errors import ConfigError, DataError, LimitError, RunError
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from jumok.decoding.stream import Final, Partial
     from jumok.decoding.tree import BeamTree
     from jumok.models.interface import Seq2Seq
-
-__all__ = ["Hypothesis", "Score", "Token", "Translation", "Translator", "check_device", "load"]
 
 BLOCK = 1024  # lines that are sorted by length together when the input is a stream
 
@@ -152,8 +149,8 @@ class Translator:
         `require` and `long` of `Request`. The answer to a text never depends on the others.
         """
         request = make_request(self.config.decoding, options)
-        found = self._translate(check_texts(texts), request, progress)
-        return found[0] if isinstance(texts, str) else found
+        translations = self._translate(check_texts(texts), request, progress)
+        return translations[0] if isinstance(texts, str) else translations
 
     @overload
     async def atranslate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
@@ -168,8 +165,8 @@ class Translator:
         import asyncio  # takes a while, and `jumok translate` has no use for it
 
         lines = check_texts(texts)
-        found = await asyncio.to_thread(lambda: self.translate(lines, progress=progress, **options))
-        return found[0] if isinstance(texts, str) else found
+        translations = await asyncio.to_thread(lambda: self.translate(lines, progress=progress, **options))
+        return translations[0] if isinstance(texts, str) else translations
 
     def stream(self, text: str, **options: Any) -> "Iterator[Partial | Final]":
         """A translation as it grows: a `Partial` after each step, then `Final` with what `translate` gives.
@@ -184,8 +181,8 @@ class Translator:
     def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final
 
-        for one in self._engine.to_torch().grow(jobs, request, self.explained):
-            yield Final(self.finish(text, one, request)) if isinstance(one, list) else one
+        for partial in self._engine.to_torch().grow(jobs, request, self.explained):
+            yield Final(self.finish(text, partial, request)) if isinstance(partial, list) else partial
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -237,8 +234,8 @@ class Translator:
         jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
         todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
         budget = self.config.decoding.batch_tokens or BATCH_TOKENS
-        for batch, found in self._engine.scores(list(todo), budget, self.explained):
-            scores.update(zip(batch, found, strict=True))
+        for batch, log_probs in self._engine.scores(list(todo), budget, self.explained):
+            scores.update(zip(batch, log_probs, strict=True))
             progress("scoring", len(scores), len(todo))
         results = []
         for source, target, job in zip(left, right, jobs, strict=True):
@@ -246,16 +243,25 @@ class Translator:
             results.append(Score(source, target, *sum_up(tokens), tokens))
         return results[0] if isinstance(sources, str) else results
 
-    def jobs(self, texts: Sequence[str], request: Request, before: int = 0) -> list[list[Job]]:
+    def read(self, texts: Iterable[str | SourceText]) -> list[SourceText]:
+        """Each text as the model reads it: tidied and tokenised, once for all that follows."""
+        return read_sources(texts, self.tokenizers)
+
+    def translate_read(
+        self, sources: Sequence[SourceText], *, progress: Progress = silent, **options: Any
+    ) -> list[Translation]:
+        """`translate` of what `read` gave."""
+        return self._translate(sources, make_request(self.config.decoding, self.asked(options)), progress)
+
+    def jobs(self, texts: Sequence[str | SourceText], request: Request, before: int = 0) -> list[list[Job]]:
         """The jobs of each text: none for a blank one, several for one that is translated in parts.
 
         There are `before` texts in front of these; the number of a text that is too long counts them.
         """
         most = self.config.data.max_length
-        lines = [self.tokenizers.tidy_source(text) for text in texts]
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
-        return make_jobs(lines, request, self.tokenizers, most, before)
+        return make_jobs(self.read(texts), request, self.tokenizers, most, before)
 
     def search_for(self, job: Job, request: Request, *, record: "BeamTree | None" = None) -> "Search":
         """The search for the answers to one job in torch, ready for its first step."""
@@ -279,30 +285,30 @@ class Translator:
         return other
 
     def _translate(
-        self, texts: Sequence[str], request: Request, progress: Progress, before: int = 0
+        self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
         jobs = self.jobs(texts, request, before)
         engine = self.engine_of(request)
-        todo, found = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
+        todo, known = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
         for batch, answers in engine.answers(list(todo), request, self.explained):
-            found.update(zip(batch, answers, strict=True))
-            progress("translating", len(texts) * len(found) // len(todo), len(texts))
+            known.update(zip(batch, answers, strict=True))
+            progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [
-            self.finish(text, [found[job] for job in parts], request)
+            self.finish(text if isinstance(text, str) else text.given, [known[job] for job in parts], request)
             for text, parts in zip(texts, jobs, strict=True)
         ]
 
     def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
         """The best answers with different texts."""
-        found: dict[str, Hypothesis] = {}
+        by_text: dict[str, Hypothesis] = {}
         for answer in answers:
             text = self.tokenizers.target.decode(answer.ids)
-            if text not in found and len(found) < n_best:
+            if text not in by_text and len(by_text) < n_best:
                 ids = (*answer.ids, EOS) if answer.finished else answer.ids
                 tokens = self._tokens(ids, answer.log_probs)
-                found[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
-        return list(found.values())
+                by_text[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
+        return list(by_text.values())
 
     def _tokens(self, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Token, ...]:
         return tuple(map(Token, self.tokenizers.target.pieces(ids), ids, log_probs))

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from jumok.answers import Answer
-from jumok.decoding.scores import normalised
+from jumok.answers import Answer, normalised
 from jumok.text.tokenizer import BOS, EOS, Tokenizer
 
 Way = tuple[float, int, int, float]
@@ -92,19 +91,7 @@ class BeamTree:
         """The tree in the form `beam/1`, ready for JSON; the tokenizer is the target's."""
         chosen, texts = set(self.chosen), tokenizer.pieces(node.id for node in self.nodes)
         nodes = [
-            {
-                "n": n,
-                "parent": node.parent,
-                "t": node.t,
-                "id": node.id,
-                "text": text,
-                "logprob": node.logprob,
-                "score": node.score,
-                "norm": node.norm,
-                "state": "chosen" if n in chosen else node.state,
-                "rank": node.rank,
-                "beam": node.beam,
-            }
+            {"n": n, "text": text, **asdict(node), "state": "chosen" if n in chosen else node.state}
             for n, (node, text) in enumerate(zip(self.nodes, texts, strict=True))
         ]
         return {

@@ -1,1 +1,1 @@
-"""How good is it."""
+"""Measures how good translations are."""

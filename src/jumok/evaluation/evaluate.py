@@ -1,14 +1,13 @@
-"""A translator and a test set to one report: quality, quality by length, speed."""
+"""Evaluates a translator, or given translations, on a test set: quality, quality by length, speed."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from os.path import commonprefix
-from typing import Any, Protocol
+from typing import Any
 from unicodedata import normalize
 
-from jumok.config import RunConfig
 from jumok.decoding.request import make_request
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
@@ -31,23 +30,8 @@ __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
 EXAMPLES = 20  # per length bin
 
 
-class Translates(Protocol):
-    """What evaluation needs of a Translator."""
-
-    @property
-    def config(self) -> RunConfig: ...
-    @property
-    def info(self) -> Mapping[str, Any]: ...
-    @property
-    def tokenizers(self) -> Any: ...
-    @property
-    def translate(self) -> Callable[..., Any]: ...
-    @property
-    def score(self) -> Callable[..., Any]: ...
-
-
 def evaluate(  # noqa: PLR0913  the options of a test, each with a default that suits most
-    translator: Translates,
+    translator: Translator,
     sources: Sequence[str],
     references: References,
     *,
@@ -68,13 +52,13 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     given. Other options are those of decoding.
     """
     language = language or translator.config.data.target_language
-    plan = _Plan(check_names(metrics), bins, by_length, bootstrap, language)
+    plan = _MetricPlan(check_names(metrics), bins, by_length, bootstrap, language)
     _check_pairs(sources, references)
     hypotheses, speed = _translate(translator, sources, decode, progress)
     name = name or str(translator.info["name"])
     pictures = translator.info.get("source") == "image"
     right = tuple(several(references))
-    test = _Test(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
+    test = _TestTexts(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
     known = {"ppl": _perplexity(translator, sources, test.first, progress)} if "ppl" in plan.metrics else {}
     settings = asdict(make_request(translator.config.decoding, decode).decoding) | decode
     trained = parse_train_lengths(translator.info.get("train_lengths"))
@@ -104,13 +88,13 @@ def score_texts(  # noqa: PLR0913  as above
     if sources is not None:
         _check_pairs(sources, references)
     read, right = tuple(sources or ("",) * len(references)), tuple(several(references))
-    test = _Test(name, data, read, right, tuple(hypotheses), pictures=pictures)
-    plan = _Plan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
+    test = _TestTexts(name, data, read, right, tuple(hypotheses), pictures=pictures)
+    plan = _MetricPlan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
     return _report(test, plan, {}, decode={}, speed=None, trained=None, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
+class _TestTexts:
     name: str
     data: str
     sources: tuple[str, ...]
@@ -121,13 +105,13 @@ class _Test:
     @property
     def first(self) -> tuple[str, ...]:
         """One reference of each sentence."""
-        return tuple(one[0] for one in self.references)
+        return tuple(texts[0] for texts in self.references)
 
     @property
     def sha256(self) -> str:
         """Of sources and references; of pictures the names count, not where their folder lies."""
         sources = names_below(self.sources) if self.pictures else self.sources
-        lines = (*sources, *("\t".join(one) for one in self.references))
+        lines = (*sources, *("\t".join(texts) for texts in self.references))
         return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -139,7 +123,7 @@ def names_below(paths: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _MetricPlan:
     metrics: tuple[str, ...]
     bins: Bins
     by_length: bool
@@ -156,8 +140,8 @@ class _Plan:
 
 
 def _report(
-    test: _Test,
-    plan: _Plan,
+    test: _TestTexts,
+    plan: _MetricPlan,
     known: Mapping[str, Statistics],
     *,
     decode: Mapping[str, Any],
@@ -177,7 +161,7 @@ def _report(
         data=test.data,
         sha256=test.sha256,
         decode=dict(decode),
-        metrics={name: metric_of(one, plan.bootstrap) for name, one in statistics.items()},
+        metrics={name: metric_of(rows, plan.bootstrap) for name, rows in statistics.items()},
         length_ratio=_length_ratio(test.hypotheses, test.first),
         length_unit=unit,
         bins=tuple(bins),
@@ -195,7 +179,7 @@ def _report(
 
 
 def _measure_all(
-    test: _Test, plan: _Plan, known: Mapping[str, Statistics], progress: Progress
+    test: _TestTexts, plan: _MetricPlan, known: Mapping[str, Statistics], progress: Progress
 ) -> tuple[dict[str, Statistics], tuple[str, ...]]:
     """Statistics by metric name in the order asked for, and what a reader should know about them.
 
@@ -217,20 +201,20 @@ def _measure_all(
     return statistics, tuple(filter(None, notes))
 
 
-def _composed(test: _Test) -> tuple[list[str], list[tuple[str, ...]]]:
+def _composed(test: _TestTexts) -> tuple[list[str], list[tuple[str, ...]]]:
     """Hypotheses and references in NFC."""
     hypotheses = [normalize("NFC", text) for text in test.hypotheses]
-    return hypotheses, [tuple(normalize("NFC", text) for text in one) for one in test.references]
+    return hypotheses, [tuple(normalize("NFC", text) for text in texts) for texts in test.references]
 
 
-def _sentence_chrf(test: _Test, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
+def _sentence_chrf(test: _TestTexts, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
     """chrF++ of each sentence alone: unlike BLEU it tells bad sentences from worse ones."""
-    found = statistics.get("chrf") or measure("chrf", *_composed(test))
-    return tuple(found.score(found.rows).tolist())
+    chrf = statistics.get("chrf") or measure("chrf", *_composed(test))
+    return tuple(chrf.score(chrf.rows).tolist())
 
 
 def _bin(
-    test: _Test,
+    test: _TestTexts,
     group: Group,
     statistics: Mapping[str, Statistics],
     bootstrap: int,
@@ -239,7 +223,7 @@ def _bin(
     lines = group.sentences
     return Bin(
         group=group,
-        metrics={name: metric_of(one.select(lines), bootstrap) for name, one in statistics.items()},
+        metrics={name: metric_of(rows.select(lines), bootstrap) for name, rows in statistics.items()},
         length_ratio=_length_ratio(
             [test.hypotheses[i] for i in lines], [test.references[i][0] for i in lines]
         ),
@@ -248,27 +232,22 @@ def _bin(
 
 
 def _translate(
-    translator: Translates, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
+    translator: Translator, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
 ) -> tuple[list[str], Speed]:
     began = time.perf_counter()
-    found = translator.translate(list(sources), progress=progress, **decode)
+    answers = translator.translate(list(sources), progress=progress, **decode)
     wall = time.perf_counter() - began
-    tokens = sum(len(one.tokens) for one in found)
-    speed = Speed(len(found) / wall, tokens / wall, wall, _engine(translator, decode))
-    return [one.text for one in found], speed
-
-
-def _engine(translator: Translates, decode: Mapping[str, Any]) -> dict[str, str] | None:
-    """What computes a call with these options, where that is known."""
-    return translator.engine_for(**decode) if isinstance(translator, Translator) else None
+    tokens = sum(len(answer.tokens) for answer in answers)
+    speed = Speed(len(answers) / wall, tokens / wall, wall, translator.engine_for(**decode))
+    return [answer.text for answer in answers], speed
 
 
 def _perplexity(
-    translator: Translates, sources: Sequence[str], references: Sequence[str], progress: Progress
+    translator: Translator, sources: Sequence[str], references: Sequence[str], progress: Progress
 ) -> Statistics:
-    found = translator.score(list(sources), list(references), progress=progress)
+    scores = translator.score(list(sources), list(references), progress=progress)
     unit = f"piece|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"
-    return perplexity([one.score for one in found], [len(one.tokens) for one in found], unit=unit)
+    return perplexity([score.score for score in scores], [len(score.tokens) for score in scores], unit=unit)
 
 
 def _check_pairs(sources: Sequence[str], references: References, what: str = "sources") -> None:
@@ -280,8 +259,8 @@ def _check_pairs(sources: Sequence[str], references: References, what: str = "so
             hint="line n of one must answer line n of the other: look for a missing or a broken line",
             code="unequal_lines",
         )
-    for line, one in enumerate(several(references), start=1):
-        if not one:
+    for line, texts in enumerate(several(references), start=1):
+        if not texts:
             raise DataError(f"sentence {line:,} has no reference", hint="give at least one", code="empty")
 
 

@@ -80,7 +80,7 @@ class TrainLengths:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; `parse_train_lengths` reads them."""
-        bars = {str(unit): {"width": one.width, "counts": [*one.counts]} for unit, one in self.bars.items()}
+        bars = {str(unit): {"width": bar.width, "counts": [*bar.counts]} for unit, bar in self.bars.items()}
         return {"pairs": self.pairs, "counted": self.counted, **bars}
 
 
@@ -95,7 +95,7 @@ def parse_train_lengths(value: object) -> TrainLengths | None:
     """What `to_dict` wrote; None for anything else, since a model is as good without it."""
     match value:
         case {"pairs": int(pairs), "counted": int(counted), **rest}:
-            bars = {unit: found for unit in UNITS if (found := _parse_bars(rest.get(unit)))}
+            bars = {unit: parsed for unit in UNITS if (parsed := _parse_bars(rest.get(unit)))}
             return TrainLengths(pairs, counted, bars)
     return None
 

@@ -10,7 +10,7 @@ several references the one counts that suits the text best.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -48,6 +48,13 @@ LABELS = {
 
 LOWER_IS_BETTER = frozenset({"ter", "wer", "cer", "per", "ppl"})
 
+EDIT_UNITS: Mapping[str, tuple[str, Callable[[str], Sequence[str]]]] = {
+    "wer": ("word", str.split),
+    "per": ("symbol", str.split),  # lines of phoneme symbols with spaces between them
+    "cer": ("character", lambda text: " ".join(text.split())),  # a run of white space is one character
+}
+"""What an error rate counts, and how a text is split into it."""
+
 LANGUAGE_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
 
@@ -82,12 +89,12 @@ class Statistics:
 
 def several(references: References) -> list[tuple[str, ...]]:
     """The references of each text as a tuple."""
-    return [(one,) if isinstance(one, str) else tuple(one) for one in references]
+    return [(texts,) if isinstance(texts, str) else tuple(texts) for texts in references]
 
 
 def count_references(references: References) -> str:
     """How many there are of each text, as signatures say it."""
-    counts = {len(one) for one in several(references)}
+    counts = {len(texts) for texts in several(references)}
     return f"nrefs:{counts.pop() if len(counts) == 1 else 'var'}"
 
 
@@ -188,21 +195,6 @@ def exact(hypotheses: Texts, references: References) -> Statistics:
     return Statistics("exact", np.array(rows), _rate, signature)
 
 
-def wer(hypotheses: Texts, references: References) -> Statistics:
-    """Word error rate: edits per reference word, words being what white space separates."""
-    return _edit_rate("wer", "word", str.split, hypotheses, references)
-
-
-def per(hypotheses: Texts, references: References) -> Statistics:
-    """Phoneme error rate: edits per reference symbol, for lines of space-separated phoneme symbols."""
-    return _edit_rate("per", "symbol", str.split, hypotheses, references)
-
-
-def cer(hypotheses: Texts, references: References) -> Statistics:
-    """Character error rate: edits per reference code point; a run of white space is one character."""
-    return _edit_rate("cer", "character", _single_spaced, hypotheses, references)
-
-
 def rouge(hypotheses: Texts, references: References) -> list[Statistics]:
     """ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004): F1 of each sentence pair, averaged.
 
@@ -238,10 +230,9 @@ def _perplexity_score(sums: Rows) -> Rows:
         return np.exp(-sums[..., 0] / np.maximum(sums[..., 1], 1))
 
 
-def _edit_rate(
-    name: str, unit: str, split: Callable[[str], Sequence[str]], hypotheses: Texts, references: References
-) -> Statistics:
-    """Edits per unit of the reference that the text comes nearest to."""
+def edit_rate(name: str, hypotheses: Texts, references: References) -> Statistics:
+    """Edits per unit of the reference that the text comes nearest to; `name` is wer, per or cer."""
+    unit, split = EDIT_UNITS[name]
     pairs = zip(map(split, hypotheses), several(references), strict=True)
     rows = [min((_edits(ours, split(text)) for text in theirs), key=_nearness) for ours, theirs in pairs]
     signature = f"{count_references(references)}|case:mixed|unit:{unit}"
@@ -255,10 +246,6 @@ def _edits(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
 def _nearness(row: tuple[float, float]) -> tuple[float, float]:
     edits, units = row
     return edits / max(units, 1.0), edits
-
-
-def _single_spaced(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _ngram_f1(ours: Sequence[str], theirs: Sequence[str], order: int) -> float:
@@ -280,12 +267,12 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
     spelled = {"rouge": ("rouge1", "rouge2", "rougeL"), "chrf++": ("chrf",)}
     known: dict[str, None] = {}
     for name in names:
-        for one in spelled.get(name, (name,)):
-            if one not in LABELS:
+        for spelling in spelled.get(name, (name,)):
+            if spelling not in LABELS:
                 raise ConfigError(
                     f"unknown metric {name!r}", hint=nearest(name, {*LABELS, *spelled}), code="unknown_metric"
                 )
-            known[one] = None
+            known[spelling] = None
     if not known:
         raise ConfigError("no metric was named", hint=f"known: {', '.join(LABELS)}", code="unknown_metric")
     return tuple(known)
@@ -307,11 +294,12 @@ def measure(name: str, hypotheses: Texts, references: References, *, tokenize: s
         case "chrf" | "chrf-char":
             return chrf(hypotheses, references, word_order=2 if name == "chrf" else 0)
         case "rouge1" | "rouge2" | "rougeL":
-            return next(one for one in rouge(hypotheses, references) if one.name == name)
+            return next(statistics for statistics in rouge(hypotheses, references) if statistics.name == name)
         case "ppl":
             raise ConfigError(
                 "perplexity needs a model, not only its output", hint="leave out ppl", code="no_model"
             )
+        case "ter" | "exact":
+            return (ter if name == "ter" else exact)(hypotheses, references)
         case _:
-            plain = {"ter": ter, "exact": exact, "wer": wer, "cer": cer, "per": per}
-            return plain[name](hypotheses, references)
+            return edit_rate(name, hypotheses, references)

@@ -10,7 +10,7 @@ from typing import Any
 from jumok.errors import DataError
 from jumok.evaluation.lengths import Group, TrainLengths, Unit
 from jumok.evaluation.metrics import Metric, Statistics
-from jumok.evaluation.significance import Comparison, paired_test
+from jumok.evaluation.significance import Significance, paired_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only; nothing in it is NaN or infinite."""
-        by_length = {"unit": self.length_unit, "bins": [one.to_dict() for one in self.bins]}
+        by_length = {"unit": self.length_unit, "bins": [part.to_dict() for part in self.bins]}
         trained, unit = self.train_lengths, self.length_unit
         bars = trained.bars.get(unit) if trained and unit else None
         return {
@@ -83,15 +83,15 @@ class Evaluation:
             "data": {"name": self.data, "n": len(self.references), "sha256": self.sha256},
             "decode": dict(self.decode),
             "metrics": {
-                name: {"value": _finite(one.value), "ci95": _bounds(one), "signature": one.signature}
-                for name, one in self.metrics.items()
+                name: {"value": _finite(part.value), "ci95": _bounds(part), "signature": part.signature}
+                for name, part in self.metrics.items()
             },
             "length_ratio": self.length_ratio,
             "by_length": by_length if self.bins else None,
             "train_length_histogram": bars.to_list() if bars else None,
             "train_length_counted": trained.counted if trained and bars else None,
             "speed": asdict(self.speed) if self.speed else None,
-            "examples": [self._example(line) for one in self.bins for line in one.examples],
+            "examples": [self._example(line) for part in self.bins for line in part.examples],
             "notes": list(self.notes),
         }
 
@@ -106,7 +106,7 @@ class Evaluation:
         return {"line": line} | score | {side: lines[line] for side, lines in texts.items()} | more
 
 
-def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:
+def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Significance]:
     """Each system against the one before it, in every metric that both measured in the same way.
 
     All must be of one test set; the resamples are then the same for all.
@@ -125,7 +125,7 @@ def compare_evaluations(evaluations: Sequence[Evaluation]) -> list[Comparison]:
             theirs = before.statistics.get(name)
             if resamples and theirs and theirs.signature == ours.signature:
                 delta, p = paired_test(theirs, ours, resamples)
-                comparisons.append(Comparison(name, before.model, after.model, delta, p, resamples))
+                comparisons.append(Significance(name, before.model, after.model, delta, p, resamples))
     return comparisons
 
 

@@ -18,7 +18,7 @@ RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Significance:
     """How far `system` is above `baseline` in one metric, and how likely chance alone goes that far."""
 
     metric: str

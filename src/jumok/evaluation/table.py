@@ -4,31 +4,31 @@ from collections.abc import Sequence
 
 from jumok.evaluation.metrics import LABELS, Metric
 from jumok.evaluation.report import Evaluation
-from jumok.evaluation.significance import Comparison
+from jumok.evaluation.significance import Significance
 from jumok.explain.heatmap import cells, pad
 
 GAP = "   "
 
 
-def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison] = ()) -> str:
+def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Significance] = ()) -> str:
     """The table, the signatures, and a line per comparison in the first metric.
 
     The interval and the length bins are of the first metric; a star marks a bin of few sentences.
     """
     first = next(iter(evaluations[0].metrics))
-    rows = [_heading(evaluations), *(_row(one, _has_speed(evaluations)) for one in evaluations)]
+    rows = [_heading(evaluations), *(_row(evaluation, _has_speed(evaluations)) for evaluation in evaluations)]
     lines = _align(rows)
     if evaluations[0].bins:
         unit = (evaluations[0].length_unit or "").replace("_", " ")
-        thin = any(one.group.thin for one in evaluations[0].bins)
+        thin = any(part.group.thin for part in evaluations[0].bins)
         lines.append(f"{LABELS[first]} by {unit}" + ("   * fewer than 30 sentences" if thin else ""))
-    lines += [verdict(one) for one in comparisons if one.metric == first]
-    lines += [_drawn(one) for one in evaluations if one.decode.get("mbr")]
+    lines += [verdict(comparison) for comparison in comparisons if comparison.metric == first]
+    lines += [_drawn(evaluation) for evaluation in evaluations if evaluation.decode.get("mbr")]
     lines += _signatures(evaluations)
     return "\n".join(lines)
 
 
-def verdict(comparison: Comparison) -> str:
+def verdict(comparison: Significance) -> str:
     """One sentence: which system is how far above which other, and whether chance explains it."""
     return (
         f"{comparison.system} vs {comparison.baseline}: {comparison.delta:+.1f} {LABELS[comparison.metric]}, "
@@ -41,7 +41,7 @@ def _heading(evaluations: Sequence[Evaluation]) -> list[str]:
     labels = [LABELS[name] for name in model.metrics]
     interval = ["95 %"] if model.bootstrap else []
     speed = ["tok/s"] if _has_speed(evaluations) else []
-    return ["model", labels[0], *interval, *labels[1:], *speed, *(one.group.label for one in model.bins)]
+    return ["model", labels[0], *interval, *labels[1:], *speed, *(part.group.label for part in model.bins)]
 
 
 def _row(evaluation: Evaluation, with_speed: bool) -> list[str]:  # noqa: FBT001
@@ -50,12 +50,12 @@ def _row(evaluation: Evaluation, with_speed: bool) -> list[str]:  # noqa: FBT001
     speed = (
         [f"{evaluation.speed.target_tokens_per_s:,.0f}" if evaluation.speed else "–"] if with_speed else []
     )
-    bins = [_number(one.metrics[first.name]) + ("*" if one.group.thin else " ") for one in evaluation.bins]
+    bins = [_number(part.metrics[first.name]) + ("*" if part.group.thin else " ") for part in evaluation.bins]
     return [evaluation.model, _number(first), *interval, *map(_number, others), *speed, *bins]
 
 
 def _has_speed(evaluations: Sequence[Evaluation]) -> bool:
-    return any(one.speed for one in evaluations)
+    return any(evaluation.speed for evaluation in evaluations)
 
 
 def _number(metric: Metric) -> str:
@@ -86,8 +86,10 @@ def _drawn(evaluation: Evaluation) -> str:
 
 def _signatures(evaluations: Sequence[Evaluation]) -> list[str]:
     """A line per metric and way of measuring it."""
-    found = dict.fromkeys(
-        (LABELS[name], metric.signature) for one in evaluations for name, metric in one.metrics.items()
+    lines = dict.fromkeys(
+        (LABELS[name], metric.signature)
+        for evaluation in evaluations
+        for name, metric in evaluation.metrics.items()
     )
-    width = max(len(label) for label, _ in found)
-    return [f"{label:{width}}  {signature}" for label, signature in found]
+    width = max(len(label) for label, _ in lines)
+    return [f"{label:{width}}  {signature}" for label, signature in lines]

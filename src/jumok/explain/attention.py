@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array, capture, read_only

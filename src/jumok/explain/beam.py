@@ -1,10 +1,10 @@
 """The tree of the search behind a trace: the same search once more, with a recorder."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from jumok.decoding.batched import encode
+from jumok.decoding.jobs import SourceText
 from jumok.decoding.request import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
@@ -37,9 +37,8 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
     options = {"sample": False, "long": "cut", **{name: decode[name] for name in SETTINGS}}
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
-    [[job]] = translator.jobs([manifest["source"]["text"]], request)
-    ids = tuple(source_ids_of(translator.tokenizers, manifest["source"]))
-    job = replace(job, source=ids)  # as it was read: a cut text may have other pieces
+    text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])
+    [[job]] = translator.jobs([SourceText(text, text, tuple(ids))], request)  # a cut text may have other ids
     search = translator.search_for(job, request, record=tree)
     with translator.explained([job]):
         run_search(translator.model, encode(translator.model, [job], [len(search.token)]), search)

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.backends.interface import Kind
 from jumok.backends.recording import RecordingBackend
+from jumok.backends.values import Kind
 from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Source
 from jumok.decoding.scores import log_softmax, top

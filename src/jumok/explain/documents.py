@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import Arch, Utility
 from jumok.explain.ops import Op
 
@@ -33,11 +33,11 @@ def sometimes(description: str = "", **bounds: Any) -> Any:
     )
 
 
-class TracePart(BaseModel):
+class DocumentPart(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, defer_build=True, use_attribute_docstrings=True)
 
 
-class KindSize(TracePart):
+class KindSize(DocumentPart):
     """The sizes of one kind of attention."""
 
     layers: Size
@@ -45,19 +45,19 @@ class KindSize(TracePart):
     d_head: Size
 
 
-class LayerCounts(TracePart):
+class LayerCounts(DocumentPart):
     encoder: Size
     decoder: Size
 
 
-class ImageSize(TracePart):
+class ImageSize(DocumentPart):
     size: Size
     """Pixels of the square that a picture becomes, a side."""
     patch: Size
     """Pixels of a patch, a side."""
 
 
-class TraceModel(TracePart):
+class TraceModel(DocumentPart):
     name: str
     """What links call the model."""
     arch: Arch
@@ -79,7 +79,7 @@ class TraceModel(TracePart):
     image: ImageSize | None = sometimes("Of a model that reads pictures.")
 
 
-class TraceToken(TracePart):
+class TraceToken(DocumentPart):
     i: Count
     id: Count
     """Of a patch, its place: its content is in the picture."""
@@ -97,7 +97,7 @@ class TraceToken(TracePart):
     group: int = sometimes("The same for all bytes of one character, whose text they show.", ge=0)
 
 
-class TraceWord(TracePart):
+class TraceWord(DocumentPart):
     i: Count
     text: str
     tokens: Annotated[list[Count], Field(min_length=1)]
@@ -105,7 +105,7 @@ class TraceWord(TracePart):
     type: Literal["special"] = sometimes("Only there for a special token, which is a word of its own.")
 
 
-class TracePicture(TracePart):
+class TracePicture(DocumentPart):
     """A picture as the model sees it, in patches by rows from the top left."""
 
     url: Annotated[str, Field(pattern="^data:image/png;base64,")]
@@ -114,7 +114,7 @@ class TracePicture(TracePart):
     columns: Size
 
 
-class TraceSide(TracePart):
+class TraceSide(DocumentPart):
     text: str
     """Tidied: NFC, single spaces. Of a picture, the picture as a data URL."""
     lang: str
@@ -127,7 +127,7 @@ class TraceSide(TracePart):
     image: TracePicture = sometimes("Only of a source that is a picture.")
 
 
-class TraceDecode(TracePart):
+class TraceDecode(DocumentPart):
     """How the target came about. Settings of a search are there where there was one."""
 
     method: Literal["beam", "greedy", "sample", "given"]
@@ -155,13 +155,13 @@ class TraceDecode(TracePart):
     """What the search took; null where there was none."""
 
 
-class Candidate(TracePart):
+class Candidate(DocumentPart):
     id: Count
     text: str
     logprob: Number
 
 
-class TraceStep(TracePart):
+class TraceStep(DocumentPart):
     t: Count
     id: Count
     text: str
@@ -176,7 +176,7 @@ class TraceStep(TracePart):
     )
 
 
-class HeadProfile(TracePart):
+class HeadProfile(DocumentPart):
     """What each head does, [layer][head]; means over queries."""
 
     entropy: list[list[Number]]
@@ -195,11 +195,11 @@ class HeadProfile(TracePart):
     """What the head mostly does."""
 
 
-class AtlasName(TracePart):
+class AtlasName(DocumentPart):
     tensor: str
 
 
-class TraceAttention(TracePart):
+class TraceAttention(DocumentPart):
     """One kind of attention. Row t of decoder kinds is the step that wrote target token t."""
 
     q: Literal["source", "target"]
@@ -215,7 +215,7 @@ class TraceAttention(TracePart):
     fingerprint: HeadProfile
 
 
-class TraceStates(TracePart):
+class TraceStates(DocumentPart):
     """The states of a recurrent model."""
 
     encoder: tuple[Count, Count]
@@ -230,16 +230,16 @@ class TraceStates(TracePart):
     input_feeding: bool
 
 
-class TraceLink(TracePart):
+class TraceLink(DocumentPart):
     href: str
 
 
-class TraceWarning(TracePart):
+class TraceWarning(DocumentPart):
     code: str
     message: str
 
 
-class Manifest(TracePart):
+class Manifest(DocumentPart):
     """One translation of one sentence: everything but its tensors. Readers ignore keys they do not know. A
     number that is not finite is null, and a sibling key with _nonfinite after its name says nan, inf or -inf.
     """
@@ -265,7 +265,7 @@ class Manifest(TracePart):
     warnings: list[TraceWarning]
 
 
-class BeamNode(TracePart):
+class BeamNode(DocumentPart):
     n: Count
     parent: Count | None
     """The node it goes on from; null for the root."""
@@ -288,7 +288,7 @@ class BeamNode(TracePart):
     """Place among the hypotheses that lived on, 0 for the best; null if it did not."""
 
 
-class BeamDocument(TracePart):
+class BeamDocument(DocumentPart):
     """The tree of one beam search. Readers ignore keys they do not know."""
 
     schema_: Literal["beam/1"] = Field(alias="schema")

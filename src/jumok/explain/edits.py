@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from jumok.backends.edits import Edits, PositionEdit
-from jumok.backends.interface import Kind
 from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Kind
+from jumok.decoding.jobs import SourceText
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.forced import NO_KEY, encode, explained
@@ -45,16 +46,16 @@ from jumok.text.tokenizer import SPECIALS, Tokenizer
 MOST_LINKS = 2**18  # of all mask_edge together
 
 
-class Compiled(NamedTuple):
+class CompiledOps(NamedTuple):
     """What a what-if runs: this text, by the model with these edits, with these options of `translate`."""
 
     edits: Edits
     options: dict[str, Any]
-    text: str
+    source: SourceText
 
 
 @dataclass
-class Draft:
+class LayerDraft:
     """What the interventions so far do to one attention layer."""
 
     scaled: bool = True
@@ -99,7 +100,7 @@ class Compiler:
     options: dict[str, Any]
     source: Sequence[int]
     """The ids that are read, without their end."""
-    drafts: dict[tuple[Kind, int], Draft] = field(default_factory=lambda: defaultdict(Draft))
+    drafts: dict[tuple[Kind, int], LayerDraft] = field(default_factory=lambda: defaultdict(LayerDraft))
     positions: dict[str, PositionEdit] = field(default_factory=dict)
     bridge: Tensor | None = None
     links: int = 0
@@ -169,7 +170,7 @@ class Compiler:
         """The keys that a query may look at: the source with its end, or the tokens written so far."""
         return range(q + 1) if kind == "dec_self" else range(len(self.source) + 1)
 
-    def check_rows(self, op: MaskEdge, draft: Draft, head: int) -> None:
+    def check_rows(self, op: MaskEdge, draft: LayerDraft, head: int) -> None:
         """A row may not lose every key."""
         for q in op.q:
             keys = self.seen(op.kind, q)
@@ -234,8 +235,11 @@ class Compiler:
 
 
 def compile_ops(
-    ops: Sequence[Op], translator: Translator, text: str, options: Mapping[str, Any] | None = None
-) -> Compiled:
+    ops: Sequence[Op],
+    translator: Translator,
+    text: str | SourceText,
+    options: Mapping[str, Any] | None = None,
+) -> CompiledOps:
     """Interventions ready to run on one text, with the options of the call and those they bring.
 
     They are checked against the model and the text first; the error of a bad one says which it is. Several on
@@ -247,17 +251,22 @@ def compile_ops(
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
-    line = translator.tokenizers.tidy_source(text)
-    replaced = replace_words(ops, translator, line)
-    source = source_taken(translator, replaced)
+    [source] = translator.read([text])
+    [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
-    return Compiled(compile_edits(ops, translator, source, settings), settings, replaced)
+    return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
 
 
 def source_taken(translator: Translator, line: str) -> list[Any]:
-    """The ids that a model takes of a tidied text, or all patches of a picture."""
-    ids = list(translator.tokenizers.source.encode(line))
+    """The ids that a model takes of a text, or all patches of a picture."""
+    [source] = translator.read([line])
+    return taken(translator, source)
+
+
+def taken(translator: Translator, source: SourceText) -> list[Any]:
+    """As many of its ids as the model takes; of a picture, all patches."""
+    ids = list(source.ids)
     return ids if translator.tokenizers.pictures else list(beginning(ids, translator.config.data.max_length))
 
 
@@ -332,15 +341,15 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
     return text
 
 
-def replace_words(ops: Sequence[Op], translator: Translator, line: str) -> str:
-    """The tidied text with words written anew, each counted in the text as it was given."""
+def replace_words(ops: Sequence[Op], translator: Translator, source: SourceText) -> str | SourceText:
+    """The text with words written anew, each counted in the text as it was given."""
     wanted = {op.unit: (n, op) for n, op in enumerate(ops) if isinstance(op, ReplaceSource)}
     if not wanted:
-        return line
+        return source
     if translator.tokenizers.pictures:
         raise bad_parameter("replace_source writes words anew, and a picture has none")
-    tokenizer = translator.tokenizers.text_source
-    words = units_of(side_of(tokenizer, tokenizer.encode(line), line, "", end=False))
+    line = source.text
+    words = units_of(side_of(translator.tokenizers.text_source, source.ids, line, "", end=False))
     for unit, (n, op) in sorted(wanted.items(), reverse=True):  # from the end, so that earlier places stay
         if unit >= len(words):
             has = f"the source has words {span(len(words))}" if words else "the source has no words"

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, Error, nearest
 from jumok.explain.capture import Array
 from jumok.explain.manifest import SIDES, finite
@@ -26,7 +26,7 @@ Exact = Mapping[Kind, Sequence[Head]] | None
 
 
 @dataclass(frozen=True)
-class Held:
+class FileContents:
     """What a file holds of one trace."""
 
     manifest: Mapping[str, Any]
@@ -144,7 +144,7 @@ def last_layer(manifest: Mapping[str, Any]) -> list[Head]:
     return [(L - 1, head) for head in range(H)]
 
 
-def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Exact) -> Held:
+def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Exact) -> FileContents:
     """What a file keeps of a trace: the exact numbers of these heads, or of all."""
     mine = kinds_in(trace, kinds)
     tensors: dict[str, Array] = {}
@@ -158,7 +158,7 @@ def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Exact) -> Held:
             if (found := known(partial(trace.tensor, need))) is not None:
                 tensors[need] = found
     manifest = shown_manifest(trace.manifest, name, mine, heads)
-    return Held({**manifest, "file": {"kinds": mine, "tensors": sorted(tensors)}}, tensors)
+    return FileContents({**manifest, "file": {"kinds": mine, "tensors": sorted(tensors)}}, tensors)
 
 
 def needs_of(stages: Sequence[str], kind: Kind, heads: Exact) -> list[str]:

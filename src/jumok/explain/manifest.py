@@ -7,12 +7,12 @@ from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
 from jumok.explain.documents import KindSize
-from jumok.explain.fingerprint import fingerprint
+from jumok.explain.head_profile import head_profile
 from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
 from jumok.explain.tokens import label, side_of
@@ -143,10 +143,8 @@ def _parts(config: ModelConfig) -> dict[str, Any]:
         "score": config.scoring,
         "kinds": {kind: size.model_dump() for kind, size in kind_sizes(config).items()},
     }
-    parts: dict[str, Any] = {
-        "layers": dict(zip(("encoder", "decoder"), config.depths, strict=True)),
-        **common,
-    }
+    encoder, decoder = config.depths
+    parts: dict[str, Any] = {"layers": {"encoder": encoder, "decoder": decoder}, **common}
     if isinstance(config, RnnConfig | LuongConfig):
         parts["recurrent"] = {
             "cell": config.cell,
@@ -198,7 +196,7 @@ def attention_block(kind: Kind, captured: Captured, sides: Mapping[str, Any]) ->
         "shape": list(weights.shape),
         "stages": list(STAGES),
         "atlas": {"tensor": f"{kind}.atlas"},
-        "fingerprint": fingerprint(weights, special, causal=causal, same=kind in ("enc_self", "dec_self")),
+        "fingerprint": head_profile(weights, special, causal=causal, same=kind in ("enc_self", "dec_self")),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.op_fields import (
     BridgeField,
@@ -171,7 +171,7 @@ Op = HeadOp | NoScale | Positions | Bridge | ForcePrefix | Ban | Require | Repla
 OPS: dict[str, type[Op]] = {get_args(one.model_fields["op"].annotation)[0]: one for one in get_args(Op)}
 OpList = Annotated[list[Annotated[Op, Field(discriminator="op")]], Field(max_length=MOST_OPS)]
 """The JSON form of several interventions, for schemas; `parse_ops` reads it."""
-OpT = TypeVar("OpT", bound=Op)
+OpT = TypeVar("OpT", bound=Intervention)
 
 
 Heads = Index | Sequence[int]
@@ -302,7 +302,7 @@ def _read(of: type[OpT], given: Mapping[str, Any]) -> OpT:
         raise _in_our_words(of, error, given) from None
 
 
-def _in_our_words(of: type[Op], error: ValidationError, given: Mapping[str, Any]) -> ConfigError:
+def _in_our_words(of: type[Intervention], error: ValidationError, given: Mapping[str, Any]) -> ConfigError:
     """What pydantic found first, as our error; a name that is not known explains what else is wrong."""
     found = error.errors(include_url=False)
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])

@@ -29,10 +29,10 @@ class Bundle:
     words: Mapping[str, Any]
 
 
-def bundle() -> Bundle:
-    """The page as the package has it, fit to stand inside a document."""
+def bundle(name: str = "file") -> Bundle:
+    """A page that is built for files, fit to stand inside a document: `file` for traces, `report`."""
     try:
-        paths = [next(STATIC.glob(f"file-*.{kind}")) for kind in ("js", "css")]
+        paths = [next(STATIC.glob(f"{name}-*.{kind}")) for kind in ("js", "css")]
         script, style = (path.read_text(encoding="utf-8") for path in paths)
         words = {
             path.name.split("-")[1]: json.loads(path.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
             '<html lang="en">',
             "<head>",
             '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy(page)}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(page, START)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<meta name="generator" content="jumok">',
@@ -87,11 +87,11 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
     )
 
 
-def policy(page: Bundle) -> str:
+def policy(page: Bundle, *scripts: str) -> str:
     """The content policy: known scripts and styles by their hashes, pictures of its own, and no network."""
     rules = (
         "default-src 'none'",
-        f"script-src {sha256(START)} {sha256(page.script)}",
+        f"script-src {' '.join(map(sha256, (*scripts, page.script)))}",
         f"style-src {sha256(page.style)}",
         "img-src data: blob:",
         "base-uri 'none'",

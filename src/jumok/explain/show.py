@@ -16,7 +16,7 @@ HEIGHT = 640  # pixels
 
 
 @dataclass(frozen=True, repr=False)
-class Shown:
+class Display:
     """What `show()` returns. A notebook draws it as a frame, which is saved with the notebook."""
 
     document: Callable[[], str]
@@ -30,9 +30,9 @@ class Shown:
         return self.text()
 
 
-def show_trace(trace: Trace, height: int = HEIGHT) -> Shown:
+def show_trace(trace: Trace, height: int = HEIGHT) -> Display:
     """A trace to look at."""
-    return Shown(lambda: trace_html(trace), lambda: picture(trace), height)
+    return Display(lambda: trace_html(trace), lambda: picture(trace), height)
 
 
 def picture(trace: Trace) -> str:

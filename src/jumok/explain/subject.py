@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
+from jumok.decoding.jobs import SourceText
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
@@ -37,7 +38,7 @@ class Subject:
 
 def subjects_of(
     translator: Translator,
-    texts: Sequence[str],
+    texts: Sequence[str | SourceText],
     *,
     targets: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -48,7 +49,8 @@ def subjects_of(
     A text of more pieces than the model takes is cut, with a warning.
     """
     request = make_request(translator.config.decoding, translator.asked(options or {}))
-    subjects = [read_source(translator, text) for text in texts]
+    sources = translator.read(texts)
+    subjects = [read_source(translator, source) for source in sources]
     if targets is not None:
         _check_count("targets", targets, texts)
         return [with_target(translator, one, text) for one, text in zip(subjects, targets, strict=True)]
@@ -63,7 +65,7 @@ def subjects_of(
         began = perf_counter()
         long = "error" if request.long == "error" else "cut"
         own = {**(options or {}), "long": long, "prefix": [prefixes[i] for i in missing]}
-        known |= zip(missing, translator.translate([texts[i] for i in missing], **own), strict=True)
+        known |= zip(missing, translator.translate_read([sources[i] for i in missing], **own), strict=True)
         ms = 1000 * (perf_counter() - began) / len(missing)
     return [
         with_translation(one, known[i], search_settings(request, prefixes[i]), ms if i in missing else None)
@@ -71,19 +73,20 @@ def subjects_of(
     ]
 
 
-def read_source(translator: Translator, text: str) -> Subject:
-    """A text as the model reads it."""
-    source = translator.tokenizers.tidy_source(text)
-    if not source:
+def read_source(translator: Translator, source: SourceText) -> Subject:
+    """A text as the model takes it."""
+    if not source.text:
         raise ConfigError("the text is empty", hint="give a sentence to look at", code="empty_text")
-    tokenizer = translator.tokenizers.source
-    ids = tokenizer.encode(source)
     most = translator.config.data.max_length
-    if len(ids) <= most or translator.tokenizers.pictures:
-        return Subject(source, tuple(ids))
-    message = f"source cut from {len(ids)} to {most} tokens"
-    cut = beginning(ids, most)
-    return Subject(tokenizer.decode(cut), tuple(cut), ({"code": "source_truncated", "message": message},))
+    if len(source.ids) <= most or translator.tokenizers.pictures:
+        return Subject(source.text, source.ids)
+    message = f"source cut from {len(source.ids)} to {most} tokens"
+    cut = beginning(source.ids, most)
+    return Subject(
+        translator.tokenizers.source.decode(cut),
+        tuple(cut),
+        ({"code": "source_truncated", "message": message},),
+    )
 
 
 def with_target(translator: Translator, subject: Subject, text: str) -> Subject:
@@ -123,7 +126,7 @@ def with_translation(
     )
 
 
-def _check_count(name: str, given: Sequence[object], texts: Sequence[str]) -> None:
+def _check_count(name: str, given: Sequence[object], texts: Sequence[object]) -> None:
     if len(given) != len(texts):
         raise DataError(
             f"there are {len(texts)} texts and {len(given)} {name}",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.pictures import endless
@@ -24,7 +24,7 @@ LUONG = {"scores": "scores", "weights": "weights", "context": "context", "attent
 
 
 @dataclass(frozen=True)
-class Need:
+class TensorNeed:
     """One tensor that is asked for: `cross.weights` whole, of one layer, or of one head. Counted from 0."""
 
     group: str
@@ -33,7 +33,7 @@ class Need:
     head: int | None = None
 
 
-def parse_need(text: str) -> Need:
+def parse_need(text: str) -> TensorNeed:
     """A need as requests write it: `name`, `name:layer` or `name:layer.head`."""
     found = NEED.fullmatch(text)
     if found is None:
@@ -45,7 +45,7 @@ def parse_need(text: str) -> Need:
         )
     name, layer, head = found.groups()
     group, part = name.split(".")
-    return Need(group, part, *(None if number is None else int(number) for number in (layer, head)))
+    return TensorNeed(group, part, *(None if number is None else int(number) for number in (layer, head)))
 
 
 def names_of(manifest: Mapping[str, Any]) -> list[str]:
@@ -63,7 +63,7 @@ def names_of(manifest: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def check_need(need: Need, manifest: Mapping[str, Any]) -> Need:
+def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
     """The need with negative numbers counted from the end; one that is not there says what is."""
     name = f"{need.group}.{need.part}"
     known = names_of(manifest)
@@ -86,7 +86,7 @@ def check_need(need: Need, manifest: Mapping[str, Any]) -> Need:
         )
     L, H = kind["shape"][:2]
     layer, head = _inside(need.group, "layer", need.layer, L), _inside(need.group, "head", need.head, H)
-    return Need(need.group, need.part, layer, head)
+    return TensorNeed(need.group, need.part, layer, head)
 
 
 def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
@@ -99,7 +99,7 @@ def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
     )
 
 
-class Store(Protocol):
+class TensorStore(Protocol):
     """Where a trace's numbers come from."""
 
     def weights(self, kind: Kind) -> Array:
@@ -196,7 +196,7 @@ class FileStore:
         return sum(array.nbytes for array in self.arrays.values())
 
 
-def read_tensor(store: Store, manifest: Mapping[str, Any], need: Need) -> Array:
+def read_tensor(store: TensorStore, manifest: Mapping[str, Any], need: TensorNeed) -> Array:
     """The numbers of a checked need, for a kind [L, H, …] less the axes that the need picks."""
     if need.group == "rnn":
         return store.state(need.part)
@@ -215,7 +215,7 @@ def read_tensor(store: Store, manifest: Mapping[str, Any], need: Need) -> Array:
 
 
 def to_save(
-    store: Store, manifest: Mapping[str, Any], heads: Sequence[tuple[int, int]] | None
+    store: TensorStore, manifest: Mapping[str, Any], heads: Sequence[tuple[int, int]] | None
 ) -> Iterator[tuple[str, Array]]:
     """Name and numbers of all that a file keeps: weights, states, and the stages of all or some heads."""
     for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
@@ -225,7 +225,7 @@ def to_save(
         parts = [part for part in about["stages"] if part != "weights"]
         for part in parts:
             if heads is None:
-                yield f"{kind}.{part}", read_tensor(store, manifest, Need(kind, part))
+                yield f"{kind}.{part}", read_tensor(store, manifest, TensorNeed(kind, part))
                 continue
             L, H = about["shape"][:2]
             for layer, head in heads:

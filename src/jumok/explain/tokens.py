@@ -60,7 +60,7 @@ def side_of(
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """Tokens that write one stretch of text together: a piece, or the bytes of a character."""
 
     tokens: tuple[int, ...]
@@ -68,7 +68,7 @@ class Part:
     data: bytes = b""  # of byte pieces
 
 
-def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[Part]:
+def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
     """What each token writes, as decoding does it: a run of bytes that is no text becomes U+FFFDs."""
     run: list[int] = []
     for i, piece in enumerate(pieces):
@@ -77,25 +77,25 @@ def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[Part]:
         elif ids[i] >= len(SPECIALS):
             yield from _characters(run, pieces)
             run = []
-            yield Part((i,), piece)
+            yield TextPart((i,), piece)
     yield from _characters(run, pieces)
 
 
-def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[Part]:
+def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
     data = bytes(BYTE_OF[pieces[i]] for i in run)
     try:
         characters = data.decode()
     except UnicodeDecodeError:
-        yield from (Part((i,), "\ufffd", data[n : n + 1]) for n, i in enumerate(run))
+        yield from (TextPart((i,), "\ufffd", data[n : n + 1]) for n, i in enumerate(run))
         return
     at = 0
     for character in characters:
         spelt = character.encode()
-        yield Part(tuple(run[at : at + len(spelt)]), character, spelt)
+        yield TextPart(tuple(run[at : at + len(spelt)]), character, spelt)
         at += len(spelt)
 
 
-def laid_out(parts: Sequence[Part], *, jamo: bool) -> tuple[list[tuple[int, int]], str]:
+def laid_out(parts: Sequence[TextPart], *, jamo: bool) -> tuple[list[tuple[int, int]], str]:
     """The range of each part in the text that all of them write, and the text.
 
     Where letters become syllables, parts that share one have the range of all they write.
@@ -107,9 +107,9 @@ def laid_out(parts: Sequence[Part], *, jamo: bool) -> tuple[list[tuple[int, int]
     return [one for run, one in zip(runs, ranges, strict=True) for _ in run], "".join(texts)
 
 
-def letter_runs(parts: Sequence[Part]) -> list[list[Part]]:
+def letter_runs(parts: Sequence[TextPart]) -> list[list[TextPart]]:
     """Parts that write Korean letters, in runs: inside one, letters of two parts become a syllable."""
-    runs: list[list[Part]] = []
+    runs: list[list[TextPart]] = []
     text = ""
     for part in parts:
         joined = nfc(text + part.text)
@@ -122,7 +122,7 @@ def letter_runs(parts: Sequence[Part]) -> list[list[Part]]:
     return runs
 
 
-def _places(parts: Sequence[Part], spans: Sequence[list[int]]) -> dict[int, dict[str, Any]]:
+def _places(parts: Sequence[TextPart], spans: Sequence[list[int]]) -> dict[int, dict[str, Any]]:
     """The span of each token that has one; for a byte also its value, its group and the group's text."""
     places: dict[int, dict[str, Any]] = {}
     groups = 0

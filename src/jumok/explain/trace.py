@@ -12,24 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from jumok.backends.interface import Kind
-from jumok.decoding.jobs import batches
+from jumok.backends.values import Kind
+from jumok.decoding.jobs import SourceText, batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
 from jumok.explain.beam import beam_tree
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
+from jumok.explain.edits import compile_ops
 from jumok.explain.forced import explained, tokens_at_once
 from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
+from jumok.explain.ops import Op, ops_to_json
 from jumok.explain.pictures import source_ids_of
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tensors import (
     FileStore,
     LiveStore,
-    Need,
-    Store,
+    TensorNeed,
+    TensorStore,
     bad_trace,
     check_need,
     pack,
@@ -51,7 +53,7 @@ class Trace:
     def __init__(
         self,
         manifest: Callable[[], dict[str, Any]],
-        store: Store,
+        store: TensorStore,
         translator: Translator | None = None,
         answers: Mapping[str, Any] | None = None,
     ) -> None:
@@ -114,7 +116,7 @@ class Trace:
     def tensor(self, name: str, layer: int | None = None, head: int | None = None) -> Array:
         """One tensor by name, such as `cross.scaled`: whole, of a layer, or of one head. Read-only."""
         plain = parse_need(name)
-        need = Need(plain.group, plain.part, layer, head) if plain.layer is None else plain
+        need = TensorNeed(plain.group, plain.part, layer, head) if plain.layer is None else plain
         return read_tensor(self._store, self.manifest, check_need(need, self.manifest))
 
     def tensors(self, needs: Sequence[str]) -> bytes:
@@ -282,11 +284,11 @@ def _answers(
 
 def make_trace(
     translator: Translator,
-    text: str,
+    text: str | SourceText,
     *,
     target: str | None = None,
     options: Mapping[str, Any] | None = None,
-    ops: Sequence[Any] = (),
+    ops: Sequence[Op] = (),
     translation: Translation | None = None,
     name: str = "",
 ) -> Trace:
@@ -296,10 +298,9 @@ def make_trace(
     model. A text that is too long for the model is cut, with a warning.
     """
     if ops:
-        from jumok.explain.what_if import compile_ops, ops_to_json  # it makes traces itself
-
-        edits, options, text = compile_ops(ops, translator, text, options or {})
-        translator = translator.edited(edits, ops_to_json(ops))
+        compiled = compile_ops(ops, translator, text, options or {})
+        options, text = compiled.options, compiled.source
+        translator = translator.edited(compiled.edits, ops_to_json(ops))
     (trace,) = make_traces(
         translator,
         [text],
@@ -313,7 +314,7 @@ def make_trace(
 
 def make_traces(
     translator: Translator,
-    texts: Sequence[str],
+    texts: Sequence[str | SourceText],
     *,
     targets: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,

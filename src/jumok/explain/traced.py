@@ -14,14 +14,14 @@ from jumok.explain.align import THRESHOLD, Link, links, pharaoh
 from jumok.explain.attention import Attentions
 from jumok.explain.html import known
 from jumok.explain.influence import Replace
-from jumok.explain.show import HEIGHT, Shown, shares, show_trace, word_rows
+from jumok.explain.show import HEIGHT, Display, shares, show_trace, word_rows
 from jumok.explain.trace import Trace
 from jumok.explain.units import UnitName
 
 Method = Literal["cross", "influence"]
 
 
-class Aligned(NamedTuple):
+class AlignedWords(NamedTuple):
     """A target word and the source word that it goes with most."""
 
     source: str
@@ -30,7 +30,7 @@ class Aligned(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Traced(Translation):
+class TracedTranslation(Translation):
     """The answer that `translate` gives, and all that a trace knows. A blank text has no trace."""
 
     made: Trace | None = field(default=None, compare=False)
@@ -64,14 +64,14 @@ class Traced(Translation):
 
     def align(
         self, method: Method = "cross", layer: int | None = -1, *, threshold: float = THRESHOLD
-    ) -> list[Aligned]:
+    ) -> list[AlignedWords]:
         """Each target word with the source word it looked at most, as (source, target, weight).
 
         `method="influence"` asks what it depended on, which every model can answer. A word whose largest
         weight is below the threshold has no partner; nor has one that looked at the end of the sentence.
         """
         source, target, found = self._links(method, layer, threshold)
-        return [Aligned(source[one.source], target[one.target], one.weight) for one in found]
+        return [AlignedWords(source[one.source], target[one.target], one.weight) for one in found]
 
     def pharaoh(
         self, method: Method = "cross", layer: int | None = -1, *, threshold: float = THRESHOLD
@@ -114,7 +114,7 @@ class Traced(Translation):
         source, target = [unit.text for unit in found.units], [words[i]["text"] for i in kept]
         return source, target, links(rows[kept], threshold=threshold, end=False)
 
-    def show(self, height: int = HEIGHT) -> Shown:
+    def show(self, height: int = HEIGHT) -> Display:
         """The explorer with this translation: in a notebook as a frame, in a terminal as a heat map."""
         return show_trace(self.trace, height)
 

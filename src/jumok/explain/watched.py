@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from torch import Tensor
 
-from jumok.backends.interface import Backend
+from jumok.backends.torch import TorchBackend
 from jumok.decoding.translator import Translator
 from jumok.errors import LimitError
 from jumok.models.interface import Memory, Prediction, Seq2Seq
@@ -43,7 +43,7 @@ class Watched(Seq2Seq):
         self.look()
         return self.model.step(token, state)
 
-    def using(self, ops: Backend) -> "Watched":
+    def using(self, ops: TorchBackend) -> "Watched":
         other = super().using(ops)
         other.model = self.model.using(ops)
         return other

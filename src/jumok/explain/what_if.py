@@ -13,12 +13,10 @@ from typing import Any, Literal
 
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
-from jumok.explain.edits import Compiled, compile_ops, source_taken
+from jumok.explain.edits import compile_ops, taken
 from jumok.explain.forced import log_probs
-from jumok.explain.ops import Op, ops_to_json, parse_ops
+from jumok.explain.ops import Op, ops_to_json
 from jumok.explain.trace import Trace, make_trace
-
-__all__ = ["Change", "Compiled", "Op", "WhatIf", "compile_ops", "ops_to_json", "parse_ops", "what_if"]
 
 
 @dataclass(frozen=True)
@@ -70,18 +68,18 @@ def what_if(translator: Translator, text: str, ops: Sequence[Op], **options: Any
     """
     translator = translator.on_torch("what_if")  # both sides on one engine: no rounding between them
     asked = compile_ops((), translator, text, options)
-    compiled = compile_ops(ops, translator, text, options)
-    changed = translator.edited(compiled.edits)
-    baseline = translator.translate(text, **asked.options)
-    edited = changed.translate(compiled.text, **compiled.options)
+    compiled = compile_ops(ops, translator, asked.source, options)
+    changed = translator.edited(compiled.edits, ops_to_json(ops))
+    [baseline] = translator.translate_read([asked.source], **asked.options)
+    [edited] = changed.translate_read([compiled.source], **compiled.options)
     target = [token.id for token in baseline.tokens]
-    source = source_taken(translator, compiled.text)
+    source = taken(translator, compiled.source)
     written = [token.id for token in edited.tokens]
     return WhatIf(
         baseline,
         edited,
-        make_trace(translator, text, options=asked.options, translation=baseline),
-        make_trace(translator, text, options=asked.options, ops=tuple(ops), translation=edited),
+        make_trace(translator, asked.source, options=asked.options, translation=baseline),
+        make_trace(changed, compiled.source, options=compiled.options, translation=edited),
         changes(target, written),
         None if target == written else shared(target, written),
         fsum(log_probs(changed, [source], target)[0].tolist()),

@@ -22,11 +22,11 @@ from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.errors import ConfigError
 from jumok.export import ctranslate2, sentencepiece
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.export.parity import SHOWN, Sample
 
 TYPES = ctranslate2.TYPES
-NEEDS = ("ctranslate2", "sentencepiece")
+NEEDS = ("ctranslate2", "sentencepiece", "protobuf")
 EXTRA = "argos"
 FILE = True
 
@@ -34,50 +34,15 @@ MODEL, PIECES, METADATA = "model", "sentencepiece.model", "metadata.json"
 OLDEST = "1.11.0"  # the first Argos Translate that splits sentences without a model in the package
 _CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?")
 
-NAMES = {
-    "ar": "Arabic",
-    "bg": "Bulgarian",
-    "bn": "Bengali",
-    "ca": "Catalan",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "eo": "Esperanto",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "ga": "Irish",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "hu": "Hungarian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "ms": "Malay",
-    "nb": "Norwegian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sk": "Slovak",
-    "sl": "Slovenian",
-    "sv": "Swedish",
-    "th": "Thai",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "ur": "Urdu",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
+LANGUAGES = """
+ar=Arabic bg=Bulgarian bn=Bengali ca=Catalan cs=Czech da=Danish de=German el=Greek en=English eo=Esperanto
+es=Spanish et=Estonian fa=Persian fi=Finnish fr=French ga=Irish he=Hebrew hi=Hindi hu=Hungarian
+id=Indonesian it=Italian ja=Japanese ko=Korean lt=Lithuanian lv=Latvian ms=Malay nb=Norwegian nl=Dutch
+pl=Polish pt=Portuguese ro=Romanian ru=Russian sk=Slovak sl=Slovenian sv=Swedish th=Thai tr=Turkish
+uk=Ukrainian ur=Urdu vi=Vietnamese zh=Chinese
+"""
 """Languages by their codes, as Argos Translate calls them."""
+NAMES = dict(pair.split("=") for pair in LANGUAGES.split())
 
 
 def check(config: RunConfig) -> list[str]:
@@ -92,7 +57,7 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """The folder that `to_file` makes the package of."""
     about = metadata(loaded, options.languages)
     if not loaded.tokenizers.shared:
@@ -173,12 +138,12 @@ def more(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:
     """How many of the sentences SentencePiece cuts as we do."""
     texts = [loaded.tokenizers.tidy_source(text) for text in sample.sources if text.strip()]
     model, tokenizer = (folder / PIECES).read_bytes(), loaded.tokenizers.target
-    found = sentencepiece.differences(model, tokenizer, texts)
+    differing = sentencepiece.differences(model, tokenizer, texts)
     shown = [
         {"source": text, "ours": tokenizer.pieces(ours), "theirs": tokenizer.pieces(theirs)}
-        for text, ours, theirs in found[:SHOWN]
+        for text, ours, theirs in differing[:SHOWN]
     ]
-    return {"tokens": {"sentences": len(texts), "equal": len(texts) - len(found), "differences": shown}}
+    return {"tokens": {"sentences": len(texts), "equal": len(texts) - len(differing), "differences": shown}}
 
 
 def to_file(folder: Path, file: Path) -> None:

@@ -19,7 +19,7 @@ from jumok.answers import Answer, ranked
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig, TransformerConfig
 from jumok.errors import ModelError
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.export.layouts import position_table, projections
 from jumok.native.library import thread_count
 from jumok.native.shortlist import NO_TEXT
@@ -55,14 +55,14 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """model.bin, config.json and the vocabularies of CTranslate2, and our tokenizer beside them."""
     write_model(loaded, folder, options)
     for name, data in loaded.tokenizers.files().items():
         (folder / name).write_bytes(data)
 
 
-def write_model(loaded: LoadedModel, folder: Path, options: Options, spell: Spell = str) -> None:
+def write_model(loaded: LoadedModel, folder: Path, options: WriteOptions, spell: Spell = str) -> None:
     """CTranslate2's own files; `spell` turns a token of ours into its name in the vocabulary."""
     options.progress("writing for ctranslate2", 0, 3)
     spec = make_spec(loaded, spell)
@@ -127,7 +127,7 @@ class CTranslate2Answerer:
             [[self._target[i] for i in ids if i != EOS] for _, ids in pairs],
             max_input_length=0,
         )
-        made = (as_answer(ids, one.log_probs) for (_, ids), one in zip(pairs, scored, strict=True))
+        made = (as_answer(ids, score.log_probs) for (_, ids), score in zip(pairs, scored, strict=True))
         return [[next(made) for _ in answers] for answers in beams]
 
     def _beams(
@@ -144,7 +144,9 @@ class CTranslate2Answerer:
             max_decoding_length=limit,
             min_decoding_length=0,
         )
-        return [[tuple(self._ids[name] for name in names) for names in one.hypotheses] for one in results]
+        return [
+            [tuple(self._ids[name] for name in names) for names in result.hypotheses] for result in results
+        ]
 
     def cut(self, source: Ids) -> list[str]:
         """A source as it is searched for; a program that cuts text itself may have other tokens."""
@@ -229,8 +231,8 @@ def put_layer(spec: Any, ours: Weights, name: str, *, scaled: bool) -> None:
 
 
 def put_attention(spec: Any, ours: Weights, name: str, stored: Sequence[str], *, scaled: bool) -> None:
-    for linear, one in zip(spec.linear, stored, strict=False):
-        weights, biases = zip(*projections(ours, f"{name}.{one}"), strict=True)
+    for linear, part in zip(spec.linear, stored, strict=False):
+        weights, biases = zip(*projections(ours, f"{name}.{part}"), strict=True)
         linear.weight, linear.bias = array(torch.cat(weights)), array(torch.cat(biases))
     put_linear(spec.linear[-1], ours, f"{name}.output.linear")
     if not scaled:

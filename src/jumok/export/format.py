@@ -1,4 +1,4 @@
-"""What a format of another program has to offer: is it possible, write it, and answer through it.
+"""The interface of an export format: check that it is possible, write, and answer with the result.
 
 A format is a module of this folder with the names of `Format`. `make.py` does everything else: the temporary
 folder, the comparison and the certificate.
@@ -20,7 +20,7 @@ FORMATS = ("native", "ctranslate2", "huggingface", "onnx", "argos")
 
 
 @dataclass(frozen=True)
-class Options:
+class WriteOptions:
     """How a model is written."""
 
     type: str = "float32"
@@ -51,7 +51,7 @@ class Format(Protocol):
     TYPES: tuple[str, ...]
     """Types of weights that it can hold, of float32 and int8; the usual one first."""
     NEEDS: tuple[str, ...]
-    """Packages that it imports when it writes or answers; nothing of them is imported before."""
+    """Packages by pip's names that it imports when it writes or answers; nothing is imported before."""
     EXTRA: str
     """What to install to have them: pip install 'jumok[EXTRA]'."""
     FILE: bool
@@ -61,7 +61,7 @@ class Format(Protocol):
         """Why a model with these settings cannot be written; one short sentence for each reason."""
         ...
 
-    def write(self, loaded: LoadedModel, folder: Path, options: Options) -> None:
+    def write(self, loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
         """Write all files but the certificate into an empty folder. The model is on the CPU, in float32."""
         ...
 

@@ -21,7 +21,7 @@ from jumok.checkpoint.tensors import pack
 from jumok.config import RunConfig, TransformerConfig
 from jumok.decoding.scores import log_softmax
 from jumok.errors import ConfigError
-from jumok.export.format import Answerer, Options
+from jumok.export.format import Answerer, WriteOptions
 from jumok.export.layouts import LAYOUTS, Layout, layout_weights
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS
@@ -66,7 +66,7 @@ _NO_POSITIONS = {
 }
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """config.json, weights, tokenizer, generation settings and a card."""
     config, model = loaded.config, loaded.config.model
     assert isinstance(model, TransformerConfig)
@@ -193,10 +193,10 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 
 def open(folder: Path) -> Answerer:  # noqa: A001
     """The model in `transformers`."""
-    return Transformers(folder)
+    return TransformersAnswerer(folder)
 
 
-class Transformers:
+class TransformersAnswerer:
     """Answers by `generate`."""
 
     def __init__(self, folder: Path) -> None:
@@ -217,7 +217,7 @@ class Transformers:
     ) -> list[Answer]:
         """The best answer to each source; all are searched up to the largest limit, and cut at their own."""
         ids, mask = padded(sources)  # (B, S)
-        found = self.model.generate(
+        rows = self.model.generate(
             input_ids=ids,
             attention_mask=mask.long(),
             num_beams=beam,
@@ -228,7 +228,7 @@ class Transformers:
         )
         return [
             self.given(source, row[:limit])
-            for source, row, limit in zip(sources, found[:, 1:].tolist(), limits, strict=True)
+            for source, row, limit in zip(sources, rows[:, 1:].tolist(), limits, strict=True)
         ]
 
     def given(self, source: Sequence[int], row: list[int]) -> Answer:

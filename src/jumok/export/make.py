@@ -1,4 +1,4 @@
-"""One export from beginning to end: refuse what cannot be, write, compare, certify, put it in its place.
+"""Runs one export: check that it is possible, write, compare, certify, move into place.
 
 Everything is written beside its place. What misses a threshold stays as `OUT.failed`, with its certificate.
 """
@@ -10,20 +10,19 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.checkpoint.folder import dump_json
-from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST
+from jumok.checkpoint.folder import discard, dump_json, dump_manifest, put_in_place
+from jumok.checkpoint.manifest import MANIFEST
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
 from jumok.data.builtin import reads_pictures
 from jumok.data.corpus import Corpus
 from jumok.errors import ConfigError, RunError, ThresholdError
-from jumok.export.format import Format, Options, find_format
+from jumok.export.format import Format, WriteOptions, find_format
 from jumok.export.parity import USUAL, Sample, Thresholds, certificate, compare, shown
 from jumok.export.shortlist import certify_shortlist, write_shortlist
 from jumok.native.folder import CERTIFICATE
@@ -31,7 +30,7 @@ from jumok.progress import Progress, silent
 
 
 @dataclass(frozen=True)
-class Order:
+class ExportOrder:
     """What is wanted."""
 
     format: str
@@ -40,49 +39,57 @@ class Order:
     thresholds: Thresholds = Thresholds()  # noqa: RUF009
     overwrite: bool = False
     languages: tuple[str, str] = ("", "")
-    """As in `Options`."""
+    """As in `WriteOptions`."""
     shortlist: Corpus | None = None
     """Of native: what a shortlist is learned from."""
     listed: Thresholds = USUAL["shortlist"]
     """What the model has to reach with the shortlist."""
 
 
-def check_order(order: Order, config: RunConfig, *, quantised: bool = False) -> Format:
+def check_order(order: ExportOrder, config: RunConfig, *, quantised: bool = False) -> Format:
     """The format, if it can hold such a model, its packages are there, and so is room for the result."""
-    found = find_format(order.format)
+    chosen = find_format(order.format)
     if quantised:
         raise ConfigError(
             "this model has int8 weights already, and would be compared with itself",
             hint="export the model that it was made from",
             code="unsupported",
         )
-    if order.type not in found.TYPES:
+    if order.type not in chosen.TYPES:
         raise ConfigError(
             f"{order.format} cannot be written as {order.type}",
-            hint=f"choose --type {' or '.join(found.TYPES)}",
+            hint=f"choose --type {' or '.join(chosen.TYPES)}",
         )
     if order.shortlist is not None and order.format != "native":
         raise ConfigError(
             f"{order.format} has no shortlist", hint="leave out --shortlist, or export to native"
         )
     pictures = ["it reads pictures, and other programs get models that read text"]
-    if reasons := [*(pictures if reads_pictures(config.data) else ()), *found.check(config)]:
+    if reasons := [*(pictures if reads_pictures(config.data) else ()), *chosen.check(config)]:
         raise ConfigError(
             f"this model cannot be exported to {order.format}: {'; '.join(reasons)}",
             hint="jumok runs the folder as it is; docs/export.md lists what each format can hold",
             code="unsupported",
         )
-    if missing := [name for name in found.NEEDS if find_spec(name) is None]:
+    if missing := [name for name in chosen.NEEDS if not is_installed(name)]:
         raise ConfigError(
             f"exporting to {order.format} needs {' and '.join(missing)}",
-            hint=f"pip install 'jumok[{found.EXTRA}]'",
+            hint=f"pip install 'jumok[{chosen.EXTRA}]'",
             code="not_installed",
         )
     check_place(order)
-    return found
+    return chosen
 
 
-def check_place(order: Order) -> None:
+def is_installed(package: str) -> bool:
+    """Whether there is a package of this name, as pip has it."""
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+def check_place(order: ExportOrder) -> None:
     """Refuse to put the result where something else is."""
     out = order.out
     if not out.parent.is_dir():
@@ -107,7 +114,7 @@ def is_export(path: Path) -> bool:
 
 
 def export_model(
-    loaded: LoadedModel, order: Order, sample: Sample, progress: Progress = silent
+    loaded: LoadedModel, order: ExportOrder, sample: Sample, progress: Progress = silent
 ) -> dict[str, Any]:
     """Write the model, compare it with ours, and put it in its place; the certificate.
 
@@ -118,7 +125,7 @@ def export_model(
     work = order.out.with_name(f"{order.out.name}.tmp-{secrets.token_hex(4)}")
     try:
         work.mkdir()
-        chosen.write(loaded, work, Options(order.type, order.languages, progress))
+        chosen.write(loaded, work, WriteOptions(order.type, order.languages, progress))
         if order.shortlist is not None:
             write_shortlist(loaded, work, order.shortlist, progress)
         result = certify(loaded, chosen, work, order, sample, progress)
@@ -130,7 +137,7 @@ def export_model(
             (work / MANIFEST).write_bytes(manifest(work))
         if not result["passed"]:
             raise failed(result, keep(done, order.out))
-        put(done, order.out)
+        put_in_place(done, order.out)
         return result
     except OSError as error:
         raise RunError(
@@ -142,7 +149,7 @@ def export_model(
 
 
 def certify(
-    loaded: LoadedModel, chosen: Format, folder: Path, order: Order, sample: Sample, progress: Progress
+    loaded: LoadedModel, chosen: Format, folder: Path, order: ExportOrder, sample: Sample, progress: Progress
 ) -> dict[str, Any]:
     """The certificate of what lies in the folder."""
     comparison = compare(loaded, chosen.open(folder), sample, progress)
@@ -164,12 +171,11 @@ def certify(
 def manifest(folder: Path) -> bytes:
     """Size and SHA-256 of every file of a folder, so that `jumok verify` knows it."""
     entries = {}
-    for path in sorted(folder.iterdir()):
-        if path.name != MANIFEST:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            entries[path.name] = {"size": path.stat().st_size, "sha256": digest}
-    return dump_json({"format_version": FORMAT_VERSION, "files": entries})
+    for path in sorted({*folder.iterdir()} - {folder / MANIFEST}):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        entries[path.name] = (path.stat().st_size, digest)
+    return dump_manifest(entries)
 
 
 def packed(work: Path) -> Path:
@@ -184,42 +190,19 @@ def pack(chosen: Format, work: Path) -> Path:
     return packed(work)
 
 
-def put(done: Path, out: Path) -> None:
-    """Rename into place; what was there steps aside first and returns if that fails."""
-    old = out.with_name(f"{out.name}.old-{secrets.token_hex(4)}")
-    replaces = os.path.lexists(out)
-    if replaces:
-        os.rename(out, old)
-    try:
-        os.rename(done, out)
-    except OSError:
-        if replaces:
-            os.rename(old, out)
-        raise
-    if replaces:
-        remove(old)
-
-
 def keep(done: Path, out: Path) -> Path:
     """Keep what failed beside its place; an earlier failure goes."""
     place = out.with_name(f"{out.name}.failed")
     if os.path.lexists(place):
-        remove(place)
+        discard(place)
     os.rename(done, place)
     return place
-
-
-def remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def failed(result: dict[str, Any], place: Path) -> ThresholdError:
     """The error for a model that does not agree well enough."""
     listed = result.get("shortlist", {}).get("differences", ())
-    examples = [shown(one) for one in (*result["differences"], *listed)[:3]]
+    examples = [shown(difference) for difference in (*result["differences"], *listed)[:3]]
     return ThresholdError(
         f"the exported model does not agree with the original: {'; '.join(result['failures'])}",
         where="\n  ".join([f"kept as {place}, with its certificate", *examples]),

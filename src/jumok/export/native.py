@@ -14,7 +14,7 @@ from jumok.checkpoint.contents import WEIGHTS
 from jumok.checkpoint.model import LoadedModel
 from jumok.checkpoint.tensors import pack
 from jumok.config import RunConfig, copies
-from jumok.export.format import Options
+from jumok.export.format import WriteOptions
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.folder import dump_parts, parse_parts
 from jumok.native.library import why_not
@@ -41,7 +41,7 @@ def check(config: RunConfig) -> list[str]:
     return [reason for reason in (why_not(), copying, unknown) if reason]
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """The files of a model folder; the weights packed as the kernels read them, or as they were."""
     progress, model = options.progress, loaded.model
     progress("writing for the native engine", 0, 1)
@@ -61,7 +61,7 @@ def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
 
 
 def open(folder: Path, shortlist: Shortlist | None = None) -> "NativeAnswerer":  # noqa: A001
-    """The model in a folder that has no certificate yet; it answers with the pieces of a shortlist."""
+    """The model in a folder that has no certificate yet; it answers with the tokens of a shortlist."""
     tokenizers = load_tokenizers(folder)
     config = parse_config(json.loads((folder / "config.json").read_text(encoding="utf-8"))["jumok"]).model
     if (where := folder / PACKED).exists():
@@ -80,12 +80,12 @@ class NativeAnswerer:
     def __init__(self, model: NativeModel, shortlist: Shortlist | None = None) -> None:
         self.model, self.shortlist = model, shortlist
         self.lengths: list[int] = []
-        """Pieces of each list so far."""
+        """Tokens of each list so far."""
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Answer]:
         options = SearchOptions(beam=beam, length_penalty=length_penalty, keep=1)
-        lists = None if self.shortlist is None else [self.shortlist.ids(one) for one in sources]
+        lists = None if self.shortlist is None else [self.shortlist.ids(source) for source in sources]
         self.lengths += map(len, lists or ())
         return [best for best, *_ in self.model.search(sources, limits, options, shortlists=lists)]

@@ -24,7 +24,7 @@ from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.search import Search, run_search
 from jumok.errors import LimitError
 from jumok.export import onnx_recurrent, onnx_transformer
-from jumok.export.format import Answerer, Options
+from jumok.export.format import Answerer, WriteOptions
 from jumok.export.graph import Graph
 from jumok.export.spelling import suppressed, tokenizer_file
 from jumok.models.interface import Memory, Seq2Seq
@@ -53,7 +53,7 @@ def check(config: RunConfig) -> list[str]:
     return reasons
 
 
-def write(loaded: LoadedModel, folder: Path, options: Options) -> None:
+def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     """Both graphs, the tokenizers, what a program must know besides, and a README with such a program."""
     size = 4 * sum(parameter.numel() for parameter in loaded.model.parameters())
     if size > MOST:
@@ -186,7 +186,7 @@ for text in sys.argv[1:]:
 
 def open(folder: Path) -> Answerer:  # noqa: A001
     """The model in onnxruntime, under our own search."""
-    return Onnx(folder)
+    return OnnxAnswerer(folder)
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Values:
         return Values({name: array[rows.numpy()] for name, array in self.arrays.items()})
 
 
-class Onnx(Seq2Seq):
+class OnnxAnswerer(Seq2Seq):
     """A model whose numbers come from onnxruntime."""
 
     def __init__(self, folder: Path) -> None:
@@ -219,8 +219,8 @@ class Onnx(Seq2Seq):
     def run(self, name: str, values: dict[str, Any]) -> dict[str, Any]:
         """The outputs of one graph by their names."""
         session = self.sessions[name]
-        found = session.run(None, values)
-        return dict(zip([output.name for output in session.get_outputs()], found, strict=True))
+        outputs = session.run(None, values)
+        return dict(zip([output.name for output in session.get_outputs()], outputs, strict=True))
 
     def encode(self, source: Sentences) -> Memory:
         """The memory keeps the ids: `start` reads them."""
@@ -233,9 +233,11 @@ class Onnx(Seq2Seq):
 
     def step(self, token: Tensor, state: Values) -> tuple[Tensor, Values]:
         """Log-probabilities (B, V) are logits, too: a softmax changes nothing about them."""
-        found = self.run("step", {"token": token.numpy()} | {name: state.arrays[name] for name in self.names})
-        after = {name: found.get(f"next_{name}", array) for name, array in state.arrays.items()}
-        return torch.from_numpy(found["log_probs"]), Values(after)
+        outputs = self.run(
+            "step", {"token": token.numpy()} | {name: state.arrays[name] for name in self.names}
+        )
+        after = {name: outputs.get(f"next_{name}", array) for name, array in state.arrays.items()}
+        return torch.from_numpy(outputs["log_probs"]), Values(after)
 
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float

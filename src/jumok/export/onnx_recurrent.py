@@ -66,13 +66,13 @@ class Cells:
             **options,
         )
         joined = graph.reshape(graph.add("Transpose", states, perm=[0, 2, 1, 3]), 0, 0, width)
-        ends = [graph.reshape(graph.add("Transpose", one, perm=[1, 0, 2]), 0, width) for one in last]
+        ends = [graph.reshape(graph.add("Transpose", state, perm=[1, 0, 2]), 0, width) for state in last]
         return joined, ends
 
     def matrix(self, name: str, what: str, layer: int, direction: str) -> Tensor:
         """A weight with its gates in ONNX's order; "bias" is both of them, one after the other."""
         if what == "bias":
-            both = [self.matrix(name, one, layer, direction) for one in ("bias_ih", "bias_hh")]
+            both = [self.matrix(name, kind, layer, direction) for kind in ("bias_ih", "bias_hh")]
             return torch.cat(both)
         ours = self.weights[f"{name}.{what}_l{layer}{direction}"]
         gates = ours.chunk(len(GATES[self.config.cell]))
@@ -91,7 +91,7 @@ def encoder_graph(model: Seq2Seq, config: RnnConfig | LuongConfig) -> Graph:
     for layer in range(config.layers):
         x, ends = cells.run("encoder.cell", layer, x, short, both=config.bidirectional)
         final += ends
-    hidden = graph.add("Concat", *(graph.unsqueeze(one, 1) for one in final), axis=1)  # (B, N · C, D)
+    hidden = graph.add("Concat", *(graph.unsqueeze(state, 1) for state in final), axis=1)  # (B, N · C, D)
     width = config.width
     graph.output("hidden", hidden, ["batch", config.layers * cells.parts, width])
     if isinstance(config, LuongConfig):
@@ -126,7 +126,7 @@ def step_graph(model: Seq2Seq, config: RnnConfig | LuongConfig) -> Graph:
         begin = parts[layer * cells.parts : (layer + 1) * cells.parts]
         x, ends = cells.run("decoder", layer, x, "", begin)
         after += ends
-    together = graph.add("Concat", *(graph.unsqueeze(one, 1) for one in after), axis=1)
+    together = graph.add("Concat", *(graph.unsqueeze(state, 1) for state in after), axis=1)
     graph.output("next_hidden", together, ["batch", count, width])
     s = graph.add("Squeeze", x, graph.integers(0))  # (B, D)
     if isinstance(config, LuongConfig):

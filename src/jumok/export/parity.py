@@ -14,7 +14,7 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
-from jumok.decoding.jobs import Job, batches, make_jobs, piece_bytes
+from jumok.decoding.jobs import Job, batches, make_jobs, read_sources, token_spellings
 from jumok.decoding.request import make_request
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
@@ -25,7 +25,7 @@ from jumok.native.folder import SCHEMA
 from jumok.progress import Progress, silent
 
 SHOWN = 20  # differences that the certificate lists
-ROWS = 512  # source pieces, padding included, that are answered together: often enough to show progress
+ROWS = 512  # source tokens, padding included, that are answered together: often enough to show progress
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Pair:
+class AnswerPair:
     """The answers of both to one sentence."""
 
     source: str
@@ -97,11 +97,11 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Parity:
     """All answers, and what follows from them."""
 
-    greedy: Sequence[Pair]
-    beam: Sequence[Pair]
+    greedy: Sequence[AnswerPair]
+    beam: Sequence[AnswerPair]
     width: int
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -116,8 +116,8 @@ def compare(
     sample: Sample,
     progress: Progress = silent,
     *,
-    before: Comparison | None = None,
-) -> Comparison:
+    before: Parity | None = None,
+) -> Parity:
     """Both engines on the same sentences; blank ones are left out, and what is too long is cut.
 
     Our own answers are taken from an earlier comparison `before` on the same sentences, if there is one.
@@ -125,29 +125,20 @@ def compare(
     numbers = [n for n, text in enumerate(sample.sources) if text.strip()]
     if not numbers:
         raise DataError(f"{sample.name} has no sentences to compare with", hint="give a file with -s")
-    texts = [loaded.tokenizers.tidy_source(sample.sources[n]) for n in numbers]
+    sources = read_sources([sample.sources[n] for n in numbers], loaded.tokenizers)
     request = make_request(loaded.config.decoding, {"long": "cut"})
-    found = make_jobs(texts, request, loaded.tokenizers, loaded.config.data.max_length)
-    jobs = [several[0] for several in found]
+    parts = make_jobs(sources, request, loaded.tokenizers, loaded.config.data.max_length)
+    jobs = [several[0] for several in parts]
     usual = DecodingConfig(max_len=loaded.config.decoding.max_len)
     greedy = replace(usual, beam=1)
     width, alpha = loaded.config.decoding.beam, loaded.config.decoding.length_penalty
     beam = replace(usual, beam=width, length_penalty=alpha)
-    earlier = [{}, {}] if before is None else [_ours(jobs, side) for side in (before.greedy, before.beam)]
-    one = _in_order(answer_both(loaded, answerer, jobs, greedy, progress, earlier[0]), jobs)
-    wide = one
+    narrow = answer_both(loaded, answerer, jobs, greedy, progress, before.greedy if before else ())
+    wide = narrow
     if width > 1:
-        wide = _in_order(answer_both(loaded, answerer, jobs, beam, progress, earlier[1]), jobs)
+        wide = answer_both(loaded, answerer, jobs, beam, progress, before.beam if before else ())
     references = [tuple(sample.references[n]) for n in numbers] if sample.references else []
-    return Comparison(one, wide, width, _metrics(loaded, wide, references, sample.language))
-
-
-def _ours(jobs: Sequence[Job], pairs: Sequence[Pair]) -> dict[Job, tuple[int, ...]]:
-    return {job: pair.ours for job, pair in zip(jobs, pairs, strict=True)}
-
-
-def _in_order(pairs: Mapping[Job, Pair], jobs: Sequence[Job]) -> list[Pair]:
-    return [pairs[job] for job in jobs]
+    return Parity(narrow, wide, width, _metrics(loaded, wide, references, sample.language))
 
 
 def answer_both(
@@ -156,36 +147,37 @@ def answer_both(
     jobs: Sequence[Job],
     config: DecodingConfig,
     progress: Progress,
-    earlier: Mapping[Job, tuple[int, ...]],
-) -> dict[Job, Pair]:
-    """The answers to each job, in batches of similar lengths; ours are those of `earlier` if it has some."""
-    pieces, todo = piece_bytes(loaded.tokenizers.target), dict.fromkeys(jobs)
+    earlier: Sequence[AnswerPair],
+) -> list[AnswerPair]:
+    """The answers to each job, in batches of similar lengths; ours are those of `earlier`, if it is given."""
+    spellings, todo = token_spellings(loaded.tokenizers.target), dict.fromkeys(jobs)
+    known = {job: pair.ours for job, pair in zip(jobs, earlier, strict=False)}
     what = "comparing, greedy" if config.beam == 1 else f"comparing, beam {config.beam}"
-    pairs: dict[Job, Pair] = {}
+    pairs: dict[Job, AnswerPair] = {}
     progress(what, 0, len(todo))
     for batch in batches(todo, ROWS, lambda job: len(job.source) + 1):
         if earlier:
-            ours = [earlier[job] for job in batch]
+            ours = [known[job] for job in batch]
         else:
-            ours = [several[0].ids for several in _our_answers(loaded, batch, config, pieces)]
+            ours = [several[0].ids for several in _our_answers(loaded, batch, config, spellings)]
         sources, limits = [job.source for job in batch], [job.limit(config) for job in batch]
         theirs = answerer.answer(sources, limits, beam=config.beam, length_penalty=config.length_penalty)
         if not all(isfinite(given.score) for given in theirs):
             raise RunError("the exported model gave numbers that are not finite", code="non_finite")
         scores = score_targets(loaded.model, sources, [given.ids for given in theirs])
         for job, mine, given, own in zip(batch, ours, theirs, scores, strict=True):
-            known = fsum(own if given.finished else own[:-1])
-            pairs[job] = Pair(loaded.tokenizers.source.decode(job.source), mine, given, known)
+            score = fsum(own if given.finished else own[:-1])
+            pairs[job] = AnswerPair(loaded.tokenizers.source.decode(job.source), mine, given, score)
         progress(what, len(pairs), len(todo))
-    return pairs
+    return [pairs[job] for job in jobs]
 
 
 def _our_answers(
-    loaded: LoadedModel, batch: Sequence[Job], config: DecodingConfig, pieces: Sequence[bytes]
+    loaded: LoadedModel, batch: Sequence[Job], config: DecodingConfig, spellings: Sequence[bytes]
 ) -> list[list[Answer]]:
     """What PyTorch answers; a model that cannot is nothing to export."""
     try:
-        return search(loaded.model, batch, config, pieces)
+        return search(loaded.model, batch, config, spellings)
     except NotFiniteError:
         raise RunError(
             "the model itself gives numbers that are not finite",
@@ -198,7 +190,7 @@ def _our_answers(
 
 
 def _metrics(
-    loaded: LoadedModel, pairs: Sequence[Pair], references: Sequence[tuple[str, ...]], language: str
+    loaded: LoadedModel, pairs: Sequence[AnswerPair], references: Sequence[tuple[str, ...]], language: str
 ) -> dict[str, dict[str, float]]:
     """BLEU and chrF++ of both, if there is something to measure with."""
     if not references:
@@ -216,7 +208,7 @@ def _metrics(
     }
 
 
-def agreement(pairs: Sequence[Pair]) -> float:
+def agreement(pairs: Sequence[AnswerPair]) -> float:
     """Tokens that both have in the same order, of all: twice the common ones over the sum of both."""
     common = sum(common_subsequence(pair.ours, pair.theirs.ids) for pair in pairs)
     tokens = sum(len(pair.ours) + len(pair.theirs.ids) for pair in pairs)
@@ -225,7 +217,7 @@ def agreement(pairs: Sequence[Pair]) -> float:
 
 def certificate(
     loaded: LoadedModel,
-    comparison: Comparison,
+    comparison: Parity,
     sample: Sample,
     thresholds: Thresholds,
     about: Mapping[str, Any],
@@ -253,7 +245,7 @@ def certificate(
     return {**result, "passed": not faults, "failures": faults, "differences": differences}
 
 
-def _summary(pairs: Sequence[Pair]) -> dict[str, Any]:
+def _summary(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
     equal = sum(pair.ours == pair.theirs.ids for pair in pairs)
     return {"equal": equal, "share": equal / len(pairs), "token_agreement": agreement(pairs)}
 

@@ -26,11 +26,11 @@ def find_sample(data: DataConfig, source: str = "", target: str = "", most: int 
         return _from_files(source, target, data, most)
     if data.name in BUILTIN:
         texts = islice(builtin_corpus(data.name, "valid").texts(), most)
-        return _sample(f"{data.name}-valid", ((one, tuple(rest)) for one, *rest in texts), data)
+        return _sample(f"{data.name}-valid", ((source, tuple(rest)) for source, *rest in texts), data)
     for left, right in ((data.valid_source, data.valid_target), (data.source, data.target)):
         if left and Path(left).is_file() and (right or kind_of(left)):
             pairs = islice(open_corpus(left, right, encoding_errors=data.encoding_errors).pairs(), most)
-            return _sample(Path(left).name, ((one, (other,)) for one, other in pairs), data)
+            return _sample(Path(left).name, ((source, (target,)) for source, target in pairs), data)
     raise ConfigError(
         "there are no sentences to compare the exported model with",
         hint="give some with -s FILE, and references with -t FILE",
@@ -42,12 +42,12 @@ def _from_files(source: str, target: str, data: DataConfig, most: int) -> Sample
     name = Path(source).name if source != "-" else "standard input"
     if target or kind_of(source):
         pairs = islice(open_corpus(source, target).pairs(), most)
-        return _sample(name, ((one, (other,)) for one, other in pairs), data)
+        return _sample(name, ((text, (reference,)) for text, reference in pairs), data)
     return _sample(name, ((line, ()) for line in islice(read_lines(source), most)), data)
 
 
 def _sample(name: str, pairs: Iterable[tuple[str, tuple[str, ...]]], data: DataConfig) -> Sample:
-    kept = [(one, others) for one, others in pairs if one.strip()]
-    digest = hashlib.sha256("\n".join(one for one, _ in kept).encode()).hexdigest()
-    references = [others for _, others in kept] if kept and all(others for _, others in kept) else []
-    return Sample(name, digest, [one for one, _ in kept], references, data.target_language)
+    kept = [(source, targets) for source, targets in pairs if source.strip()]
+    digest = hashlib.sha256("\n".join(source for source, _ in kept).encode()).hexdigest()
+    references = [targets for _, targets in kept] if kept and all(targets for _, targets in kept) else []
+    return Sample(name, digest, [source for source, _ in kept], references, data.target_language)

@@ -13,10 +13,10 @@ The normaliser is NFC as a table of replacements, and every kind of white space 
 accents in an unusual order stay as they are.
 """
 
-import struct
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, PAD, SPECIALS, UNK, Tokenizer
@@ -24,7 +24,6 @@ from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, PAD, SPECIALS, UNK, Tok
 SPACE = "\u2581"
 NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # SentencePiece.Type
 BPE = 2  # TrainerSpec.ModelType
-NFC = "nfc"
 
 
 def spell(piece: str) -> str:
@@ -34,22 +33,24 @@ def spell(piece: str) -> str:
 
 def model_bytes(tokenizer: Tokenizer) -> bytes:
     """The file sentencepiece.model (a ModelProto) with the same ids as ours."""
-    pieces = [field(1, _piece(*one)) for one in _pieces(tokenizer)]
-    trainer = [
-        number(3, BPE),
-        number(4, tokenizer.size),
-        number(35, 1),  # byte_fallback
-        *(number(40 + place, i) for place, i in enumerate((UNK, BOS, EOS, PAD))),
-        *(field(45 + place, SPECIALS[i].encode()) for place, i in enumerate((UNK, BOS, EOS, PAD))),
-    ]
-    normaliser = [
-        field(1, NFC.encode()),
-        field(2, charsmap()),
-        number(3, int(tokenizer.kind != "char")),  # add_dummy_prefix
-        number(4, 1),  # remove_extra_whitespaces
-        number(5, 1),  # escape_whitespaces
-    ]
-    return b"".join([*pieces, field(2, b"".join(trainer)), field(3, b"".join(normaliser))])
+    model = _messages().ModelProto()
+    for name, score, kind in _pieces(tokenizer):
+        model.pieces.add(piece=name, score=score, type=kind)
+    trainer, normaliser = model.trainer_spec, model.normalizer_spec
+    trainer.model_type, trainer.vocab_size, trainer.byte_fallback = BPE, tokenizer.size, True
+    for name, i in (("unk", UNK), ("bos", BOS), ("eos", EOS), ("pad", PAD)):
+        setattr(trainer, f"{name}_id", i)
+        setattr(trainer, f"{name}_piece", SPECIALS[i])
+    normaliser.name, normaliser.precompiled_charsmap = "nfc", charsmap()
+    normaliser.add_dummy_prefix = tokenizer.kind != "char"
+    normaliser.remove_extra_whitespaces = normaliser.escape_whitespaces = True
+    data: bytes = model.SerializeToString()
+    return data
+
+
+def _messages() -> Any:
+    """SentencePiece's own classes for its files."""
+    return import_module("sentencepiece.sentencepiece_model_pb2")
 
 
 def _pieces(tokenizer: Tokenizer) -> Iterator[tuple[str, float, int]]:
@@ -66,10 +67,6 @@ def _pieces(tokenizer: Tokenizer) -> Iterator[tuple[str, float, int]]:
         yield spell(piece), -float(ranks.get(piece, len(tokenizer.merges))), kind
 
 
-def _piece(name: str, score: float, kind: int) -> bytes:
-    return field(1, name.encode()) + b"\x15" + struct.pack("<f", score) + number(3, kind)
-
-
 @cache
 def charsmap() -> bytes:
     """The table of replacements in the form that SentencePiece compiles it to."""
@@ -77,33 +74,32 @@ def charsmap() -> bytes:
 
     sentencepiece.set_min_log_level(1)  # else it tells people what it does
     normaliser = sentencepiece.SentencePieceNormalizer(norm_map=list(replacements().items()))
-    [spec] = fields(normaliser.serialized_model_proto(), 3)
-    [table] = fields(spec, 2)
-    return bytes(table)
+    model = _messages().ModelProto.FromString(normaliser.serialized_model_proto())
+    return bytes(model.normalizer_spec.precompiled_charsmap)
 
 
 @cache
 def replacements() -> dict[str, str]:
     """What NFC and our tidying put in the place of what."""
-    found: dict[str, str] = {}
+    table: dict[str, str] = {}
     for code in range(0x110000):
         character = chr(code)
         if character.isspace():
-            found[character] = " "
+            table[character] = " "
         elif not 0xD800 <= code < 0xE000 and not (0xAC00 <= code < 0xD7A4):
             composed = unicodedata.normalize("NFC", character)
             apart = unicodedata.normalize("NFD", character)
             step = unicodedata.decomposition(character)
             for other in (character, apart, _characters(step) if step and "<" not in step else character):
                 if unicodedata.normalize("NFC", other) == composed != other:
-                    found[other] = composed
+                    table[other] = composed
     for code in range(0xAC00, 0xD7A4):  # Korean syllables: two or three letters, or a syllable and the third
         apart = unicodedata.normalize("NFD", chr(code))
-        found[apart] = chr(code)
+        table[apart] = chr(code)
         if len(apart) == 3:
-            found[unicodedata.normalize("NFC", apart[:2]) + apart[2]] = chr(code)
-    del found[" "]
-    return found
+            table[unicodedata.normalize("NFC", apart[:2]) + apart[2]] = chr(code)
+    del table[" "]
+    return table
 
 
 def _characters(codes: str) -> str:
@@ -119,48 +115,4 @@ def differences(
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     theirs: list[list[int]] = processor.encode(list(texts))
     ours = tokenizer.encode_many(texts)
-    return [(text, one, other) for text, one, other in zip(texts, ours, theirs, strict=True) if one != other]
-
-
-def varint(value: int) -> bytes:
-    """A number in seven bits a byte, as protocol buffers write it."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def number(tag: int, value: int) -> bytes:
-    """A field that is a number."""
-    return varint(tag << 3) + varint(value)
-
-
-def field(tag: int, value: bytes) -> bytes:
-    """A field that is text, bytes or a message."""
-    return varint(tag << 3 | 2) + varint(len(value)) + value
-
-
-def fields(message: bytes, wanted: int) -> list[Any]:
-    """The values of one field of a message."""
-    found, place = list[Any](), 0
-
-    def read() -> int:
-        nonlocal place
-        value = shift = 0
-        while True:
-            byte = message[place]
-            place, value, shift = place + 1, value | (byte & 0x7F) << shift, shift + 7
-            if byte < 0x80:
-                return value
-
-    while place < len(message):
-        tag, wire = divmod(read(), 8)
-        if wire == 0:
-            value: Any = read()
-        else:
-            size = {1: 8, 5: 4}.get(wire) or read()
-            value, place = message[place : place + size], place + size
-        if tag == wanted:
-            found.append(value)
-    return found
+    return [(text, mine, its) for text, mine, its in zip(texts, ours, theirs, strict=True) if mine != its]

@@ -1,7 +1,7 @@
 """The shortlist of a folder for our own engine: learned from training data, with a certificate of its own.
 
 The model is compared with its original once more, now with the shortlist. Scores are left out: those of a
-search with a shortlist are over the pieces of the list.
+search with a shortlist are over the tokens of the list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,13 @@ from jumok.data.builtin import BUILTIN, builtin_corpus
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.errors import ConfigError, DataError
 from jumok.export import native
-from jumok.export.parity import Comparison, Sample, Thresholds, certificate, compare
+from jumok.export.parity import Parity, Sample, Thresholds, certificate, compare
 from jumok.native.shortlist import FILE, build_shortlist, dump_shortlist, parse_shortlist
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers
 
-READ = 10_000  # lines that are cut into pieces together
+READ = 10_000  # lines that are cut into tokens together
 Pair = tuple[list[int], list[int]]
 
 
@@ -54,16 +54,16 @@ def encoded(corpus: Corpus, tokenizers: Tokenizers, most: int) -> Iterator[Pair]
     while some := list(islice(pairs, READ)):
         left = tokenizers.text_source.encode_many(tidy(source) for source, _ in some)
         right = tokenizers.target.encode_many(tidy(target) for _, target in some)
-        for one, other in zip(left, right, strict=True):
-            if 0 < len(one) <= most and 0 < len(other) <= most:
-                yield one, other
+        for source, target in zip(left, right, strict=True):
+            if 0 < len(source) <= most and 0 < len(target) <= most:
+                yield source, target
 
 
 def write_shortlist(loaded: LoadedModel, folder: Path, corpus: Corpus, progress: Progress = silent) -> None:
     """Learn the shortlist and write it into the folder."""
     data, tokenizers = loaded.config.data, loaded.tokenizers
     shortlist = build_shortlist(encoded(corpus, tokenizers, data.max_length), tokenizers, progress)
-    if len(shortlist.always) < 2:  # the end alone: no target piece was seen
+    if len(shortlist.always) < 2:  # the end alone: no target token was seen
         raise DataError(
             f"{corpus.name} has no pairs to learn a shortlist from",
             hint=f"each side of a pair may have {data.max_length} pieces",
@@ -76,7 +76,7 @@ def certify_shortlist(  # noqa: PLR0913  what a comparison needs, and where it g
     folder: Path,
     sample: Sample,
     thresholds: Thresholds,
-    before: Comparison,
+    before: Parity,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """The part of the certificate that is about the shortlist."""

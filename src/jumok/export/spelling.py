@@ -8,8 +8,7 @@ import json
 from typing import Any
 
 from jumok.decoding.batched import USUAL
-from jumok.decoding.filters import FIRST_BYTE
-from jumok.text.tokenizer import EOS, SPECIALS, Tokenizer
+from jumok.text.tokenizer import EOS, FIRST_BYTE, SPECIALS, Tokenizer
 
 WHITE = r"[\s\x1c-\x1f]+"
 """What `str.split` splits at."""
@@ -24,7 +23,7 @@ def suppressed() -> list[int]:
 def tokenizer_file(tokenizer: Tokenizer) -> dict[str, Any]:
     """The content of tokenizer.json.
 
-    It cannot take syllables apart: where the pieces are letters it expects letters, and leaves them so.
+    It cannot take syllables apart: where the tokens are letters it expects letters, and leaves them so.
     """
     form: dict[str, Any] = json.loads(tokenizer.to_bytes())
     tidy = [

@@ -27,7 +27,7 @@ class PatchReader:
     Without `paths` it takes data URLs alone, so that who sends a text cannot have a file opened.
     """
 
-    size = 0  # pieces of a vocabulary: patches have none
+    size = 0  # tokens of a vocabulary: patches have none
 
     def __init__(self, size: int, patch: int, *, paths: bool = True) -> None:
         ImageConfig(size=size, patch=patch)  # refuses sizes that cannot work

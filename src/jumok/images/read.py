@@ -176,8 +176,7 @@ class Archive:
         """The bytes of one entry."""
         where = f"{self.path}/{name}"
         if name not in self.entries:
-            hint = nearest(name, self.entries)
-            hint = hint if hint.startswith("did you mean") else f"it has {len(self.entries):,} entries"
+            hint = nearest(name, self.entries, f"it has {len(self.entries):,} entries")
             raise DataError("no such picture in the zip", where=_short(where), hint=hint, code="no_file")
         try:
             with self.file.open(self.entries[name]) as file:
@@ -205,9 +204,9 @@ def _opened(path: str, _time: int, _size: int) -> Archive:
 
 def split_archive(path: str) -> tuple[str, str]:
     """`pictures.zip/cat.png` as the zip file and its entry; the entry is "" for a plain path."""
-    for found in re.finditer(r"\.zip(?=/)", path, re.IGNORECASE):
-        if os.path.isfile(path[: found.end()]):
-            return path[: found.end()], path[found.end() + 1 :]
+    for match in re.finditer(r"\.zip(?=/)", path, re.IGNORECASE):
+        if os.path.isfile(path[: match.end()]):
+            return path[: match.end()], path[match.end() + 1 :]
     return path, ""
 
 
@@ -263,5 +262,4 @@ def _near(path: str) -> str:
         names = os.listdir(Path(path).parent)
     except (OSError, ValueError):
         return "check the path"
-    hint = nearest(Path(path).name, names)
-    return hint if hint.startswith("did you mean") else "check the path"
+    return nearest(Path(path).name, names, "check the path")

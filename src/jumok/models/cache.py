@@ -4,8 +4,8 @@ A layer asks a `Cache` for attention and cannot tell which one it has. `WholePas
 (training, validation, traces), `GrowingCache` one step of a search, `FixedCache` one step in buffers that
 stay where they are, so that a CUDA graph can replay it.
 
-Axis letters: B sentences or rows, S source, L tokens, H heads, K width of one head, N layers, D width,
-W beams of a sentence, T target places.
+Axis letters: B sentences or rows, S source, L tokens, H heads, K width of one head, N layers, D width, W
+beams of a sentence, T target places.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from jumok.backends.interface import Backend, Kind, Projected
+from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Kind, Projected
 from jumok.models.interface import join_padded, longest
 from jumok.nn.attention import Projection
 from jumok.nn.copying import Pointed
@@ -46,7 +47,12 @@ class WholePass:
     """All tokens at once, each of which sees its span."""
 
     def __init__(
-        self, ops: Backend, heads: Heads, kind: Kind, spans: Spans, memory: tuple[Tensor, Spans] | None = None
+        self,
+        ops: TorchBackend,
+        heads: Heads,
+        kind: Kind,
+        spans: Spans,
+        memory: tuple[Tensor, Spans] | None = None,
     ) -> None:
         self.ops, self.heads, self.kind, self.spans = ops, heads, kind, spans
         self.memory = memory  # the source's states (N, D) and who sees them
@@ -214,7 +220,7 @@ def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
 class GrowingCache:
     """One step of every row of a state: the past grows by a token."""
 
-    def __init__(self, ops: Backend, heads: Heads, state: TransformerState) -> None:
+    def __init__(self, ops: TorchBackend, heads: Heads, state: TransformerState) -> None:
         self.ops, self.heads, self.state = ops, heads, state
         self.past = list(state.past)
         self.length = state.past[0].length
@@ -285,7 +291,7 @@ class Buffers:
     """The past of each beam and the source of each sentence. All tensors are written in place.
 
     The W beams of a sentence share all keys and values (`jumok.backends.beams`). Beams that change their
-    order cost a table of small numbers, not a copy, and a source is read once for all beams of its sentence.
+    order cost a table of small numbers, not a copy, and a source is read once for all beams of a sentence.
     """
 
     keys: Tensor  # (B, N, H, T·W, K)
@@ -317,7 +323,7 @@ class Buffers:
 class FixedCache:
     """One step of all beams, which stand at one `place` (1,); all that is seen lies in the first `places`."""
 
-    def __init__(self, ops: Backend, heads: Heads, buffers: Buffers, place: Tensor, places: int) -> None:
+    def __init__(self, ops: TorchBackend, heads: Heads, buffers: Buffers, place: Tensor, places: int) -> None:
         self.ops, self.heads, self.buffers, self.place, self.places = ops, heads, buffers, place, places
 
     def rows(self, x: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Work:
+class PartCost:
     """One part of a forward pass: its FLOPs by formula, and the matrix products that they are."""
 
     part: str
@@ -78,7 +78,7 @@ class Cost:
 
     source_length: int
     target_length: int
-    work: tuple[Work, ...]
+    work: tuple[PartCost, ...]
     state_bytes: int
     """What decoding keeps for one hypothesis after T steps: cached keys and values, or recurrent states."""
 
@@ -203,8 +203,8 @@ def forward_cost(
     pictures      patches       2·S·P·D                                  P numbers of a patch to the width
     """
     S, T, D = source_length, target_length, config.width
-    read = () if patches is None else (Work("patches", "2·S·P·D", (Product(S, patches.numbers, D),)),)
-    output = Work("output", "2·T·D·V", (Product(T, D, target_vocab),))
+    read = () if patches is None else (PartCost("patches", "2·S·P·D", (Product(S, patches.numbers, D),)),)
+    output = PartCost("output", "2·T·D·V", (Product(T, D, target_vocab),))
     match config:
         case TransformerConfig():
             work = (*read, *_transformer_work(config, S, T), output)
@@ -215,13 +215,15 @@ def forward_cost(
     return Cost(S, T, work, NUMBER * _state_numbers(config, S, T))
 
 
-def _recurrent_work(config: RnnConfig | LuongConfig, S: int, T: int) -> Iterator[Work]:
+def _recurrent_work(config: RnnConfig | LuongConfig, S: int, T: int) -> Iterator[PartCost]:
     D, N, G = config.width, config.layers, GATES[config.cell]
     d = 2 if config.bidirectional else 1
     h = D // d
-    yield Work("encoder", "2·N·d·S·G·h·(D + h)", (Product(S, D, G * h, N * d), Product(S, h, G * h, N * d)))
+    yield PartCost(
+        "encoder", "2·N·d·S·G·h·(D + h)", (Product(S, D, G * h, N * d), Product(S, h, G * h, N * d))
+    )
     first = (Product(T, _decoder_input(config), G * D), Product(T, D, G * D))
-    yield Work(
+    yield PartCost(
         "decoder",
         "2·T·G·D·(D_in + D) + (N-1)·2·T·G·D·2D",
         (*first, Product(T, D, G * D, 2 * (N - 1))),
@@ -230,22 +232,22 @@ def _recurrent_work(config: RnnConfig | LuongConfig, S: int, T: int) -> Iterator
         yield from _luong_work(config, S, T)
 
 
-def _luong_work(config: LuongConfig, S: int, T: int) -> Iterator[Work]:
+def _luong_work(config: LuongConfig, S: int, T: int) -> Iterator[PartCost]:
     D = config.width
     compare = Product(T, D, S)
     match config.score:
         case "dot":
-            yield Work("scores", "2·T·S·D", (compare,))
+            yield PartCost("scores", "2·T·S·D", (compare,))
         case "general":
-            yield Work("scores", "2·T·D² + 2·T·S·D", (Product(T, D, D), compare))
+            yield PartCost("scores", "2·T·D² + 2·T·S·D", (Product(T, D, D), compare))
         case "concat":
             sides = (Product(T, D, D), Product(S, D, D))
-            yield Work("scores", "2·T·D² + 2·S·D² + 2·T·S·D", (*sides, compare))
-    yield Work("context", "2·T·S·D", (Product(T, S, D),))
-    yield Work("[c; s] W_c", "4·T·D²", (Product(T, 2 * D, D),))
+            yield PartCost("scores", "2·T·D² + 2·S·D² + 2·T·S·D", (*sides, compare))
+    yield PartCost("context", "2·T·S·D", (Product(T, S, D),))
+    yield PartCost("[c; s] W_c", "4·T·D²", (Product(T, 2 * D, D),))
 
 
-def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Work]:
+def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[PartCost]:
     D, F, H, N_e, N_d = (
         config.width,
         config.feedforward,
@@ -254,7 +256,7 @@ def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Wor
         config.decoder_layers,
     )
     K = D // H
-    yield Work(
+    yield PartCost(
         "projections",
         "8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²",
         (
@@ -267,12 +269,12 @@ def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Wor
     sizes = ((S, S, N_e), (T, T, N_d), (T, S, N_d))
     attention = [(Product(q, K, k, H * N), Product(q, k, K, H * N)) for q, k, N in sizes]  # QK^T, weights V
     formula = "4·D·(N_e·S² + N_d·T² + N_d·T·S)"
-    yield Work("attention", formula, tuple(product for pair in attention for product in pair))
+    yield PartCost("attention", formula, tuple(product for pair in attention for product in pair))
     feedforward = (Product(S, D, F, N_e), Product(S, F, D, N_e), Product(T, D, F, N_d), Product(T, F, D, N_d))
-    yield Work("feed-forward", "4·D·F·(N_e·S + N_d·T)", feedforward)
+    yield PartCost("feed-forward", "4·D·F·(N_e·S + N_d·T)", feedforward)
     if config.copy:
         point = (Product(T, D, D), Product(S, D, D), Product(T, D, S), Product(T, S, D), Product(T, 2 * D, 1))
-        yield Work("copying", "2·(T + S)·D² + 4·T·S·D + 4·T·D", point)
+        yield PartCost("copying", "2·(T + S)·D² + 4·T·S·D + 4·T·D", point)
 
 
 def _state_numbers(config: ModelConfig, S: int, T: int) -> int:

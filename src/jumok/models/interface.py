@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from jumok.backends.edits import Edits
 from jumok.backends.head import chunk_rows
-from jumok.backends.interface import Backend
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
 from jumok.models.sentences import Sentences
@@ -59,7 +58,7 @@ class Prediction(ABC):
 
     @abstractmethod
     def loss(self, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        """Label-smoothed cross-entropy and plain nll, each summed; 0 in target (M,) weighs nothing."""
+        """Label-smoothed cross-entropy and plain nll, summed over places; a target of 0 weighs nothing."""
 
     @abstractmethod
     def rdrop_loss(self, other: Any, target: Tensor, smoothing: float, alpha: float) -> tuple[Tensor, Tensor]:
@@ -73,7 +72,7 @@ class Prediction(ABC):
 class HeadPrediction(Prediction):
     """logits = states head^T; the loss makes them a chunk of places at a time and keeps none."""
 
-    def __init__(self, states: Tensor, head: Tensor, ops: Backend) -> None:
+    def __init__(self, states: Tensor, head: Tensor, ops: TorchBackend) -> None:
         self.states, self.head, self.ops = states, head, ops
 
     def logits(self) -> Tensor:
@@ -113,7 +112,7 @@ class PlainPrediction(Prediction):
 
 
 class Seq2Seq(nn.Module):
-    """Source tokens to predictions of target tokens. A subclass is one paper, `encode` to `step`."""
+    """Source tokens to predictions of target tokens. A subclass is one paper: `encode` to `step`."""
 
     fixed_shapes = False
     """Whether every shape follows from the room of a batch alone, never from the lengths in it: on a GPU its
@@ -121,7 +120,7 @@ class Seq2Seq(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ops: Backend = TorchBackend()
+        self.ops: TorchBackend = TorchBackend()
         self.apart = False  # layers may not read each other's weights: processes share them out
 
     def forward(self, source: Sentences, target_in: Sentences) -> Prediction:
@@ -151,7 +150,7 @@ class Seq2Seq(nn.Module):
         maps = sorted((layer, stages) for (kind, layer), stages in ops.stages.items() if kind == "cross")
         return tuple(stages.weights for _, stages in maps)
 
-    def using(self, ops: Backend) -> Self:
+    def using(self, ops: TorchBackend) -> Self:
         """The same model, with the very same weights, on another back end."""
         other = copy.copy(self)
         other.ops = ops

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.interface import Where
+from jumok.backends.values import Where
 from jumok.config import LuongConfig
 from jumok.models.interface import HeadPrediction, Memory, Seq2Seq, join_padded, longest
 from jumok.models.recurrent import RecurrentEncoder, embed, make_cell, run_cell
@@ -144,5 +144,9 @@ class LuongSeq2Seq(Seq2Seq):
     def predict(self, attentional: Tensor) -> HeadPrediction:
         """s~ W_out of attentional states (L, D)."""
         states = self.ops.drop(attentional, self.dropout.share, training=self.training)
-        head = self.target_embedding.weight if self.output is None else self.output.weight
-        return HeadPrediction(states, head, self.ops)
+        return HeadPrediction(states, self.head, self.ops)
+
+    @property
+    def head(self) -> Tensor:
+        """W_out (V, D)."""
+        return self.target_embedding.weight if self.output is None else self.output.weight

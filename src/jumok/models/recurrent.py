@@ -10,7 +10,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.interface import Backend, Side
+from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Side
 from jumok.models.sentences import Sentences
 from jumok.nn.layers import Dropout, Embedding
 from jumok.nn.patches import PatchEmbedding
@@ -52,9 +53,9 @@ def make_cell(
 
 
 def run_cell(
-    ops: Backend, cell: nn.RNNBase, x: Tensor, sentences: Sentences | None, hidden: Tensor
+    ops: TorchBackend, cell: nn.RNNBase, x: Tensor, sentences: Sentences | None, hidden: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """s_t = Cell(x_t, s_{t-1}) for every t of a target, from hidden (B, N, C, D) on: all states, the last.
+    """s_t = Cell(x_t, s_{t-1}) for every t of a target, from hidden (B, N, C, D) on: all states and last.
 
     x (M, D) lies end to end, or is a rectangle (B, T, D) without sentences; so are the states.
     """
@@ -62,7 +63,7 @@ def run_cell(
     return states, last.permute(2, 1, 0, 3)  # (B, N, C, D)
 
 
-def embed(ops: Backend, tokens: Tensor, table: Embedding | PatchEmbedding, positions: Tensor) -> Tensor:
+def embed(ops: TorchBackend, tokens: Tensor, table: Embedding | PatchEmbedding, positions: Tensor) -> Tensor:
     """Tokens (L,), or patches (L, P) at these places of their pictures -> (L, D)."""
     if isinstance(table, PatchEmbedding):
         return table(tokens, positions)  # type: ignore[no-any-return]
@@ -82,7 +83,7 @@ class RecurrentEncoder(nn.Module):
         self.dropout = Dropout(share)
         self.cell = make_cell(cell, width, width // self.directions, layers, share, both=both)
 
-    def forward(self, x: Tensor, source: Sentences, ops: Backend) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, source: Sentences, ops: TorchBackend) -> tuple[Tensor, Tensor]:
         """x (N, D) -> H (N, D), h_final (B, N, C, D)."""
         x = ops.drop(x, self.dropout.share, training=self.training)
         side: Side = "source"

@@ -65,5 +65,9 @@ class RnnSeq2Seq(Seq2Seq):
     def predict(self, s: Tensor) -> HeadPrediction:
         """s W_out of states (L, D)."""
         states = self.ops.drop(s, self.dropout.share, training=self.training)
-        head = self.target_embedding.weight if self.output is None else self.output.weight
-        return HeadPrediction(states, head, self.ops)
+        return HeadPrediction(states, self.head, self.ops)
+
+    @property
+    def head(self) -> Tensor:
+        """W_out (V, D)."""
+        return self.target_embedding.weight if self.output is None else self.output.weight

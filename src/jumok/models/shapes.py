@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.interface import Side, Tokens, Where
 from jumok.backends.recording import RecordingBackend
+from jumok.backends.values import Side, Tokens, Where
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.interface import Backend, Projected
-from jumok.backends.torch import normed_by
+from jumok.backends.torch import TorchBackend, normed_by
+from jumok.backends.values import Projected
 from jumok.config import TransformerConfig
 from jumok.models.cache import Cache, GrowingCache, Heads, KeyValues, TransformerState, WholePass
 from jumok.models.interface import (
@@ -56,7 +56,7 @@ class Pass:
     def __init__(
         self, model: "TransformerSeq2Seq", cache: Cache, positions: Tensor | None, end: int | None
     ) -> None:
-        self.ops: Backend = model.ops
+        self.ops: TorchBackend = model.ops
         self.cache, self.training = cache, model.training
         self.angles: Tensor | None = None  # (L, K), by which rotary positions turn queries and keys
         if model.rotary and positions is not None:

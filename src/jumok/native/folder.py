@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from jumok.architectures import ModelConfig
 from jumok.errors import ModelError
-from jumok.native.tensors import dump_tensors, parse_tensors
-from jumok.native.weights import BLOCK, QUAD, Packed, Part, check_layers, layout, padded
+from jumok.native.tensors import check_format, dump_tensors, parse_tensors
+from jumok.native.weights import BLOCK, QUAD, PackedWeights, WeightPart, check_layers, layout, padded
 
 WEIGHTS, CERTIFICATE = "native.safetensors", "certificate.json"
 FORMAT, SCHEMA = "jumok-native/1", "jumok-certificate/1"
 AGAIN = "make it again with jumok export native"
 
 
-def dump_parts(parts: Mapping[str, Packed], fingerprint: str) -> bytes:
+def dump_parts(parts: Mapping[str, PackedWeights], fingerprint: str) -> bytes:
     """The bytes of `native.safetensors`; `fingerprint` is that of the model that was quantised."""
     arrays: dict[str, NDArray[Any]] = {}
     seen: set[int] = set()
@@ -53,7 +53,7 @@ def dump_parts(parts: Mapping[str, Packed], fingerprint: str) -> bytes:
 
 def parse_parts(
     buffer: Any, config: ModelConfig, sizes: tuple[int, int], where: str, *, shared: bool
-) -> tuple[dict[str, Packed], str]:
+) -> tuple[dict[str, PackedWeights], str]:
     """The parts in the bytes of `native.safetensors`, as views, and the fingerprint of the model they are of.
 
     `sizes` are those of the source and the target tokenizer. Whatever is wrong is a ModelError.
@@ -62,13 +62,13 @@ def parse_parts(
     _check_metadata(metadata, sizes, where)
     check_layers(config, len(arrays), where)
     read = _Reader(arrays, where)
-    found: dict[str, Packed] = {}
+    parts: dict[str, PackedWeights] = {}
     for part in layout(config, *sizes):
         again = (part.name == "output" and config.tied) or (part.name == "source_embedding" and shared)
-        found[part.name] = found["target_embedding"] if again else read.part(part)
+        parts[part.name] = parts["target_embedding"] if again else read.part(part)
     if strange := sorted(arrays.keys() - read.taken):
         raise read.fault(f"{strange[0][:80]} is unexpected")
-    return found, metadata["model_fingerprint"]
+    return parts, metadata["model_fingerprint"]
 
 
 def check_certificate(fields: Mapping[str, Any], fingerprint: str, where: str) -> None:
@@ -103,13 +103,7 @@ def codes_shape(rows: int, columns: int) -> tuple[int, int, int, int]:
 
 
 def _check_metadata(metadata: Mapping[str, str], sizes: tuple[int, int], where: str) -> None:
-    if (said := metadata.get("format")) != FORMAT:
-        raise ModelError(
-            f"{WEIGHTS} has the format {str(said)[:80]!r}; this jumok reads {FORMAT}",
-            where=where,
-            hint="upgrade jumok" if str(said).startswith("jumok-native/") else AGAIN,
-            code="newer_format",
-        )
+    check_format(metadata, FORMAT, WEIGHTS, where, AGAIN)
     if (kind := metadata.get("type")) != "int8":
         raise ModelError(
             f"{WEIGHTS} holds weights of type {str(kind)[:80]!r}; this engine reads int8",
@@ -143,9 +137,9 @@ class _Reader:
         self.arrays, self.where = arrays, where
         self.taken: set[str] = set()
 
-    def part(self, part: Part) -> Packed:
+    def part(self, part: WeightPart) -> PackedWeights:
         if not part.packed:
-            return Packed(part.rows, part.columns, self.floats(part.name, part.shape))
+            return PackedWeights(part.rows, part.columns, self.floats(part.name, part.shape))
         N = padded(part.rows)
         codes = self.take(f"{part.name}.codes", codes_shape(part.rows, part.columns), "uint8")
         if not codes.min(initial=1):
@@ -154,7 +148,7 @@ class _Reader:
         if (scale < 0).any():
             raise self.fault(f"{part.name}.scale is negative")
         bias = self.floats(f"{part.name}.bias", (N,)) if part.bias else None
-        return Packed(part.rows, part.columns, codes, scale, bias)
+        return PackedWeights(part.rows, part.columns, codes, scale, bias)
 
     def floats(self, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
         array = self.take(name, shape, "float32")

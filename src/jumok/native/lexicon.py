@@ -1,8 +1,8 @@
-"""Which target pieces a source piece is likely to become: IBM model 1, learned from pairs of ids.
+"""Which target tokens a source token is likely to become: IBM model 1, learned from pairs of ids.
 
     p(t | sentence s) = sum over i of p(t | s_i) / (I + 1),   s_0 = nothing
 
-Pairs are looked at in blocks. Of each source piece only the partners that are bound to it most closely take
+Pairs are looked at in blocks. Of each source token only the partners that are bound to it most closely take
 part in the steps, so what memory grows with are the ids of the text and the vocabularies.
 """
 
@@ -26,7 +26,7 @@ BLOCK = 1 << 20
 PARTNERS = 2
 """For each partner that is kept in the end, so many take part in the steps."""
 TABLE = 1 << 22
-"""New pairs of pieces that are counted before the weakest of all are left out."""
+"""New pairs of tokens that are counted before the weakest of all are left out."""
 READ = 10_000
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of Fibonacci hashing
 FREE = -1
@@ -34,13 +34,13 @@ FREE = -1
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The likely target pieces of every source piece, likeliest first, and how often each target occurred."""
+    """The likely target tokens of every source token, likeliest first, and how often each target occurred."""
 
     likely: Ragged
     counts: Ints
 
     def frequent(self, most: int) -> Ints:
-        """The target pieces that occurred most often, ascending; of equals the lower id."""
+        """The target tokens that occurred most often, ascending; of equals the lower id."""
         order = np.argsort(-self.counts, kind="stable")[:most]
         return np.sort(order[self.counts[order] > 0])
 
@@ -48,7 +48,7 @@ class Lexicon:
 def learn_lexicon(
     pairs: Pairs, sizes: tuple[int, int], each: int, progress: Progress = silent, *, steps: int = STEPS
 ) -> Lexicon:
-    """The `each` likeliest partners of every source piece; `sizes` are those of the vocabularies.
+    """The `each` likeliest partners of every source token; `sizes` are those of the vocabularies.
 
     Pairs with an empty side are passed over. The same pairs give the same lexicon.
     """
@@ -60,15 +60,15 @@ def learn_lexicon(
         progress("learning the shortlist", before * len(source) + done, total)
 
     keys, together = np.zeros(0, np.int64), np.zeros(0, np.int64)
-    found: list[tuple[Ints, Ints]] = []
+    tables: list[tuple[Ints, Ints]] = []
     for done, places in blocks(source, target, sizes[1]):
-        found.append(np.unique(places.keys, return_counts=True))
-        if sum(len(one) for one, _ in found) > TABLE or done == len(source):
-            keys, together = merged([(keys, together), *found])
+        tables.append(np.unique(places.keys, return_counts=True))
+        if sum(len(new_keys) for new_keys, _ in tables) > TABLE or done == len(source):
+            keys, together = merged([(keys, together), *tables])
             chosen = strongest(keys, together**2 / counts[keys % sizes[1]], sizes[1], PARTNERS * each)
-            keys, together, found = keys[chosen], together[chosen], []
+            keys, together, tables = keys[chosen], together[chosen], []
         report(0, done)
-    table = Table(keys)
+    table = KeyTable(keys)
     likely = np.zeros(table.size)
     likely[table.find(keys)] = together
     likely = normalised(likely, table.keys // sizes[1])
@@ -92,18 +92,18 @@ def read_pairs(pairs: Pairs) -> tuple[Ragged, Ragged]:
     sides: tuple[list[Ragged], list[Ragged]] = ([ragged([])], [ragged([])])
     whole = iter(pairs)
     while some := list(islice(whole, READ)):
-        kept = [(one, other) for one, other in some if len(one) and len(other)]
+        kept = [(source, target) for source, target in some if len(source) and len(target)]
         for side, number in zip(sides, (0, 1), strict=True):
             side.append(ragged([pair[number] for pair in kept]))
     return join(sides[0]), join(sides[1])
 
 
 @dataclass(frozen=True)
-class Places:
+class PairPlaces:
     """Some sentence pairs: a place for each of their source tokens under each of their target tokens."""
 
     keys: Ints
-    """Source id · target pieces + target id."""
+    """Source id · target tokens + target id."""
     targets: Ints
     """The target tokens."""
     begin: Ints
@@ -112,7 +112,7 @@ class Places:
     """How many they are."""
 
 
-def blocks(source: Ragged, target: Ragged, size: int) -> Iterator[tuple[int, Places]]:
+def blocks(source: Ragged, target: Ragged, size: int) -> Iterator[tuple[int, PairPlaces]]:
     """The places of all pairs, a block at a time, with the number of pairs so far."""
     places = offsets(source.lengths() * target.lengths())
     begin = 0
@@ -124,7 +124,7 @@ def blocks(source: Ragged, target: Ragged, size: int) -> Iterator[tuple[int, Pla
         starts = offsets(lengths)
         place = np.repeat(np.repeat(left.begin[:-1], right.lengths()) - starts[:-1], lengths)
         keys = left.values[place + np.arange(starts[-1])] * size + np.repeat(right.values, lengths)
-        yield end, Places(keys, right.values, starts[:-1], lengths)
+        yield end, PairPlaces(keys, right.values, starts[:-1], lengths)
         begin = end
 
 
@@ -138,7 +138,7 @@ def merged(tables: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 def strongest(keys: Ints, values: Floats, size: int, most: int) -> Ints:
-    """Which keys have the `most` largest values of their source piece, source by source, largest first.
+    """Which keys have the `most` largest values of their source token, source by source, largest first.
 
     Of equals the lower target id comes first. Keys ascend.
     """
@@ -150,7 +150,7 @@ def strongest(keys: Ints, values: Floats, size: int, most: int) -> Ints:
 
 
 def expect(
-    places: Places, table: "Table", likely: Floats, nothing: Floats, sums: Floats, alone: Floats
+    places: PairPlaces, table: "KeyTable", likely: Floats, nothing: Floats, sums: Floats, alone: Floats
 ) -> None:
     """Add to `sums` and `alone` how much of each target token comes from its partners, and from nothing."""
     slots = table.find(places.keys)
@@ -167,7 +167,7 @@ def normalised(sums: Floats, rows: Ints) -> Floats:
     return np.where(rows < 0, 0.0, sums / np.maximum(totals[rows + 1], 1e-300))
 
 
-class Table:
+class KeyTable:
     """A place for each of some keys, found with a few looks. The place after the last is that of others."""
 
     def __init__(self, keys: Ints) -> None:
@@ -185,14 +185,14 @@ class Table:
     def find(self, keys: Ints) -> Ints:
         """The places of keys; the last for one that is not there."""
         slots = self._hash(keys)
-        found = self.keys[slots]
-        slots[found == FREE] = self.size - 1
-        open_ = np.flatnonzero((found != keys) & (found != FREE))
+        there = self.keys[slots]
+        slots[there == FREE] = self.size - 1
+        open_ = np.flatnonzero((there != keys) & (there != FREE))
         while len(open_):
             slots[open_] = slots[open_] + 1 & self._mask
-            found = self.keys[slots[open_]]
-            slots[open_[found == FREE]] = self.size - 1
-            open_ = open_[(found != keys[open_]) & (found != FREE)]
+            there = self.keys[slots[open_]]
+            slots[open_[there == FREE]] = self.size - 1
+            open_ = open_[(there != keys[open_]) & (there != FREE)]
         return slots
 
     def _hash(self, keys: Ints) -> Ints:

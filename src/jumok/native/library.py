@@ -194,12 +194,12 @@ def thread_count() -> int:
 
 @lru_cache(maxsize=1)  # of the last environment: a level is set once, and again only when that changes
 def _prepared(path: str, level: str) -> Library:
-    found = Library(_open(path), Path(path))
+    library = Library(_open(path), Path(path))
     if level:
-        found.use(level)
+        library.use(level)
     else:
-        found.c.jm_set_level(_best_level(path))
-    return found
+        library.c.jm_set_level(_best_level(path))
+    return library
 
 
 @lru_cache

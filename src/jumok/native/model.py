@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from jumok.answers import Answer, NotFiniteError, no_learned_row
 from jumok.architectures import ARCHS, LuongConfig, ModelConfig, TransformerConfig
+from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
     BAD_ARGUMENT,
@@ -34,7 +35,7 @@ from jumok.native.library import (
     library,
     thread_count,
 )
-from jumok.native.weights import Packed, Type, layout, pack_weights
+from jumok.native.weights import PackedWeights, Type, layout, pack_weights
 from jumok.text.tokenizer import EOS
 
 MOST_BEAM = 1 << 16  # as in batch.c
@@ -61,6 +62,12 @@ class SearchOptions:
     rows: int = 0
     """Most hypotheses that are computed together; 0 lets the library choose."""
 
+    @staticmethod
+    def of(config: DecodingConfig) -> "SearchOptions":
+        """The search of `n_best` answers with different texts: some of a beam may have the same."""
+        keep = 1 if config.n_best == 1 else config.beam
+        return SearchOptions(config.beam, config.n_best, config.length_penalty, config.min_len, keep)
+
     @property
     def kept(self) -> int:
         return min(self.keep or self.beam, self.beam)
@@ -85,13 +92,13 @@ class NativeModel:
         self._open(config, pack_weights(config, tensors, shared=shared, type=type, where=where), where)
 
     @classmethod
-    def from_packed(cls, config: ModelConfig, parts: Mapping[str, Packed], where: str = "") -> Self:
+    def from_packed(cls, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str = "") -> Self:
         """A model from parts that are packed already, such as those of an int8 folder."""
         model = cls.__new__(cls)
         model._open(config, parts, where)
         return model
 
-    def _open(self, config: ModelConfig, parts: Mapping[str, Packed], where: str) -> None:
+    def _open(self, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str) -> None:
         self._handle: int | None = None
         self.config, self.parts = config, dict(parts)
         self.library = library()
@@ -134,7 +141,7 @@ class NativeModel:
     ) -> list[list[Answer]]:
         """The answers to each sentence, best first.
 
-        `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the pieces that it
+        `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the tokens that it
         begins with; `shortlists[i]` the only target ids it may use, ascending. Raises
         NotFiniteError, LookupError past a learned table, and ValueError for ids that the model does not have.
         """
@@ -180,7 +187,7 @@ class NativeModel:
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], *, threads: int | None = None
     ) -> list[list[float]]:
-        """log P of each target piece and of the end, given the source. Raises as `search` does."""
+        """log P of each target token and of the end, given the source. Raises as `search` does."""
         if len(sources) != len(targets):
             raise ValueError(f"there are {len(sources)} sources and {len(targets)} targets")
         if not sources:
@@ -188,18 +195,18 @@ class NativeModel:
         ids, offsets = joined([(*source, EOS) for source in sources])
         right, places = joined([(*target, EOS) for target in targets])
         batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets))
-        found, bad = np.zeros(len(right), np.float32), ctypes.c_int32(-1)
+        log_probs, bad = np.zeros(len(right), np.float32), ctypes.c_int32(-1)
         code = self.library.c.jm_score(
             self._handle,
             ctypes.byref(batch),
             address(right),
             address(places),
             threads or thread_count(),
-            address(found),
+            address(log_probs),
             ctypes.byref(bad),
         )
         self._check(code, bad.value, sources)
-        return [found[begin:end].tolist() for begin, end in zip(places[:-1], places[1:], strict=True)]
+        return [log_probs[begin:end].tolist() for begin, end in zip(places[:-1], places[1:], strict=True)]
 
     def _check(self, code: int, bad: int, sources: Sequence[Ids]) -> None:
         """What went wrong, as an exception."""
@@ -244,20 +251,20 @@ def c_config(config: ModelConfig, source_vocab: int, target_vocab: int) -> CConf
     return shape
 
 
-def c_tensors(parts: Mapping[str, Packed]) -> "ctypes.Array[CTensor]":
+def c_tensors(parts: Mapping[str, PackedWeights]) -> "ctypes.Array[CTensor]":
     """The parts as an array for the library; it holds addresses, so the parts must live on."""
     return (CTensor * len(parts))(
         *(
             CTensor(
                 name=name.encode(),
-                type=F32 if one.scale is None else I8,
-                rows=one.rows,
-                columns=one.columns,
-                data=address(one.data),
-                scale=None if one.scale is None else address(one.scale),
-                bias=None if one.bias is None else address(one.bias),
+                type=F32 if part.scale is None else I8,
+                rows=part.rows,
+                columns=part.columns,
+                data=address(part.data),
+                scale=None if part.scale is None else address(part.scale),
+                bias=None if part.bias is None else address(part.bias),
             )
-            for name, one in parts.items()
+            for name, part in parts.items()
         )
     )
 
@@ -277,10 +284,10 @@ def c_options(options: SearchOptions, threads: int) -> COptions:
 def joined(lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Lists of ids end to end, and where each begins; the last offset is the end of all."""
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum([len(one) for one in lists], out=offsets[1:])
+    np.cumsum([len(ids) for ids in lists], out=offsets[1:])
     if lists and isinstance(lists[0], np.ndarray):
         return np.concatenate(lists, dtype=np.int32), offsets
-    every: Iterable[int] = (i for one in lists for i in one)
+    every: Iterable[int] = (i for ids in lists for i in ids)
     return np.fromiter(every, dtype=np.int32, count=int(offsets[-1])), offsets
 
 
@@ -297,7 +304,7 @@ def unpacked(
     finished: NDArray[np.int32],
 ) -> list[list[Answer]]:
     """The answers of each sentence from the arrays of jumok.h."""
-    found: list[list[Answer]] = []
+    answers: list[list[Answer]] = []
     place = 0
     for i, limit in enumerate(limits.tolist()):
         mine: list[Answer] = []
@@ -307,5 +314,5 @@ def unpacked(
                 ids = tokens[place : place + length - ended].tolist()
                 mine.append(Answer(tuple(ids), tuple(log_probs[place : place + length].tolist()), ended))
             place += limit
-        found.append(mine)
-    return found
+        answers.append(mine)
+    return answers

@@ -1,10 +1,10 @@
-"""Shortlists: of a large vocabulary only the target pieces that a sentence may need are computed.
+"""Shortlists: of a large vocabulary only the target tokens that a sentence may need are computed.
 
-The list of a sentence holds the end, the most frequent target pieces, the likely ones of each of its source
-pieces (see lexicon.py), and those that copy a source piece. Bytes come all or none: where one may be needed
+The list of a sentence holds the end, the most frequent target tokens, the likely ones of each of its source
+tokens (see lexicon.py), and those that copy a source token. Bytes come all or none: where one may be needed
 the rest of its character is needed, too; a source with bytes of its own gets them.
 
-The file is `shortlist.safetensors`: the list of source piece i is likely[begin[i] : begin[i + 1]], and
+The file is `shortlist.safetensors`: the list of source token i is likely[begin[i] : begin[i + 1]], and
 `always` belongs to every sentence. Its metadata says the format and which vocabularies it is for.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jumok.errors import ModelError
 from jumok.native.lexicon import Pairs, learn_lexicon
-from jumok.native.tensors import dump_tensors, parse_tensors
+from jumok.native.tensors import check_format, dump_tensors, parse_tensors
 from jumok.progress import Progress, silent
 from jumok.text.tokenizer import BOS, BYTES, EOS, FIRST, FIRST_BYTE, PAD, UNK, Tokenizer, Tokenizers
 
@@ -26,10 +26,10 @@ FILE, FORMAT = "shortlist.safetensors", "jumok-shortlist/1"
 AGAIN = "make it again with jumok export native --shortlist"
 
 EACH, FREQUENT = 200, 200
-"""Likely target pieces of each source piece, and frequent ones of all sentences."""
+"""Likely target tokens of each source token, and frequent ones of all sentences."""
 
 OF_BYTES = slice(FIRST_BYTE, FIRST)
-"""The byte pieces."""
+"""The byte tokens."""
 NO_TEXT = (*range(0x20), 0x7F, 0xC0, 0xC1, *range(0xF5, 0x100))
 """Bytes that no answer has: control characters, and what is in no UTF-8."""
 
@@ -38,7 +38,7 @@ class Shortlist:
     """What a sentence may be translated with. Nothing in it changes; threads may share it."""
 
     def __init__(self, begin: Ids, likely: Ids, always: Ids, size: int) -> None:
-        """`begin`, `likely` and `always` as in the file, for a vocabulary of `size` target pieces."""
+        """`begin`, `likely` and `always` as in the file, for a vocabulary of `size` target tokens."""
         self.begin, self.likely, self.always, self.size = begin, likely, always, size
         # As the quickest way to a sentence's list wants them.
         self._begin: list[int] = begin.tolist()
@@ -85,7 +85,7 @@ def build_shortlist(
 
 
 def copies(source: Tokenizer, target: Tokenizer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The source pieces that the target has, too, and which they are there."""
+    """The source tokens that the target has, too, and which they are there."""
     known = {piece: i for i, piece in enumerate(target.pieces(range(target.size)))}
     names = source.pieces(range(FIRST_BYTE, source.size))
     both = [(i, known[name]) for i, name in enumerate(names, FIRST_BYTE) if name in known]
@@ -102,13 +102,7 @@ def dump_shortlist(shortlist: Shortlist, tokenizers: Tokenizers) -> bytes:
 def parse_shortlist(buffer: Any, tokenizers: Tokenizers, where: str) -> Shortlist:
     """The shortlist in the bytes of `shortlist.safetensors`. Whatever is wrong is a ModelError."""
     arrays, metadata = parse_tensors(buffer, where)
-    if (said := metadata.get("format")) != FORMAT:
-        raise ModelError(
-            f"the shortlist has the format {str(said)[:80]!r}; this jumok reads {FORMAT}",
-            where=where,
-            hint="upgrade jumok" if str(said).startswith("jumok-shortlist/") else AGAIN,
-            code="newer_format",
-        )
+    check_format(metadata, FORMAT, "the shortlist", where, AGAIN)
     for name, value in _fingerprints(tokenizers).items():
         if metadata.get(name) != value:
             raise ModelError(

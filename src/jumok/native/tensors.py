@@ -75,6 +75,18 @@ def parse_tensors(buffer: Any, where: str) -> tuple[dict[str, Array], dict[str, 
         ) from None
 
 
+def check_format(metadata: Mapping[str, str], wanted: str, what: str, where: str, hint: str) -> None:
+    """Refuse a file of another format than `wanted`, which is written NAME/VERSION."""
+    if (said := metadata.get("format")) != wanted:
+        later = str(said).split("/")[0] == wanted.split("/")[0]
+        raise ModelError(
+            f"{what} has the format {str(said)[:80]!r}; this jumok reads {wanted}",
+            where=where,
+            hint="upgrade jumok" if later else hint,
+            code="newer_format",
+        )
+
+
 def _parse(data: memoryview) -> tuple[dict[str, Array], dict[str, str]]:
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(HEADER, len(data) - 8):
@@ -95,7 +107,7 @@ def _parse(data: memoryview) -> tuple[dict[str, Array], dict[str, str]]:
         if not name.endswith(".gap"):
             arrays[name] = _from_bf16(array) if entry["dtype"] == "BF16" else array
     ordered = sorted(spans)
-    if any(one[1] != two[0] for one, two in pairwise([(0, 0), *ordered, (len(numbers), 0)])):
+    if any(before[1] != after[0] for before, after in pairwise([(0, 0), *ordered, (len(numbers), 0)])):
         raise ValueError("its tensors do not fill the file")
     return arrays, {str(key): str(value) for key, value in metadata.items()}
 

@@ -4,7 +4,7 @@
 and K columns of a matrix, y = x Wᵀ + b; D width, F inner width, V vocabulary, G gates of a cell.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
@@ -26,7 +26,7 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 @dataclass(frozen=True)
-class Part:
+class WeightPart:
     """One part of jumok.h and the tensors that it is made of.
 
     matrix: W (N, K). transposed: stored as (K, N). heads: one matrix per head, (parts, H, K, N / parts / H).
@@ -83,7 +83,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedWeights:
     """A part in memory as the kernels read it. A vector or a table is plain float32, and has no bias."""
 
     rows: int
@@ -106,13 +106,13 @@ class Packed:
         return np.ascontiguousarray(blocks.reshape(-1, self.columns)[: self.rows], dtype=np.float32)
 
 
-def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[Part]:
+def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[WeightPart]:
     """Every part of a model under its name in jumok.h; the output of a tied model is its embedding again."""
     D, tied = config.width, config.tied
     parts = [
-        Part("target_embedding", target_vocab, D, "target_embedding.weight"),
-        Part("source_embedding", source_vocab, D, "source_embedding.weight"),
-        Part("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight"),
+        WeightPart("target_embedding", target_vocab, D, "target_embedding.weight"),
+        WeightPart("source_embedding", source_vocab, D, "source_embedding.weight"),
+        WeightPart("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight"),
     ]
     match config:
         case TransformerConfig():
@@ -121,90 +121,72 @@ def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[Pa
             return [*parts, *_recurrent(config)]
 
 
-def _transformer(config: TransformerConfig) -> list[Part]:
-    D, parts = config.width, list[Part]()
+def _transformer(config: TransformerConfig) -> Iterator[WeightPart]:
+    D, F = config.width, config.feedforward
     if config.positions == "learned":
         for side in ("source", "target"):
             table = f"{side}_positions.table"
-            parts.append(Part(f"{side}_positions", config.max_positions, D, table, form="table"))
-    for n in range(config.encoder_layers):
-        parts += _attention(config, f"encoder.{n}", "qkv", 3, "attention.project")
-        parts += _linear(f"encoder.{n}", "out", D, D, "attention.output.linear")
-        parts += _feedforward(config, f"encoder.{n}")
-        parts += _norms(config, f"encoder.{n}", ("attention", "feedforward"))
-    for n in range(config.decoder_layers):
-        parts += _attention(config, f"decoder.{n}", "qkv", 3, "attention.project")
-        parts += _linear(f"decoder.{n}", "out", D, D, "attention.output.linear")
-        parts += _attention(config, f"decoder.{n}", "cross_q", 1, "cross.project_query")
-        parts += _attention(config, f"decoder.{n}", "cross_kv", 2, "cross.project_memory")
-        parts += _linear(f"decoder.{n}", "cross_out", D, D, "cross.output.linear")
-        parts += _feedforward(config, f"decoder.{n}")
-        parts += _norms(config, f"decoder.{n}", ("attention", "cross", "feedforward"))
-    if config.norm == "pre":
-        for side in ("encoder", "decoder"):
-            parts += _norm(f"{side}.norm", f"{side}_norm", D)
-    return parts
+            yield WeightPart(f"{side}_positions", config.max_positions, D, table, form="table")
+    for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        crosses = side == "decoder"
+        branches = ("attention", "cross", "feedforward") if crosses else ("attention", "feedforward")
+        for n in range(layers):
+            layer = f"{side}.{n}"
+            yield _projection(config, layer, "qkv", 3, "attention.project")
+            yield _linear(layer, "out", D, D, "attention.output.linear")
+            if crosses:
+                yield _projection(config, layer, "cross_q", 1, "cross.project_query")
+                yield _projection(config, layer, "cross_kv", 2, "cross.project_memory")
+                yield _linear(layer, "cross_out", D, D, "cross.output.linear")
+            yield _linear(layer, "inner", F, D, "feedforward.inner")
+            yield _linear(layer, "outer", D, F, "feedforward.outer")
+            for number, branch in enumerate(branches if config.norm != "none" else (), start=1):
+                yield from _norm(f"{layer}.norm{number}", f"{layer}.add_{branch}.norm", D)
+    for side in ("encoder", "decoder") if config.norm == "pre" else ():
+        yield from _norm(f"{side}.norm", f"{side}_norm", D)
 
 
-def _attention(config: TransformerConfig, layer: str, name: str, count: int, stored: str) -> list[Part]:
+def _projection(config: TransformerConfig, layer: str, name: str, count: int, stored: str) -> WeightPart:
     D, path = config.width, f"{layer}.{stored}"
     if config.projection == "split":
         weight, bias = f"{path}.weight", f"{path}.bias"
-        return [Part(f"{layer}.{name}", count * D, D, weight, bias, "heads", config.heads)]
+        return WeightPart(f"{layer}.{name}", count * D, D, weight, bias, "heads", config.heads)
     return _linear(layer, name, count * D, D, f"{stored}.linear")
 
 
-def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> list[Part]:
+def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> WeightPart:
     path = f"{layer}.{stored}"
-    return [Part(f"{layer}.{name}", rows, columns, f"{path}.weight", f"{path}.bias")]
+    return WeightPart(f"{layer}.{name}", rows, columns, f"{path}.weight", f"{path}.bias")
 
 
-def _feedforward(config: TransformerConfig, layer: str) -> list[Part]:
-    D, F = config.width, config.feedforward
-    inner = _linear(layer, "inner", F, D, "feedforward.inner")
-    return [*inner, *_linear(layer, "outer", D, F, "feedforward.outer")]
+def _norm(name: str, stored: str, width: int) -> Iterator[WeightPart]:
+    for kind in ("weight", "bias"):
+        yield WeightPart(f"{name}.{kind}", 1, width, f"{stored}.{kind}", form="vector")
 
 
-def _norms(config: TransformerConfig, layer: str, branches: tuple[str, ...]) -> list[Part]:
-    if config.norm == "none":
-        return []
-    named = enumerate(branches, start=1)
-    return [
-        part
-        for n, one in named
-        for part in _norm(f"{layer}.norm{n}", f"{layer}.add_{one}.norm", config.width)
-    ]
-
-
-def _norm(name: str, stored: str, width: int) -> list[Part]:
-    return [Part(f"{name}.{one}", 1, width, f"{stored}.{one}", form="vector") for one in ("weight", "bias")]
-
-
-def _recurrent(config: RnnConfig | LuongConfig) -> list[Part]:
-    D, G, parts = config.width, GATES[config.cell], list[Part]()
+def _recurrent(config: RnnConfig | LuongConfig) -> Iterator[WeightPart]:
+    D, G = config.width, GATES[config.cell]
     both = 2 if config.bidirectional else 1
     for n in range(config.layers):
         for d, ending in list(enumerate(("", "_reverse")))[:both]:
-            parts += _cell(f"encoder.{n}.{d}", "encoder.cell", f"l{n}{ending}", G * (D // both), D, D // both)
+            layer = f"l{n}{ending}"
+            yield from _cell(f"encoder.{n}.{d}", "encoder.cell", layer, G * (D // both), D, D // both)
     feeding = isinstance(config, LuongConfig) and config.input_feeding
     for n in range(config.layers):
-        width_in = 2 * D if feeding and n == 0 else D
-        parts += _cell(f"decoder.{n}", "decoder", f"l{n}", G * D, width_in, D)
+        yield from _cell(f"decoder.{n}", "decoder", f"l{n}", G * D, 2 * D if feeding and n == 0 else D, D)
     if isinstance(config, LuongConfig):
         names = {"dot": (), "general": ("w_a",), "concat": ("w_query", "w_memory")}[config.score]
         for name in names:
-            parts.append(Part(f"attention.{name}", D, D, f"attention.{name}", form="transposed"))
+            yield WeightPart(f"attention.{name}", D, D, f"attention.{name}", form="transposed")
         if config.score == "concat":
-            parts.append(Part("attention.v_a", 1, D, "attention.v_a", form="vector"))
-        parts.append(Part("attention.w_c", D, 2 * D, "attention.w_c.weight"))
-    return parts
+            yield WeightPart("attention.v_a", 1, D, "attention.v_a", form="vector")
+        yield WeightPart("attention.w_c", D, 2 * D, "attention.w_c.weight")
 
 
-def _cell(name: str, stored: str, layer: str, rows: int, width_in: int, width: int) -> list[Part]:
-    return [
-        Part(f"{name}.input", rows, width_in, f"{stored}.weight_ih_{layer}", f"{stored}.bias_ih_{layer}"),
-        Part(f"{name}.hidden", rows, width, f"{stored}.weight_hh_{layer}", f"{stored}.bias_hh_{layer}"),
-    ]
+def _cell(name: str, stored: str, layer: str, rows: int, width_in: int, width: int) -> Iterator[WeightPart]:
+    for side, key, columns in (("input", "ih", width_in), ("hidden", "hh", width)):
+        weight, bias = f"{stored}.weight_{key}_{layer}", f"{stored}.bias_{key}_{layer}"
+        yield WeightPart(f"{name}.{side}", rows, columns, weight, bias)
 
 
 def pack_weights(
@@ -215,7 +197,7 @@ def pack_weights(
     type: Type = "float32",  # noqa: A002  the word of every tool
     sizes: tuple[int, int] | None = None,
     where: str = "",
-) -> dict[str, Packed]:
+) -> dict[str, PackedWeights]:
     """The parts of a model by their names in jumok.h, from the tensors of its state dict.
 
     `shared` says that both sides have one embedding; `sizes` of the vocabularies are those of the embeddings
@@ -227,19 +209,24 @@ def pack_weights(
     if sizes is None:
         sizes = (len(tensors["source_embedding.weight"]), len(tensors["target_embedding.weight"]))
     parts = layout(config, *sizes)
-    if faults := differences(parts, tensors):
+    shapes = {part.weight: part.shape for part in parts}
+    shapes |= {part.bias: part.bias_shape for part in parts if part.bias}
+    expected = {name: ("float32", shape) for name, shape in shapes.items()}
+    if faults := differences(expected, {name: (str(a.dtype), a.shape) for name, a in tensors.items()}):
         raise wrong_weights(faults, where)
-    once, found = dict[tuple[int, bool], Packed](), dict[str, Packed]()
+    once, packed = dict[tuple[int, bool], PackedWeights](), dict[str, PackedWeights]()
     for part in parts:
         weight = tensors[part.weight]
         key = (weight.ctypes.data, part.packed)
         if key not in once:
             once[key] = _pack(part, weight, tensors[part.bias] if part.bias else None, type, where)
-        found[part.name] = once[key]
-    return found
+        packed[part.name] = once[key]
+    return packed
 
 
-def unpack_weights(config: ModelConfig, parts: Mapping[str, Packed], *, shared: bool) -> dict[str, Array]:
+def unpack_weights(
+    config: ModelConfig, parts: Mapping[str, PackedWeights], *, shared: bool
+) -> dict[str, Array]:
     """The state dict of a packed model, in float32: what int8 codes stand for."""
     tensors: dict[str, Array] = {}
     sizes = (parts[f"{side}_embedding"].rows for side in ("source", "target"))
@@ -257,15 +244,18 @@ def unpack_weights(config: ModelConfig, parts: Mapping[str, Packed], *, shared: 
     return tensors
 
 
-def differences(parts: list[Part], tensors: Mapping[str, Array]) -> list[str]:
+Kinds = Mapping[str, tuple[str, tuple[int, ...]]]
+"""The type and the shape of tensors by their names."""
+
+
+def differences(expected: Kinds, stored: Kinds) -> list[str]:
     """What is missing in a state dict, too much, or of another shape or kind."""
-    expected = {part.weight: part.shape for part in parts}
-    expected |= {part.bias: part.bias_shape for part in parts if part.bias}
-    faults = [f"{name} is missing" for name in expected if name not in tensors]
-    faults += [f"{name[:80]} is unexpected" for name in tensors if name not in expected]
-    for name, array in tensors.items():
-        if name in expected and (array.shape != expected[name] or array.dtype.kind != "f"):
-            faults.append(f"{name} is {array.dtype} {array.shape}, not float32 {expected[name]}")
+    faults = [f"{name} is missing" for name in expected if name not in stored]
+    faults += [f"{name[:80]} is unexpected" for name in stored if name not in expected]
+    for name, (kind, shape) in stored.items():
+        wanted = expected.get(name, (kind, shape))
+        if (("float" in kind), shape) != (("float" in wanted[0]), wanted[1]):
+            faults.append(f"{name} is {kind} {shape}, not {wanted[0]} {wanted[1]}")
     return faults
 
 
@@ -310,7 +300,7 @@ def _under_every_name(tensors: Mapping[str, Array], where: str, *, shared: bool)
     return {**tensors, **(dict.fromkeys(names, known[0]) if both else {})}
 
 
-def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str) -> Packed:
+def _pack(part: WeightPart, weight: Array, bias: Array | None, type_: Type, where: str) -> PackedWeights:
     for name, array in ((part.weight, weight), (part.bias, bias)):
         if array is not None and not np.isfinite(array).all():
             bad = int(array.size - np.isfinite(array).sum())
@@ -323,7 +313,7 @@ def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str
     N, K, c = part.rows, part.columns, library().c
     matrix = part.matrix(weight)
     if not part.packed:
-        return Packed(N, K, matrix.reshape(part.shape).copy())
+        return PackedWeights(N, K, matrix.reshape(part.shape).copy())
     row = None
     if bias is not None:
         row = _aligned(4 * padded(N)).view(np.float32)
@@ -333,10 +323,10 @@ def _pack(part: Part, weight: Array, bias: Array | None, type_: Type, where: str
         codes, scale = _aligned(c.jm_packed_i8(N, K)), _aligned(4 * padded(N)).view(np.float32)
         scale[:] = 0
         c.jm_pack_i8(matrix.ctypes.data, N, K, codes.ctypes.data, scale.ctypes.data)
-        return Packed(N, K, codes, scale, row)
+        return PackedWeights(N, K, codes, scale, row)
     data = _aligned(c.jm_packed_f32(N, K)).view(np.float32)
     c.jm_pack_f32(matrix.ctypes.data, N, K, data.ctypes.data)
-    return Packed(N, K, data, None, row)
+    return PackedWeights(N, K, data, None, row)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

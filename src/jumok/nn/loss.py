@@ -42,7 +42,7 @@ def token_loss(logits: Tensor, target_out: Tensor, mask: Tensor, smoothing: floa
 
         L = -sum_t [ (1 - eps) log p(y_t) + eps / V  sum_v log p(v) ]
 
-    logits (…, V), target_out (…), mask (…), True at real tokens -> two scalars; the second has no gradient.
+    logits (…, V), target_out and mask (…) -> two scalars; the second carries no gradient.
     A sum, not a mean: with gradient accumulation the right divisor is the token count of all micro-batches.
     """
     flat = logits.flatten(0, -2).float()  # (R, V)

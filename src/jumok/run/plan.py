@@ -7,6 +7,7 @@ from typing import Any
 
 from jumok.config import Arch, DataConfig, RunConfig
 from jumok.data.builtin import builtin_info, reads_pictures
+from jumok.data.survey import Survey, usual_hold_out
 from jumok.errors import ConfigError
 from jumok.presets import preset
 from jumok.run.forecast import (
@@ -16,7 +17,6 @@ from jumok.run.forecast import (
     tokens_per_second,
 )
 from jumok.run.machine import Machine
-from jumok.run.survey import Survey, usual_hold_out
 from jumok.settings import Flat, nest, parse_config
 
 # Words of the corpus, and the vocabulary for up to that many.
@@ -52,7 +52,7 @@ class Plan:
 
 
 @dataclass
-class Draft:
+class PlanDraft:
     """Choices as they are made; what the user has set is never chosen again."""
 
     given: Mapping[str, Any]
@@ -82,7 +82,7 @@ def check_given(given: Flat) -> RunConfig:
 
 def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
-    draft = Draft(given)
+    draft = PlanDraft(given)
     choose_for_set(draft)
     arch: Arch = draft.choose("model.arch", *fitting_arch(given, machine))
     choose_languages(draft)
@@ -117,7 +117,7 @@ def fitting_arch(given: Mapping[str, Any], machine: Machine) -> tuple[Arch, str]
     return "transformer", "the strongest of the three, given time"
 
 
-def choose_languages(draft: Draft) -> None:
+def choose_languages(draft: PlanDraft) -> None:
     """Languages by the set's description, or by file names such as train.en and train.de.gz."""
     if name := draft.given.get("data.name"):
         info = builtin_info(name)
@@ -138,7 +138,7 @@ def is_language(ending: str) -> bool:
     return ending.isalpha() and len(ending) in (2, 3) and ending not in NO_LANGUAGES
 
 
-def choose_for_set(draft: Draft) -> None:
+def choose_for_set(draft: PlanDraft) -> None:
     """What suits the built-in set, if it is one; pictures and text share no vocabulary."""
     if name := draft.given.get("data.name"):
         for key, value in builtin_info(name).settings.items():
@@ -151,13 +151,13 @@ def choose_for_set(draft: Draft) -> None:
         )
 
 
-def has_pictures(draft: Draft) -> bool:
+def has_pictures(draft: PlanDraft) -> bool:
     """Whether the sources are pictures."""
     given = draft.given
     return reads_pictures(DataConfig(name=given.get("data.name", ""), images=given.get("data.images", "")))
 
 
-def patches_of(draft: Draft) -> int:
+def patches_of(draft: PlanDraft) -> int:
     """Patches of one source; 0 where sources are text."""
     if not has_pictures(draft):
         return 0
@@ -165,7 +165,7 @@ def patches_of(draft: Draft) -> int:
     return (image.size // image.patch) ** 2
 
 
-def choose_text(draft: Draft, found: Survey) -> None:
+def choose_text(draft: PlanDraft, found: Survey) -> None:
     kind, target = (draft.settings().get(f"text.{name}") for name in ("kind", "target_kind"))
     if target and target != (kind or "bpe"):
         reason = f"sources are cut as {kind or 'bpe'}, targets as {target}"
@@ -186,12 +186,12 @@ def choose_text(draft: Draft, found: Survey) -> None:
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
     if has_pictures(draft):
         draft.choose("decoding.max_len", draft.settings()["data.max_length"], "no caption is longer")
-    if not draft.given.keys() & {"data.name", "data.valid_source"}:
+    if not (draft.given.get("data.name") or draft.given.get("data.valid_source")):
         count = usual_hold_out(found)
         draft.choose("data.hold_out", count, "pairs kept apart to validate on; no validation files are given")
 
 
-def choose_size(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:
+def choose_size(draft: PlanDraft, arch: Arch, found: Survey, machine: Machine) -> None:
     """The sizes of a preset, unless the user has chosen."""
     name, reason = fitting_size(arch, found, machine, time_limit(draft.given))
     for key, value in preset(name, arch).items():
@@ -214,7 +214,7 @@ def fitting_size(arch: Arch, found: Survey, machine: Machine, limit: float) -> t
     return ("small", pairs) if found.usable < 500_000 else ("base", f"{pairs} on a GPU")
 
 
-def choose_batches(draft: Draft, found: Survey, machine: Machine) -> None:
+def choose_batches(draft: PlanDraft, found: Survey, machine: Machine) -> None:
     """How many pieces make an update, how they are laid out, and in how many parts they fit."""
     tokens = draft.choose("training.batch_tokens", *fitting_batch(found, machine))
     if machine.gpu and not machine.bf16:
@@ -249,7 +249,7 @@ def fitting_layout(settings: Flat, machine: Machine) -> tuple[str, str]:
     return "packed", "batches of one size: steps are captured once and replayed"
 
 
-def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -> None:
+def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machine) -> None:
     """Length of the run, rate, dropout, and how often to look."""
     choose, limit = draft.choose, time_limit(draft.given)
     batch = draft.settings()["training.batch_tokens"]
@@ -279,7 +279,7 @@ def choose_training(draft: Draft, arch: Arch, found: Survey, machine: Machine) -
     choose("training.save_every", interval, "with each look")
 
 
-def pieces_of(draft: Draft, found: Survey) -> float:
+def pieces_of(draft: PlanDraft, found: Survey) -> float:
     """About how many pieces the data is cut into."""
     text = so_far(draft).text
     source = found.source_characters / CHARACTERS_PER_PIECE[text.kind]
@@ -295,7 +295,7 @@ def repeats(arch: Arch, found: Survey, machine: Machine) -> bool:
     return machine.gpu and arch == "transformer" and found.usable < 200_000
 
 
-def choose_threads(draft: Draft, arch: Arch, machine: Machine) -> None:
+def choose_threads(draft: PlanDraft, arch: Arch, machine: Machine) -> None:
     """One thread where the matrices are so small that threads would mostly wait for each other."""
     small = draft.settings()["model.width"] < (128 if arch == "transformer" else 512)
     if machine.device == "cpu" and small:
@@ -320,7 +320,7 @@ def fitting_dropout(arch: Arch, found: Survey, epochs: float) -> tuple[float, st
     return next((share for limit, share in limits if found.usable < limit), 0.1), f"{found.usable:,} pairs"
 
 
-def so_far(draft: Draft) -> RunConfig:
+def so_far(draft: PlanDraft) -> RunConfig:
     """What has been chosen until now, the rest by default."""
     return parse_config(nest({"training.warmup": 0} | draft.settings()), "the plan and your settings")
 

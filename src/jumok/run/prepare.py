@@ -9,22 +9,21 @@ from pathlib import Path
 from shutil import rmtree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jumok.checkpoint.folder import replace_file
 from jumok.config import DataConfig, RunConfig
 from jumok.data.builtin import builtin_corpus, reads_pictures
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.picture_store import build_picture_store, open_any_store
-from jumok.data.pictures import PictureCorpus, with_pictures
+from jumok.data.pictures import with_pictures
+from jumok.data.reader import CheckReport, examine
 from jumok.data.store import Store, build_store, open_store, writing
-from jumok.data.variants import Awaited, build_variants
+from jumok.data.survey import Survey, check_enough, hold_out, usual_hold_out
+from jumok.data.variants import PendingStores, build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
 from jumok.images.patches import PatchReader
 from jumok.progress import Progress, silent
-from jumok.run.survey import Survey, hold_out, usual_hold_out
-from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 
 LENGTHS = "lengths.json"
@@ -66,20 +65,13 @@ class Prepared:
 def open_corpora(config: RunConfig) -> Corpora:
     """The files or the built-in set that the settings name."""
     data = config.data
-    if "bpe" not in (config.text.kind, config.text.target_kind) and config.text.dropout:
-        raise ConfigError(
-            f"text.dropout={config.text.dropout} cannot work: only pieces of kind bpe have merges",
-            hint="set text.kind to bpe, or text.dropout to 0",
-        )
+    check_dropout_fits(config)
     check_columns_fit(data)
     if data.name:
-        files = {name: getattr(data, name) for name in ("source", "target", "valid_source", "valid_target")}
-        for name in (name for name, value in files.items() if value):
-            option = name.replace("_", "-")
-            raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
-        if data.images:
-            raise ConfigError("--data and --images exclude each other", hint="give one of them")
-        refuse_for_pictures(config)
+        for name in ("source", "target", "valid_source", "valid_target", "images"):
+            if getattr(data, name):
+                option = name.replace("_", "-")
+                raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
         return Corpora(builtin_corpus(data.name, "train"), builtin_corpus(data.name, "valid"))
     if not data.source:
         raise ConfigError(
@@ -88,10 +80,7 @@ def open_corpora(config: RunConfig) -> Corpora:
         )
     if data.valid_target and not data.valid_source:
         raise ConfigError("--valid-target is given without --valid-source", hint="give both, or none")
-    refuse_for_pictures(config)
-    valid = None
-    if data.valid_source:
-        valid = open_side(data, data.valid_source, data.valid_target)
+    valid = open_side(data, data.valid_source, data.valid_target) if data.valid_source else None
     return Corpora(open_side(data, data.source, data.target), valid)
 
 
@@ -119,20 +108,31 @@ def check_columns_fit(data: DataConfig) -> None:
         )
 
 
-def refuse_for_pictures(config: RunConfig) -> None:
-    """Settings of text that cannot work when the source is a picture."""
-    if reads_pictures(config.data) and config.text.dropout:
-        raise ConfigError(
-            f"text.dropout={config.text.dropout} cannot work: the sources are pictures, not text",
-            hint="set text.dropout to 0; image.shift varies the pictures instead",
-        )
+def check_dropout_fits(config: RunConfig) -> None:
+    """Refuse dropout of merges where there are none."""
+    reason = hint = ""
+    if "bpe" not in (config.text.kind, config.text.target_kind):
+        reason, hint = "only pieces of kind bpe have merges", "set text.kind to bpe, or text.dropout to 0"
+    if reads_pictures(config.data):
+        reason = "the sources are pictures, not text"
+        hint = "set text.dropout to 0; image.shift varies the pictures instead"
+    if config.text.dropout and reason:
+        raise ConfigError(f"text.dropout={config.text.dropout} cannot work: {reason}", hint=hint)
+
+
+def read_corpora(corpora: Corpora, progress: Progress = silent, *, keep: bool = True) -> CheckReport:
+    """The one pass over the files of a run; refuses what nothing can be learned from."""
+    others = {} if corpora.valid is None else {"valid": corpora.valid}
+    report = examine(corpora.train, others=others, strict=True, keep=keep, progress=progress)
+    check_enough(report.train, corpora.train.name)
+    return report
 
 
 def prepare(  # noqa: PLR0913  most have a default
     folder: Path,
     corpora: Corpora,
     config: RunConfig,
-    found: Callable[[], Survey],
+    read: Callable[[], CheckReport],
     *,
     fingerprint: str,
     tokenizers: Tokenizers | None = None,
@@ -162,7 +162,7 @@ def prepare(  # noqa: PLR0913  most have a default
         return reopen(folder)
     rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    prepared = build(folder, corpora, config, found(), tokenizers, processes=processes, progress=progress)
+    prepared = build(folder, corpora, config, read(), tokenizers, processes=processes, progress=progress)
 
     def finish() -> tuple[Store, ...]:
         with writing(folder):
@@ -175,7 +175,7 @@ def prepare(  # noqa: PLR0913  most have a default
     thread = ThreadPoolExecutor(1, "jumok-variants")
     making = thread.submit(finish)
     thread.shutdown(wait=False)
-    return replace(prepared, variants=Awaited(making))
+    return replace(prepared, variants=PendingStores(making))
 
 
 def reopen(folder: Path) -> Prepared:
@@ -195,24 +195,27 @@ def build(
     folder: Path,
     corpora: Corpora,
     config: RunConfig,
-    found: Survey,
+    report: CheckReport,
     tokenizers: Tokenizers | None,
     *,
     processes: int,
     progress: Progress,
 ) -> Prepared:
     """Everything but the variants."""
-    rows = np.empty(0, dtype=np.int64)
+    found, rows = report.train, np.empty(0, dtype=np.int64)
     if corpora.valid is None:
         rows = hold_out(found, config.data.hold_out or usual_hold_out(found), config.seed)
-        valid = list(pick_rows(read_pairs(corpora.train, found), rows))
+        wanted = set(rows.tolist())
+        valid = [pair for row, pair in enumerate(kept(found)) if row in wanted]
     else:
-        valid = [(source, target) for source, target in tidy_pairs(corpora.valid) if source and target]
+        valid = [pair for pair in kept(report.parts[1]) if all(pair)]
         if not valid:
             raise DataError(f"{corpora.valid.name} has no pair with text on both sides", code="empty")
+    # Hashes make sure that no held-out source stays behind.
+    apart = np.isin(found.source_hashes, found.source_hashes[rows])
 
     def train() -> Iterator[tuple[str, str]]:
-        return keep_apart(read_pairs(corpora.train, found), rows, found)
+        return (pair for pair, out in zip(kept(found), apart.tolist(), strict=True) if not out)
 
     tokenizers = tokenizers or learn_tokenizers(train, config, progress)
     for name, data in tokenizers.files().items():
@@ -273,29 +276,11 @@ def read_lengths(file: Path) -> TrainLengths | None:
     return parse_train_lengths(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
-def tidy_pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
-    if isinstance(corpus, PictureCorpus):  # the name of a picture keeps its own spelling
-        return ((source, tidy(target)) for source, target in corpus.pairs())
-    return ((tidy(source), tidy(target)) for source, target in corpus.pairs())
-
-
-def read_pairs(corpus: Corpus, found: Survey) -> Iterable[tuple[str, str]]:
-    """All tidied pairs: as the survey has kept them, or from the files again."""
-    return tidy_pairs(corpus) if found.texts is None else found.texts
-
-
-def pick_rows(pairs: Iterable[tuple[str, str]], rows: NDArray[np.int64]) -> Iterator[tuple[str, str]]:
-    wanted = set(rows.tolist())
-    return (pair for row, pair in enumerate(pairs) if row in wanted)
-
-
-def keep_apart(
-    pairs: Iterable[tuple[str, str]], rows: NDArray[np.int64], found: Survey
-) -> Iterator[tuple[str, str]]:
-    """All pairs but the held-out ones; hashes make sure that no held-out source stays behind."""
-    banned = np.isin(found.source_hashes, found.source_hashes[rows])
-    banned[rows] = True
-    return (pair for pair, out in zip(pairs, banned.tolist(), strict=True) if not out)
+def kept(found: Survey) -> Iterable[tuple[str, str]]:
+    """The tidied pairs that the reading kept."""
+    if found.texts is None:
+        raise ValueError("the texts were not kept when they were read")
+    return found.texts
 
 
 def learn_tokenizers(

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
+from jumok import __version__
 from jumok.decoding.translator import Translator
 from jumok.server.gates.middleware import make_middleware
 from jumok.server.gates.problems import handle_problems
@@ -12,19 +13,16 @@ from jumok.server.pages import health
 from jumok.server.pages.openapi import describe
 from jumok.server.pages.page import page_router
 from jumok.server.runs import routes as runs
-from jumok.server.runs.catalog import Runs
-from jumok.server.runs.evals import Evals
-from jumok.server.services import make_services
+from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
 from jumok.server.traces import compare, what_if
 from jumok.server.traces import routes as traces
-from jumok.server.translate import libretranslate, models, stream
+from jumok.server.translate import libretranslate, models
 from jumok.server.translate import routes as translate
 
 ROUTERS = (
     models.router,
     translate.router,
-    stream.router,
     traces.router,
     what_if.router,
     compare.router,
@@ -37,7 +35,7 @@ ROUTERS = (
 
 def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | None = None) -> FastAPI:
     """The server for these models, the first being the default. `app.state.services` is what they share."""
-    services = make_services(models, settings or ServerSettings())
+    services = Services(models, settings or ServerSettings())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -45,15 +43,18 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
         services.close()
 
     app = FastAPI(
+        title="jumok",
+        version=__version__,
+        summary="Translation, and every step of it, from sequence-to-sequence models.",
         middleware=make_middleware(services),
         lifespan=lifespan,
+        separate_input_output_schemas=False,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.services = services
-    app.state.evals = Evals(Runs(services.settings.runs))
     handle_problems(app)
     for router in (*ROUTERS, page_router(services.settings.static)):
         app.include_router(router)

@@ -1,15 +1,8 @@
 """Metrics for Prometheus, in a registry of their own for each server. No label ever holds text or a path."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import Metric as Family
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -28,16 +21,16 @@ class Metrics:
         def gauge(name: str, about: str, *labels: str) -> Gauge:
             return Gauge(name, about, labels, registry=self._registry)
 
-        def seconds(name: str, about: str, label: str) -> Histogram:
-            return Histogram(name, about, (label,), buckets=SECONDS, registry=self._registry)
+        def histogram(name: str, about: str, label: str, buckets: Sequence[float] = SECONDS) -> Histogram:
+            return Histogram(name, about, (label,), buckets=buckets, registry=self._registry)
 
         self.requests = counter(
             "jumok_http_requests_total", "Answered requests.", "route", "method", "status"
         )
-        self.request_seconds = seconds(
+        self.request_seconds = histogram(
             "jumok_http_request_duration_seconds", "Time from receipt to answer.", "route"
         )
-        self.translate_seconds = seconds(
+        self.translate_seconds = histogram(
             "jumok_translate_duration_seconds", "Time a translation took.", "model"
         )
         self.sentences = counter(
@@ -45,13 +38,9 @@ class Metrics:
         )
         self.tokens = counter("jumok_translate_tokens_total", "Tokens read and written.", "model", "side")
         self.queue_length = gauge("jumok_queue_length", "Requests that wait.", "model")
-        self.queue_seconds = seconds("jumok_queue_wait_seconds", "Time requests waited.", "model")
-        self.batch_sentences = Histogram(
-            "jumok_batch_sentences",
-            "Sentences in the batch, at each step.",
-            ("model",),
-            buckets=SENTENCES,
-            registry=self._registry,
+        self.queue_seconds = histogram("jumok_queue_wait_seconds", "Time requests waited.", "model")
+        self.batch_sentences = histogram(
+            "jumok_batch_sentences", "Sentences in the batch, at each step.", "model", SENTENCES
         )
         self.cache_bytes = gauge("jumok_trace_cache_bytes", "Size of the kept traces.")
         self.cache_hits = counter("jumok_trace_cache_hits_total", "Traces that were still kept.")

@@ -11,13 +11,13 @@ from jumok.explain.op_fields import KindField
 from jumok.server.gates.limits import DEFAULTS
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """A request body: strict about types, closed to unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
-class Told(BaseModel):
+class AnswerPart(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,7 +49,7 @@ Name = Annotated[str, Field(min_length=1, max_length=128)]
 Positive = Annotated[float, Field(gt=0, le=100)]
 
 
-class Options(Asked):
+class SearchFields(RequestBody):
     """How to search; what is not given is as the model's folder says."""
 
     model: Name | None = Field(None, description="A name of /v1/models; the first one if not given.")
@@ -72,35 +72,35 @@ class Options(Asked):
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
-        names = [*Options.model_fields, "prefix"]
+        names = [*SearchFields.model_fields, "prefix"]
         asked = {name: getattr(self, name, None) for name in names if name != "model"}
         return {name: value for name, value in asked.items() if value is not None}
 
 
-class TranslateRequest(Options):
+class TranslateRequest(SearchFields):
     texts: Sources
     prefix: Text | Texts | None = Field(None, description="What answers begin with: one for all or one each.")
     align: bool = Field(default=False, description="Also say which source word each target word came from.")
 
 
-class StreamRequest(Options):
+class StreamRequest(SearchFields):
     text: Source
     prefix: Text | None = None
 
 
-class ScoreRequest(Asked):
+class ScoreRequest(RequestBody):
     model: Name | None = None
     sources: Sources
     targets: Texts
 
 
-class TokenOut(Told):
+class TokenOut(AnswerPart):
     text: str
     id: int
     logprob: float
 
 
-class HypothesisOut(Told):
+class HypothesisOut(AnswerPart):
     text: str
     score: float
     score_per_token: float
@@ -113,25 +113,49 @@ class TranslationOut(HypothesisOut):
     align: str | None = Field(None, description="Pharaoh form: pairs of word numbers, source first.")
 
 
-class TranslateAnswer(Told):
+class TranslateAnswer(AnswerPart):
     model: str
     results: list[TranslationOut]
     ms: float
 
 
-class ScoreOut(Told):
+class StreamStart(AnswerPart):
+    """The first event of a stream."""
+
+    id: str
+    model: str
+    source_tokens: list[str]
+
+
+class StreamPartial(AnswerPart):
+    """How far the answer has come."""
+
+    t: int
+    text: str
+    tokens: list[str]
+    stable: int = Field(description="So many tokens never change again.")
+    score: float
+
+
+class StreamFinal(TranslationOut):
+    """The last event of a stream."""
+
+    ms: float
+
+
+class ScoreOut(AnswerPart):
     score: float
     score_per_token: float
     tokens: list[TokenOut]
 
 
-class ScoreAnswer(Told):
+class ScoreAnswer(AnswerPart):
     model: str
     results: list[ScoreOut]
     ms: float
 
 
-class Card(Told):
+class Card(AnswerPart):
     name: str
     arch: Arch
     source_language: str
@@ -152,11 +176,11 @@ class Card(Told):
     image: ImageSize | None = Field(description="What it makes of a picture.")
 
 
-class Cards(Told):
+class Cards(AnswerPart):
     models: list[Card]
 
 
-class PositionRows(Told):
+class PositionRows(AnswerPart):
     positions: PositionKind | None
     rows: list[list[float]] | None
 

@@ -5,18 +5,21 @@ import copy
 import time
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
 from jumok.decoding.translator import Translator
+from jumok.errors import nearest
 from jumok.server.analysis import Analyst
 from jumok.server.gates.keys import Keys
 from jumok.server.gates.limits import Limits
-from jumok.server.gates.problems import Problem, busy, too_late, unknown_model
+from jumok.server.gates.problems import Problem, busy, too_late
 from jumok.server.metrics import Metrics
-from jumok.server.settings import About, ServerSettings
+from jumok.server.runs.catalog import Runs
+from jumok.server.runs.evals import Evals
+from jumok.server.settings import ModelNotes, ServerSettings
 from jumok.server.traces.cache import TraceCache
 from jumok.server.traces.folder import TraceFolder
 from jumok.server.translate.worker import Worker
@@ -28,13 +31,13 @@ LOOK_S = 0.02
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedModel:
     """One model as clients know it."""
 
     name: str
     translator: Translator
     worker: Worker
-    about: About
+    about: ModelNotes
 
     @property
     def fingerprint(self) -> str:
@@ -92,41 +95,57 @@ class Turns:
         return turn
 
 
-@dataclass
 class Services:
-    """Everything a handler may use. Handlers get it as `Here`; it lives on `app.state.services`."""
+    """Everything a handler may use. Handlers get it as `SharedServices`; it lives on `app.state.services`.
 
-    settings: ServerSettings
-    models: Mapping[str, Served]
-    metrics: Metrics
-    keys: Keys
-    analyst: Analyst
-    """Runs traces, what-if, influence, sweeps, comparisons."""
-    scorer: Analyst
-    """Runs what is short, such as scoring, beside them."""
-    streams: StreamPlaces
-    traces: TraceCache
-    """Traces in memory, for a while."""
-    folder: TraceFolder | None
-    """Where traces are kept for good, if anywhere."""
-    turns: Turns = field(default_factory=Turns)
-    draining: bool = False
-    """The server is stopping: new requests are refused."""
-    running: int = 0
-    """Requests that are being answered."""
-    tested: set[str] = field(default_factory=set)
-    """Models that have passed their self-test."""
+    A model's thread starts with its first request.
+    """
+
+    def __init__(self, models: Mapping[str, Translator], settings: ServerSettings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.models = {name: self._serve(name, translator) for name, translator in models.items()}
+        self.keys = Keys(settings.keys)
+        self.analyst = Analyst()
+        """Runs traces, what-if, influence, sweeps, comparisons."""
+        self.scorer = Analyst("score")
+        """Runs what is short, such as scoring, beside them."""
+        self.streams = StreamPlaces(settings.limits.streams)
+        self.turns = Turns()
+        self.traces = TraceCache(settings.limits, self.metrics)
+        """Traces in memory, for a while."""
+        self.folder = TraceFolder(settings.keep) if settings.keep else None
+        """Where traces are kept for good, if anywhere."""
+        self.evals = Evals(Runs(settings.runs))
+        """The evaluations, and with them the runs, that this server shows."""
+        self.draining = False
+        """The server is stopping: new requests are refused."""
+        self.running = 0
+        """Requests that are being answered."""
+        self.tested: set[str] = set()
+        """Models that have passed their self-test."""
+
+    def _serve(self, name: str, given: Translator) -> ServedModel:
+        translator, about = without_paths(given), self.settings.about.get(name, ModelNotes())
+        worker = Worker(name, translator, self.settings.limits, self.metrics)
+        served = ServedModel(name, translator, worker, about)
+        arch, fingerprint = translator.config.model.arch, served.fingerprint[:16]
+        self.metrics.model_info.labels(model=name, arch=arch, fingerprint=fingerprint).set(1)
+        self.metrics.load_seconds.labels(model=name).set(about.load_s)
+        self.metrics.queue_length.labels(model=name).set(0)
+        return served
 
     @property
     def limits(self) -> Limits:
         return self.settings.limits
 
-    def model(self, name: str | None) -> Served:
+    def model(self, name: str | None) -> ServedModel:
         """The model of this name; the first one if none is named; 404 for another."""
         if name is None and self.models:
             return next(iter(self.models.values()))
         if name is None or name not in self.models:
-            raise unknown_model(list(self.models))
+            known = nearest("", self.models) if self.models else "no model is loaded"
+            raise Problem(404, "unknown_model", known)
         return self.models[name]
 
     def close(self) -> None:
@@ -135,32 +154,6 @@ class Services:
             served.worker.close()
         self.analyst.close()
         self.scorer.close()
-
-
-def make_services(models: Mapping[str, Translator], settings: ServerSettings) -> Services:
-    """Services for these models; a worker's thread starts with its first request."""
-    metrics = Metrics()
-    served = {}
-    for name, given in models.items():
-        translator = without_paths(given)
-        about = settings.about.get(name, About())
-        worker = Worker(name, translator, settings.limits, metrics)
-        served[name] = one = Served(name, translator, worker, about)
-        arch = translator.config.model.arch
-        metrics.model_info.labels(model=name, arch=arch, fingerprint=one.fingerprint[:16]).set(1)
-        metrics.load_seconds.labels(model=name).set(about.load_s)
-        metrics.queue_length.labels(model=name).set(0)
-    return Services(
-        settings,
-        served,
-        metrics,
-        Keys(settings.keys),
-        Analyst(),
-        Analyst("score"),
-        StreamPlaces(settings.limits.streams),
-        TraceCache(settings.limits, metrics),
-        TraceFolder(settings.keep) if settings.keep else None,
-    )
 
 
 def without_paths(translator: Translator) -> Translator:
@@ -178,7 +171,7 @@ def services_of(request: Request) -> Services:
     return found
 
 
-Here = Annotated[Services, Depends(services_of)]
+SharedServices = Annotated[Services, Depends(services_of)]
 """The type of a handler's argument that wants the services."""
 
 
@@ -188,7 +181,7 @@ def deadline_of(request: Request, limits: Limits) -> float:
     return began + limits.deadline_s
 
 
-async def answered(request: Request, services: Services, work: Coroutine[Any, Any, T]) -> T:
+async def answer_in_time(request: Request, services: Services, work: Coroutine[Any, Any, T]) -> T:
     """What `work` gives, unless the client goes away or the deadline passes: then it is cancelled."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(disconnected(request))

@@ -14,7 +14,7 @@ SHORTEST_KEY = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class ModelNotes:
     """What is known about a served model besides the model itself."""
 
     run: str | None = None
@@ -43,7 +43,7 @@ class ServerSettings:
     """The folder whose training runs are shown."""
     keep: Path | None = None
     """The folder where traces are kept for links."""
-    about: Mapping[str, About] = field(default_factory=dict)
+    about: Mapping[str, ModelNotes] = field(default_factory=dict)
     """By the name of a model."""
     limits: Limits = field(default_factory=Limits)
     static: Path | None = None

@@ -31,7 +31,7 @@ LONGEST = 128  # symbols; longer words are hardly words and keep their one cut
 BLOCK = 1 << 11  # words cut at a time
 
 
-class Merges:
+class MergeTable:
     """The merges of a tokenizer as arrays, so that many pairs are looked up at once.
 
     A pair's key leads to a slot of a sparse table. Where keys share a slot, the table knows one of them, and
@@ -73,7 +73,7 @@ class Merges:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class WordCuts:
     """Cuts of some words: cut i is one of word `word[i]`, and was drawn `times[i]` times."""
 
     cuts: Ragged
@@ -82,8 +82,8 @@ class Drawn:
 
 
 def cut(
-    symbols: Symbols, times: Ids, merges: Merges, share: float, generator: np.random.Generator
-) -> list[Drawn]:
+    symbols: Symbols, times: Ids, merges: MergeTable, share: float, generator: np.random.Generator
+) -> list[WordCuts]:
     """Cut each word of `symbols` (L, R), whose last row is NOTHING, so many times (R,).
 
     The cuts of a word that have come about alike so far are one column with a count. In each step it falls
@@ -97,7 +97,7 @@ def cut(
             best = lowest(offered)
             none = best >= NONE * PLACES
             over = columns[none]
-            ended.append(Drawn(compact(pieces.take(over, axis=1)), word[over], left[none]))
+            ended.append(WordCuts(compact(pieces.take(over, axis=1)), word[over], left[none]))
             passing = np.where(none, left, binomial(left, share, generator))
             take = left > passing
             taking.append((columns[take], best[take], (left - passing)[take]))
@@ -124,7 +124,7 @@ def lowest(ranks: Symbols) -> Symbols:
     return best
 
 
-def merge(pieces: Symbols, ranks: Symbols, best: Symbols, merges: Merges) -> tuple[Symbols, Symbols]:
+def merge(pieces: Symbols, ranks: Symbols, best: Symbols, merges: MergeTable) -> tuple[Symbols, Symbols]:
     """Join the best pair of each column: pieces (L, R), ranks (L - 1, R) become one shorter."""
     rank, place = np.divmod(best, PLACES)
     columns, rows = np.arange(len(best)), np.arange(len(ranks), dtype=np.int32)[:, None]
@@ -144,7 +144,7 @@ def compact(pieces: Symbols) -> Ragged:
     return Ragged(words[there].astype(np.int64), offsets(there.sum(axis=1)))
 
 
-class Cuts:
+class WordCutter:
     """The distinct words of a growing text, each with its plain cut first and then with others.
 
     A word is told by its ids: one begins at each piece that begins with a space. Within a word, pieces never
@@ -153,7 +153,7 @@ class Cuts:
 
     def __init__(self, tokenizer: Tokenizer, share: float, seed: int) -> None:
         self.tokenizer, self.share = tokenizer, share
-        self.merges = Merges(tokenizer)
+        self.merges = MergeTable(tokenizer)
         self.generator = np.random.default_rng(seed)
         pieces = tokenizer.pieces(range(tokenizer.size))
         self.letters = {piece: i for i, piece in enumerate(pieces) if i >= FIRST and len(piece) == 1}
@@ -206,7 +206,7 @@ class Cuts:
         spelled = map(self.tokenizer.spell, self.tokenizer.decode_many(words))
         symbols = list(map(self._symbols, spelled))
         times = np.where([len(one) > LONGEST for one in symbols], 0, times)
-        plain = Drawn(ragged(words), np.arange(len(words)), np.ones(len(words), dtype=np.int64))
+        plain = WordCuts(ragged(words), np.arange(len(words)), np.ones(len(words), dtype=np.int64))
         drawn = [plain, *self._draw(ragged(symbols), times)]
         word, often = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("word", "times"))
         order = np.argsort(word, kind="stable")
@@ -214,7 +214,7 @@ class Cuts:
         self.first = np.concatenate([self.first[:-1], self.first[-1] + offsets(1 + times)])
         self.cuts = join([self.cuts, *(one.cuts for one in drawn)])
 
-    def _draw(self, symbols: Ragged, times: Ids) -> list[Drawn]:
+    def _draw(self, symbols: Ragged, times: Ids) -> list[WordCuts]:
         """Cuts of these words, each `times` in all; words of like length go together."""
         sizes = symbols.lengths()
         order = np.argsort(sizes, kind="stable")
@@ -226,7 +226,7 @@ class Cuts:
             block = np.full(there.shape, NOTHING, dtype=np.int32)
             block[there] = symbols.take(which).values
             drawn = cut(np.ascontiguousarray(block.T), times[which], self.merges, self.share, self.generator)
-            found += [Drawn(one.cuts, which[one.word], one.times) for one in drawn]
+            found += [WordCuts(one.cuts, which[one.word], one.times) for one in drawn]
         return found
 
     def _symbols(self, word: str) -> list[int]:

@@ -1,11 +1,11 @@
-"""Marks in a source that holds two texts: what is asked, and what is told."""
+"""Marks in a source that holds two texts: a question, and the context that answers it."""
 
-ASKED = "␞"
+QUESTION_MARK = "␞"
 """Stands before a question."""
-TOLD = "␟"
-"""Stands between a question and the text that answers it."""
+CONTEXT_MARK = "␟"
+"""Stands between a question and its context."""
 
 
 def is_question(text: str) -> bool:
     """Whether a tidied source is a question with its context, which no one may take apart."""
-    return text.startswith(f"{ASKED} ") and f" {TOLD}" in text
+    return text.startswith(f"{QUESTION_MARK} ") and f" {CONTEXT_MARK}" in text

@@ -7,8 +7,9 @@ from jumok.errors import DataError
 
 def nfc(text: str) -> str:
     """`text` in Unicode's composed form. Refuses lone surrogates: they are halves of characters, not text."""
-    if not text.isascii():
-        check_surrogates(text)
+    if text.isascii():
+        return text
+    check_surrogates(text)
     return unicodedata.normalize("NFC", text)
 
 

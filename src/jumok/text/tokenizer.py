@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
 from jumok.config import TextConfig
 from jumok.errors import ConfigError, TokenizerFileError
-from jumok.images.patches import PatchReader
-from jumok.images.patches import parse_patches as parse_patches  # also for those who may not import images
+from jumok.images.patches import PatchReader, parse_patches
 from jumok.progress import Progress, silent
 from jumok.text.jamo import to_jamo
-from jumok.text.marks import ASKED, TOLD
+from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
 from jumok.text.normalize import nfc, tidy
 from jumok.text.source import SourceTokenizer
 
@@ -67,8 +67,12 @@ class Tokenizer:
 
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` of each text, faster than one by one."""
-        encodings = self._library.encode_batch_fast(list(map(self.spell, texts)), add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        return self.encode_tidied(map(tidy if self.kind == "word" else nfc, texts))
+
+    def encode_tidied(self, texts: Iterable[str]) -> list[list[int]]:
+        """`encode` of each text, which is tidy already."""
+        spelled = list(map(to_jamo, texts) if self.jamo else texts)
+        return [one.ids for one in self._library.encode_batch_fast(spelled, add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of `ids`; special ids are dropped, bytes that are no character become U+FFFD."""
@@ -128,8 +132,8 @@ class Tokenizers:
         """The mark before a context is a token of its own: the model answers questions about one."""
         if isinstance(self.source, PatchReader):
             return False
-        pieces = self.source.pieces(self.source.encode(f"a {TOLD} a"))
-        return TOLD in (piece.strip() for piece in pieces)
+        pieces = self.source.pieces(self.source.encode(f"a {CONTEXT_MARK} a"))
+        return CONTEXT_MARK in (piece.strip() for piece in pieces)
 
     @property
     def blank_source(self) -> str:
@@ -162,17 +166,17 @@ class Tokenizers:
 def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress = silent) -> Tokenizer:
     """A tokenizer for this text, with `config.vocabulary` pieces or fewer.
 
-    The same text gives the same bytes. Lines are tidied first. Of a long text a part spread evenly over it
+    The same text gives the same bytes. Lines are tidy already. Of a long text a part spread evenly over it
     is used, so memory stays bounded.
     """
     sample = _spread(lines, progress)
     if config.jamo:
         sample = list(map(to_jamo, sample))
-    counts: Counter[str] = Counter()
-    for line in sample:
-        counts.update(line if config.kind != "word" else (f" {word}" for word in line.split()))
-    most = max(counts.values(), default=0)
-    for mark in (ASKED, TOLD) if config.kind != "word" else (f" {ASKED}", f" {TOLD}"):
+    counts = _count_characters(sample) if config.kind != "word" else _count_words(sample)
+    seen, most = set(counts), max(counts.values(), default=0)
+    for mark in (
+        (QUESTION_MARK, CONTEXT_MARK) if config.kind != "word" else (f" {QUESTION_MARK}", f" {CONTEXT_MARK}")
+    ):
         if mark in counts:
             counts[mark] += most  # a piece of its own, however small the vocabulary
     room = config.vocabulary - FIRST
@@ -184,13 +188,13 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     # At most half for single characters: many scripts must leave room for words.
     alphabet = _alphabet(counts, room // 2, least=max(2, counts.total() // 1_000_000))
     progress("learning pieces", 0, config.vocabulary)
-    learned, merges = _learn_merges(sample, alphabet, room)
+    learned, merges = _learn_merges(sample, seen, alphabet, room)
     progress("learning pieces", config.vocabulary, config.vocabulary)
     return Tokenizer(learned, merges, "bpe", jamo=config.jamo)
 
 
 def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
-    """Tidied lines of at most `SAMPLE` bytes together, evenly spaced over the text."""
+    """Lines of at most `SAMPLE` bytes together, evenly spaced over the text."""
     kept: list[str] = []
     size, stride, number = 0, 1, -1
     for number, line in enumerate(lines):
@@ -198,8 +202,8 @@ def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
             progress("reading text for the vocabulary", number, None)
         if number % stride:
             continue
-        kept.append(tidy(line))
-        size += len(kept[-1].encode())
+        kept.append(line)
+        size += len(line.encode())
         if size > SAMPLE and len(kept) > 1:
             # Every third, not every second: sources and targets may alternate.
             kept, stride = kept[::3], stride * 3
@@ -215,7 +219,18 @@ def _alphabet(counts: Counter[str], room: int, *, least: int) -> list[str]:
     return sorted(frequent)
 
 
-def _learn_merges(sample: list[str], alphabet: list[str], room: int) -> tuple[list[str], Merges]:
+def _count_characters(sample: list[str]) -> Counter[str]:
+    codes = np.bincount(np.frombuffer("".join(sample).encode("utf-32-le"), dtype=np.uint32))
+    return Counter({chr(code): int(codes[code]) for code in np.flatnonzero(codes).tolist()})
+
+
+def _count_words(sample: list[str]) -> Counter[str]:
+    return Counter(f" {word}" for line in sample for word in line.split())
+
+
+def _learn_merges(
+    sample: list[str], seen: set[str], alphabet: list[str], room: int
+) -> tuple[list[str], Merges]:
     """All learned pieces in the order of their ids, and the merges that make them."""
     library = tokenizers.Tokenizer(models.BPE())
     library.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORDS), "isolated")
@@ -227,7 +242,7 @@ def _learn_merges(sample: list[str], alphabet: list[str], room: int) -> tuple[li
         show_progress=False,
     )
     # The trainer skips characters outside the alphabet and would join their neighbours: break the word there.
-    rare = {ord(character): "\n" for character in set[str]().union(*sample).difference(alphabet)}
+    rare = {ord(character): "\n" for character in seen.difference(alphabet)}
     library.train_from_iterator((" " + line.translate(rare) for line in sample), trainer)
     model = json.loads(library.to_str())["model"]
     return sorted(model["vocab"], key=model["vocab"].get), [(left, right) for left, right in model["merges"]]
@@ -239,17 +254,17 @@ def load_tokenizers(folder: Path) -> Tokenizers:
     if shared.exists():
         tokenizer = _load(shared)
         return Tokenizers(tokenizer, tokenizer)
-    patches = folder / PATCHES
-    source: SourceTokenizer
-    if patches.exists():
-        source = parse_patches(_read(patches), str(patches))
-    else:
-        source = _load(folder / "source_tokenizer.json")
-    return Tokenizers(source, _load(folder / "target_tokenizer.json"))
+    source = folder / (PATCHES if (folder / PATCHES).exists() else "source_tokenizer.json")
+    return Tokenizers(parse_source(_read(source), str(source)), _load(folder / "target_tokenizer.json"))
 
 
 def _load(path: Path) -> Tokenizer:
     return parse_tokenizer(_read(path), str(path))
+
+
+def parse_source(data: bytes, name: str) -> SourceTokenizer:
+    """What reads the sources, from the content of its file; the file's name tells text from pictures."""
+    return parse_patches(data, name) if name.endswith(PATCHES) else parse_tokenizer(data, name)
 
 
 def _read(path: Path) -> bytes:

@@ -28,13 +28,13 @@ class Words:
     def encode(self, texts: Sequence[str]) -> Ragged:
         """The ids of each text, none of which is blank."""
         if not (self.by_word and texts):
-            return ragged(self.tokenizer.encode_many(texts))
+            return ragged(self.tokenizer.encode_tidied(texts))
         if len(self.numbers) > MOST:
             self.forget()
         known, words = len(self.numbers), " ".join(texts).split(" ")
         found = np.fromiter(map(self.numbers.__getitem__, words), dtype=np.int64, count=len(words))
         new = list(islice(self.numbers, known, None))
-        self.cuts = join([self.cuts, ragged(self.tokenizer.encode_many(new))])
+        self.cuts = join([self.cuts, ragged(self.tokenizer.encode_tidied(new))])
         ids = self.cuts.take(found)
         counts = np.array([text.count(" ") + 1 for text in texts], dtype=np.int64)
         return Ragged(ids.values, ids.begin[offsets(counts)])

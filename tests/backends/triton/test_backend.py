@@ -9,9 +9,9 @@ from tests.backends.twins import check_twins, pairs, twin
 from tests.models.conftest import CONFIGS, TRANSFORMERS
 from torch import Tensor, nn
 
-from jumok.backends.interface import Projected
 from jumok.backends.torch import TorchBackend, masked_attention, query_key_value
 from jumok.backends.triton.backend import TritonBackend, kernel_width, with_wide_heads
+from jumok.backends.values import Projected
 from jumok.models.sentences import Sentences
 from jumok.training.step import sides_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.explain.seeing import seeing
 
-from jumok.cli.shared.conversation import Conversation, Turn, read_context, warn_unread, warn_untold
+from jumok.cli.shared.conversation import Conversation, Turn, read_context, warn_context
 from jumok.config import TextConfig
 from jumok.errors import ConfigError
 from jumok.model import Model, load
@@ -98,17 +98,17 @@ def test_a_model_of_pictures_is_told_apart_before_the_first_message() -> None:
 def test_a_context_for_a_model_that_never_met_one_is_said(
     model: Model, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warn_unread(model)
+    warn_context(model, "The lamp is on.")
     assert "not trained on questions with a context" in capsys.readouterr().err
 
 
 def test_a_model_that_reads_contexts_and_has_none_is_said(
     model: Model, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    warn_untold(model)
+    warn_context(model, "")
     assert capsys.readouterr().err == ""
     taught = train_tokenizer(["\u241e who rides \u241f a man rides"] * 20, TextConfig(vocabulary=300))
     other = copy(model)
     other.tokenizers = replace(model.tokenizers, source=taught)
-    warn_untold(other)
+    warn_context(other, "")
     assert "answers questions about a context, and has none" in capsys.readouterr().err

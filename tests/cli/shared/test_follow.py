@@ -7,13 +7,13 @@ import pytest
 
 from jumok.cli.shared import console, follow
 from jumok.cli.shared.follow import Follow
-from jumok.lineage.budget import Budget
-from jumok.lineage.entry import Entry
+from jumok.comparison.budget import Budget
+from jumok.comparison.entry import ComparisonEntry
 from jumok.progress import silent
 
 Captured = pytest.CaptureFixture[str]
 SETTINGS = {"training.max_steps": 100, "training.time_limit": 0.0}
-ENTRIES = [Entry(name=name, arch="rnn", settings=SETTINGS) for name in ("rnn", "rnn-s1", "rnn-s2")]
+ENTRIES = [ComparisonEntry(name=name, arch="rnn", settings=SETTINGS) for name in ("rnn", "rnn-s1", "rnn-s2")]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def train(step: int) -> dict[str, Any]:
 
 def test_a_line_for_each_entry_and_the_time_that_is_left(clock: list[float], capsys: Captured) -> None:
     with Follow(ENTRIES, Budget("steps", 100), silent, [], quiet=False) as shown:
-        watch = shown.watch
+        watch = shown.callbacks
         watch.on_end(1, ENTRIES[0], {"error": None})
         watch.on_entry(2, ENTRIES[1])
         assert shown.left(0.0) == ""  # nobody knows yet
@@ -65,22 +65,22 @@ def test_a_terminal_shows_it_below_the_panel(
         monkeypatch.setattr(f"{module}.stderr_is_live", lambda: True)
     flag: list[int] = []
     with Follow(ENTRIES, Budget("time", 100), silent, flag, quiet=False) as shown:
-        shown.watch.on_entry(1, ENTRIES[0])
-        shown.watch.on_event(train(50))
+        shown.callbacks.on_entry(1, ENTRIES[0])
+        shown.callbacks.on_event(train(50))
         assert shown.panel is not None
         assert shown.panel.lines()[-1] == "about 4m10s left for all"
-        assert not shown.watch.interrupted()
+        assert not shown.callbacks.interrupted()
         flag.append(2)
-        assert shown.watch.interrupted()
+        assert shown.callbacks.interrupted()
     assert shown.panel is None
     assert "1 of 3: rnn" in capsys.readouterr().err
 
 
 def test_quiet_is_quiet(clock: list[float], capsys: Captured) -> None:
     with Follow(ENTRIES, Budget("steps", 100), silent, [], quiet=True) as shown:
-        shown.watch.on_end(1, ENTRIES[0], {"error": None})
-        shown.watch.on_entry(2, ENTRIES[1])
-        shown.watch.on_event(train(1))
-        shown.watch.on_end(2, ENTRIES[1], {"status": "failed", "error": {"message": "it diverged"}})
+        shown.callbacks.on_end(1, ENTRIES[0], {"error": None})
+        shown.callbacks.on_entry(2, ENTRIES[1])
+        shown.callbacks.on_event(train(1))
+        shown.callbacks.on_end(2, ENTRIES[1], {"status": "failed", "error": {"message": "it diverged"}})
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")

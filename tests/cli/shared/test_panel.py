@@ -5,6 +5,7 @@ import pty
 import re
 import subprocess
 import sys
+from contextlib import closing
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from jumok.cli.shared.panel import (
 )
 from jumok.run.machine import look_at_machine
 from jumok.run.prepare import reopen
-from jumok.run.train import Started, TrainedRun
+from jumok.run.train import RunStart, TrainedRun
 from jumok.training.state import LoopState
 
 TRAIN: dict[str, Any] = {
@@ -115,13 +116,13 @@ def test_other_events_have_no_plain_line() -> None:
         assert plain({"type": kind, "step": 1}, 10, 0.0) is None
 
 
-def started(trained: TrainedRun, step: int = 0) -> Started:
+def started(trained: TrainedRun, step: int = 0) -> RunStart:
     prepared = reopen(trained.folder / "data")
     machine = look_at_machine("cpu")
-    return Started(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
+    return RunStart(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
 
 
-def test_few_pieces_are_counted_and_many_in_millions() -> None:
+def test_few_tokens_are_counted_and_many_in_millions() -> None:
     assert [count_of(n) for n in (0, 1_594, 999_999, 1_000_000, 12_345_678)] == [
         *("0", "1,594", "999,999"),
         *("1.00 M", "12.35 M"),
@@ -131,11 +132,11 @@ def test_few_pieces_are_counted_and_many_in_millions() -> None:
 def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
     lines = head(started(trained))
     size = trained.model.tokenizers.source.size
-    pieces = int(reopen(trained.folder / "data").train.target_lengths.sum())
+    tokens = int(reopen(trained.folder / "data").train.target_lengths.sum())
     assert lines == [
         "run  luong · gru cells · 1+1 layers · width 16 · encoder in both directions · general score"
         " · tied output · 0.0 M parameters · cpu",
-        f"data   train 280 pairs ({pieces:,} target pieces) · valid 20 · vocabulary {size} shared",
+        f"data   train 280 pairs ({tokens:,} target tokens) · valid 20 · vocabulary {size} shared",
         f"folder {trained.folder}",
     ]
     assert head(started(trained, step=1200))[-1] == "goes on after step 1,200"
@@ -144,14 +145,14 @@ def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
 def test_without_a_terminal_each_event_is_a_line(
     trained: TrainedRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Panel(quiet=False) as panel:
+    with closing(Panel(quiet=False)) as panel:
         panel.start(started(trained))
         for event in (TRAIN, VALID, {"type": "end"}):
             panel.event(event)
     captured = capsys.readouterr()
     assert [line.split()[1] for line in captured.err.splitlines()[3:]] == ["train", "valid"]
     assert captured.out == ""
-    with Panel(quiet=True) as panel:
+    with closing(Panel(quiet=True)) as panel:
         panel.start(started(trained))
         panel.event(TRAIN)
     assert capsys.readouterr().err == ""
@@ -192,7 +193,7 @@ def test_the_live_panel(
 
 
 def test_a_panel_that_fails_leaves_the_terminal_alone(trained: TrainedRun) -> None:
-    with pytest.raises(ValueError, match="broken"), Panel(quiet=True) as panel:
+    with pytest.raises(ValueError, match="broken"), closing(Panel(quiet=True)) as panel:
         raise ValueError("broken")
     assert panel.live is None
 

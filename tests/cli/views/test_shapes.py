@@ -3,8 +3,7 @@
 import pytest
 
 from jumok.checkpoint.bundled import bundled
-from jumok.cli.views.shapes import check_length, read_pair, shapes_view
-from jumok.decoding.translator import Translator
+from jumok.cli.views.shapes import shapes_view
 from jumok.errors import ConfigError, LimitError
 
 
@@ -15,14 +14,15 @@ def test_layers_that_are_the_same_are_written_once() -> None:
     assert view.line == "[B,S] int64 → [B,S,D] → … → [B,T,V] float32"
 
 
-def test_a_pair_is_a_text_and_its_translation_or_the_given_target(models: dict[str, Translator]) -> None:
-    assert read_pair(models["luong"], " 5. März 2024 ", None).target == "2024-03-05"
-    assert read_pair(models["luong"], "5. März 2024", "x").target == "x"
+def test_a_text_and_its_translation_or_the_given_target() -> None:
+    assert shapes_view(bundled()["luong"], " 5. März 2024 ", None).plain["target"] == "2024-03-05"
+    assert shapes_view(bundled()["luong"], "5. März 2024", "x").plain["target"] == "x"
     with pytest.raises(ConfigError, match="the text is empty"):
-        read_pair(models["luong"], " \n", None)
+        shapes_view(bundled()["luong"], " \n", None)
 
 
-def test_the_limit_is_said_with_both_numbers(models: dict[str, Translator]) -> None:
-    check_length(models["rnn"], "text", [7] * 1024)
-    with pytest.raises(LimitError, match="the text has 1,025 pieces, more than 1,024"):
-        check_length(models["rnn"], "text", [7] * 1025)
+def test_a_text_that_is_too_long_is_refused_or_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(LimitError, match="text 1 has 300 pieces, and this model takes 96"):
+        shapes_view(bundled()["luong"], "1 " * 300, None)
+    assert shapes_view(bundled()["luong"], "1 " * 300, "x").plain["sizes"]["S"] == 97
+    assert capsys.readouterr().err == "warning: source cut from 300 to 96 tokens\n"

@@ -41,13 +41,13 @@ def test_a_what_if_has_both_traces() -> None:
         (
             "rnn",
             "mask_head kind=cross layer=1 head=1",
-            "mask_head: kind: this model (rnn) has no cross attention",
+            "mask_head: this model (rnn) has no cross attention",
             "--what-if 'mask_head kind=cross layer=1 head=1'",
         ),
         (
             "transformer",
             "replace_source unit=99 text=a",
-            "replace_source: unit 98 does not exist: the source has words 0 to 8",
+            "replace_source: unit 98 does not exist",
             "--what-if 'replace_source unit=99 text=a' (this message counts from 0)",
         ),
         ("transformer", "bridge mode=zero", "bridge: a Transformer has no bridge", "--what-if 'bridge mode"),

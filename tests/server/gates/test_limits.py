@@ -60,7 +60,7 @@ def test_characters(client: httpx2.Client) -> None:
 def test_tokens(client: httpx2.Client) -> None:
     assert post(client, texts=["a " * 512], long="cut").status_code == 200
     refused(
-        post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 pieces, and 512"
+        post(client, texts=["ok", "a " * 513], long="cut"), 422, "too_long", "text 2 has 513 tokens, and 512"
     )
 
 
@@ -135,17 +135,19 @@ def test_headers(running: Running) -> None:
 def test_queue(serve: Serve) -> None:
     """Two at work or waiting for room and two in the queue; the next one is told to come back."""
 
-    async def flood(url: str) -> list[httpx2.Response]:
+    async def flood(running: Running) -> list[httpx2.Response]:
         body = {"texts": ["a man"], "beam": 1, "max_len": 150, "min_len": 150}
-        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
+        async with httpx2.AsyncClient(base_url=running.url, timeout=60) as client:
             tasks = []
             for number in range(6):
                 tasks.append(asyncio.create_task(client.post("/v1/translate", json={**body, "seed": number})))
+                while running.services.running + sum(task.done() for task in tasks) <= number:
+                    await asyncio.sleep(0.005)  # it has not arrived: the next one must not overtake it
                 await asyncio.sleep(0.03)
             return await asyncio.gather(*tasks)
 
     with serve(limits=Limits(queue=2, work=200)) as running:
-        answers = asyncio.run(flood(running.url))
+        answers = asyncio.run(flood(running))
     statuses = [answer.status_code for answer in answers]
     assert statuses[:3] == [200, 200, 200]
     assert 429 in statuses[3:]

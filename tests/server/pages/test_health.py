@@ -11,7 +11,7 @@ from tests.decoding.conftest import TINY, untrained
 from jumok.decoding.translator import Translator
 from jumok.server.gates.problems import Problem
 from jumok.server.pages.health import self_test
-from jumok.server.services import make_services
+from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
 
 
@@ -25,7 +25,7 @@ def test_a_model_that_cannot_write_a_token_is_not_ready() -> None:
     with torch.no_grad():
         for parameter in broken.model.parameters():
             parameter.fill_(torch.nan)
-    services = make_services({"fine": Translator(untrained(TINY["rnn"])), "broken": broken}, ServerSettings())
+    services = Services({"fine": Translator(untrained(TINY["rnn"])), "broken": broken}, ServerSettings())
     with pytest.raises(Problem, match="the self-test of broken failed") as found:
         asyncio.run(self_test(services))
     assert (found.value.status_code, found.value.code) == (503, "not_ready")
@@ -34,7 +34,7 @@ def test_a_model_that_cannot_write_a_token_is_not_ready() -> None:
 
 
 def test_a_worker_that_has_ended_is_not_ready(tiny_models: dict[str, Translator]) -> None:
-    services = make_services(tiny_models, ServerSettings())
+    services = Services(tiny_models, ServerSettings())
     services.models["luong"].worker.close()
     with pytest.raises(Problem, match="the worker of luong has ended"):
         asyncio.run(self_test(services))

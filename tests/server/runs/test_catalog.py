@@ -11,8 +11,17 @@ import pytest
 from tests.run.conftest import quick_settings, write_corpus
 
 from jumok.checkpoint.lock import run_lock
-from jumok.run.train import Watch, train
-from jumok.server.runs.catalog import QUIET_S, Run, Runs, as_time, is_locked, read_config, shown, subfolders
+from jumok.run.train import RunCallbacks, train
+from jumok.server.runs.catalog import (
+    QUIET_S,
+    Run,
+    Runs,
+    as_time,
+    is_locked,
+    is_showable,
+    read_config,
+    subfolders,
+)
 from jumok.server.runs.probes import read_probe
 
 CONFIG = '[model]\narch = "luong"\n[training]\nmax_steps = 50\nmetric = "bleu"\n'
@@ -75,7 +84,7 @@ def test_names_that_cannot_be_shown_are_left_out(tmp_path: Path) -> None:
     for name in (b"\xff\xfe", b"two\nlines", "좋다".encode()):
         (tmp_path / os.fsdecode(name)).mkdir()
     assert [folder.name for folder in subfolders(tmp_path)] == ["좋다"]
-    assert not shown("\ud800")
+    assert not is_showable("\ud800")
 
 
 def test_a_summary_says_how_a_run_stands(tmp_path: Path) -> None:
@@ -223,7 +232,9 @@ def test_a_real_run_is_read_while_it_is_written(tmp_path: Path) -> None:
         seen.append((event["type"], details["status"], curve["step"]))
 
     given = quick_settings(corpus, training__log_every=1)
-    done = train(out=tmp_path / "runs" / "luong", overrides=given, device="cpu", watch=Watch(on_event=look))
+    done = train(
+        out=tmp_path / "runs" / "luong", overrides=given, device="cpu", callbacks=RunCallbacks(on_event=look)
+    )
     trained = [steps for kind, _, steps in seen if kind == "train"]
     assert trained == [list(range(1, step + 1)) for step in range(1, 7)]
     assert {status for kind, status, _ in seen if kind != "end"} == {"running"}

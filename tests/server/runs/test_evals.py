@@ -2,6 +2,7 @@
 
 import json
 import os
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from jumok.evaluation.evaluate import score_texts
 from jumok.server.runs.catalog import Runs
-from jumok.server.runs.evals import Evals, parse, score_of
+from jumok.server.runs.evals import Evals, parse
 
+SMALL = {"schema": "eval/1", "model": "m", "data": {"name": "cats", "n": 12}, "metrics": {}}
 TEXTS = [f"the cat number {i} sat" for i in range(12)]
 
 
@@ -88,23 +90,22 @@ def test_names_that_cannot_be_shown_are_left_out(tmp_path: Path, document: dict[
 
 
 @pytest.mark.parametrize(
-    ("metric", "found"),
+    ("metric", "good"),
     [
-        ({"value": 3, "ci95": [1, 2.5]}, {"value": 3, "ci95": [1, 2.5]}),
-        ({"value": None, "ci95": [None, 1]}, {"value": None, "ci95": [None, 1]}),
-        ({"value": 1.5, "ci95": [1, 2, 3]}, {"value": 1.5, "ci95": None}),
-        ({"value": 1.5, "ci95": "wide"}, {"value": 1.5, "ci95": None}),
-        ({"value": "high"}, None),
-        (7, None),
+        ({"value": 3, "ci95": [1, 2.5]}, True),
+        ({"value": None, "ci95": [None, 1], "signature": "x"}, True),
+        ({"value": 1.5}, True),
+        ({"value": 1.5, "ci95": [1, 2, 3]}, False),
+        ({"value": 1.5, "ci95": "wide"}, False),
+        ({"value": "high"}, False),
+        (7, False),
     ],
 )
-def test_a_metric_is_a_number_and_perhaps_an_interval(metric: Any, found: Any) -> None:
-    assert score_of(metric) == found
+def test_a_metric_is_a_number_and_perhaps_an_interval(metric: Any, good: bool) -> None:  # noqa: FBT001
+    document = {**SMALL, "metrics": {"bleu": metric}}
+    assert parse(json.dumps(document).encode()) == (document if good else None)
 
 
 def test_numbers_that_json_does_not_know_become_null() -> None:
-    assert parse(b'{"schema": "eval/1", "length_ratio": NaN, "x": "\\ud800"}') == {
-        "schema": "eval/1",
-        "length_ratio": None,
-        "x": "?",
-    }
+    text = json.dumps({**SMALL, "length_ratio": nan, "x": "\ud800"})
+    assert parse(text.encode()) == {**SMALL, "length_ratio": None, "x": "?"}

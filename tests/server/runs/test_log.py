@@ -15,9 +15,9 @@ from jumok.server.runs.log import (
     MOST_COLUMNS,
     MOST_NOTICES,
     MOST_SAMPLES,
+    CurveTable,
+    RunHistory,
     RunLog,
-    Story,
-    Table,
     decimate,
     number,
     sample,
@@ -25,8 +25,8 @@ from jumok.server.runs.log import (
 )
 
 
-def told(*events: dict[str, Any]) -> Story:
-    story = Story()
+def told(*events: dict[str, Any]) -> RunHistory:
+    story = RunHistory()
     for event in events:
         story.take(event)
     return story
@@ -39,7 +39,7 @@ def train(step: int, **numbers: Any) -> dict[str, Any]:
 @settings(max_examples=60)
 @given(rows=st.lists(st.tuples(st.integers(0, 20), st.floats(-5, 5)), max_size=60), points=st.integers(4, 12))
 def test_of_two_values_for_a_step_the_newer_one_counts(rows: list[tuple[int, float]], points: int) -> None:
-    table = Table()
+    table = CurveTable()
     for step, value in rows:
         table.add(step, float(step), {"loss": value})
     curve, newest = table.curve("loss", points), dict(rows)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from jumok.server.runs.probes import probe_files, probe_steps, read_probe
+from jumok.server.runs.probes import probe_files, read_probe
 
 MAPS = np.arange(2 * 3 * 2 * 4, dtype=np.uint8).reshape(2, 3, 2, 4)
 SENTENCE: dict[str, Any] = {"source": ["a", "b", "c", "</s>"], "target": ["x", "</s>"], "text": "x"}
@@ -34,12 +34,12 @@ def test_a_probe_comes_back_with_its_bytes(tmp_path: Path) -> None:
 
 
 def test_steps_rise_and_other_files_do_not_count(tmp_path: Path) -> None:
-    assert probe_steps(tmp_path) == []
+    assert list(probe_files(tmp_path)) == []
     for step in (12_345_678, 20, 3):
         write(tmp_path, step)
     for name in ("step-0000004.safetensors.tmp-1a2b", "step-4.safetensors", "notes.txt"):
         (tmp_path / "probes" / name).touch()
-    assert probe_steps(tmp_path) == [3, 20, 12_345_678]
+    assert list(probe_files(tmp_path)) == [3, 20, 12_345_678]
     assert read_probe(tmp_path, 4) is None
 
 

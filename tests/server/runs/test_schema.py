@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.server.runs.catalog import Runs
-from jumok.server.runs.schema import RunDetails, SeriesOut
+from jumok.server.runs.schema import RunDetails, RunEvent, SeriesOut
 
+OLD = Path(__file__).parents[2] / "fixtures" / "run-0.1"
 VALUES: Any = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.just([{"src": ""}])
 )
@@ -46,3 +47,11 @@ def test_a_status_is_one_of_five(tmp_path: Path) -> None:
     run = Runs(tmp_path).find("a")
     assert run is not None
     assert RunDetails.model_validate(run.details()).status == "running"
+
+
+@pytest.mark.parametrize("run", ["transformer", "luong", "rnn"])
+def test_events_that_training_writes_keep_to_their_type(run: str) -> None:
+    events = [json.loads(line) for line in (OLD / run / "metrics.jsonl").read_text("utf-8").splitlines()]
+    assert {one["type"] for one in events} == {"start", "train", "valid", "checkpoint", "end"}
+    for one in events:
+        assert RunEvent.model_validate(one).model_dump(mode="json", exclude_unset=True) == one

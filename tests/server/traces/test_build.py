@@ -14,6 +14,7 @@ import httpx2
 import numpy as np
 import pytest
 from safetensors.numpy import load
+from tests.explain.conftest import counting
 from tests.explain.seeing import picture, seeing
 from tests.server.conftest import Running, Serve, serving
 
@@ -405,3 +406,12 @@ def test_only_models_that_read_text_know_languages(seer_client: httpx2.Client) -
     assert seer_client.post("/detect", json={"q": "hello"}).json() == []
     answer = seer_client.post("/translate", json={"q": "hello", "source": "auto", "target": "en"})
     assert answer.json()["error"].startswith("no model that reads text is loaded")
+
+
+def test_a_text_is_tokenised_once(client: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}
+    for n, body in enumerate(({}, {"target": "the dog"}, {"interventions": [silent]})):
+        text = f"a man sees {n} dogs"
+        with counting(monkeypatch) as read:
+            assert post(client, model="transformer", text=text, **body).status_code == 200
+        assert read[text] == 1, body

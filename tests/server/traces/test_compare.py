@@ -9,7 +9,7 @@ from tests.server.conftest import Serve
 
 from jumok.checkpoint.bundled import EXAMPLES
 from jumok.decoding.translator import Translator
-from jumok.explain.compare import compare
+from jumok.explain.side_by_side import side_by_side
 from jumok.server.gates.limits import Limits
 
 TEXT = EXAMPLES[3]
@@ -24,7 +24,7 @@ def test_columns_and_cuts_are_those_of_the_library(
     trio_client: httpx2.Client, trio: dict[str, Translator]
 ) -> None:
     found = post(trio_client, cuts=[3, 40, 3], beam=2).json()
-    expected = compare(trio, TEXT, cuts=[3, 40], beam=2).to_dict()
+    expected = side_by_side(trio, TEXT, cuts=[3, 40], beam=2).to_dict()
     assert found["source"] == expected["source"]
     assert found["pseudo_reference"] == "transformer"
     assert [one["model"] for one in found["results"]] == ["rnn", "luong", "transformer"]

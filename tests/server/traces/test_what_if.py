@@ -17,7 +17,7 @@ from jumok.explain.sweep import sweep
 from jumok.explain.what_if import what_if
 from jumok.server import services
 from jumok.server.gates.limits import Limits
-from jumok.server.traces.schema import WhatIfOut
+from jumok.server.traces.schema import SweepRowOut, WhatIfOut
 
 TEXT = "5. März 2024"
 INSIDE: dict[str, dict[str, Any]] = {
@@ -127,6 +127,7 @@ def test_a_sweep_as_events(trio_client: httpx2.Client, trio_running: Running, ar
     found: dict[str, list[Any]] = {}
     for name, row in rows:
         assert name == "row"
+        SweepRowOut.model_validate(row)
         assert row["layer"] == len(found.setdefault(row["kind"], []))
         found[row["kind"]].append(row["values"])
     assert found == final["kinds"]

@@ -5,7 +5,7 @@ from jumok.config import DecodingConfig
 from jumok.decoding.engines import Answers, Explained
 from jumok.decoding.jobs import Job, cost
 from jumok.decoding.request import Request, make_request
-from jumok.server.translate.engine_queue import WORK, Quick
+from jumok.server.translate.engine_queue import WORK, EngineQueue
 
 
 class Echo:
@@ -28,7 +28,7 @@ def request(**options: object) -> Request:
     return make_request(DecodingConfig(), options)
 
 
-def outcomes(quick: Quick) -> dict[object, object]:
+def outcomes(quick: EngineQueue) -> dict[object, object]:
     found: dict[object, object] = {}
     while quick:
         found.update(quick.step())
@@ -36,7 +36,7 @@ def outcomes(quick: Quick) -> dict[object, object]:
 
 
 def test_jobs_are_answered_together_in_the_order_they_came() -> None:
-    engine, quick = Echo(), Quick()
+    engine, quick = Echo(), EngineQueue()
     for n in range(5):
         quick.add(n, Job((n + 4,)), request(), engine)
     assert len(quick) == 5
@@ -46,7 +46,7 @@ def test_jobs_are_answered_together_in_the_order_they_came() -> None:
 
 
 def test_other_options_are_another_call() -> None:
-    engine, quick = Echo(), Quick()
+    engine, quick = Echo(), EngineQueue()
     for n in range(4):
         quick.add(n, Job((n + 4,)), request(beam=1 + n % 2), engine)
     assert [key for key, _ in quick.step()] == [0, 2]
@@ -54,7 +54,7 @@ def test_other_options_are_another_call() -> None:
 
 
 def test_a_call_stays_within_its_work() -> None:
-    engine, quick = Echo(), Quick()
+    engine, quick = Echo(), EngineQueue()
     jobs = [Job((n + 4,) * 100) for n in range(40)]
     for job in jobs:
         quick.add(job.source[0], job, request(), engine)
@@ -65,7 +65,7 @@ def test_a_call_stays_within_its_work() -> None:
 
 
 def test_only_the_culprit_fails() -> None:
-    engine, quick = Echo(), Quick()
+    engine, quick = Echo(), EngineQueue()
     for n in (4, 99, 5):
         quick.add(n, Job((n,)), request(), engine)
     found = outcomes(quick)
@@ -75,7 +75,7 @@ def test_only_the_culprit_fails() -> None:
 
 
 def test_equal_jobs_are_searched_once_and_who_leaves_is_not() -> None:
-    engine, quick = Echo(), Quick()
+    engine, quick = Echo(), EngineQueue()
     for n in range(3):
         quick.add(n, Job((7,)), request(), engine)
     quick.add("gone", Job((8,)), request(), engine)

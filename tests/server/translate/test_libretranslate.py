@@ -137,7 +137,7 @@ def test_health_and_settings(libre: httpx2.Client) -> None:
         ),
         ({"q": ["a"] * 65, "source": "en", "target": "ko"}, 400, "q"),
         ({"q": "GEHEIM" * 1000, "source": "en", "target": "ko"}, 400, "q"),
-        (["q"], 400, "the body must be an object"),
+        (["q"], 400, "body: an object is needed"),
     ],
 )
 def test_errors_are_in_its_form(libre: httpx2.Client, body: Any, status: int, error: str) -> None:

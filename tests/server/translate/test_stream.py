@@ -12,6 +12,7 @@ from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
 from jumok.server.gates.limits import Limits
+from jumok.server.schema import StreamFinal, StreamPartial, StreamStart
 
 Found = tuple[str, str, dict[str, Any]]
 BODY = {"text": "a man rides a horse. the dog sees a man! one two three four", "beam": 3, "max_len": 8}
@@ -51,6 +52,10 @@ def test_start_partials_final(client: httpx2.Client, model: str) -> None:
     assert final[2]["score"] == pytest.approx(result["score"], abs=1e-4)
     assert partials[-1][2]["tokens"] == [one["text"] for one in result["tokens"] if one["text"] != "</s>"]
     assert final[2]["ms"] >= 0
+    StreamStart.model_validate(start[2])
+    for _, _, partial in partials:
+        StreamPartial.model_validate(partial)
+    StreamFinal.model_validate(final[2])
 
 
 def without_text() -> dict[str, Any]:

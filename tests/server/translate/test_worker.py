@@ -19,7 +19,7 @@ from jumok.native.library import available
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
 from jumok.server.metrics import Metrics
-from jumok.server.translate.order import Order, make_order
+from jumok.server.translate.order import DecodingOrder, make_order
 from jumok.server.translate.worker import Worker
 
 LIMITS = Limits()
@@ -29,7 +29,7 @@ def worker_for(translator: Translator, **limits: Any) -> Worker:
     return Worker("tiny", translator, Limits(**limits), Metrics())
 
 
-def order_for(translator: Translator, *texts: str, **options: Any) -> Order:
+def order_for(translator: Translator, *texts: str, **options: Any) -> DecodingOrder:
     return make_order(translator, texts, {"beam": 2, "max_len": 12, **options}, LIMITS)
 
 
@@ -236,7 +236,7 @@ def test_a_fault_of_ours_is_told_to_all_and_the_next_are_served(
         )
 
     with monkeypatch.context() as broken:
-        broken.setattr("jumok.server.translate.worker.Quick.step", lambda _: 1 / 0)
+        broken.setattr("jumok.server.translate.worker.EngineQueue.step", lambda _: 1 / 0)
         assert [getattr(one, "code", "") for one in asyncio.run(ask())][0] == "internal"
     assert "ZeroDivisionError" in caplog.text
     assert all(isinstance(one, list) for one in asyncio.run(ask()))

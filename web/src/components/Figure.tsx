@@ -14,6 +14,8 @@ import { toast } from "./states";
 
 export interface FigureProps {
   title: string;
+  /** by which the address of the document finds it: its link then leads there, not to the view of the page */
+  id?: string;
   /** what stands under the picture */
   caption?: ComponentChildren;
   /** controls that stand in the title row */
@@ -66,7 +68,7 @@ export function Figure(props: FigureProps) {
       else if (svg) save("svg", "image/svg+xml", svg);
     };
     const link = async () => {
-      await copyText(permalink());
+      await copyText(now().id ? new URL(`#${now().id}`, location.href).href : permalink());
       toast(t("figure.link_copied"));
     };
     const exports = props.exports ?? [];
@@ -113,7 +115,11 @@ export function Figure(props: FigureProps) {
     );
   }, [asTable, inDark, file, locale.value, props.svg === undefined, props.exports?.map((item) => item.label).join()]);
   return (
-    <figure class={`figure${props.bare ? " bare" : ""}${props.className ? ` ${props.className}` : ""}`} aria-label={props.title}>
+    <figure
+      id={props.id}
+      class={`figure${props.bare ? " bare" : ""}${props.className ? ` ${props.className}` : ""}`}
+      aria-label={props.title}
+    >
       <div class="figure-head">
         <h2>{props.title}</h2>
         {props.tools}

@@ -50,20 +50,16 @@ export const matrixTable = (m: Matrix, rows: readonly Label[], cols: readonly La
 
 const WINDOW = 60;
 
-/** A real table of at most 60 × 60 cells around the focus. */
-export function MatrixTable({
-  matrix,
-  rows,
-  cols,
-  focus,
-  label,
-}: {
+interface MatrixTableProps {
   matrix: Matrix;
   rows: readonly Label[];
   cols: readonly Label[];
   focus: Cell;
   label: string;
-}) {
+}
+
+/** A real table of at most 60 × 60 cells around the focus. */
+export function MatrixTable({ matrix, rows, cols, focus, label }: MatrixTableProps) {
   const [r0, r1] = around(focus.row, matrix.rows, WINDOW);
   const [c0, c1] = around(focus.col, matrix.cols, WINDOW);
   const part = pick(matrix, range(r1 - r0, r0), range(c1 - c0, c0));

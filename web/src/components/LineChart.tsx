@@ -18,10 +18,8 @@ import {
   spread,
   timeTicks,
   union,
-  type Point,
-  type Project,
-  type Tick,
 } from "../lib/chart";
+import type { Point, Project, Tick } from "../lib/chart";
 import type { TableData } from "../lib/csv";
 import { number, short } from "../lib/format";
 import { shorten, thin as thinned, widthOf } from "../lib/labels";
@@ -73,6 +71,8 @@ export interface LineChartProps {
   xRange?: readonly [number | null, number | null];
   yRange?: readonly [number | null, number | null];
   log?: boolean;
+  /** the x axis in logarithms, too */
+  logX?: boolean;
   formatX?(x: number): string;
   formatY?(y: number): string;
   height?: number;
@@ -140,7 +140,7 @@ function planOf(props: LineChartProps, width: number): Plan {
   const found = spans.length ? [Math.min(...spans), Math.max(...spans)] : [0, 1];
   const xDomain: [number, number] = [props.xRange?.[0] ?? found[0], props.xRange?.[1] ?? found[1]];
   if (xDomain[0] === xDomain[1]) xDomain[1] += 1;
-  const x = scale(xDomain, [left, right]);
+  const x = scale(xDomain, [left, right], props.logX);
   const y = scale(yDomain, [bottom, top], log);
   const foot = props.bars ? bottom + GAP + BARS : bottom;
   const count = Math.max(2, Math.floor((right - left) / 68));
@@ -226,9 +226,7 @@ export function LineChart(props: LineChartProps) {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     const px = event.clientX - box.left;
     if (px < plan.left - 16 || px > plan.right + 16 || plan.xs.length === 0) return null;
-    const [low, high] = [plan.x(plan.xs[0]), plan.x(plan.xs[plan.xs.length - 1])];
-    const share = high > low ? (px - low) / (high - low) : 0;
-    return plan.xs[nearest(plan.xs, plan.xs[0] + share * (plan.xs[plan.xs.length - 1] - plan.xs[0]))];
+    return plan.xs[nearest(plan.xs.map(plan.x), px)];
   };
   const say = (x: number) => {
     const values = props.lines.flatMap((line) => {
@@ -504,11 +502,12 @@ export function chartTable(lines: readonly Line[], xLabel: string): TableData {
 /** A line chart in its frame, with table twin and exports. */
 export function LineFigure(
   props: Omit<LineChartProps, "name"> &
-    Pick<FigureProps, "caption" | "tools" | "file" | "bare" | "className"> & { title: string; table?: () => TableData },
+    Pick<FigureProps, "id" | "caption" | "tools" | "file" | "bare" | "className"> & { title: string; table?: () => TableData },
 ) {
-  const { title, caption, tools, file, bare, className, table, ...chart } = props;
+  const { id, title, caption, tools, file, bare, className, table, ...chart } = props;
   return (
     <Figure
+      id={id}
       title={title}
       caption={caption}
       tools={tools}

@@ -1,5 +1,5 @@
 /** A picture as the model sees it: its patches as a grid, with a value of each as colour. */
-import type { Image } from "../types";
+import type { TracePicture } from "../api-types";
 import { useName } from "../hooks";
 import { t } from "../i18n";
 import { css, entryOf, inkOn, type Scale } from "../lib/colour";
@@ -10,7 +10,7 @@ import { tableFor } from "./paint";
 
 interface Props {
   name: string;
-  image: Image;
+  image: TracePicture;
   /** one value per patch */
   values?: ArrayLike<number> | null;
   scale?: Scale;

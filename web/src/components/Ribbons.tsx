@@ -14,20 +14,16 @@ interface Curve {
   readonly strength: number;
 }
 
-/** Rows are target tokens, columns source tokens; `max` is the value of the widest ribbon. Stands between two `.tokens` strips in one parent. */
-export function Ribbons({
-  matrix,
-  mark,
-  max = 1,
-  signed = false,
-  dependency,
-}: {
+interface RibbonsProps {
   matrix: Matrix | null;
   mark: Mark | null;
   max?: number;
   signed?: boolean;
   dependency?: unknown;
-}) {
+}
+
+/** Rows are target tokens, columns source tokens; `max` is the value of the widest ribbon. Stands between two `.tokens` strips in one parent. */
+export function Ribbons({ matrix, mark, max = 1, signed = false, dependency }: RibbonsProps) {
   const svg = useRef<SVGSVGElement>(null);
   const [curves, setCurves] = useState<readonly Curve[]>([]);
   const [turn, setTurn] = useState(0);

@@ -185,7 +185,13 @@ function useKeptTrace(): void {
   useEffect(() => {
     if (!id) return;
     getTrace(id).then(
-      (kept) => go("translate", { m: kept.model.name, s: kept.source.text, t: kept.target.text, w: encodeOps(kept.interventions) }),
+      (kept) =>
+        go("translate", {
+          m: kept.model.name,
+          s: kept.source.text,
+          t: kept.target.text,
+          w: encodeOps(kept.interventions.map((op) => ({ ...op }))),
+        }),
       () => toast(t("shell.error_unknown_trace")),
     );
   }, [id]);

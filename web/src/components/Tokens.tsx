@@ -5,14 +5,14 @@ import { arrow } from "../lib/bidi";
 import { css, entryOf, inkOn, type Scale } from "../lib/colour";
 import { fixed, percent } from "../lib/format";
 import { unitsOf, type Unit } from "../lib/tokens";
-import type { Side, Token } from "../api-types";
+import type { TraceSide, TraceToken } from "../api-types";
 import { useName } from "../hooks";
 import { dark } from "../state";
 import { tableFor } from "./paint";
 
 export interface TokensProps {
   name: string;
-  side: Pick<Side, "lang" | "dir"> & { readonly tokens: readonly Token[] };
+  side: Pick<TraceSide, "lang" | "dir"> & { readonly tokens: readonly TraceToken[] };
   /** index of the marked token */
   active?: number | null;
   locked?: number | null;

@@ -1,6 +1,7 @@
 /** The What-if drawer: interventions as a list, what they change, and which heads the sentence needs. */
+import type { Op } from "../lib/interventions";
 import { useEffect, useState } from "preact/hooks";
-import type { Card, Manifest, Op } from "../api-types";
+import type { Card, Manifest } from "../api-types";
 import { useTrace } from "../hooks";
 import { t } from "../i18n";
 import { begin, complete, offered, refused, type OpName } from "../lib/interventions";
@@ -159,19 +160,15 @@ function Add({ card, choose }: { card: Card; choose(name: OpName): void }) {
   );
 }
 
-function Draft({
-  op,
-  card,
-  manifest,
-  onChange,
-  close,
-}: {
+interface DraftProps {
   op: Op;
   card: Card;
   manifest: Manifest | null;
   onChange(op: Op): void;
   close(): void;
-}) {
+}
+
+function Draft({ op, card, manifest, onChange, close }: DraftProps) {
   const add = () => {
     close();
     setOps([...ops.value, op]);

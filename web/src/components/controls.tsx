@@ -1,6 +1,7 @@
 /** Small controls: buttons with icons, segmented choices, tabs, switches, selects. */
+import { KINDS } from "../lib/kinds";
 import type { ComponentChildren, JSX } from "preact";
-import { KINDS, type Card, type Kind } from "../api-types";
+import type { Card, Kind } from "../api-types";
 import { t } from "../i18n";
 import { Icon, type IconName } from "./Icon";
 

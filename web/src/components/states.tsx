@@ -43,18 +43,15 @@ export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
   );
 }
 
-/** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
-export function Await<R>({
-  of,
-  height,
-  empty,
-  children,
-}: {
+interface AwaitProps<R> {
   of: Resource<R>;
   height?: number;
   empty?: ComponentChildren;
   children(value: R): ComponentChildren;
-}) {
+}
+
+/** Draws `children(value)` when there is a value, else loading, error or `empty`. A value on reload is drawn faint. */
+export function Await<R>({ of, height, empty, children }: AwaitProps<R>) {
   if (of.status === "error" && of.error) return <Failed error={of.error} retry={of.retry} />;
   if (of.value !== null) return <div class={of.status === "loading" ? "stale" : undefined}>{children(of.value)}</div>;
   if (of.status === "loading") return <Loading height={height} />;

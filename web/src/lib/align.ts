@@ -1,5 +1,5 @@
 /** Alignments as text that other tools read: Pharaoh's links and the soft form of Nematus. */
-import type { Side } from "../api-types";
+import type { TraceSide } from "../api-types";
 import { mergeWords, type Matrix } from "./matrix";
 import { range } from "./range";
 import { wordUnits } from "./tokens";
@@ -7,8 +7,8 @@ import { wordUnits } from "./tokens";
 const THRESHOLD = 0.1;
 
 /** Weights between words, (T + 1) × (S + 1): the last row and column are the ends of the sentences. */
-export function wordWeights(weights: Matrix, source: Side, target: Side): Matrix {
-  const groups = (side: Side) => wordUnits(side).map((unit) => unit.tokens);
+export function wordWeights(weights: Matrix, source: TraceSide, target: TraceSide): Matrix {
+  const groups = (side: TraceSide) => wordUnits(side).map((unit) => unit.tokens);
   return mergeWords(weights, groups(target), groups(source));
 }
 
@@ -26,8 +26,8 @@ export function pharaoh(m: Matrix): string {
 const escaped = (word: string) => word.replace(/[&|\s]/gu, (char) => `&#${char.codePointAt(0)};`);
 
 /** The text form of Nematus: a line of words and sizes, then a row of weights for each target word and its end. */
-export function nematus(m: Matrix, source: Side, target: Side, score: number): string {
-  const words = (side: Side) =>
+export function nematus(m: Matrix, source: TraceSide, target: TraceSide, score: number): string {
+  const words = (side: TraceSide) =>
     wordUnits(side)
       .filter((unit) => side.tokens[unit.tokens[0]].type !== "special")
       .map((unit) => escaped(unit.text))

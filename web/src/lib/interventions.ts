@@ -1,19 +1,18 @@
 /** What can be tried on a model: which interventions apply to it, their fields and first values. */
-import { KINDS, type Card, type Kind, type Op } from "../api-types";
+import { KINDS } from "./kinds";
+import type { Card, Kind, Manifest, TraceRequest } from "../api-types";
 
-export type OpName =
-  | "mask_head"
-  | "scale_head"
-  | "uniform"
-  | "mask_edge"
-  | "set_row"
-  | "no_scale"
-  | "positions"
-  | "bridge"
-  | "force_prefix"
-  | "ban"
-  | "require"
-  | "replace_source";
+export type OpName = Manifest["interventions"][number]["op"];
+
+/** An intervention while a reader writes it: which fields it has depends on `op`, and they may be unfinished. */
+export interface Op {
+  readonly op: string;
+  readonly [field: string]: unknown;
+}
+
+/** A request for a trace with such interventions. */
+export type TraceDraft = Omit<TraceRequest, "interventions"> & { readonly interventions?: readonly Op[] };
+
 /** `key` of set_row: the one position that gets all the weight; `lines`: several texts, one a line. */
 export type Field =
   | "kind"

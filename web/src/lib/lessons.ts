@@ -1,5 +1,6 @@
 /** The chapters of Learn (learn.json) and the views they open, for the models that are loaded. */
-import type { Arch, Card, Op } from "../api-types";
+import type { Op } from "./interventions";
+import type { Arch, Card } from "../api-types";
 import { encodeOps, formatAddress, type Screen } from "./link";
 
 /** MathML as nested lists: a tag with its children, or a text (letters are an identifier, digits a number, the rest an operator). */

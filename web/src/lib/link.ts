@@ -1,5 +1,5 @@
+import type { Op } from "./interventions";
 /** The address of the page and what it says: screen, parameters and interventions. */
-import type { Op } from "../api-types";
 
 export const SCREENS = ["translate", "chat", "attention", "inside", "compare", "beam", "training", "quality", "learn", "docs"] as const;
 export type Screen = (typeof SCREENS)[number];

@@ -1,15 +1,15 @@
 /** What the quality screen does with evaluations: lines by length, differences, examples, grey stretches. */
 import { SCORES } from "./metrics";
-import type { EvalBin, EvalCard, EvalDoc, EvalExample } from "../api-types";
+import type { EvalBin, EvalOut, EvalDocument, EvalExample } from "../api-types";
 
 export interface Judged {
-  readonly card: EvalCard;
-  readonly doc: EvalDoc;
+  readonly card: EvalOut;
+  readonly doc: EvalDocument;
   readonly label: string;
 }
 
 /** Names of the systems; two with one name are told apart by their run. */
-export function labelsOf(cards: readonly EvalCard[]): string[] {
+export function labelsOf(cards: readonly EvalOut[]): string[] {
   return cards.map((card) => {
     const twins = cards.filter((other) => other.model === card.model);
     return twins.length > 1 ? `${card.model} (${(card.run ?? card.id).replace(/~/g, "/")})` : card.model;
@@ -17,7 +17,7 @@ export function labelsOf(cards: readonly EvalCard[]): string[] {
 }
 
 /** Data sets by name, the one with the most systems first. */
-export function dataSets(cards: readonly EvalCard[]): string[] {
+export function dataSets(cards: readonly EvalOut[]): string[] {
   const count = new Map<string, number>();
   for (const card of cards) count.set(card.data, (count.get(card.data) ?? 0) + 1);
   return [...count].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
@@ -48,7 +48,7 @@ export function difference(a: Value, b: Value): Value {
 }
 
 /** Metrics that some bins of some systems have, in the order people ask for them; the length ratio comes last. */
-export function metricsOf(docs: readonly EvalDoc[]): string[] {
+export function metricsOf(docs: readonly EvalDocument[]): string[] {
   const found = new Set<string>();
   for (const doc of docs)
     for (const bin of doc.by_length?.bins ?? []) for (const name of Object.keys(doc.metrics)) if (isNumber(bin[name])) found.add(name);
@@ -67,7 +67,7 @@ export interface Span {
 }
 
 /** All bins of the systems by length; an open end reaches as far as the training data or the bin before is wide. */
-export function spansOf(docs: readonly EvalDoc[]): Span[] {
+export function spansOf(docs: readonly EvalDocument[]): Span[] {
   const bins = new Map<number, EvalBin>();
   for (const doc of docs) for (const bin of doc.by_length?.bins ?? []) if ((bins.get(bin.lo)?.n ?? -1) < bin.n) bins.set(bin.lo, bin);
   const sorted = [...bins.values()].sort((a, b) => a.lo - b.lo);
@@ -83,7 +83,7 @@ export function spansOf(docs: readonly EvalDoc[]): Span[] {
 export const FEW = 0.02;
 
 /** Stretches between `from` and `to` of which training had few sentences: per unit of length under 2 % of the fullest stretch, or none. */
-export function rareLengths(histogram: EvalDoc["train_length_histogram"], from: number, to: number): { from: number; to: number }[] {
+export function rareLengths(histogram: EvalDocument["train_length_histogram"], from: number, to: number): { from: number; to: number }[] {
   const bars = [...(histogram ?? [])].sort((a, b) => a[0] - b[0]);
   if (bars.length === 0) return [];
   const density = ([lo, hi, n]: readonly [number, number, number]) => n / (hi - lo + 1);
@@ -115,7 +115,7 @@ export interface Case {
 }
 
 /** Sentences of the bin that starts at `lo`, the worst answer of any system first. */
-export function casesOf(docs: readonly EvalDoc[], lo: number): Case[] {
+export function casesOf(docs: readonly EvalDocument[], lo: number): Case[] {
   const found = new Map<
     number,
     { example: EvalExample; place: number; answers: { system: number; hypothesis: string; chrf: number | null }[] }

@@ -1,5 +1,5 @@
 /** Tokens as a reader sees them: one box per piece, bytes of one character together. */
-import type { Side, Token } from "../api-types";
+import type { TraceSide, TraceToken } from "../api-types";
 
 export interface Unit {
   /** what to show */
@@ -14,7 +14,7 @@ export interface Unit {
   readonly bytes: number;
 }
 
-const hasSpace = (token: Token) => token.i > 0 && /^[▁Ġ ]/.test(token.piece);
+const hasSpace = (token: TraceToken) => token.i > 0 && /^[▁Ġ ]/.test(token.piece);
 
 /** White space as its sign, and a character that cannot be seen (a joiner, a mark of direction) as its number. */
 function visible(text: string): string {
@@ -23,7 +23,7 @@ function visible(text: string): string {
   return [...text].map((char) => `U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
 }
 
-function single(token: Token): Unit {
+function single(token: TraceToken): Unit {
   const text = token.text.trim();
   const byte = token.type === "byte" && token.byte !== undefined;
   const hex = `<${(token.byte ?? 0).toString(16).toUpperCase().padStart(2, "0")}>`;
@@ -38,7 +38,7 @@ function single(token: Token): Unit {
 }
 
 /** Boxes of a side; byte tokens of one group are one box unless the group is in `open`. */
-export function unitsOf(tokens: readonly Token[], open: ReadonlySet<number> = new Set()): Unit[] {
+export function unitsOf(tokens: readonly TraceToken[], open: ReadonlySet<number> = new Set()): Unit[] {
   const units: Unit[] = [];
   let last: number | null = null;
   for (const token of tokens) {
@@ -57,7 +57,7 @@ export function unitsOf(tokens: readonly Token[], open: ReadonlySet<number> = ne
 }
 
 /** Words of a side as groups of tokens, specials each on their own at their place. */
-export function wordUnits(side: Side): Unit[] {
+export function wordUnits(side: TraceSide): Unit[] {
   const isSpecial = (i: number) => side.tokens[i]?.type === "special" || side.tokens[i]?.type === "pad";
   const units: Unit[] = side.words.map((word) => ({
     text: word.text,
@@ -73,7 +73,7 @@ export function wordUnits(side: Side): Unit[] {
 }
 
 /** Text before token `t` and the candidate in its place: what a forced prefix holds. */
-export function prefixBefore(side: Side, t: number, candidate: string): string {
+export function prefixBefore(side: TraceSide, t: number, candidate: string): string {
   const points = [...side.text];
   const span = side.tokens[t]?.span;
   let from = span ? span[0] : points.length;

@@ -1,15 +1,12 @@
 /** What the training screen does with runs, curves and samples. */
-import type { Notice, RunCard, RunDetail, Sample, Series } from "../api-types";
+import type { CurveOut, NoticeOut, RunDetails, RunEvent, RunOut, SampleOut } from "../api-types";
 import { decimated, nearest } from "./chart";
 import { falls, SCORES } from "./metrics";
 
 export interface RunData {
-  readonly detail: RunDetail;
-  readonly series: Readonly<Record<string, Series>>;
+  readonly detail: RunDetails;
+  readonly series: Readonly<Record<string, CurveOut>>;
 }
-
-/** One line of metrics.jsonl. */
-export type RunEvent = Readonly<Record<string, unknown>> & { readonly type?: unknown };
 
 export const WANTED = [
   "train.loss",
@@ -55,7 +52,10 @@ export function extend(run: RunData, events: readonly RunEvent[]): RunData {
       put(series.get(name)!, step, elapsed, value);
     }
     if (Array.isArray(event.samples) && event.samples.length > 0)
-      detail = { ...detail, samples: [...detail.samples.filter((one) => one.step !== step), { step, samples: event.samples as Sample[] }] };
+      detail = {
+        ...detail,
+        samples: [...detail.samples.filter((one) => one.step !== step), { step, samples: event.samples as SampleOut[] }],
+      };
     if (typeof event.probe === "string" && !detail.probes.includes(step)) detail = { ...detail, probes: [...detail.probes, step] };
   }
   return { detail, series: Object.fromEntries([...series].map(([name, one]) => [name, bounded(one)])) };
@@ -78,7 +78,7 @@ function put(
 }
 
 /** A curve that has grown long, thinned; its extremes stay. */
-function bounded(series: Series): Series {
+function bounded(series: CurveOut): CurveOut {
   if (series.step.length <= LONG) return series;
   const kept = decimated(series.value, LONG / 2);
   return {
@@ -95,11 +95,11 @@ function lastElapsed(run: RunData): number | null {
   return known.length ? Math.max(...known) : null;
 }
 
-const statusOf = (value: unknown): RunCard["status"] =>
+const statusOf = (value: unknown): RunOut["status"] =>
   value === "completed" || value === "stopped" || value === "failed" ? value : "unknown";
 
 /** x and y of a curve by step or by seconds. Points whose time is unknown are left out; time never runs backwards, so a resumed run adds its hours. */
-export function points(series: Series | undefined, axis: "step" | "time"): { x: number[]; y: number[] } {
+export function points(series: CurveOut | undefined, axis: "step" | "time"): { x: number[]; y: number[] } {
   if (!series) return { x: [], y: [] };
   if (axis === "step") return { x: [...series.step], y: [...series.value] };
   const x: number[] = [];
@@ -117,7 +117,7 @@ export function points(series: Series | undefined, axis: "step" | "time"): { x: 
 }
 
 /** Where a step lies on the axis. */
-export function placeOf(step: number, series: Series | undefined, axis: "step" | "time"): number | null {
+export function placeOf(step: number, series: CurveOut | undefined, axis: "step" | "time"): number | null {
   if (axis === "step") return step;
   if (!series || series.step.length === 0) return null;
   const { x } = points(series, "time");
@@ -129,7 +129,7 @@ export function scoreNames(all: readonly RunData[]): string[] {
   return SCORES.filter((name) => all.some((run) => (run.series[`valid.${name}`]?.step.length ?? 0) > 0));
 }
 
-export const levelOf = (notice: Notice): "info" | "warning" | "error" =>
+export const levelOf = (notice: NoticeOut): "info" | "warning" | "error" =>
   notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info";
 
 export interface Stage {
@@ -145,7 +145,7 @@ export interface Story {
 }
 
 /** Each validation sentence and what became of its translation; equal answers in a row are one stage. */
-export function stories(samples: RunDetail["samples"]): Story[] {
+export function stories(samples: RunDetails["samples"]): Story[] {
   const found = new Map<string, { src: string; ref: string; stages: Stage[] }>();
   for (const { step, samples: list } of [...samples].sort((a, b) => a.step - b.step))
     for (const { src, ref, hyp, score } of list) {
@@ -160,7 +160,7 @@ export function stories(samples: RunDetail["samples"]): Story[] {
 }
 
 /** The runs an address asks for, else the three that wrote last; unknown names are left out. */
-export function chosenRuns(runs: readonly RunCard[], asked: string | undefined): RunCard[] {
+export function chosenRuns(runs: readonly RunOut[], asked: string | undefined): RunOut[] {
   if (asked !== undefined) {
     const names = asked.split(",");
     return runs.filter((run) => names.includes(run.name));
@@ -176,7 +176,7 @@ export function shortNames(titles: readonly string[]): string[] {
   return titles.map((title) => (shared ? title.slice(head.length) : title));
 }
 
-export const titleOf = (run: RunCard): string => run.title ?? run.name;
+export const titleOf = (run: RunOut): string => run.title ?? run.name;
 
 /** An atlas of a probe as bytes. */
 export const bytesOf = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

@@ -1,5 +1,5 @@
 /** The tree of a beam search, ready to draw: two searches merged, rejected leaves counted, every node in its place. */
-import type { BeamNode, BeamTree } from "../api-types";
+import type { BeamNode, BeamDocument } from "../api-types";
 
 /** One node of the drawing. */
 export interface Limb {
@@ -22,7 +22,7 @@ export const MOST = 400;
 const rejected = (node: BeamNode) => node.state === "pruned";
 
 /** The nodes to draw: those of `now`, and those of `before` that were not rejected; equal paths are one node. */
-export function limbsOf(now: BeamTree, before: BeamTree | null = null): Limb[] {
+export function limbsOf(now: BeamDocument, before: BeamDocument | null = null): Limb[] {
   const counts = now.nodes.length > MOST;
   const limbs: { -readonly [K in keyof Limb]: Limb[K] }[] = [];
   const children = new Map<string, number>();
@@ -165,14 +165,14 @@ export function sharesOf(nodes: readonly BeamNode[]): Float64Array {
 }
 
 /** Nodes from the first token to `n`; the root is left out. */
-export function pathOf(tree: BeamTree, n: number): BeamNode[] {
+export function pathOf(tree: BeamDocument, n: number): BeamNode[] {
   const path: BeamNode[] = [];
   for (let at: number | null = n; at !== null && tree.nodes[at].parent !== null; at = tree.nodes[at].parent) path.unshift(tree.nodes[at]);
   return path;
 }
 
 /** Whether the node is the end of an answer. */
-export const isEnd = (tree: BeamTree, node: BeamNode): boolean =>
+export const isEnd = (tree: BeamDocument, node: BeamNode): boolean =>
   node.state === "finished" ||
   (node.n > 0 && node.n === tree.chosen[tree.chosen.length - 1] && (node.beam === null || node.text === "</s>"));
 
@@ -202,14 +202,14 @@ export function spell(pieces: readonly string[]): { text: string; whole: boolean
 }
 
 /** The text of an answer up to a node, without the mark of its end. */
-export function textUpTo(tree: BeamTree, n: number): { text: string; whole: boolean } {
+export function textUpTo(tree: BeamDocument, n: number): { text: string; whole: boolean } {
   const path = pathOf(tree, n);
   const last = path[path.length - 1];
   return spell((last && isEnd(tree, last) ? path.slice(0, -1) : path).map((node) => node.text));
 }
 
 /** How many steps the search took. */
-export const stepsOf = (tree: BeamTree): number => tree.nodes.reduce((most, node) => Math.max(most, node.t + 1), 0);
+export const stepsOf = (tree: BeamDocument): number => tree.nodes.reduce((most, node) => Math.max(most, node.t + 1), 0);
 
 export interface Moment {
   /** the best answer so far, from the root */
@@ -219,7 +219,7 @@ export interface Moment {
 }
 
 /** The search as it stood after `step` steps; after the last one the best is the answer. */
-export function momentOf(tree: BeamTree, step: number): Moment {
+export function momentOf(tree: BeamDocument, step: number): Moment {
   const last = step >= stepsOf(tree);
   const goesOn = new Set(tree.nodes.map((node) => node.parent));
   const ends = tree.nodes.filter((node) => node.t < step && isEnd(tree, node));
@@ -241,7 +241,7 @@ export function momentOf(tree: BeamTree, step: number): Moment {
 }
 
 /** Ended hypotheses, the best first. */
-export const endsOf = (tree: BeamTree): BeamNode[] => tree.nodes.filter((node) => isEnd(tree, node)).sort((a, b) => b.norm - a.norm);
+export const endsOf = (tree: BeamDocument): BeamNode[] => tree.nodes.filter((node) => isEnd(tree, node)).sort((a, b) => b.norm - a.norm);
 
 /** Where the arrow keys lead from a limb: the parent, the main child, the neighbours of the same step. */
 export function neighbour(

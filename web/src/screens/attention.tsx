@@ -1,6 +1,7 @@
 /** The Attention screen: every head of every kind, one of them large, one row of it in words. */
+import { KINDS } from "../lib/kinds";
 import { useMemo, useState } from "preact/hooks";
-import { KINDS, type Manifest } from "../api-types";
+import type { Manifest } from "../api-types";
 import { getInfluence } from "../api";
 import { Badge, choices, kindChoices, Segmented, Select, Switch, Tabs } from "../components/controls";
 import { Link } from "../components/Link";
@@ -20,19 +21,8 @@ import { href, model, params, setParams } from "../state";
 import { Flow } from "./attention_parts/Flow";
 import { Heads } from "./attention_parts/Heads";
 import { RowPanel } from "./attention_parts/RowPanel";
-import {
-  atlasWeights,
-  choiceOf,
-  exactWeights,
-  hasRollout,
-  keyOf,
-  needsOf,
-  pictureOf,
-  titleOf,
-  type Choice,
-  type Pick,
-  type Picture,
-} from "./attention_parts/view";
+import { atlasWeights, choiceOf, exactWeights, hasRollout, keyOf, needsOf, pictureOf, titleOf } from "./attention_parts/view";
+import type { Choice, Pick, Picture } from "./attention_parts/view";
 import "../styles/attention.css";
 
 export function Attention() {
@@ -211,16 +201,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
   );
 }
 
-function Large({
-  choice,
-  manifest,
-  picture,
-  active,
-  locked,
-  onActive,
-  onLock,
-  select,
-}: {
+interface LargeProps {
   choice: Choice;
   manifest: Manifest;
   picture: Picture;
@@ -229,7 +210,9 @@ function Large({
   onActive(cell: Cell | null): void;
   onLock(cell: Cell | null): void;
   select(pick: Pick, add: boolean): void;
-}) {
+}
+
+function Large({ choice, manifest, picture, active, locked, onActive, onLock, select }: LargeProps) {
   const { matrix: m, rows, cols, folded, copied } = picture;
   const name = titleOf(choice);
   const title = name.charAt(0).toUpperCase() + name.slice(1);

@@ -1,6 +1,6 @@
 /** The Beam screen: the search as a tree, step by step, with the search before it faint behind. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { BeamTree, Manifest } from "../api-types";
+import type { BeamDocument, Manifest } from "../api-types";
 import { getBeam } from "../api";
 import { Figure } from "../components/Figure";
 import { Icon } from "../components/Icon";
@@ -21,7 +21,7 @@ import "../styles/beam.css";
 
 interface Found {
   readonly manifest: Manifest;
-  readonly tree: BeamTree;
+  readonly tree: BeamDocument;
 }
 
 export function Beam() {
@@ -78,9 +78,9 @@ function Chip({ label, off }: { label: string; off(): void }) {
 }
 
 /** The search shown before this one, as long as model and sentence stay the same. */
-function useBefore({ manifest, tree }: Found): { before: BeamTree | null; forget(): void } {
+function useBefore({ manifest, tree }: Found): { before: BeamDocument | null; forget(): void } {
   const about = `${manifest.model.fingerprint} ${manifest.source.text}`;
-  const memory = useRef<{ about: string; id: string; tree: BeamTree; before: BeamTree | null } | null>(null);
+  const memory = useRef<{ about: string; id: string; tree: BeamDocument; before: BeamDocument | null } | null>(null);
   const [, redraw] = useState(0);
   const last = memory.current;
   if (!last || last.id !== manifest.id)
@@ -124,9 +124,19 @@ function Explorer(found: Found) {
   );
 }
 
-const title = (tree: BeamTree) => (tree.beam === 1 ? t("beam.tree_greedy") : t("beam.tree", { n: tree.beam }));
+const title = (tree: BeamDocument) => (tree.beam === 1 ? t("beam.tree_greedy") : t("beam.tree", { n: tree.beam }));
 
-function Legend({ tree, limbs, before, forget }: { tree: BeamTree; limbs: readonly Limb[]; before: BeamTree | null; forget(): void }) {
+function Legend({
+  tree,
+  limbs,
+  before,
+  forget,
+}: {
+  tree: BeamDocument;
+  limbs: readonly Limb[];
+  before: BeamDocument | null;
+  forget(): void;
+}) {
   return (
     <div class="beam-legend">
       <ul class="row wide">
@@ -153,7 +163,7 @@ function Legend({ tree, limbs, before, forget }: { tree: BeamTree; limbs: readon
   );
 }
 
-const tableOf = (tree: BeamTree) => ({
+const tableOf = (tree: BeamDocument) => ({
   head: [
     t("beam.col_node"),
     t("beam.col_parent"),

@@ -1,6 +1,6 @@
 /** The Compare screen: one sentence through two or three models, and the same sentence as it grows. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Card, CompareAnswer } from "../api-types";
+import type { Card, CompareOut } from "../api-types";
 import { compare } from "../api";
 import { Button, Segmented } from "../components/controls";
 import { Link } from "../components/Link";
@@ -84,7 +84,7 @@ function OneModel() {
 }
 
 /** A comparison; the answer never changes for the same question. */
-function useCompare(body: object | null): Resource<CompareAnswer> {
+function useCompare(body: object | null): Resource<CompareOut> {
   return useResource(body && "compare " + JSON.stringify(body), (signal) => compare(body!, signal), { cache: true });
 }
 
@@ -200,11 +200,11 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
 }
 
 interface ColumnsProps {
-  answer: CompareAnswer;
+  answer: CompareOut;
   words: readonly string[];
   part: number | null;
   cards: readonly Card[];
-  grown: CompareAnswer | null;
+  grown: CompareOut | null;
   reference: string;
 }
 
@@ -273,7 +273,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
 }
 
 /** The picture in place of the words: a patch under the pointer is marked in every column. */
-function Seen({ answer, hover, onHover }: { answer: CompareAnswer; hover: Hover | null; onHover(hover: Hover | null): void }) {
+function Seen({ answer, hover, onHover }: { answer: CompareOut; hover: Hover | null; onHover(hover: Hover | null): void }) {
   const side = Math.round(Math.sqrt(answer.source.words.length));
   const url = sentenceOf(answer, [], null);
   return (
@@ -288,5 +288,5 @@ function Seen({ answer, hover, onHover }: { answer: CompareAnswer; hover: Hover 
 }
 
 /** The text the columns were asked for, to ask again when a trace has left the server's memory. */
-const sentenceOf = (answer: CompareAnswer, words: readonly string[], part: number | null): string =>
+const sentenceOf = (answer: CompareOut, words: readonly string[], part: number | null): string =>
   (answer.source as { text?: string }).text ?? (part === null ? sentence.value.trim() : words.slice(0, part).join(" "));

@@ -1,7 +1,7 @@
 /** The quality screen: scores by source length with intervals, the sentences behind them, and the overall table. */
 import { useMemo } from "preact/hooks";
 import { getEval, getEvals } from "../api";
-import type { EvalCard } from "../api-types";
+import type { EvalOut } from "../api-types";
 import { CommandList } from "../components/Commands";
 import { Select } from "../components/controls";
 import { Await, Empty } from "../components/states";
@@ -49,7 +49,7 @@ function Nothing() {
   );
 }
 
-function Sets({ cards }: { cards: readonly EvalCard[] }) {
+function Sets({ cards }: { cards: readonly EvalOut[] }) {
   const names = dataSets(cards);
   const data = names.find((name) => name === params.value.e) ?? names[0];
   const chosen = cards.filter((card) => card.data === data);

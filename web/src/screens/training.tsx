@@ -5,7 +5,7 @@ import { Empty, Failed, Loading } from "../components/states";
 import { t } from "../i18n";
 import { number } from "../lib/format";
 import { chosenRuns, shortNames, titleOf } from "../lib/training";
-import type { RunCard } from "../api-types";
+import type { RunOut } from "../api-types";
 import { params, setParams } from "../state";
 import { Curves } from "./training/curves";
 import { Emergence } from "./training/emergence";
@@ -57,18 +57,18 @@ function NoRuns() {
   );
 }
 
-function Board({ runs }: { runs: readonly RunCard[] }) {
+function Board({ runs }: { runs: readonly RunOut[] }) {
   const chosen = chosenRuns(runs, params.value.r);
   const followed = useRuns(chosen);
   const names = shortNames(runs.map(titleOf));
-  const colourOf = (run: RunCard) => (runs.indexOf(run) % 6) + 1;
+  const colourOf = (run: RunOut) => (runs.indexOf(run) % 6) + 1;
   const shown = chosen.flatMap((run): Shown[] => {
     const data = followed.get(run.name)?.data;
     return data ? [{ data, name: names[runs.indexOf(run)], colour: colourOf(run) }] : [];
   });
   const failed = chosen.map((run) => followed.get(run.name)).find((entry) => entry?.error && !entry.data);
   const view: View = VIEWS.find((name) => name === params.value.v) ?? "curves";
-  const toggle = (run: RunCard) => {
+  const toggle = (run: RunOut) => {
     const next = chosen.includes(run) ? chosen.filter((one) => one !== run) : [...chosen, run];
     setParams(
       {
@@ -124,7 +124,7 @@ function Board({ runs }: { runs: readonly RunCard[] }) {
   );
 }
 
-function RunButton({ run, name, colour, on, onClick }: { run: RunCard; name: string; colour: number; on: boolean; onClick(): void }) {
+function RunButton({ run, name, colour, on, onClick }: { run: RunOut; name: string; colour: number; on: boolean; onClick(): void }) {
   const steps =
     run.step === null
       ? null

@@ -8,7 +8,7 @@ import { useTraceOf } from "../hooks";
 import { languagesOf, numbers, t } from "../i18n";
 import { fixed } from "../lib/format";
 import { embedded } from "../embedded";
-import type { Manifest, Side } from "../api-types";
+import type { Manifest, TraceSide } from "../api-types";
 import { offsets, toUtf16 } from "../lib/spans";
 import {
   drawsOf,
@@ -225,7 +225,7 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
 }
 
 /** A text with the span of one token of its sentence marked. */
-function Marked({ text, side, token }: { text: string; side: Side | null; token: number | null }) {
+function Marked({ text, side, token }: { text: string; side: TraceSide | null; token: number | null }) {
   const span = token === null ? null : (side?.tokens[token]?.span ?? null);
   const from = side && span ? text.indexOf(side.text) : -1;
   if (!span || from < 0) return <>{text}</>;

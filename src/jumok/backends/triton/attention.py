@@ -31,7 +31,7 @@ UNSEEN = tl.constexpr(-1e30)  # a score whose weight is 0 beside any other
 
 
 @dataclass(frozen=True)
-class Tile:
+class AttentionTile:
     """How much one program takes at once."""
 
     queries: int
@@ -42,13 +42,13 @@ class Tile:
 
 # By the width of a head and the bytes of a number. An entry may be exchanged at any time.
 FORWARD = {
-    **dict.fromkeys(((16, 2), (32, 2), (64, 2), (128, 2)), Tile(64, 64, stages=3)),
-    **dict.fromkeys(((16, 4), (32, 4), (64, 4)), Tile(32, 32, warps=8, stages=1)),
-    (128, 4): Tile(16, 16, stages=1),
+    **dict.fromkeys(((16, 2), (32, 2), (64, 2), (128, 2)), AttentionTile(64, 64, stages=3)),
+    **dict.fromkeys(((16, 4), (32, 4), (64, 4)), AttentionTile(32, 32, warps=8, stages=1)),
+    (128, 4): AttentionTile(16, 16, stages=1),
 }
 BACKWARD = FORWARD | {
-    **dict.fromkeys(((16, 2), (32, 2), (64, 2)), Tile(64, 64, stages=1)),
-    (128, 2): Tile(64, 64, warps=8),
+    **dict.fromkeys(((16, 2), (32, 2), (64, 2)), AttentionTile(64, 64, stages=1)),
+    (128, 2): AttentionTile(64, 64, warps=8),
 }
 
 Inputs = tuple[Tensor, ...]  # (qkv,) or (q, kv), their gradients, or the biases in them
@@ -202,7 +202,7 @@ def root_of(width: int, *, scale: bool) -> float:
     return sqrt(width) if scale else 1.0
 
 
-def constants(tile: Tile, width: int, *, scale: bool) -> dict[str, Any]:
+def constants(tile: AttentionTile, width: int, *, scale: bool) -> dict[str, Any]:
     """What both kernels are compiled for."""
     blocks = {"BLOCK_Q": tile.queries, "BLOCK_K": tile.keys}
     launch = {"num_warps": tile.warps, "num_stages": tile.stages}

@@ -1,7 +1,7 @@
 """A GPU's back end: Triton kernels between matrix products. Without a kernel for it, plain torch does an op.
 
 No op waits for the device or looks at a value, so that a whole step can be captured in a graph. Axis letters
-as in `backends/interface.py`.
+as in `backends/torch.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from jumok.backends.best import CHUNK
 from jumok.backends.branch import Sums, plain_sums
 from jumok.backends.fast import FastBackend, settled, values_and_biases
 from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
-from jumok.backends.interface import Pair, Projected, Where
 from jumok.backends.torch import masked_attention, query_key_value
 from jumok.backends.triton.guard import Guard
+from jumok.backends.values import Pair, Projected, Where
 from jumok.nn.spans import Spans
 
 HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take as they are
@@ -27,7 +27,7 @@ WIDEST = 4096  # add & norm keeps a row in registers
 
 
 class TritonBackend(FastBackend):
-    """Kernels are imported where they are called: Triton takes a while to load, and some machines lack it."""
+    """Kernels are imported where they are called: Triton takes a while to load, if it is there at all."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,10 +14,10 @@ import triton  # type: ignore[import-untyped]
 import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 
-from jumok.backends.triton.norm import Tile, multiprocessors, walk
+from jumok.backends.triton.norm import RowTile, multiprocessors, walk
 
 COLUMNS = 256  # that a program takes
-TILE = Tile(4096, warps=4, programs=4, stages=1)  # may be exchanged before the kernel's first call
+TILE = RowTile(4096, warps=4, programs=4, stages=1)  # may be exchanged before the kernel's first call
 
 
 @triton.jit(do_not_specialize=["rows"])

@@ -31,7 +31,7 @@ EPS = tl.constexpr(1e-5)
 
 
 @dataclass(frozen=True)
-class Tile:
+class RowTile:
     """How much a program takes at once; of programs that walk, how many there are, how far they look."""
 
     numbers: int
@@ -41,8 +41,8 @@ class Tile:
 
 
 # May be exchanged before a kernel's first call.
-FORWARD = Tile(2048, warps=4)
-BACKWARD = Tile(2048, warps=4, programs=3, stages=3)
+FORWARD = RowTile(2048, warps=4)
+BACKWARD = RowTile(2048, warps=4, programs=3, stages=3)
 
 
 @triton.jit(do_not_specialize=["rows"])

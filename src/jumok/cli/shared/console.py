@@ -1,5 +1,6 @@
 """What a person sees while work goes on: a bar on a terminal, a plain line now and then in a log."""
 
+import json
 import os
 import sys
 import time
@@ -33,6 +34,15 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def print_json(value: object) -> None:
+    """One JSON object on a line of standard output."""
+    click.echo(to_json(value))
+
+
+def to_json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+
+
 def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -62,24 +72,13 @@ def progress_display(*, quiet: bool = False) -> Iterator[Progress]:
 @contextmanager
 def live_bars() -> Iterator[Progress]:
     """One bar per kind of work while it lasts, with elapsed and remaining time."""
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import (
-        Progress as Bars,
-    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    bars = Bars(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
-    )
-    tasks: dict[str, TaskID] = {}
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
+    times = (rich.TimeElapsedColumn(), rich.TimeRemainingColumn())
+    bars = rich.Progress(*columns, *times, console=Console(stderr=True), transient=True)
+    tasks: dict[str, rich.TaskID] = {}
 
     def report(what: str, done: int, total: int | None) -> None:
         if what not in tasks:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from os.path import expanduser, isfile
 from typing import TYPE_CHECKING, Any
 
 from jumok.cli.shared.console import say
@@ -19,7 +19,7 @@ from jumok.text.normalize import tidy
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.traced import Traced
+    from jumok.explain.traced import TracedTranslation
     from jumok.model import Model
 
 SETTINGS = (
@@ -51,9 +51,9 @@ class Turn:
     model: "Model" = field(repr=False, compare=False)
 
     @cached_property
-    def traced(self) -> "Traced":
+    def traced(self) -> "TracedTranslation":
         """The same answer once more, with its attention."""
-        traced: Traced = self.model.translate(self.answer.source, attention=True, **self.options)
+        traced: TracedTranslation = self.model.translate(self.answer.source, attention=True, **self.options)
         return traced
 
 
@@ -125,8 +125,8 @@ def read_context(given: str) -> str:
     """The context that a file holds, or the text itself where no file has this name."""
     if not given:
         return ""
-    path = path_of(given)
-    text = " ".join(read_lines(path)) if is_file(path) else given
+    place = expanduser(given)
+    text = " ".join(read_lines(place)) if isfile(place) else given
     if text is given and NAME.fullmatch(given):
         raise ConfigError(f"there is no file {given}", hint="check the path, or write a sentence")
     if not tidy(text):
@@ -134,28 +134,9 @@ def read_context(given: str) -> str:
     return tidy(text)
 
 
-def path_of(given: str) -> Path:
-    """The path that a word names, with the home folder for ~; as it stands where no one has that name."""
-    try:
-        return Path(given).expanduser()
-    except RuntimeError:
-        return Path(given)
-
-
-def warn_unread(model: "Translator") -> None:
-    """Say that a context means nothing to a model that never met one."""
-    if not model.tokenizers.reads_context:
+def warn_context(model: "Translator", context: str) -> None:
+    """Say that a context means nothing to this model, or that it has none and needs one."""
+    if context and not model.tokenizers.reads_context:
         say("warning: this model was not trained on questions with a context")
-
-
-def warn_untold(model: "Model") -> None:
-    """Say that a model which answers questions about a context has none."""
-    if model.tokenizers.reads_context:
+    if not context and model.tokenizers.reads_context:
         say("warning: this model answers questions about a context, and has none: --context or /context")
-
-
-def is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a text far longer than a name, or one with odd characters
-        return False

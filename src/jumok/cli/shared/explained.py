@@ -1,19 +1,18 @@
 """What `jumok translate` shows besides the text: alignments, attention in files, answers as they grow."""
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from jumok.cli.shared.console import say
+from jumok.cli.shared.console import say, to_json
 from jumok.cli.shared.output import check_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
-    from jumok.explain.traced import Traced
+    from jumok.explain.traced import TracedTranslation
     from jumok.model import Model
     from jumok.progress import Progress
 
@@ -23,7 +22,7 @@ FORMS = (".html", ".trace")
 
 def traced(
     model: "Model", lines: Iterable[str], block: int, options: dict[str, Any], progress: "Progress"
-) -> "Iterator[Traced]":
+) -> "Iterator[TracedTranslation]":
     """Translations with their traces, in order; few lines at a time."""
     rest, done = iter(lines), 0
     while some := list(islice(rest, min(block, BLOCK))):
@@ -32,7 +31,7 @@ def traced(
         progress("translating", done, None)
 
 
-def align(result: "Traced") -> dict[str, Any]:
+def align(result: "TracedTranslation") -> dict[str, Any]:
     """The links between words in Pharaoh's form, and the words they count from 0.
 
     A model without attention is aligned by influence. A text too long for the model, which is translated in
@@ -42,7 +41,7 @@ def align(result: "Traced") -> dict[str, Any]:
     if result.made is None:
         return nothing
     about = result.made.manifest
-    if any(one["code"] == "source_truncated" for one in about["warnings"]):
+    if any(warning["code"] == "source_truncated" for warning in about["warnings"]):
         return nothing
     method: Any = "cross" if result.attention.cross is not None else "influence"
     words = {
@@ -75,7 +74,7 @@ def only_line(lines: Iterable[str], path: str) -> list[str]:
     return first
 
 
-def keep_attention(path: str, number: int, result: "Traced", *, quiet: bool) -> None:
+def keep_attention(path: str, number: int, result: "TracedTranslation", *, quiet: bool) -> None:
     """Write the attention of one line to the file, or as a page into the folder; a blank line has none."""
     if result.made is None:
         return
@@ -97,13 +96,10 @@ def write_growing(
     """Each answer as far as it is sure, on its line: what was written never changes."""
     for line in lines:
         for part in growing(model, line, options):
+            file.write(part.encode() if isinstance(part, str) else b"\n")
+            file.flush()
             if not isinstance(part, str):
-                file.write(b"\n")
-                file.flush()
                 yield part
-            else:
-                file.write(part.encode())
-                file.flush()
 
 
 def growing(model: "Translator", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
@@ -131,9 +127,9 @@ def write_events(
 
     for number, line in enumerate(lines, start=1):
         for event in model.stream(line, **options):
-            kind, one = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
-            about = {"line": number, "type": kind, **one.to_dict()}
-            file.write(json.dumps(about, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            kind, result = ("final", event.translation) if isinstance(event, Final) else ("partial", event)
+            about = {"line": number, "type": kind, **result.to_dict()}
+            file.write(to_json(about).encode() + b"\n")
             file.flush()
             if isinstance(event, Final):
                 yield event.translation

@@ -9,9 +9,9 @@ from jumok.cli.shared.console import duration, say
 from jumok.cli.shared.panel import Panel, share_done
 
 if TYPE_CHECKING:
-    from jumok.lineage.budget import Budget
-    from jumok.lineage.conduct import Watch
-    from jumok.lineage.entry import Entry
+    from jumok.comparison.budget import Budget
+    from jumok.comparison.conduct import ExperimentCallbacks
+    from jumok.comparison.entry import ComparisonEntry
     from jumok.progress import Progress
 
 
@@ -20,7 +20,7 @@ class Follow:
 
     def __init__(
         self,
-        entries: "Sequence[Entry]",
+        entries: "Sequence[ComparisonEntry]",
         budget: "Budget",
         progress: "Progress",
         flag: list[int],
@@ -47,10 +47,10 @@ class Follow:
             self.panel = None
 
     @property
-    def watch(self) -> "Watch":
-        from jumok.lineage.conduct import Watch
+    def callbacks(self) -> "ExperimentCallbacks":
+        from jumok.comparison.conduct import ExperimentCallbacks
 
-        return Watch(
+        return ExperimentCallbacks(
             on_entry=self.begin,
             on_event=self.event,
             on_end=self.end,
@@ -58,7 +58,7 @@ class Follow:
             interrupted=lambda: bool(self.flag),
         )
 
-    def begin(self, number: int, entry: "Entry") -> None:
+    def begin(self, number: int, entry: "ComparisonEntry") -> None:
         self.close()
         self.number, self.began = number, time.monotonic()
         if not self.quiet:
@@ -72,7 +72,7 @@ class Follow:
         if self.panel is not None:
             self.panel.event(event)
 
-    def end(self, number: int, entry: "Entry", measured: Mapping[str, Any]) -> None:
+    def end(self, number: int, entry: "ComparisonEntry", measured: Mapping[str, Any]) -> None:
         self.close()
         if number == self.number:
             self.taken.append(time.monotonic() - self.began)

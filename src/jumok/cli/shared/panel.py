@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable
 from math import isfinite
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from jumok.cli.shared.console import duration, say, stamp, stderr_is_live
 from jumok.cli.views.card import describe
@@ -12,7 +11,7 @@ from jumok.cli.views.card import describe
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from jumok.run.train import Started
+    from jumok.run.train import RunStart
 
 BARS = "▁▂▃▄▅▆▇█"
 REFRESH = 0.2
@@ -41,21 +40,13 @@ class Panel:
         self.last_score: float | None = None
         self.drawn = 0.0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Leave the last picture on the screen."""
         if self.live is not None:
             self.live.stop()
             self.live = None
 
-    def start(self, started: "Started") -> None:
+    def start(self, started: "RunStart") -> None:
         """The head: what is trained on what, where."""
         if not self.quiet:
             for line in head(started):
@@ -112,21 +103,21 @@ def count_of(n: int) -> str:
     return f"{n:,}" if n < 1_000_000 else f"{n / 1e6:.2f} M"
 
 
-def head(started: "Started") -> list[str]:
+def head(started: "RunStart") -> list[str]:
     config, prepared, machine = started.config, started.prepared, started.machine
     sizes = " · ".join(describe(config.model))
-    pieces = int(prepared.train.target_lengths.sum())
+    tokens = int(prepared.train.target_lengths.sum())
     tokenizers = prepared.tokenizers
     shared = f"{tokenizers.source.size:,} shared"
     if tokenizers.pictures is not None:
         shared = f"{tokenizers.target.size:,}, {tokenizers.pictures.places} patches a picture"
-    one = tokenizers.shared or tokenizers.pictures is not None
-    vocabulary = shared if one else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
+    single = tokenizers.shared or tokenizers.pictures is not None
+    vocabulary = shared if single else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
     left_out = sum(prepared.train.left_out.values())
     resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
     return [
         f"{started.folder.name}  {sizes} · {started.parameters / 1e6:.1f} M parameters · {machine.device}",
-        f"data   train {len(prepared.train):,} pairs ({count_of(pieces)} target pieces"
+        f"data   train {len(prepared.train):,} pairs ({count_of(tokens)} target tokens"
         + (f", {left_out:,} left out" if left_out else "")
         + (f", {prepared.train.cut:,} sources cut" if prepared.train.cut else "")
         + f") · valid {len(prepared.valid):,} · vocabulary {vocabulary}",
@@ -141,14 +132,17 @@ def share_done(event: Any, steps: int, limit: float) -> float:
     return min(1.0, max(by_time, by_steps))
 
 
+def time_left(event: Any, share: float) -> str:
+    return duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+
+
 def progress_line(event: Any, steps: int, limit: float) -> str:
     share = share_done(event, steps, limit)
     filled = round(share * 28)
-    left = event["elapsed_s"] * (1 - share) / max(share, 1e-9)
     goal = f"{steps:,}" if not limit else duration(limit)
     return (
         f"step {event['step']:>7,} / {goal} {'━' * filled}{'─' * (28 - filled)} {share:4.0%}   "
-        f"{duration(event['elapsed_s'])} left {duration(left)}"
+        f"{duration(event['elapsed_s'])} left {time_left(event, share)}"
     )
 
 
@@ -186,8 +180,7 @@ def plain(event: Any, steps: int, limit: float) -> str | None:
     """One log line for an event, or none."""
     match event["type"]:
         case "train":
-            share = share_done(event, steps, limit)
-            left = duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+            left = time_left(event, share_done(event, steps, limit))
             return (
                 f"{stamp()} train step={event['step']}/{steps} loss={event['loss']:.3f} lr={event['lr']:.1e} "
                 f"tok_s={event['tokens_per_s']:.0f} eta={left}"

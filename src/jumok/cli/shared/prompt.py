@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumok.cli.shared.console import say
-from jumok.cli.shared.conversation import SETTINGS, Conversation, Turn, read_context, warn_unread
+from jumok.cli.shared.conversation import SETTINGS, Conversation, Turn, read_context, warn_context
 from jumok.errors import ConfigError, Error, nearest
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ class Prompt:
             self.conversation.context = ""
         elif given:
             self.conversation.context = read_context(given)
-            warn_unread(self.conversation.model)
+            warn_context(self.conversation.model, given)
         text = self.conversation.context
         say(f"context: {text[:SHOWN]}{'…' * (len(text) > SHOWN)}" if text else "no context")
 
@@ -133,15 +132,15 @@ def choice_of(words: list[str]) -> "AttentionChoice":
     """The attention that is asked for: `words layer=1 head=2`."""
     from jumok.cli.views.heat import AttentionChoice
 
-    choice = AttentionChoice()
+    chosen: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if name not in (("layer", "head") if equals else ("words",)):
             raise ConfigError(
                 f"/attention does not know {name!r}", hint="it takes words, layer=N, head=N, or a file.html"
             )
-        choice = replace(choice, **{name: value if equals else True})
-    return choice
+        chosen[name] = value if equals else True
+    return AttentionChoice(**chosen)
 
 
 def edit_lines() -> None:
@@ -158,5 +157,5 @@ def edit_lines() -> None:
 
 def complete(text: str, state: int) -> str | None:
     """The command number `state` that begins with the text."""
-    found = [name for name in COMMANDS if text.startswith("/") and name.startswith(text)]
-    return found[state] if state < len(found) else None
+    names = [name for name in COMMANDS if text.startswith("/") and name.startswith(text)]
+    return names[state] if state < len(names) else None

@@ -14,16 +14,16 @@ def card_view(path: Path) -> View:
     loaded = load_model(path)
     info, data, tokenizers = loaded.info, loaded.config.data, loaded.tokenizers
     size = sum(file.stat().st_size for file in loaded.folder.rglob("*") if file.is_file())
-    pieces = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target"
+    tokens = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target"
     if tokenizers.pictures is not None:
-        pieces = f"{tokenizers.pictures.places} patches of a picture, {tokenizers.target.size:,} target"
+        tokens = f"{tokenizers.pictures.places} patches of a picture, {tokenizers.target.size:,} target"
     if tokenizers.shared:
-        pieces = f"{tokenizers.source.size:,} shared"
+        tokens = f"{tokenizers.source.size:,} shared"
     rows = {
         "architecture": " · ".join(describe(loaded.config.model)),
         "parameters": f"{info['parameters']:,}",
         "weights": info.get("weights", ""),
-        "vocabulary": f"{pieces} pieces ({kinds_of(loaded.config.text)})",
+        "vocabulary": f"{tokens} tokens ({kinds_of(loaded.config.text)})",
         "languages": " → ".join(filter(None, (data.source_language, data.target_language))),
         "data": data.name or " → ".join(filter(None, (data.source, data.target))),
         "training": f"step {info['step']:,}" if isinstance(info.get("step"), int) else "",
@@ -48,7 +48,7 @@ def card_view(path: Path) -> View:
 
 
 def kinds_of(text: TextConfig) -> str:
-    """How both sides are cut into pieces."""
+    """How both sides are cut into tokens."""
     kinds = dict.fromkeys((text.kind, text.target_kind or text.kind))
     return " → ".join(kinds) + (", Korean in letters" if text.jamo else "")
 

@@ -26,8 +26,8 @@ def cost_view(path: Path, lengths: Sequence[int]) -> View:
     text = "\n\n".join(
         (
             parameters_text(parts, total, counted),
-            f"One forward pass over {pieces_text(patches)} in float32: FLOPs by formula and as counted\n"
-            f"by torch (up to {limit} pieces); bytes kept by training, and by decoding for one hypothesis.",
+            f"One forward pass over {tokens_text(patches)} in float32: FLOPs by formula and as counted\n"
+            f"by torch (up to {limit} tokens); bytes kept by training, and by decoding for one hypothesis.",
             work_text(costs, counts),
             columns([(work.part, work.formula) for work in costs[0].work]),
             *([growth(costs[0], costs[-1])] if patches is None else []),
@@ -41,10 +41,10 @@ def cost_view(path: Path, lengths: Sequence[int]) -> View:
     return View(plain, text, str(total))
 
 
-def pieces_text(patches: Patches | None) -> str:
+def tokens_text(patches: Patches | None) -> str:
     if patches is None:
-        return "S source and T target pieces"
-    return f"S = {patches.places} patches of P = {patches.numbers} numbers and T target pieces"
+        return "S source and T target tokens"
+    return f"S = {patches.places} patches of P = {patches.numbers} numbers and T target tokens"
 
 
 def parameters_text(parts: Sequence[Parameters], total: int, counted: int) -> str:
@@ -80,8 +80,8 @@ def growth(first: Cost, last: Cost) -> str:
         squared = sum(work.flops for work in cost.work if work.part in ("attention", "scores", "context"))
         shares.append(f"{100 * squared / cost.flops:.1f} % at {cost.source_length:,}")
     if shares[0].startswith("0.0 %"):
-        return "Nothing compares every piece with every other: all parts grow in proportion to the length."
+        return "Nothing compares every token with every other: all parts grow in proportion to the length."
     return (
-        "Attention compares every piece with every other, so it grows with the square of the length and\n"
-        f"everything else in proportion: it is {' and '.join(dict.fromkeys(shares))} pieces."
+        "Attention compares every token with every other, so it grows with the square of the length and\n"
+        f"everything else in proportion: it is {' and '.join(dict.fromkeys(shares))} tokens."
     )

@@ -1,8 +1,8 @@
-"""What each piece looked at, as a heat map; and why a model may have none."""
+"""What each token looked at, as a heat map; and why a model may have none."""
 
 from dataclasses import dataclass
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.cli.views.view import View, choose, pick_style, terminal_width
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention
@@ -24,33 +24,33 @@ class AttentionChoice:
 
 
 def heat_view(trace: Trace, choice: AttentionChoice) -> View:
-    """The weights of a layer and a head, or their mean, between pieces or words."""
-    found = find_attention(trace, choice.kind)
-    if found is None:
+    """The weights of a layer and a head, or their mean, between tokens or words."""
+    attention = find_attention(trace, choice.kind)
+    if attention is None:
         return without_attention(trace, choice.kind, "attention")
     source, target = trace.manifest["source"]["text"], trace.manifest["target"]["text"]
-    N, H = found.weights.shape[:2]
-    found = found.words() if choice.words else found
+    N, H = attention.weights.shape[:2]
+    attention = attention.words() if choice.words else attention
     layer, head = choose("layer", choice.layer, N), choose("head", choice.head, H)
-    picture = found.show(
+    picture = attention.show(
         layer=layer, head=head, style=pick_style(choice.style), width=max(terminal_width(), 20)
     )
     strongest = next((line for line in picture.splitlines() if line.startswith("strongest: ")), "")
-    plain = {"source": source, "target": target, "attention": found.to_dict()}
-    weights = found.pick(layer, head).tolist()
-    rows = [[label(piece), *row] for piece, row in zip(found.target, weights, strict=True)]
-    return View(plain, f"{target}\n\n{picture}", strongest, [["", *map(label, found.source)], *rows])
+    plain = {"source": source, "target": target, "attention": attention.to_dict()}
+    weights = attention.pick(layer, head).tolist()
+    rows = [[label(token), *row] for token, row in zip(attention.target, weights, strict=True)]
+    return View(plain, f"{target}\n\n{picture}", strongest, [["", *map(label, attention.source)], *rows])
 
 
 def find_attention(trace: Trace, kind: Kind) -> Attention | None:
     """The attention of one kind; None if the model has none."""
-    found: Attention | None = getattr(trace.attention, kind)
-    if found is None and kind in trace.manifest["model"]["kinds"]:
+    attention: Attention | None = getattr(trace.attention, kind)
+    if attention is None and kind in trace.manifest["model"]["kinds"]:
         held = ", ".join(trace.manifest["attention"]) or "none"
         raise ConfigError(
             f"--kind {kind}: the trace was saved without it", hint=f"it holds: {held}", code="bad_parameter"
         )
-    return found
+    return attention
 
 
 def without_attention(trace: Trace, kind: str, name: str) -> View:
@@ -77,7 +77,7 @@ def no_attention(arch: str, kind: str) -> str:
     if kind == "copy":
         return (
             "This model does not copy: all that it writes comes from its vocabulary. A Transformer trained\n"
-            "with model.copy=true may also point at pieces of its source."
+            "with model.copy=true may also point at tokens of its source."
         )
     return (
         f"This model has no {kind} attention: its encoder and decoder are recurrent.\n"

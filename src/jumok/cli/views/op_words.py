@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from jumok.backends.interface import Kind
+from jumok.backends.values import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.ops import OPS, HeadOp, Op, bad_parameter, brief, parse_ops
 
@@ -21,7 +21,7 @@ Sizes = Mapping[Kind, tuple[int, int]]
 
 def read_ops(words: Sequence[str], sizes: Sizes) -> tuple[Op, ...]:
     """The interventions of a model with these sizes; an error says which of the words it is about."""
-    return tuple(read_op(one, sizes) for one in words)
+    return tuple(read_op(text, sizes) for text in words)
 
 
 def read_op(text: str, sizes: Sizes) -> Op:
@@ -55,7 +55,7 @@ def read_words(text: str) -> dict[str, Any]:
         raise bad_parameter(f"cannot read this: {error}") from None
     if name not in OPS:
         raise bad_parameter(f"unknown op {name!r}", hint=nearest(name, OPS) if name else EXAMPLE)
-    found: dict[str, Any] = {"op": name}
+    fields: dict[str, Any] = {"op": name}
     for word in rest:
         field, equals, value = word.partition("=")
         if not equals:
@@ -64,11 +64,11 @@ def read_words(text: str) -> dict[str, Any]:
             read = READERS.get(field, str)(value)
         except ValueError as error:
             raise bad_parameter(f"{name}: {field}={value}: {error}") from None
-        if field in found:
-            before = found[field] if isinstance(found[field], list) else [found[field]]
+        if field in fields:
+            before = fields[field] if isinstance(fields[field], list) else [fields[field]]
             read = [*before, read]
-        found[field] = read
-    return found
+        fields[field] = read
+    return fields
 
 
 def counted(text: str) -> int:
@@ -80,7 +80,7 @@ def counted(text: str) -> int:
 
 def several(text: str) -> int | list[int]:
     """One such number, or several with commas between."""
-    numbers = [counted(one) for one in text.split(",")]
+    numbers = [counted(word) for word in text.split(",")]
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -98,7 +98,7 @@ def number(text: str, kind: type[int] | type[float] = int) -> float:
 
 def weights(text: str) -> list[list[float]]:
     """`3:1,4:0.5`: weights by the number of the key."""
-    pairs = [one.partition(":") for one in text.split(",")]
+    pairs = [word.partition(":") for word in text.split(",")]
     if not all(colon for _, colon, _ in pairs):
         raise ValueError("write key:weight, such as 3:1,4:0.5")
     return [[counted(key), number(weight, float)] for key, _, weight in pairs]
@@ -114,7 +114,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "factor": lambda text: number(text, float),
     "seed": number,
     "by": number,
-    "ids": lambda text: [number(one) for one in text.split(",")],
+    "ids": lambda text: [number(word) for word in text.split(",")],
 }
 
 
@@ -124,10 +124,10 @@ def check_heads(op: HeadOp, sizes: Sizes) -> None:
         return  # the model itself says so
     for name, given, count in zip(("layer", "head"), (op.layer, op.head), sizes[op.kind], strict=True):
         numbers = [] if given == "*" else [given] if isinstance(given, int) else [*map(int, given)]
-        for one in numbers:
-            if one >= count:
+        for index in numbers:
+            if index >= count:
                 raise bad_parameter(
-                    f"{op.op}: {name} {one + 1} does not exist: {op.kind} has {count} {name}"
+                    f"{op.op}: {name} {index + 1} does not exist: {op.kind} has {count} {name}"
                     f"{'s' * (count > 1)}",
                     hint="only 1" if count == 1 else f"choose a number from 1 to {count}, or *",
                 )

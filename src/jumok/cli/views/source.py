@@ -2,13 +2,12 @@
 
 import csv
 import io
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumok.cli.shared.console import to_json
 from jumok.cli.shared.output import check_output, open_output
 from jumok.cli.views.op_words import place, read_ops
 from jumok.cli.views.view import View, columns, size_of
@@ -24,6 +23,8 @@ FORMS = {
     ".trace": "every number; jumok inspect --trace opens it",
     ".csv": "the table of the view",
 }
+COUNTED = {"q", "k", "unit", "weights"}
+"""Fields of interventions that are numbers of tokens or words: from 1 here, from 0 in Python."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ def inspect_text(
     translator = load(model, engine="torch")
     if not what_if:
         return Inspection(make_trace(translator, text, target=target, options=options or {}))
-    found = edited(translator, text, what_if, options or {})
-    return Inspection(found.edited_trace, found)
+    change = edited(translator, text, what_if, options or {})
+    return Inspection(change.edited_trace, change)
 
 
 def edited(translator: Translator, text: str, words: Sequence[str], options: Mapping[str, Any]) -> WhatIf:
@@ -60,19 +61,19 @@ def edited(translator: Translator, text: str, words: Sequence[str], options: Map
     try:
         return what_if(translator, text, ops, **options)
     except ConfigError as error:
-        if not (number := re.fullmatch(r"interventions\[(\d+)\]", error.where)):
-            raise
-        where = place(words[int(number[1])])
-        if re.search(r"position|unit|word", error.message):
-            where += " (this message counts from 0)"
-        raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
+        match (error.field or "").split("."):
+            case ["interventions", number, *name]:
+                counts = " (this message counts from 0)" if {*name} & COUNTED else ""
+                where = place(words[int(number)]) + counts
+                raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
+        raise
 
 
 def with_change(view: View, change: WhatIf, words: Sequence[str]) -> View:
     """A view of the edited trace, with both answers in front of it."""
     interventions = change.edited_trace.manifest["interventions"]
     before, after = change.baseline, change.edited
-    rows = [("what if" if n == 0 else "", one, "") for n, one in enumerate(words)]
+    rows = [("what if" if n == 0 else "", word, "") for n, word in enumerate(words)]
     rows += [
         ("as it is", before.text, f"log p {before.score:z.4f}"),
         ("edited", after.text, f"log p {after.score:z.4f}"),
@@ -93,24 +94,26 @@ def check_file(path: str) -> None:
     check_output(path)
 
 
-def write_file(path: str, found: Inspection, view: View) -> str:
+def write_file(path: str, inspection: Inspection, view: View) -> str:
     """Write the file, whole or not at all, in the form that its name asks for; say what it is."""
-    suffix, trace = Path(path).suffix, found.trace
+    suffix, trace = Path(path).suffix, inspection.trace
     if suffix == ".trace":
         for part in (trace.influence, trace.positions, trace.beam):
             known(part)  # what the page would ask the model for is saved, too
         trace.save(path)
     else:
         with open_output(path) as file:
-            file.write(content(suffix, found, view).encode())
+            file.write(content(suffix, inspection, view).encode())
     return f"{path}  {size_of(Path(path).stat().st_size)}  {FORMS[suffix]}"
 
 
-def content(suffix: str, found: Inspection, view: View) -> str:
+def content(suffix: str, inspection: Inspection, view: View) -> str:
     if suffix == ".html":
-        return trace_html([found.trace, *([found.change.baseline_trace] if found.change else [])])
+        return trace_html(
+            [inspection.trace, *([inspection.change.baseline_trace] if inspection.change else [])]
+        )
     if suffix == ".json":
-        return json.dumps(found.trace.manifest, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        return to_json(inspection.trace.manifest, indent=1) + "\n"
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(view.table)
     return table.getvalue()

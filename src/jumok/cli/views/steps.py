@@ -13,7 +13,8 @@ from jumok.cli.views.heat import AttentionChoice, find_attention, without_attent
 from jumok.cli.views.view import View, choose_one, columns, terminal_width
 from jumok.errors import ConfigError
 from jumok.explain.attention import HeadStages
-from jumok.explain.heatmap import cells, ltr
+from jumok.explain.heatmap import cells as cells_of
+from jumok.explain.heatmap import ltr
 from jumok.explain.trace import Trace
 
 LARGEST = 4  # products of a cell that are written out
@@ -22,7 +23,7 @@ SHARES = "share of context: how far weight · value goes the context's way; the 
 
 
 @dataclass(frozen=True)
-class Head:
+class HeadSteps:
     """One head with its stages, and the tokens on both sides."""
 
     title: str
@@ -47,45 +48,46 @@ class Head:
         weights, v = self.stages.weights.astype(np.float64), self.stages.v.astype(np.float64)
         context = weights @ v  # [Q, d]
         length = np.square(context).sum(axis=1, keepdims=True)
-        found: np.ndarray[Any, Any] = weights * (context @ v.T) / np.maximum(length, 1e-30)
-        return found
+        shares: np.ndarray[Any, Any] = weights * (context @ v.T) / np.maximum(length, 1e-30)
+        return shares
 
     def softmax(self, q: int) -> np.ndarray[Any, Any]:
         """[K]: exp(score - largest) of the row's allowed keys."""
         row = np.where(self.stages.mask[q] > 0, self.stages.scaled[q].astype(np.float64), -np.inf)
-        found: np.ndarray[Any, Any] = np.exp(row - row.max())
-        return found
+        raised: np.ndarray[Any, Any] = np.exp(row - row.max())
+        return raised
 
 
 def steps_view(trace: Trace, choice: AttentionChoice) -> View:
     """The stages of one head; with --q those of one row, with --q and --k those of one cell."""
-    manifest = trace.manifest
-    found = find_attention(trace, choice.kind)
-    if found is None:
-        return without_attention(trace, choice.kind, "stages")
-    L, H = found.weights.shape[:2]
-    layer = choose_one("layer", choice.layer, L)
-    head = choose_one("head", choice.head, H)
-    about = manifest["attention"][choice.kind]
-    labels = (tuple(token["text"] for token in manifest[about[side]]["tokens"]) for side in ("q", "k"))
-    queries, keys = labels
-    title = " · ".join((choice.kind, *found.name(layer, head)))
-    model, stages = manifest["model"], found.stages(layer, head)
-    copies = choice.kind == "copy"
-    score = "scaled_dot" if copies else model["score"]
-    one = Head(title, model["arch"] == "luong", score, stages, queries, keys, copies=copies)
-    q = place("q", choice.q, one.queries)
-    k = place("k", choice.k, one.keys)
+    manifest, kind = trace.manifest, choice.kind
+    attention = find_attention(trace, kind)
+    if attention is None:
+        return without_attention(trace, kind, "stages")
+    L, H = attention.weights.shape[:2]
+    layer, head = choose_one("layer", choice.layer, L), choose_one("head", choice.head, H)
+    sides = (manifest[manifest["attention"][kind][side]]["tokens"] for side in ("q", "k"))
+    queries, keys = (tuple(token["text"] for token in tokens) for tokens in sides)
+    steps = HeadSteps(
+        " · ".join((kind, *attention.name(layer, head))),
+        manifest["model"]["arch"] == "luong",
+        "scaled_dot" if kind == "copy" else manifest["model"]["score"],
+        attention.stages(layer, head),
+        queries,
+        keys,
+        copies=kind == "copy",
+    )
+    q, k = place("q", choice.q, queries), place("k", choice.k, keys)
     common = {
         "source": manifest["source"]["text"],
         "target": manifest["target"]["text"],
-        "kind": choice.kind,
+        "kind": kind,
         "layer": layer + 1,
         "head": head + 1,
     }
     if q is None:
-        return stages_view(one, common)
-    return row_view(one, common, q) if k is None else cell_view(one, common, q, k)
+        return stages_view(steps, common)
+    return row_view(steps, common, q) if k is None else cell_view(steps, common, q, k)
 
 
 def place(option: str, number: int | None, labels: tuple[str, ...]) -> int | None:
@@ -99,11 +101,11 @@ def place(option: str, number: int | None, labels: tuple[str, ...]) -> int | Non
     return None if number is None else number - 1
 
 
-def stages_view(one: Head, common: dict[str, Any]) -> View:
+def stages_view(steps: HeadSteps, common: dict[str, Any]) -> View:
     """All stages as a table of shapes and norms, and the numbers of the tokens."""
     rows, plain = [("stage", "is", "shape", "norm", "smallest", "largest")], []
-    for name, words in stage_words(one).items():
-        array = getattr(one.stages, name).astype(np.float64)
+    for name, words in stage_words(steps).items():
+        array = getattr(steps.stages, name).astype(np.float64)
         shape, norm = [*array.shape], float(np.linalg.norm(array))
         low, high = float(array.min()), float(array.max())
         plain.append({"stage": name, "shape": shape, "norm": norm, "smallest": low, "largest": high})
@@ -111,26 +113,26 @@ def stages_view(one: Head, common: dict[str, Any]) -> View:
         rows.append((name, words, " × ".join(map(str, shape)), *numbers))
     text = "\n".join(
         (
-            one.title,
+            steps.title,
             "",
             columns(rows, right=(3, 4, 5)),
             "",
-            numbered("queries, --q", one.queries),
-            numbered("keys, --k", one.keys),
+            numbered("queries, --q", steps.queries),
+            numbered("keys, --k", steps.keys),
         )
     )
     weights = next(row for row in rows if row[0] == "weights")
-    return View({**common, "stages": plain}, text, f"{one.title}   weights {weights[2]}", rows)
+    return View({**common, "stages": plain}, text, f"{steps.title}   weights {weights[2]}", rows)
 
 
-def stage_words(one: Head) -> dict[str, str]:
+def stage_words(steps: HeadSteps) -> dict[str, str]:
     """The stages in the order of computation, and what each is."""
-    if one.luong:
-        asks = "states s of the decoder, times Wₐ" if one.score == "general" else "states s of the decoder"
+    if steps.luong:
+        asks = "states s of the decoder, times Wₐ" if steps.score == "general" else "states s of the decoder"
         return {
             "q": asks,
             "k": "states h of the encoder; they are the values, too",
-            "scores": f"score({one.score}) = {SCORES[one.score]}",
+            "scores": f"score({steps.score}) = {SCORES[steps.score]}",
             "mask": "1 where looking is allowed",
             "weights": "softmax of the scores over the keys",
             "context": "weights · h",
@@ -141,11 +143,11 @@ def stage_words(one: Head) -> dict[str, str]:
         "k": "keys",
         "v": "values",
         "scores": "q·k",
-        "scaled": f"scores ÷ √{one.stages.q.shape[1]}" if one.divisor != 1 else "scores, not divided",
+        "scaled": f"scores ÷ √{steps.stages.q.shape[1]}" if steps.divisor != 1 else "scores, not divided",
         "mask": "1 where looking is allowed",
         "weights": "softmax over the keys",
         "context": "weights · v",
-        "out": "the share copied, 1 - g" if one.copies else "all heads of the layer joined, · W_O",
+        "out": "the share copied, 1 - g" if steps.copies else "all heads of the layer joined, · W_O",
     }
 
 
@@ -154,18 +156,18 @@ def numbered(name: str, labels: tuple[str, ...]) -> str:
     lines, margin = [name.ljust(14)], 14
     for number, label in enumerate(labels, start=1):
         word = f"{number} {ltr(label)}   "
-        if cells(lines[-1]) + cells(word.rstrip()) > terminal_width() and lines[-1].strip():
+        if cells_of(lines[-1]) + cells_of(word.rstrip()) > terminal_width() and lines[-1].strip():
             lines.append(" " * margin)
         lines[-1] += word
     return "\n".join(line.rstrip() for line in lines)
 
 
-def cell_values(one: Head, q: int, k: int, shares: np.ndarray[Any, Any]) -> dict[str, Any]:
+def cell_values(steps: HeadSteps, q: int, k: int, shares: np.ndarray[Any, Any]) -> dict[str, Any]:
     """One cell through all stages."""
-    stages = one.stages
+    stages = steps.stages
     return {
         "k": k + 1,
-        "key": one.keys[k],
+        "key": steps.keys[k],
         "score": float(stages.scores[q, k]),
         "scaled": float(stages.scaled[q, k]),
         "allowed": bool(stages.mask[q, k]),
@@ -175,12 +177,12 @@ def cell_values(one: Head, q: int, k: int, shares: np.ndarray[Any, Any]) -> dict
     }
 
 
-def stage_names(one: Head) -> dict[str, str]:
+def stage_names(steps: HeadSteps) -> dict[str, str]:
     """What the numbers of a cell are called."""
-    score = {"score": f"score({one.score})"} if one.luong else {"score": "q·k"}
-    divided = {"scaled": f"÷√{one.stages.q.shape[1]}" if one.divisor != 1 else "not divided"}
-    value = {"value_norm": "|h|" if one.luong else "|value|", "share": "share of context"}
-    return {**score, **({} if one.luong else divided), "allowed": "mask", "weight": "softmax", **value}
+    score = {"score": f"score({steps.score})"} if steps.luong else {"score": "q·k"}
+    divided = {"scaled": f"÷√{steps.stages.q.shape[1]}" if steps.divisor != 1 else "not divided"}
+    value = {"value_norm": "|h|" if steps.luong else "|value|", "share": "share of context"}
+    return {**score, **({} if steps.luong else divided), "allowed": "mask", "weight": "softmax", **value}
 
 
 def written(values: dict[str, Any], name: str) -> str:
@@ -189,31 +191,31 @@ def written(values: dict[str, Any], name: str) -> str:
     return f"{values[name]:z.{2 if name in ('value_norm', 'share') else 3}f}"
 
 
-def row_view(one: Head, common: dict[str, Any], q: int) -> View:
+def row_view(steps: HeadSteps, common: dict[str, Any], q: int) -> View:
     """What one query made of every key."""
-    shares, names = one.shares, stage_names(one)
-    found = [cell_values(one, q, k, shares) for k in range(len(one.keys))]
+    shares, names = steps.shares, stage_names(steps)
+    cells = [cell_values(steps, q, k, shares) for k in range(len(steps.keys))]
     rows = [("k", "key", *names.values())]
-    rows += [(str(one["k"]), one["key"], *(written(one, name) for name in names)) for one in found]
-    title = f"{one.title} · query {q + 1} {one.queries[q]!r}"
-    best = max(found, key=lambda cell: float(cell["weight"]))
+    rows += [(str(cell["k"]), cell["key"], *(written(cell, name) for name in names)) for cell in cells]
+    title = f"{steps.title} · query {q + 1} {steps.queries[q]!r}"
+    best = max(cells, key=lambda cell: float(cell["weight"]))
     line = f"{title} ← key {best['k']} {best['key']!r} {best['weight']:.3f}"
-    plain = {**common, "q": q + 1, "query": one.queries[q], "keys": found}
+    plain = {**common, "q": q + 1, "query": steps.queries[q], "keys": cells}
     table = columns(rows, right=(0, *range(2, 2 + len(names))))
     return View(plain, f"{title}\n\n{table}\n\n{SHARES}", line, rows)
 
 
-def cell_view(one: Head, common: dict[str, Any], q: int, k: int) -> View:
+def cell_view(steps: HeadSteps, common: dict[str, Any], q: int, k: int) -> View:
     """One query and one key: every stage, and how the numbers follow from each other."""
-    values, names = cell_values(one, q, k, one.shares), stage_names(one)
-    title = f"{one.title} · query {q + 1} {one.queries[q]!r} ← key {k + 1} {one.keys[k]!r}"
+    values, names = cell_values(steps, q, k, steps.shares), stage_names(steps)
+    title = f"{steps.title} · query {q + 1} {steps.queries[q]!r} ← key {k + 1} {steps.keys[k]!r}"
     line = "   ".join(f"{word} {written(values, name)}" for name, word in names.items())
-    products = None if one.score == "concat" else (one.stages.q[q] * one.stages.k[k]).astype(np.float64)
+    products = None if steps.score == "concat" else (steps.stages.q[q] * steps.stages.k[k]).astype(np.float64)
     lines = [title, line, ""]
     if products is not None:
         lines += products_lines(products, values["score"])
-    lines += [softmax_line(one, q, k, values), "", SHARES]
-    plain = {**common, "q": q + 1, "query": one.queries[q], **values}
+    lines += [softmax_line(steps, q, k, values), "", SHARES]
+    plain = {**common, "q": q + 1, "query": steps.queries[q], **values}
     plain["products"] = None if products is None else products.tolist()
     return View(plain, "\n".join(lines), line, [[*names.values()], [values[name] for name in names]])
 
@@ -231,15 +233,15 @@ def products_lines(products: np.ndarray[Any, Any], score: float) -> list[str]:
     ]
 
 
-def softmax_line(one: Head, q: int, k: int, values: dict[str, Any]) -> str:
+def softmax_line(steps: HeadSteps, q: int, k: int, values: dict[str, Any]) -> str:
     """The weight as the softmax makes it, or that a what-if made it."""
-    raised = one.softmax(q)
+    raised = steps.softmax(q)
     usual = float(raised[k] / raised.sum())
     if abs(usual - values["weight"]) > 1e-3:
         return f"softmax  would be {usual:.3f}; the what-if makes it {values['weight']:.3f}"
     if not values["allowed"]:
         return "softmax  the mask forbids this key, so its weight is 0"
-    largest = float(np.where(one.stages.mask[q] > 0, one.stages.scaled[q], -np.inf).max())
+    largest = float(np.where(steps.stages.mask[q] > 0, steps.stages.scaled[q], -np.inf).max())
     score = values["scaled"]
     return (
         f"softmax  exp({score:.3f} - {largest:.3f}) / {raised.sum():.3f} (the sum over the row) "

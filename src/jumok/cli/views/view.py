@@ -42,13 +42,13 @@ def choose(option: str, value: str, count: int) -> int | None:
 
 def choose_one(option: str, value: str, count: int) -> int:
     """An index from 0: one layer or one head, never the mean of several."""
-    found = choose(option, value, count)
-    if found is None:
+    index = choose(option, value, count)
+    if index is None:
         raise ConfigError(
             f"--{option} mean: the steps are those of one {option}",
             hint=f"choose a number from 1 to {count}",
         )
-    return found
+    return index
 
 
 def pick_style(style: str) -> Style:
@@ -69,7 +69,7 @@ def harmless(text: str) -> str:
 
     A trace may come from a file that someone else made.
     """
-    return COMMANDS.sub(lambda found: found[1] or "\ufffd", text)
+    return COMMANDS.sub(lambda match: match[1] or "\ufffd", text)
 
 
 def terminal_width() -> int:

@@ -80,6 +80,11 @@ def refuse_constant(name: str) -> Any:
     raise bad("bad_number", "NaN and Infinity are not numbers of JSON")
 
 
+def has_copy(request: Request, etag: str) -> bool:
+    """Whether the client has this version already."""
+    return etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]
+
+
 class StrictRequest(Request):
     """A request whose JSON is read by `read_json`."""
 

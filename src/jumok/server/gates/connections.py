@@ -25,15 +25,14 @@ class PatientProtocol(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._arrival: asyncio.TimerHandle | None = None
-        self._departure: asyncio.TimerHandle | None = None
+        self._clocks: dict[str, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._arrival = self.loop.call_later(self.receive_s, self.close_now)
+        self._start_clock("arrival")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._arrived()
+        self._stop_clock("arrival")
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -49,30 +48,27 @@ class PatientProtocol(H11Protocol):
         """The clock runs while a part of a request is here and the rest is not."""
         state = self.conn.their_state
         partly = state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
-        if not partly:
-            self._arrived()
-        elif self._arrival is None:
-            self._arrival = self.loop.call_later(self.receive_s, self.close_now)
-
-    def _arrived(self) -> None:
-        if self._arrival is not None:
-            self._arrival.cancel()
-            self._arrival = None
+        if partly:
+            self._start_clock("arrival")
+        else:
+            self._stop_clock("arrival")
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        if self._departure is None:
-            self._departure = self.loop.call_later(self.receive_s, self.close_now)
+        self._start_clock("departure")
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._departure is not None:
-            self._departure.cancel()
-            self._departure = None
+        self._stop_clock("departure")
 
-    def close_now(self) -> None:
-        """Ends the connection without another word: a client this slow would not read it."""
-        self.transport.abort()
+    def _start_clock(self, name: str) -> None:
+        """Ends the connection after a while, without another word: a client this slow would not read it."""
+        if name not in self._clocks:
+            self._clocks[name] = self.loop.call_later(self.receive_s, lambda: self.transport.abort())
+
+    def _stop_clock(self, name: str) -> None:
+        if name in self._clocks:
+            self._clocks.pop(name).cancel()
 
     def send_400_response(self, msg: str) -> None:
         """A request that is not HTTP, or whose headers are too large, as a problem document."""

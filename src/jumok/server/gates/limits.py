@@ -30,7 +30,7 @@ class Limits:
     picture: int = 700_000
     """Characters of one picture as a data URL; beyond it 422."""
     tokens: int = 512
-    """Pieces of one text; beyond it 422."""
+    """Tokens of one text; beyond it 422."""
     beam: int = 16
     """Hypotheses of one text; beyond it 422."""
     n_best: int = 16
@@ -38,12 +38,12 @@ class Limits:
     mbr: int = 64
     """Draws for one text; beyond it 422, and a model that has more of its own draws so many."""
     new_tokens: int = 512
-    """Pieces of one answer; beyond it 422."""
+    """Tokens of one answer; beyond it 422."""
     work: int = 16_384
     """Beam-tokens: the sum of beam or mbr x (source + new tokens). Beyond it 422, of draws as many
     times later as there are more of them than hypotheses may be; all together, they wait."""
     trace_tokens: int = 128
-    """Pieces of either side of a trace; beyond it 422."""
+    """Tokens of either side of a trace; beyond it 422."""
     trace_bytes: int = 4 * MIB
     """Tensors of one answer; beyond it 422."""
     traces: int = 64

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.types import Scope
 
-from jumok.errors import ConfigError, Error, LimitError, nearest
+from jumok.errors import ConfigError, Error, LimitError
 
 log = logging.getLogger("jumok.server")
 
@@ -185,7 +185,3 @@ def field_path(places: Sequence[str | int]) -> str:
     """`texts.3`; a name that is not plain ASCII is left out, for it is the client's own text."""
     parts = [str(place) for place in places[1:]] or ["body"]
     return ".".join(part if PLAIN_NAME.fullmatch(part) else "?" for part in parts)
-
-
-def unknown_model(names: Sequence[str]) -> Problem:
-    return Problem(404, "unknown_model", nearest("", names) if names else "no model is loaded")

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from jumok.errors import Error
 from jumok.server.gates.bodies import problem_of
 from jumok.server.gates.problems import Problem, dump
-from jumok.server.services import Here, Served, Services
+from jumok.server.services import ServedModel, Services, SharedServices
 from jumok.server.translate.order import make_order
 
 router = APIRouter(tags=["operations"])
@@ -17,14 +17,15 @@ router = APIRouter(tags=["operations"])
 SELF_TEST_S = 10.0
 
 
+@router.get("/health", response_model=dict[str, str], tags=["libretranslate"])
 @router.get("/health/live", response_model=dict[str, str])
 async def live() -> dict[str, str]:
-    """The process answers. Needs no key."""
+    """The process answers. `/health/live` needs no key."""
     return {"status": "ok"}
 
 
 @router.get("/health/ready", response_model=dict[str, str], responses={503: problem_of("Not ready.")})
-async def ready(services: Here) -> dict[str, str]:
+async def ready(services: SharedServices) -> dict[str, str]:
     """All models are loaded and each has passed a self-test of one token."""
     if services.draining:
         raise Problem(503, "draining", "the server is stopping")
@@ -45,7 +46,7 @@ async def self_test(services: Services) -> None:
             services.tested.add(served.name)
 
 
-async def one_token(served: Served, services: Services) -> None:
+async def one_token(served: ServedModel, services: Services) -> None:
     text = served.translator.tokenizers.blank_source
     options = {"beam": 1, "n_best": 1, "max_len": 1, "min_len": 0, "long": "cut"}
     order = await asyncio.to_thread(make_order, served.translator, [text], options, services.limits)
@@ -54,7 +55,7 @@ async def one_token(served: Served, services: Services) -> None:
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def metrics(services: Here) -> Response:
+async def metrics(services: SharedServices) -> Response:
     """Figures in the text form of Prometheus: no text, no addresses, no paths."""
     return Response(services.metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from jumok.server.gates.bodies import has_copy
+
 STATIC = Path(__file__).parents[1] / "static"
 SCREENS = (
     "/",
@@ -44,8 +46,6 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -77,7 +77,7 @@ class StaticFile:
             # A name with a hash in it never changes its content; the document is asked for again each time.
             "Cache-Control": "public, max-age=31536000, immutable" if self.lasting else "no-cache",
         }
-        if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+        if has_copy(request, etag):
             return Response(status_code=304, headers=headers)
         if packs:
             headers["Content-Encoding"] = "gzip"

@@ -17,8 +17,8 @@ from threading import Lock
 from typing import Any
 
 from jumok.config import FALLING
-from jumok.server.runs.log import FEWEST, RunLog, Story
-from jumok.server.runs.probes import probe_steps
+from jumok.server.runs.log import FEWEST, RunHistory, RunLog
+from jumok.server.runs.probes import probe_files
 from jumok.server.runs.tail import plain, read_small
 
 METRICS, CONFIG = "metrics.jsonl", "config.toml"
@@ -89,7 +89,7 @@ class Run:
 
         `offset` is where in the file this ends: events after it are what is new.
         """
-        config, probes = read_config(self.folder), probe_steps(self.folder)
+        config, probes = read_config(self.folder), list(probe_files(self.folder))
         with self.log.story() as (story, offset):
             return {
                 **self._summary(story, config),
@@ -113,7 +113,7 @@ class Run:
                     found[name] = {"step": [], "elapsed_s": [], "value": []}
         return found
 
-    def _summary(self, story: Story, config: Mapping[str, Any]) -> dict[str, Any]:
+    def _summary(self, story: RunHistory, config: Mapping[str, Any]) -> dict[str, Any]:
         updated = last_change(self.metrics) or last_change(self.folder)
         training = section(config, "training")
         metric, most, arch = (
@@ -133,7 +133,7 @@ class Run:
             "updated": None if updated is None else as_time(updated),
         }
 
-    def _status(self, story: Story, updated: float | None) -> str:
+    def _status(self, story: RunHistory, updated: float | None) -> str:
         """As the end event says; without one, running if there is a sign of life."""
         if story.ended in STATUSES:
             return str(story.ended)
@@ -141,7 +141,7 @@ class Run:
         return "running" if lately or is_locked(self.folder) else "unknown"
 
 
-def best_of(story: Story, metric: str) -> dict[str, Any] | None:
+def best_of(story: RunHistory, metric: str) -> dict[str, Any] | None:
     """The best validation so far; what is better when lower is stored with its sign turned."""
     if story.best is None:
         return None
@@ -155,12 +155,12 @@ def subfolders(folder: Path) -> list[Path]:
     with suppress(OSError):
         for entry in os.scandir(folder):
             with suppress(OSError):
-                if shown(entry.name) and entry.is_dir():
+                if is_showable(entry.name) and entry.is_dir():
                     found.append(folder / entry.name)
     return sorted(found)
 
 
-def shown(name: str) -> bool:
+def is_showable(name: str) -> bool:
     """Whether a name is text that every client can show and send back."""
     return not name.startswith(".") and name.isprintable()  # a name in no encoding has lone surrogates
 

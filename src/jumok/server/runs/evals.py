@@ -7,10 +7,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from jumok.server.runs.catalog import Runs, shown
+from jumok.evaluation.document import EvalDocument
+from jumok.server.runs.catalog import Runs, is_showable
 from jumok.server.runs.tail import plain, read_small
 
-SCHEMA = "eval/1"
 LARGEST = 16 << 20
 
 
@@ -33,14 +33,13 @@ class Evals:
     def find(self, id: str) -> dict[str, Any] | None:
         """The whole document of one evaluation."""
         file = next((file for one, _, file in self._files() if one == id), None)
-        document = parse(read_small(file, LARGEST)) if file else None
-        return document if document and summary_of(document) else None
+        return parse(read_small(file, LARGEST)) if file else None
 
     def _files(self) -> Iterator[tuple[str, str, Path]]:
         for run, folder in self.runs.folders().items():
             with suppress(OSError):
                 for file in sorted((folder / "eval").iterdir()):
-                    if file.suffix == ".json" and shown(file.name):
+                    if file.suffix == ".json" and is_showable(file.name):
                         yield f"{run}:{file.stem}", run, file
 
     def _summary(self, file: Path) -> dict[str, Any] | None:
@@ -64,27 +63,17 @@ def parse(data: bytes | None) -> dict[str, Any] | None:
     """An eval/1 document; None for anything else."""
     try:
         document = plain(json.loads(data or b""))
+        EvalDocument.model_validate(document)
     except (ValueError, RecursionError):
         return None
-    return document if isinstance(document, dict) and document.get("schema") == SCHEMA else None
+    return document  # type: ignore[no-any-return]
 
 
-def summary_of(document: dict[str, Any]) -> dict[str, Any] | None:
-    """Model, test set, number of sentences and metrics; None if one of them is not what it should be."""
-    match document:
-        case {"model": str(model), "data": {"name": str(name), "n": int(n)}, "metrics": dict(metrics)}:
-            values = {metric: score_of(one) for metric, one in metrics.items()}
-            known = {metric: value for metric, value in values.items() if value}
-            return {"model": model, "data": name, "n": n, "metrics": known}
-    return None
-
-
-def score_of(metric: object) -> dict[str, Any] | None:
-    """Value and interval of one metric."""
-    match metric:
-        case {"value": int() | float() | None as value, **rest}:
-            match rest.get("ci95"):
-                case [int() | float() | None as low, int() | float() | None as high]:
-                    return {"value": value, "ci95": [low, high]}
-            return {"value": value, "ci95": None}
-    return None
+def summary_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Model, test set, number of sentences and metrics."""
+    metrics = {
+        name: {"value": metric["value"], "ci95": metric.get("ci95")}
+        for name, metric in document["metrics"].items()
+    }
+    data = document["data"]
+    return {"model": document["model"], "data": data["name"], "n": data["n"], "metrics": metrics}

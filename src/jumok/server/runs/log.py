@@ -24,7 +24,7 @@ NO_CURVES = {"step", "epoch", "elapsed_s", "time"}
 LARGEST = 2**53  # whole numbers that every reader of JSON keeps exactly
 
 
-class Table:
+class CurveTable:
     """Numbers by step: one row per event, one column per name. A number that is missing is NaN."""
 
     def __init__(self) -> None:
@@ -77,10 +77,12 @@ def decimate(values: ArrayLike, points: int) -> NDArray[np.intp]:
 
 
 @dataclass
-class Story:
+class RunHistory:
     """All that the events told so far. Mutable: it grows with the file."""
 
-    tables: dict[str, Table] = field(default_factory=lambda: {"train": Table(), "valid": Table()})
+    tables: dict[str, CurveTable] = field(
+        default_factory=lambda: {"train": CurveTable(), "valid": CurveTable()}
+    )
     notices: dict[tuple[Any, ...], Event] = field(default_factory=dict)
     samples: dict[int, list[Any]] = field(default_factory=dict)
     step: int | None = None
@@ -137,11 +139,11 @@ class RunLog:
     """The story of one `metrics.jsonl`, which is read further whenever someone asks."""
 
     def __init__(self, path: Path) -> None:
-        self._tail, self._story, self._restarts = Tail(path), Story(), 0
+        self._tail, self._story, self._restarts = Tail(path), RunHistory(), 0
         self._lock = Lock()
 
     @contextmanager
-    def story(self) -> Iterator[tuple[Story, int]]:
+    def story(self) -> Iterator[tuple[RunHistory, int]]:
         """What the file tells up to now, and the byte offset up to where; both stay so inside the block."""
         with self._lock:
             before = None
@@ -153,7 +155,7 @@ class RunLog:
     def _read_on(self) -> None:
         lines = self._tail.read()
         if self._tail.restarts != self._restarts:
-            self._story, self._restarts = Story(), self._tail.restarts
+            self._story, self._restarts = RunHistory(), self._tail.restarts
         for line in lines:
             self._story.take(line.event)
 

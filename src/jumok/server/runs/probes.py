@@ -30,10 +30,6 @@ def probe_files(run: Path) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-def probe_steps(run: Path) -> list[int]:
-    return list(probe_files(run))
-
-
 def read_probe(run: Path, step: int) -> dict[str, Any] | None:
     """The probe of a step: its sentences with the labels of both axes and the atlas, base64 of uint8
     [L, H, Q, K]. None if there is none, or if its file is damaged.
@@ -60,7 +56,8 @@ def metadata_of(data: bytes) -> Mapping[str, Any]:
 def match_up(sentences: Any, tensors: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:
     """Each sentence with its tensor; ValueError where labels and shape do not agree."""
     for number, one in enumerate(sentences):
-        maps, source, target = tensors[str(number)], labels(one["source"]), labels(one["target"])
+        maps = tensors[str(number)]
+        source, target = list(map(str, one["source"])), list(map(str, one["target"]))
         if maps.dtype != np.uint8 or maps.ndim != 4 or maps.shape[2:] != (len(target), len(source)):
             raise ValueError(f"sentence {number} has another shape than its labels")
         yield {
@@ -70,7 +67,3 @@ def match_up(sentences: Any, tensors: Mapping[str, NDArray[Any]]) -> Iterator[di
             "shape": list(maps.shape),
             "atlas": b64encode(maps.tobytes()).decode("ascii"),
         }
-
-
-def labels(value: Any) -> list[str]:
-    return [str(one) for one in value]

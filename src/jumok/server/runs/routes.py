@@ -4,22 +4,22 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
+from jumok.evaluation.document import EvalDocument
 from jumok.server.events import EVENTS, Event, stream_endless
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, json_answer
 from jumok.server.runs.catalog import Run
-from jumok.server.runs.evals import Evals
 from jumok.server.runs.log import FEWEST
 from jumok.server.runs.probes import read_probe
 from jumok.server.runs.schema import EvalsOut, ProbeOut, RunDetails, RunsOut, SeriesOut
 from jumok.server.runs.tail import Tail
 from jumok.server.schema import Name
-from jumok.server.services import Here
+from jumok.server.services import SharedServices
 
 router = api_router("runs")
 
@@ -38,18 +38,9 @@ RunName = Annotated[
 EvalId = Annotated[str, Path(min_length=1, max_length=2 * LONGEST, description="An id of /v1/evals.")]
 
 
-def evals_of(request: Request) -> Evals:
-    """The evaluations, and with them the runs, that this app shows."""
-    found: Evals = request.app.state.evals
-    return found
-
-
-ShownEvals = Annotated[Evals, Depends(evals_of)]
-
-
-def run_of(run: RunName, evals: ShownEvals) -> Run:
+def run_of(run: RunName, services: SharedServices) -> Run:
     """The run of this name; 404 for another."""
-    found = evals.runs.find(run)
+    found = services.evals.runs.find(run)
     if found is None:
         raise Problem(404, "unknown_run", "there is no such run: /v1/runs lists them")
     return found
@@ -59,9 +50,9 @@ ThisRun = Annotated[Run, Depends(run_of)]
 
 
 @router.get("/v1/runs", response_model=RunsOut)
-def list_runs(evals: ShownEvals) -> Response:
+def list_runs(services: SharedServices) -> Response:
     """All runs, by name."""
-    return json_answer({"runs": [run.summary() for run in evals.runs.all()]})
+    return json_answer({"runs": [run.summary() for run in services.evals.runs.all()]})
 
 
 @router.get("/v1/runs/{run}", response_model=RunDetails)
@@ -84,7 +75,7 @@ def show_series(
 async def follow_run(
     run: ThisRun,
     request: Request,
-    services: Here,
+    services: SharedServices,
     after: Annotated[int, Query(ge=0, le=LARGEST, description="A byte offset: where to begin.")] = 0,
     last_event_id: Annotated[str, Header(max_length=64)] = "",
 ) -> Response:
@@ -124,15 +115,15 @@ def show_probe(run: ThisRun, step: Annotated[int, Path(ge=0, le=LARGEST)]) -> Re
 
 
 @router.get("/v1/evals", response_model=EvalsOut)
-def list_evals(evals: ShownEvals) -> Response:
+def list_evals(services: SharedServices) -> Response:
     """All evaluations that runs keep, by id."""
-    return json_answer({"evals": evals.all()})
+    return json_answer({"evals": services.evals.all()})
 
 
-@router.get("/v1/evals/{id}", response_model=dict[str, Any])
-def show_eval(id: EvalId, evals: ShownEvals) -> Response:
+@router.get("/v1/evals/{id}", response_model=EvalDocument)
+def show_eval(id: EvalId, services: SharedServices) -> Response:
     """One evaluation, schema eval/1."""
-    found = evals.find(id)
+    found = services.evals.find(id)
     if found is None:
         raise Problem(404, "unknown_eval", "there is no such evaluation: /v1/evals lists them")
     return json_answer(found)

@@ -4,18 +4,20 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from jumok.server.schema import Told
+from jumok.evaluation.document import EvalMetric
+from jumok.explain.documents import DocumentPart, sometimes
+from jumok.server.schema import AnswerPart
 
 Status = Literal["running", "completed", "stopped", "failed", "unknown"]
 
 
-class BestOut(Told):
+class BestOut(AnswerPart):
     metric: str
     value: float
     step: int
 
 
-class RunOut(Told):
+class RunOut(AnswerPart):
     name: str = Field(description="As addresses use it: demo~rnn for the run in demo/rnn.")
     title: str = Field(description="As people read it: demo/rnn.")
     status: Status = Field(description="unknown: there is no end, and no sign of life.")
@@ -27,25 +29,25 @@ class RunOut(Told):
     updated: str | None = Field(description="When it last wrote something.")
 
 
-class RunsOut(Told):
+class RunsOut(AnswerPart):
     runs: list[RunOut]
 
 
-class NoticeOut(Told):
+class NoticeOut(AnswerPart):
     step: int | None
     level: str | None
     code: str | None
     message: str | None
 
 
-class SampleOut(Told):
+class SampleOut(AnswerPart):
     src: str
     ref: str
     hyp: str
     score: float | None
 
 
-class SamplesOut(Told):
+class SamplesOut(AnswerPart):
     step: int
     samples: list[SampleOut]
 
@@ -59,17 +61,40 @@ class RunDetails(RunOut):
     offset: int = Field(description="Where this ends in the file: /events?after= goes on from there.")
 
 
-class CurveOut(Told):
+class RunEvent(DocumentPart):
+    """One line of a run's `metrics.jsonl`. Which keys it has depends on its type."""
+
+    type: Literal["start", "train", "valid", "checkpoint", "notice", "end"]
+    time: str = sometimes()
+    step: int = sometimes()
+    epoch: int = sometimes()
+    elapsed_s: float = sometimes("Time spent in training, in all sittings.")
+    loss: float | None = sometimes("Null: it was not finite.")
+    best: bool | float | None = sometimes("Whether this is the best so far; of an end, the best score.")
+    averaged: int = sometimes("Of a validation: of the average of so many checkpoints.")
+    samples: list[SampleOut] = sometimes()
+    probe: str = sometimes("The file of its probe, in the run's folder.")
+    path: str = sometimes("The folder of a checkpoint.")
+    metric: float | None = sometimes("The score of a checkpoint; higher is better.")
+    resumed_from: int | None = sometimes("Of a start: the step that it goes on from.")
+    status: str = sometimes("Of an end: completed, stopped or failed.")
+    reason: str = sometimes()
+    level: str = sometimes()
+    code: str = sometimes()
+    message: str = sometimes()
+
+
+class CurveOut(AnswerPart):
     step: list[int]
     elapsed_s: list[float | None]
     value: list[float]
 
 
-class SeriesOut(Told):
+class SeriesOut(AnswerPart):
     series: dict[str, CurveOut]
 
 
-class ProbeSentence(Told):
+class ProbeSentence(AnswerPart):
     source: list[str]
     target: list[str]
     text: str
@@ -77,24 +102,19 @@ class ProbeSentence(Told):
     atlas: str = Field(description="Base64 of bytes in this shape: 255 · sqrt(weight) in 52 shades.")
 
 
-class ProbeOut(Told):
+class ProbeOut(AnswerPart):
     step: int
     sentences: list[ProbeSentence]
 
 
-class ScoreSummary(Told):
-    value: float | None
-    ci95: list[float | None] | None
-
-
-class EvalOut(Told):
+class EvalOut(AnswerPart):
     id: str
     run: str
     model: str
     data: str
     n: int
-    metrics: dict[str, ScoreSummary]
+    metrics: dict[str, EvalMetric]
 
 
-class EvalsOut(Told):
+class EvalsOut(AnswerPart):
     evals: list[EvalOut]

@@ -21,7 +21,7 @@ Event = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One event and where the next line begins."""
 
     end: int
@@ -38,7 +38,7 @@ class Tail:
         self._file: tuple[int, int] | None = None  # device and inode of the file that was read
         self._searched = 0  # how far a line that is too long has no end
 
-    def read(self, limit: int = 4 * LONGEST) -> list[Line]:
+    def read(self, limit: int = 4 * LONGEST) -> list[LogLine]:
         """The next events, from about `limit` bytes at most; none when there is nothing new.
 
         Lines that are no JSON object are passed over. A file that is missing or cannot be read has no lines.
@@ -65,25 +65,25 @@ class Tail:
             self.offset = self._searched = 0
             self.restarts += 1
 
-    def _lines(self, file: BinaryIO, limit: int) -> Iterator[Line]:
+    def _lines(self, file: BinaryIO, limit: int) -> Iterator[LogLine]:
         stop = self.offset + limit
         while self.offset < stop:
             file.seek(self.offset)
             data = file.read(LONGEST + 1)
             end = data.rfind(b"\n") + 1
             if end:
-                yield from self._whole(data[:end])
-            elif len(data) <= LONGEST or not self._pass_over(file):
+                yield from self._complete_lines(data[:end])
+            elif len(data) <= LONGEST or not self._skip_long_line(file):
                 return
 
-    def _whole(self, data: bytes) -> Iterator[Line]:
+    def _complete_lines(self, data: bytes) -> Iterator[LogLine]:
         """The events of lines that are all complete."""
         for line in data[:-1].split(b"\n"):
             self.offset += len(line) + 1
             if (event := parse_event(line)) is not None:
-                yield Line(self.offset, event)
+                yield LogLine(self.offset, event)
 
-    def _pass_over(self, file: BinaryIO) -> bool:
+    def _skip_long_line(self, file: BinaryIO) -> bool:
         """Go behind a line that is too long; False while its end is not written."""
         self._searched = max(self._searched, self.offset)
         file.seek(self._searched)

@@ -15,7 +15,7 @@ from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, Error
 from jumok.explain.capture import capture
-from jumok.explain.edits import compile_edits, compile_ops
+from jumok.explain.edits import CompiledOps, compile_edits, compile_ops
 from jumok.explain.manifest import weights_fingerprint
 from jumok.explain.ops import (
     Bridge,
@@ -27,6 +27,7 @@ from jumok.explain.ops import (
     ScaleHead,
     SetRow,
     Uniform,
+    ops_to_json,
     parse_ops,
 )
 from jumok.explain.pictures import source_ids_of
@@ -36,11 +37,11 @@ from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, bad_field
-from jumok.server.services import Served, Services, answered, deadline_of
-from jumok.server.traces.cache import Kept
+from jumok.server.services import ServedModel, Services, answer_in_time, deadline_of
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.folder import TRACE_ID, TraceFolder
 from jumok.server.traces.schema import TraceRequest
-from jumok.server.translate.order import Order, make_order
+from jumok.server.translate.order import DecodingOrder, make_order
 
 INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Bridge)
 """Interventions in the model itself. The others only change the search or the text."""
@@ -50,12 +51,14 @@ INSIDE = (MaskHead, ScaleHead, MaskEdge, SetRow, Uniform, NoScale, Positions, Br
 class Question:
     """A request for a trace, as the model understands it."""
 
-    served: Served
+    served: ServedModel
     text: str
     target: str | None
     options: dict[str, Any]
     ops: tuple[Op, ...]
-    order: Order | None = None
+    compiled: CompiledOps | None = None
+    """What the interventions do, and the text as the model reads it."""
+    order: DecodingOrder | None = None
     """What the model's worker has to decode; None where nothing is decoded, or an edited model has to."""
 
     @property
@@ -65,18 +68,18 @@ class Question:
         return hashlib.sha256(f"{json.dumps(plain)} {self.ops!r}".encode()).hexdigest()
 
 
-def question_of(asked: TraceRequest, services: Services) -> Question:
-    """What is asked; 404, 409 or 422 if it cannot be."""
-    served = services.model(asked.model)
-    meant, own = (asked.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
+def question_of(body: TraceRequest, services: Services) -> Question:
+    """What a request asks for; 404, 409 or 422 if it cannot be answered."""
+    served = services.model(body.model)
+    meant, own = (body.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
     if meant and not own.removeprefix("sha256:").startswith(meant):
         raise Problem(
             409, "fingerprint_differs", f"the model is another one now: its fingerprint is {own[:16]}"
         )
-    return Question(served, asked.text, asked.target, asked.chosen(), asked.interventions)
+    return Question(served, body.text, body.target, body.chosen(), body.interventions)
 
 
-async def trace_of(question: Question, request: Request, services: Services) -> Kept:
+async def trace_of(question: Question, request: Request, services: Services) -> CachedTrace:
     """The trace of a question: the one that is kept, or a new one.
 
     The model's worker decodes, together with everyone else's sentences, unless the model is edited.
@@ -102,31 +105,31 @@ def prepare(flag: CancelFlag, question: Question, limits: Limits) -> Question:
     translator, text, ops = question.served.translator, question.text, question.ops
     with watched(translator, flag.check, limits.trace_tokens) as own:
         compiled = compile_ops(ops, own, text, question.options)
-    if not compiled.text:
+    if not compiled.source.text:
         raise bad_field("text", "a sentence is needed", "empty_text")
-    order = make_order(translator, [compiled.text], compiled.options, limits)
+    order = make_order(translator, [compiled.source], compiled.options, limits)
     [[job]] = order.parts
     if len(job.source) >= limits.trace_tokens:
         raise too_long("source", len(job.source) + 1, limits.trace_tokens)
-    options = {**question.options, "max_len": order.request.decoding.max_len}
+    options = {**compiled.options, "max_len": order.request.decoding.max_len}
     inside = any(isinstance(op, INSIDE) for op in ops)
-    whole = len(translator.tokenizers.source.encode(compiled.text)) == len(job.source)
+    whole = len(compiled.source.ids) == len(job.source)
     alone = question.target is not None or inside or not whole
-    return Question(question.served, text, question.target, options, ops, None if alone else order)
+    return Question(question.served, text, question.target, options, ops, compiled, None if alone else order)
 
 
 def capture_trace(
     flag: CancelFlag, ready: Question, translation: Translation | None, ms: float | None, services: Services
 ) -> Trace:
     """The trace, with its manifest made and, if there is a folder for it, kept there."""
-    served = ready.served
+    served, compiled = ready.served, ready.compiled
+    assert compiled is not None
     with watched(served.translator, flag.check, services.limits.trace_tokens) as own:
         trace = make_trace(
-            own,
-            ready.text,
+            own.edited(compiled.edits, ops_to_json(ready.ops)) if ready.ops else own,
+            compiled.source,
             target=ready.target,
             options=ready.options,
-            ops=ready.ops,
             translation=translation,
             name=served.name,
         )
@@ -143,12 +146,12 @@ def keep(trace: Trace, services: Services) -> None:
         services.folder.save(trace)
 
 
-async def find_trace(id: str, request: Request, services: Services) -> Kept:
+async def find_trace(id: str, request: Request, services: Services) -> CachedTrace:
     """The trace of this id, from memory or from the folder; 404 for another."""
     kept = services.traces.get(id) if TRACE_ID.fullmatch(id) else None
     if kept is None and services.folder is not None:
         work = services.scorer.run(open_kept, services.folder, id, services)
-        trace = await answered(request, services, work)
+        trace = await answer_in_time(request, services, work)
         kept = None if trace is None else services.traces.put(trace)
     if kept is None:
         raise Problem(404, "unknown_trace", "there is no such trace: post its request to /v1/trace again")
@@ -191,7 +194,7 @@ def check_ids(ids: Sequence[int], size: int, limits: Limits) -> None:
         raise ConfigError("the file has ids that the model does not take")
 
 
-def served_for(model: Mapping[str, Any], services: Services) -> Served:
+def served_for(model: Mapping[str, Any], services: Services) -> ServedModel:
     """The served model that a manifest speaks of; a LookupError if it is not here."""
     same = [one for one in services.models.values() if fingerprint_of(one) == model["fingerprint"]]
     return next((one for one in same if one.name == model["name"]), None) or same[0]
@@ -205,6 +208,6 @@ def editor(trace: Trace, translator: Translator, source: Sequence[Any]) -> Trans
     return translator.edited(compile_edits(ops, translator, source, {}))
 
 
-def fingerprint_of(served: Served) -> str:
+def fingerprint_of(served: ServedModel) -> str:
     """The model's fingerprint as traces have it."""
     return served.fingerprint or weights_fingerprint(served.translator)

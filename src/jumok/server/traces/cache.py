@@ -13,7 +13,7 @@ LIFETIME_S = 30 * 60
 
 
 @dataclass
-class Kept:
+class CachedTrace:
     """One trace, and the requests that it answers."""
 
     trace: Trace
@@ -38,14 +38,14 @@ class TraceCache:
         self, limits: Limits, metrics: Metrics, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.limits, self.metrics, self.clock = limits, metrics, clock
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, CachedTrace] = OrderedDict()
         self._questions: dict[str, str] = {}
         metrics.cache_bytes.set(0)
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, id: str) -> Kept | None:
+    def get(self, id: str) -> CachedTrace | None:
         """The trace of this id, if it is still there; it is then the last one used."""
         self.trim()
         found = self._kept.get(id)
@@ -57,17 +57,17 @@ class TraceCache:
         self._kept.move_to_end(id)
         return found
 
-    def answering(self, question: str) -> Kept | None:
+    def answering(self, question: str) -> CachedTrace | None:
         """The trace that a request like this one made, if it is still there."""
         id = self._questions.get(question)
         return self.get(id) if id is not None else None
 
-    def put(self, trace: Trace, question: str = "") -> Kept:
+    def put(self, trace: Trace, question: str = "") -> CachedTrace:
         """Keep a trace; `question` names the request that it answers.
 
         One of this id that is there stays, unless only the new one has its model.
         """
-        kept = self._kept.setdefault(trace.id, Kept(trace, self.clock()))
+        kept = self._kept.setdefault(trace.id, CachedTrace(trace, self.clock()))
         kept.used = self.clock()
         if kept.trace.translator is None:
             kept.trace = trace

@@ -14,11 +14,11 @@ from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
-from jumok.server.gates.bodies import api_router
+from jumok.server.gates.bodies import api_router, has_copy
 from jumok.server.gates.problems import Problem, bad_field, dump, json_answer
-from jumok.server.services import Here, Services, answered
+from jumok.server.services import Services, SharedServices, answer_in_time
 from jumok.server.traces.build import find_trace, question_of, trace_of
-from jumok.server.traces.cache import Kept
+from jumok.server.traces.cache import CachedTrace
 from jumok.server.traces.schema import InfluenceOut, ReplaceName, TraceRequest, UnitName
 
 router = api_router("traces")
@@ -49,38 +49,37 @@ PAGE: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/v1/trace", response_model=Manifest)
-async def trace(asked: TraceRequest, request: Request, services: Here) -> Response:
+async def trace(body: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The trace of a text and its translation: everything but its tensors, schema `trace/1`.
 
     It is a pure function of the request and the model: the same request gives the same id.
     """
-    question = question_of(asked, services)
-    kept = await answered(request, services, trace_of(question, request, services))
+    question = question_of(body, services)
+    kept = await answer_in_time(request, services, trace_of(question, request, services))
     return json_answer(kept.trace.manifest)
 
 
 @router.get("/v1/traces/{id}", response_model=Manifest)
-async def show_trace(id: TraceId, request: Request, services: Here) -> Response:
+async def show_trace(id: TraceId, request: Request, services: SharedServices) -> Response:
     """A trace that was made before. It is kept for a while; then the same request makes it again."""
     return json_answer((await find_trace(id, request, services)).trace.manifest)
 
 
 @router.get("/v1/traces/{id}/tensors", response_class=Response, responses=TENSORS)
-async def show_tensors(id: TraceId, need: Needs, request: Request, services: Here) -> Response:
+async def show_tensors(id: TraceId, need: Needs, request: Request, services: SharedServices) -> Response:
     """Tensors of a trace. They never change, so a client may keep them for ever."""
-    asked = hashlib.sha256(" ".join(need).encode()).hexdigest()[:16]
-    etag = f'W/"{id}-{asked}"'
+    etag = f'W/"{id}-{hashlib.sha256(" ".join(need).encode()).hexdigest()[:16]}"'
     kept = await find_trace(id, request, services)
     headers = {"ETag": etag, "Cache-Control": FOREVER}
-    if etag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+    if has_copy(request, etag):
         return Response(status_code=304, headers=headers)
-    work = services.scorer.run(packed, kept.trace, need, services.limits.trace_bytes)
-    data = await answered(request, services, work)
+    work = services.scorer.run(pack_tensors, kept.trace, need, services.limits.trace_bytes)
+    data = await answer_in_time(request, services, work)
     services.traces.trim()
     return Response(data, headers=headers, media_type="application/octet-stream")
 
 
-def packed(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
+def pack_tensors(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> bytes:
     """The tensors named; 422 beyond so many bytes."""
     found: dict[str, Any] = {}
     taken = 0
@@ -95,22 +94,22 @@ def packed(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int) -> b
 
 
 @router.get("/v1/traces/{id}/beam", response_model=BeamDocument)
-async def show_beam(id: TraceId, request: Request, services: Here) -> Response:
+async def show_beam(id: TraceId, request: Request, services: SharedServices) -> Response:
     """What the search for this answer kept and rejected, schema `beam/1`."""
     kept = await find_trace(id, request, services)
     if kept.trace.manifest["decode"]["method"] not in ("beam", "greedy"):
         raise Problem(404, "no_beam", "the target was given or drawn at random: no search is behind it")
-    data = await answered(request, services, services.analyst.run(beam_of, kept.trace))
-    return analysed(kept, "beam", data, services)
-
-
-def beam_of(flag: CancelFlag, trace: Trace) -> bytes:
-    return dump(trace.beam())
+    data = await answer_in_time(request, services, services.analyst.run(lambda _: dump(kept.trace.beam())))
+    return analysis_answer(kept, "beam", data, services)
 
 
 @router.get("/v1/traces/{id}/influence", response_model=InfluenceOut, responses=EVENTS)
 async def show_influence(
-    id: TraceId, request: Request, services: Here, unit: UnitName = "words", replace: ReplaceName = "unk"
+    id: TraceId,
+    request: Request,
+    services: SharedServices,
+    unit: UnitName = "words",
+    replace: ReplaceName = "unk",
 ) -> Response:
     """How much each source unit supports each target token; leave-one-out, for every architecture.
 
@@ -120,8 +119,8 @@ async def show_influence(
     events = services.analyst.items(partial(influence_events, kept.trace, unit, replace))
     if wants_events(request, usual=False):
         return stream_events(request, services, events)
-    data = await answered(request, services, final_of(events))
-    return analysed(kept, f"influence {unit} {replace}", dump(data), services)
+    data = await answer_in_time(request, services, final_of(events))
+    return analysis_answer(kept, f"influence {unit} {replace}", dump(data), services)
 
 
 def influence_events(
@@ -135,7 +134,7 @@ def influence_events(
     emit(Event("final", trace.influence(unit=unit, replace=replace, progress=progress).to_dict()))
 
 
-def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response:
+def analysis_answer(kept: CachedTrace, name: str, data: bytes, services: Services) -> Response:
     """The answer; what was worked out stays with its trace, and counts."""
     kept.extra[name] = MEMORY * len(data)
     services.traces.trim()
@@ -143,19 +142,18 @@ def analysed(kept: Kept, name: str, data: bytes, services: Services) -> Response
 
 
 @router.get("/v1/traces/{id}/html", response_class=HTMLResponse, responses=PAGE)
-async def show_html(id: TraceId, request: Request, services: Here) -> Response:
+async def show_html(id: TraceId, request: Request, services: SharedServices) -> Response:
     """The trace as one file that opens from disk, without a server."""
     kept = await find_trace(id, request, services)
-    page = await answered(request, services, services.analyst.run(written, kept.trace))
+    page = await answer_in_time(request, services, services.analyst.run(html_of, kept.trace))
     headers = {
         "Content-Disposition": f'attachment; filename="{kept.trace.id}.html"',
         "Content-Security-Policy": "sandbox",
-        "X-Content-Type-Options": "nosniff",
     }
     return HTMLResponse(page, headers=headers)
 
 
-def written(flag: CancelFlag, trace: Trace) -> str:
+def html_of(flag: CancelFlag, trace: Trace) -> str:
     from jumok.explain.html import trace_html  # it reads the built page, which only this route needs
 
     try:

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator
 
-from jumok.explain.compare import MOST_CUTS
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
-from jumok.server.schema import Name, Options, Source, Text, TokenOut, Told
+from jumok.explain.side_by_side import MOST_CUTS
+from jumok.server.schema import AnswerPart, Name, SearchFields, Source, Text, TokenOut
 
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
@@ -15,7 +15,7 @@ ReplaceName = Literal["unk", "drop"]
 Interventions = Annotated[tuple[Op, ...], PlainValidator(parse_ops, json_schema_input_type=OpList)]
 
 
-class TraceRequest(Options):
+class TraceRequest(SearchFields):
     text: Source
     target: Text | None = Field(
         None, description="What the answer is; without it, what the model makes of it."
@@ -35,7 +35,7 @@ class SweepRequest(TraceRequest):
     )
 
 
-class CompareRequest(Options):
+class CompareRequest(SearchFields):
     model: None = Field(None, description="Not used here: `models` names them.")
     models: Annotated[list[Name], Field(min_length=2, max_length=3)]
     text: Source
@@ -46,12 +46,12 @@ class CompareRequest(Options):
     )
 
 
-class UnitOut(Told):
+class UnitOut(AnswerPart):
     text: str
     tokens: list[int]
 
 
-class InfluenceOut(Told):
+class InfluenceOut(AnswerPart):
     unit: UnitName
     replace: ReplaceName
     units: list[UnitOut]
@@ -60,20 +60,20 @@ class InfluenceOut(Told):
     )
 
 
-class SideOut(Told):
+class SideOut(AnswerPart):
     id: str = Field(description="Of its trace.")
     text: str
     score: float
     tokens: list[TokenOut]
 
 
-class ChangeOut(Told):
+class ChangeOut(AnswerPart):
     op: Literal["equal", "replace", "delete", "insert"]
     a: tuple[int, int] = Field(description="Tokens of the baseline, half open.")
     b: tuple[int, int] = Field(description="Tokens of the edited answer, half open.")
 
 
-class WhatIfOut(Told):
+class WhatIfOut(AnswerPart):
     baseline: SideOut
     edited: SideOut
     diff: list[ChangeOut]
@@ -81,19 +81,27 @@ class WhatIfOut(Told):
     baseline_logprob_under_edit: float
 
 
-class SweepOut(Told):
+class SweepRowOut(AnswerPart):
+    """What masking each head of one layer adds to the log-probability."""
+
+    kind: KindField
+    layer: int
+    values: list[float]
+
+
+class SweepOut(AnswerPart):
     baseline_logprob: float
     kinds: dict[KindField, list[list[float]]] = Field(
         description="What masking each head alone adds to the log-probability: a row for each layer."
     )
 
 
-class WordsOut(Told):
+class WordsOut(AnswerPart):
     text: str
     words: list[str]
 
 
-class ColumnOut(Told):
+class ColumnOut(AnswerPart):
     model: str
     arch: Literal["rnn", "luong", "transformer"]
     id: str = Field(description="Of its trace.")
@@ -105,19 +113,19 @@ class ColumnOut(Told):
     influence: InfluenceOut
 
 
-class GrownOut(Told):
+class GrownOut(AnswerPart):
     chrf: float
     text: str
 
 
-class CutOut(Told):
+class CutOut(AnswerPart):
     words: int
     source: str
     reference: str
     scores: dict[str, GrownOut]
 
 
-class CompareOut(Told):
+class CompareOut(AnswerPart):
     source: WordsOut
     pseudo_reference: str | None
     results: list[ColumnOut]

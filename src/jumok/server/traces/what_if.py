@@ -19,7 +19,7 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import bad_field, json_answer
-from jumok.server.services import Here, Services, answered
+from jumok.server.services import Services, SharedServices, answer_in_time
 from jumok.server.traces.build import Question, question_of, trace_of
 from jumok.server.traces.schema import SweepOut, SweepRequest, TraceRequest, WhatIfOut
 
@@ -27,11 +27,11 @@ router = api_router("what-if")
 
 
 @router.post("/v1/what-if", response_model=WhatIfOut)
-async def what_if(asked: TraceRequest, request: Request, services: Here) -> Response:
+async def what_if(body: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The answer as it is beside the answer with interventions, and where they part. Both are traces."""
-    question = question_of(asked, services)
+    question = question_of(body, services)
     with await services.turns.take(request):
-        return json_answer(await answered(request, services, both(question, request, services)))
+        return json_answer(await answer_in_time(request, services, both(question, request, services)))
 
 
 async def both(question: Question, request: Request, services: Services) -> dict[str, Any]:
@@ -72,25 +72,25 @@ def side(trace: Trace) -> dict[str, Any]:
 
 
 @router.post("/v1/sweep", response_model=SweepOut, responses=EVENTS)
-async def sweep_heads(asked: SweepRequest, request: Request, services: Here) -> Response:
+async def sweep_heads(body: SweepRequest, request: Request, services: SharedServices) -> Response:
     """What masking each head alone does to the log-probability of the answer.
 
     Events: a `row` for each layer as it is done, then `final`. `Accept: application/json` gives what `final`
     holds.
     """
-    question = question_of(asked, services)
+    question = question_of(body, services)
     has = question.served.translator.config.model.attention
-    for kind in asked.kinds or ():
+    for kind in body.kinds or ():
         if kind not in has:
             known = f"it has {', '.join(has)}" if has else "it has none"
             raise bad_field("kinds", f"this model has no {kind} attention: {known}")
     turn = await services.turns.take(request)
     try:
-        trace = (await answered(request, services, trace_of(question, request, services))).trace
-        events = services.analyst.items(partial(sweep_events, trace, asked.kinds))
+        trace = (await answer_in_time(request, services, trace_of(question, request, services))).trace
+        events = services.analyst.items(partial(sweep_events, trace, body.kinds))
         if wants_events(request, usual=True):
             return stream_events(request, services, events, turn)
-        return json_answer(await answered(request, services, final_of(events)))
+        return json_answer(await answer_in_time(request, services, final_of(events)))
     finally:
         turn.close()
 

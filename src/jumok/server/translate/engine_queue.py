@@ -20,7 +20,7 @@ WORK = 8192
 
 
 @dataclass(frozen=True)
-class Item:
+class EngineJob:
     """One job as it was asked for."""
 
     job: Job
@@ -28,18 +28,18 @@ class Item:
     engine: Engine
 
 
-class Quick:
+class EngineQueue:
     """Jobs in the order in which they came. There are no threads in here: one caller steps."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Hashable, Item] = {}
+        self._waiting: dict[Hashable, EngineJob] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, key: Hashable, job: Job, request: Request, engine: Engine) -> None:
         """Let a job take part from the next step on."""
-        self._waiting[key] = Item(job, request, engine)
+        self._waiting[key] = EngineJob(job, request, engine)
 
     def cancel(self, key: Hashable) -> None:
         """Forget a job. A key that is not here is no error."""
@@ -56,22 +56,22 @@ class Quick:
             if keys and work > WORK:
                 break
             keys.append(key)
-        return answered({key: self._waiting.pop(key) for key in keys})
+        return answer_all({key: self._waiting.pop(key) for key in keys})
 
 
-def answered(items: dict[Hashable, Item]) -> list[Outcome]:
-    """The answers to jobs of one kind; where they fail together, to each by itself."""
+def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
+    """The answers to jobs of one kind; where they fail answer_together, to each by itself."""
     if not items:
         return []
     try:
-        return list(zip(items, together(list(items.values())), strict=True))
+        return list(zip(items, answer_together(list(items.values())), strict=True))
     except Exception as error:  # whatever it is, it belongs to one of them
         if len(items) == 1:
             return [(next(iter(items)), error)]
-        return [outcome for key, item in items.items() for outcome in answered({key: item})]
+        return [outcome for key, item in items.items() for outcome in answer_all({key: item})]
 
 
-def together(items: Sequence[Item]) -> list[list[Answer]]:
+def answer_together(items: Sequence[EngineJob]) -> list[list[Answer]]:
     """The answers to each job, in one call; equal jobs are searched once."""
     found: dict[Job, list[Answer]] = {}
     todo, first = list(dict.fromkeys(item.job for item in items)), items[0]

@@ -3,8 +3,8 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from jumok.server.schema import Told
-from jumok.server.services import Served
+from jumok.server.schema import AnswerPart
+from jumok.server.services import ServedModel
 
 NAMES: Mapping[str, str] = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian",
@@ -41,7 +41,7 @@ ANY = ("und", "mul", "zxx")
 """Codes that name no single language: any script is theirs."""
 
 
-class Detection(Told):
+class Detection(AnswerPart):
     """A language with how sure we are, from 0 to 100."""
 
     language: str
@@ -58,7 +58,7 @@ def language_name(code: str) -> str:
     return NAMES.get(base_code(code), code)
 
 
-def detect(text: str, models: Sequence[Served]) -> list[Detection]:
+def detect(text: str, models: Sequence[ServedModel]) -> list[Detection]:
     """All loaded source languages, the most likely first. Encodes the text, so not for the event loop.
 
     A language's share is the part of the text in its script, times how few tokens its tokenizer needs in
@@ -86,7 +86,7 @@ def script_share(text: str, language: str) -> float:
     return sum(unicodedata.name(letter, "").startswith(scripts) for letter in letters) / len(letters)
 
 
-def tokens_fit(text: str, served: Served) -> float:
+def tokens_fit(text: str, served: ServedModel) -> float:
     """Characters per token, squared: a tokenizer needs fewest tokens for the language it learned from."""
     tokens = len(served.translator.tokenizers.source.encode(text))
     return (len(text) / max(tokens, 1)) ** 2

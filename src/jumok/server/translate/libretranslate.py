@@ -1,7 +1,7 @@
 """The API of LibreTranslate, so that its clients work as they are: `{"error": …}` and its field names."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -14,15 +14,15 @@ from jumok.server.gates.bodies import read_json
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.middleware import FORM
 from jumok.server.gates.problems import Problem, bad_field, from_validation
-from jumok.server.schema import Text, Texts, Told
-from jumok.server.services import Here, Served, Services, answered
+from jumok.server.schema import AnswerPart, Text, Texts
+from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time
 from jumok.server.translate.languages import Detection, detect, language_name
 from jumok.server.translate.routes import translations
 
 FIELDS = 16  # of a form
 
 
-class LibreError(Told):
+class LibreError(AnswerPart):
     error: str
 
 
@@ -57,13 +57,13 @@ class DetectFields(LibreFields):
     q: Text
 
 
-class LibreTranslation(Told):
+class LibreTranslation(AnswerPart):
     translatedText: str | list[str]  # noqa: N815
     detectedLanguage: Detection | list[Detection] | None = None  # noqa: N815
     alternatives: list[str] | list[list[str]] | None = None
 
 
-class Language(Told):
+class Language(AnswerPart):
     code: str
     name: str
     targets: list[str]
@@ -81,27 +81,27 @@ def body_of(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
     responses=ERRORS,
     openapi_extra=body_of(TranslateFields, "application/json", FORM),
 )
-async def translate(request: Request, services: Here) -> LibreTranslation:
+async def translate(request: Request, services: SharedServices) -> LibreTranslation:
     """Translates `q`, a text or in JSON a list of texts, by the first model for this pair of languages."""
-    asked = await read_fields(request, services, TranslateFields)
-    texts = [asked.q] if isinstance(asked.q, str) else asked.q
-    if asked.format not in (None, "text"):
+    fields = await read_fields(request, services, TranslateFields)
+    texts = [fields.q] if isinstance(fields.q, str) else fields.q
+    if fields.format not in (None, "text"):
         raise bad_field("format", "only text can be translated", status=400)
     detected: list[Detection] = []
-    if asked.source == "auto":
+    if fields.source == "auto":
         guesses = asyncio.to_thread(guess_all, texts, services)
-        detected = await answered(request, services, guesses)
-    count = asked.alternatives or 0
-    sources = [one.language for one in detected] or [asked.source] * len(texts)
-    found = await answered(
-        request, services, by_language(sources, asked.target, texts, count, request, services)
+        detected = await answer_in_time(request, services, guesses)
+    count = fields.alternatives or 0
+    sources = [one.language for one in detected] or [fields.source] * len(texts)
+    found = await answer_in_time(
+        request, services, by_language(sources, fields.target, texts, count, request, services)
     )
     answer: dict[str, list[Any]] = {"translatedText": [each.text for each in found]}
     if detected:
         answer["detectedLanguage"] = detected
     if count:
         answer["alternatives"] = [[other.text for other in each.alternatives] for each in found]
-    one = isinstance(asked.q, str)
+    one = isinstance(fields.q, str)
     return LibreTranslation(**{name: values[0] if one else values for name, values in answer.items()})
 
 
@@ -120,27 +120,19 @@ async def read_fields(request: Request, services: Services, model: type[Any]) ->
             raise Problem(400, "bad_parameter", f"a form has at most {FIELDS} fields") from None
     else:
         given = read_json(body) if body else {}
-    if not isinstance(given, Mapping):
-        raise Problem(400, "bad_parameter", "the body must be an object")
     try:
-        asked = model.model_validate(given)
+        fields = model.model_validate(given)
     except ValidationError as error:
         errors = error.errors(include_input=False, include_url=False)
         raise from_validation([{**one, "loc": ("body", *one["loc"])} for one in errors]) from None
-    if (
-        services.keys
-        and "authorization" not in request.headers
-        and not services.keys.admit(asked.api_key or "")
-    ):
+    unnamed = services.keys and "authorization" not in request.headers
+    if unnamed and not services.keys.admit(fields.api_key or ""):
         raise Problem(403, "key_missing", "an API key is needed")
-    return asked
+    return fields
 
 
 def guess_all(texts: Sequence[str], services: Services) -> list[Detection]:
-    models = list(services.models.values())
-    if not models:
-        raise Problem(400, "unknown_model", "no model is loaded")
-    found = [detect(text, models)[:1] for text in texts]
+    found = [detect(text, list(services.models.values()))[:1] for text in texts]
     if not all(found):
         raise Problem(400, "unknown_model", "no model that reads text is loaded")
     return [one for [one] in found]
@@ -173,7 +165,7 @@ def several(usual: DecodingConfig, count: int) -> dict[str, int]:
     return {"n_best": count, way: max(getattr(usual, way), count)}
 
 
-def pick(services: Services, source: str, target: str) -> Served:
+def pick(services: Services, source: str, target: str) -> ServedModel:
     """The first model for a pair of languages."""
     for served in services.models.values():
         if (served.source, served.target) == (source, target):
@@ -183,14 +175,14 @@ def pick(services: Services, source: str, target: str) -> Served:
 
 
 @router.post("/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, "application/json"))
-async def detect_language(request: Request, services: Here) -> list[Detection]:
+async def detect_language(request: Request, services: SharedServices) -> list[Detection]:
     """Which of the loaded source languages a text is in, the most likely first."""
-    asked = await read_fields(request, services, DetectFields)
-    return await asyncio.to_thread(detect, asked.q, list(services.models.values()))
+    fields = await read_fields(request, services, DetectFields)
+    return await asyncio.to_thread(detect, fields.q, list(services.models.values()))
 
 
 @router.get("/languages", responses={403: ERRORS[403]})
-async def languages(services: Here) -> list[Language]:
+async def languages(services: SharedServices) -> list[Language]:
     """The languages that can be translated from, and what into."""
     targets: dict[str, list[str]] = {}
     for served in services.models.values():
@@ -200,14 +192,8 @@ async def languages(services: Here) -> list[Language]:
     return [Language(code=code, name=language_name(code), targets=into) for code, into in targets.items()]
 
 
-@router.get("/health")
-async def health() -> dict[str, str]:
-    """The process answers."""
-    return {"status": "ok"}
-
-
 @router.get("/frontend/settings", responses={403: ERRORS[403]})
-async def frontend_settings(services: Here) -> dict[str, Any]:
+async def frontend_settings(services: SharedServices) -> dict[str, Any]:
     """What LibreTranslate's own page and its clients ask at the start."""
     first = next(iter(services.models.values()), None)
     source, target = (first.source, first.target) if first else ("auto", "")

@@ -12,7 +12,7 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import json_answer
 from jumok.server.schema import Card, Cards, Name, PositionRows
-from jumok.server.services import Here, Served, Services
+from jumok.server.services import ServedModel, Services, SharedServices
 
 router = api_router("models")
 
@@ -20,20 +20,20 @@ ModelName = Annotated[Name, Path(description="A name of /v1/models.")]
 
 
 @router.get("/v1/models")
-async def list_models(services: Here) -> Cards:
+async def list_models(services: SharedServices) -> Cards:
     """The cards of all models, in the order in which they were named at the start."""
     return Cards(models=[card(served, services) for served in services.models.values()])
 
 
 @router.get("/v1/models/{model}")
-async def show_model(model: ModelName, services: Here) -> Card:
+async def show_model(model: ModelName, services: SharedServices) -> Card:
     """One model's card."""
     return card(services.model(model), services)
 
 
 @router.get("/v1/models/{model}/positions", response_model=PositionRows)
 async def show_positions(
-    model: ModelName, services: Here, n: Annotated[int, Query(ge=1, le=1024)] = 64
+    model: ModelName, services: SharedServices, n: Annotated[int, Query(ge=1, le=1024)] = 64
 ) -> Response:
     """What each of the first `n` positions adds to a source token; null for a model without such rows."""
     return await services.scorer.run(position_rows, services.model(model).translator, n)
@@ -45,7 +45,7 @@ def position_rows(flag: CancelFlag, translator: Translator, n: int) -> Response:
     return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})
 
 
-def card(served: Served, services: Services) -> Card:
+def card(served: ServedModel, services: Services) -> Card:
     """What a client needs to know about a model."""
     info, model = served.translator.info, served.translator.config.model
     return Card(
@@ -70,7 +70,7 @@ def card(served: Served, services: Services) -> Card:
     )
 
 
-def decoding_defaults(served: Served, services: Services) -> dict[str, Any]:
+def decoding_defaults(served: ServedModel, services: Services) -> dict[str, Any]:
     """How the model searches unless told: as its folder says, within the server's limits."""
     defaults = asdict(served.translator.config.decoding)
     del defaults["batch_tokens"]

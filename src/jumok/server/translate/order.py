@@ -3,21 +3,23 @@
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from jumok.config import DecodingConfig
-from jumok.decoding.jobs import Job, cost
+from jumok.decoding.jobs import Job, SourceText, cost
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
 
+TextSide = Literal["source", "target"]
+
 
 @dataclass(frozen=True)
-class Order:
+class DecodingOrder:
     """Texts with their options, as jobs. `digest` names the texts: an answer must have the same."""
 
     texts: tuple[str, ...]
@@ -39,16 +41,20 @@ class Order:
 
 
 def make_order(
-    translator: Translator, texts: Sequence[str], options: Mapping[str, Any], limits: Limits
-) -> Order:
+    translator: Translator, texts: Sequence[str | SourceText], options: Mapping[str, Any], limits: Limits
+) -> DecodingOrder:
     """An order within the limits; 422 beyond them. Encodes the texts, so not for the event loop."""
     defaults, most = translator.config.decoding, min(limits.new_tokens, positions_of(translator))
     bounded = {**options, "max_len": min(options.get("max_len", defaults.max_len), most)}
     request = make_request(drawing_within(defaults, limits), bounded)
-    check_lengths(translator, texts, limits)
-    parts = tuple(tuple(jobs) for jobs in translator.jobs(texts, request))
+    given = [text if isinstance(text, str) else text.given for text in texts]
+    pictures = translator.tokenizers.pictures is not None  # they all have as many patches
+    check_characters([] if pictures else given, limits, "source")
+    sources = translator.read(texts)
+    check_tokens([] if pictures else [source.ids for source in sources], limits, "source")
+    parts = tuple(tuple(jobs) for jobs in translator.jobs(sources, request))
     costs = {job: cost(job, request.decoding) for jobs in parts for job in jobs}
-    order = Order(tuple(texts), request, parts, costs, digest_of(texts))
+    order = DecodingOrder(tuple(given), request, parts, costs, digest_of(given))
     mbr = request.decoding.mbr
     allowed = limits.work * max(1, mbr // limits.beam)
     if order.cost > allowed:
@@ -68,29 +74,31 @@ def drawing_within(defaults: DecodingConfig, limits: Limits) -> DecodingConfig:
     return replace(defaults, mbr=limits.mbr, n_best=min(defaults.n_best, limits.mbr))
 
 
-def check_lengths(
-    translator: Translator,
-    texts: Sequence[str],
-    limits: Limits,
-    side: Literal["source", "target"] = "source",
-) -> None:
-    """Refuse a text with more pieces than the limit."""
+def check_lengths(translator: Translator, texts: Sequence[str], limits: Limits, side: TextSide) -> None:
+    """Refuse a text with more characters or tokens than the limit."""
     tokenizers = translator.tokenizers
     if tokenizers.pictures and side == "source":
         return  # they all have as many patches
     tokenizer = tokenizers.text_source if side == "source" else tokenizers.target
+    check_characters(texts, limits, side)
+    check_tokens(tokenizer.encode_many([" ".join(text.split()) for text in texts]), limits, side)
+
+
+def check_characters(texts: Sequence[str], limits: Limits, side: TextSide) -> None:
     for number, text in enumerate(texts, start=1):
         if len(text) > limits.characters:
             raise Problem(
                 422, "too_long", f"{side} text {number} has more than {limits.characters:,} characters"
             )
-    tidied = [" ".join(text.split()) for text in texts]
-    for number, ids in enumerate(tokenizer.encode_many(tidied), start=1):
+
+
+def check_tokens(texts: Iterable[Sequence[object]], limits: Limits, side: TextSide) -> None:
+    for number, ids in enumerate(texts, start=1):
         if len(ids) > limits.tokens:
             raise Problem(
                 422,
                 "too_long",
-                f"{side} text {number} has {len(ids):,} pieces, and {limits.tokens:,} are allowed",
+                f"{side} text {number} has {len(ids):,} tokens, and {limits.tokens:,} are allowed",
             )
 
 

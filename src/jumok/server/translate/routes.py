@@ -1,48 +1,52 @@
-"""`/v1/translate` and `/v1/score`: texts in, answers with tokens and log-probabilities out."""
+"""`/v1/translate`, its stream, and `/v1/score`: texts in, answers with tokens and log-probabilities out."""
 
 import asyncio
+import hashlib
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Annotated, Any
 
-from fastapi import Request
-from fastapi.responses import Response
+from fastapi import Header, Request
+from fastapi.responses import Response, StreamingResponse
 
 from jumok.decoding.jobs import Source
 from jumok.decoding.results import Score, Translation
+from jumok.decoding.stream import Partial
 from jumok.errors import DataError
 from jumok.explain.align import links, pharaoh
 from jumok.explain.attention import attention_of
 from jumok.server.analysis import CancelFlag
+from jumok.server.events import EVENTS, Event, stream_events
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, bad_field, json_answer
-from jumok.server.schema import ScoreAnswer, ScoreRequest, TranslateAnswer, TranslateRequest
-from jumok.server.services import Here, Served, Services, answered, deadline_of
-from jumok.server.translate.order import Order, check_lengths, make_order
+from jumok.server.schema import ScoreAnswer, ScoreRequest, StreamRequest, TranslateAnswer, TranslateRequest
+from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time, deadline_of
+from jumok.server.translate.order import DecodingOrder, check_lengths, make_order
 
 router = api_router("translate")
 
 
 @router.post("/v1/translate", response_model=TranslateAnswer)
-async def translate(asked: TranslateRequest, request: Request, services: Here) -> Response:
+async def translate(body: TranslateRequest, request: Request, services: SharedServices) -> Response:
     """Translations of the texts, in order; a blank text gives a blank one."""
-    served = services.model(asked.model)
-    if isinstance(asked.prefix, list) and len(asked.prefix) != len(asked.texts):
+    served = services.model(body.model)
+    if isinstance(body.prefix, list) and len(body.prefix) != len(body.texts):
         raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
-    order, found = await answered(
-        request, services, translations(served, services, asked.texts, asked.chosen(), request)
+    order, found = await answer_in_time(
+        request, services, translations(served, services, body.texts, body.chosen(), request)
     )
     lines: Sequence[str | None] = ()
-    if asked.align:
+    if body.align:
         work = services.analyst.run(align_all, served, order, found)
-        lines = await answered(request, services, work)
+        lines = await answer_in_time(request, services, work)
     return await asyncio.to_thread(timed_answer, served, found, began, lines)
 
 
 async def translations(
-    served: Served, services: Services, texts: Sequence[str], options: dict[str, Any], request: Request
-) -> tuple[Order, list[Translation]]:
+    served: ServedModel, services: Services, texts: Sequence[str], options: dict[str, Any], request: Request
+) -> tuple[DecodingOrder, list[Translation]]:
     """Translations by the model's worker, checked to be answers to these texts."""
     order = await asyncio.to_thread(make_order, served.translator, texts, options, services.limits)
     found = await served.worker.translate(order, deadline_of(request, services.limits))
@@ -51,7 +55,7 @@ async def translations(
 
 
 def timed_answer(
-    served: Served, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
+    served: ServedModel, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
 ) -> Response:
     """The answer, with the alignments if there are any. Many tokens take a while: not for the event loop."""
     ms = round((time.perf_counter() - began) * 1000, 1)
@@ -67,7 +71,7 @@ def result_fields(answer: Translation | Score) -> dict[str, Any]:
 
 
 def align_all(
-    flag: CancelFlag, served: Served, order: Order, answers: Sequence[Translation]
+    flag: CancelFlag, served: ServedModel, order: DecodingOrder, answers: Sequence[Translation]
 ) -> list[str | None]:
     """Which source word each target word came from, for each answer, in Pharaoh's form.
 
@@ -80,7 +84,7 @@ def align_all(
     return lines
 
 
-def align_line(served: Served, source: Source, answer: Translation) -> str | None:
+def align_line(served: ServedModel, source: Source, answer: Translation) -> str | None:
     translator = served.translator
     ids = [token.id for token in answer.tokens]
     written = ids[:-1] if answer.finished else ids
@@ -88,24 +92,72 @@ def align_line(served: Served, source: Source, answer: Translation) -> str | Non
     return None if attention is None else pharaoh(links(attention.words().pick()))
 
 
+@router.post("/v1/translate/stream", response_class=StreamingResponse, responses=EVENTS)
+async def stream(
+    body: StreamRequest,
+    request: Request,
+    services: SharedServices,
+    last_event_id: Annotated[str | None, Header(max_length=64)] = None,
+) -> Response:
+    """`start`, then `partial` after each step, then `final`; `error` ends a stream that failed.
+
+    The first `stable` tokens of a partial never change. Sent again with `Last-Event-ID`, a request goes on
+    after that event: a translation is a pure function of its request, so it is decoded again.
+    """
+    served = services.model(body.model)
+    order = await asyncio.to_thread(
+        make_order, served.translator, [body.text], body.chosen(), services.limits
+    )
+    deadline = deadline_of(request, services.limits)
+    return stream_events(request, services, translation_events(served, order, deadline, last_event_id or ""))
+
+
+async def translation_events(
+    served: ServedModel, order: DecodingOrder, deadline: float, last: str
+) -> AsyncGenerator[Event]:
+    """The events of one translation after the one with the id `last`."""
+    began = time.perf_counter()
+    name = stream_name(served, order)
+    seen = int(last.rpartition(".")[2]) if last.startswith(f"{name}.") and last[17:].isdecimal() else -1
+    if seen < 0:
+        ids = [id for jobs in order.parts for job in jobs for id in job.source]
+        tokens = served.translator.tokenizers.source.pieces(ids)
+        yield Event("start", {"id": name, "model": served.name, "source_tokens": tokens}, f"{name}.0")
+    async with aclosing(served.worker.stream(order, deadline)) as parts:
+        async for part in parts:
+            if isinstance(part, Partial):
+                if part.t > seen:
+                    yield Event("partial", part.to_dict(), f"{name}.{part.t}")
+            else:
+                order.check([part])
+                ms = round((time.perf_counter() - began) * 1000, 1)
+                yield Event("final", {**result_fields(part), "ms": ms})
+
+
+def stream_name(served: ServedModel, order: DecodingOrder) -> str:
+    """The same for the same request to the same model, and for no other."""
+    key = f"{served.name} {served.fingerprint} {order.digest} {order.request!r}"
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
 @router.post("/v1/score", response_model=ScoreAnswer)
-async def score(asked: ScoreRequest, request: Request, services: Here) -> Response:
+async def score(body: ScoreRequest, request: Request, services: SharedServices) -> Response:
     """How probable the model finds each target, given its source."""
-    served = services.model(asked.model)
-    if len(asked.sources) != len(asked.targets):
+    served = services.model(body.model)
+    if len(body.sources) != len(body.targets):
         raise bad_field("targets", "give one target for each source")
     began = time.perf_counter()
-    work = services.scorer.run(score_pairs, served, services, asked.sources, asked.targets)
-    found = await answered(request, services, work)
+    work = services.scorer.run(score_pairs, served, services, body.sources, body.targets)
+    found = await answer_in_time(request, services, work)
     return await asyncio.to_thread(timed_answer, served, found, began)
 
 
 def score_pairs(
-    flag: CancelFlag, served: Served, services: Services, sources: Sequence[str], targets: Sequence[str]
+    flag: CancelFlag, served: ServedModel, services: Services, sources: Sequence[str], targets: Sequence[str]
 ) -> list[Score]:
     """Scores of the pairs, a few at a time, so that a client who leaves is noticed."""
-    check_lengths(served.translator, sources, services.limits)
-    check_lengths(served.translator, targets, services.limits, side="target")
+    check_lengths(served.translator, sources, services.limits, "source")
+    check_lengths(served.translator, targets, services.limits, "target")
     try:
         return served.translator.score(sources, targets, progress=flag.progress)
     except DataError as error:

@@ -25,8 +25,8 @@ from jumok.errors import Error
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, busy, from_error, internal, too_late
 from jumok.server.metrics import Metrics
-from jumok.server.translate.engine_queue import Quick
-from jumok.server.translate.order import Order
+from jumok.server.translate.engine_queue import EngineQueue
+from jumok.server.translate.order import DecodingOrder
 
 log = logging.getLogger("jumok.server")
 
@@ -35,7 +35,7 @@ log = logging.getLogger("jumok.server")
 class Ticket:
     """One request's place in the batch, known to the thread and to the coroutine that waits."""
 
-    order: Order
+    order: DecodingOrder
     deadline: float
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[list[Translation]]
@@ -84,9 +84,9 @@ class Worker:
         self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
         self._numbers = count()
         self._batch: Continuous | None = None  # in torch, made for the first search that needs it
-        self._quick = Quick()
+        self._quick = EngineQueue()
 
-    async def translate(self, order: Order, deadline: float) -> list[Translation]:
+    async def translate(self, order: DecodingOrder, deadline: float) -> list[Translation]:
         """The translations of an order. Cancelling this takes it out of the batch within a step."""
         ticket = self._enter(order, deadline, None)
         try:
@@ -94,7 +94,7 @@ class Worker:
         finally:
             ticket.gone = True
 
-    async def stream(self, order: Order, deadline: float) -> AsyncGenerator[Partial | Translation]:
+    async def stream(self, order: DecodingOrder, deadline: float) -> AsyncGenerator[Partial | Translation]:
         """How the translation of one text grows, step by step, and then the translation."""
         partials: asyncio.Queue[Partial | None] = asyncio.Queue()
         ticket = self._enter(order, deadline, partials)
@@ -119,7 +119,9 @@ class Worker:
             self._closed = True
             self._changed.notify()
 
-    def _enter(self, order: Order, deadline: float, partials: asyncio.Queue[Partial | None] | None) -> Ticket:
+    def _enter(
+        self, order: DecodingOrder, deadline: float, partials: asyncio.Queue[Partial | None] | None
+    ) -> Ticket:
         loop = asyncio.get_running_loop()
         ticket = Ticket(order, deadline, loop, loop.create_future(), partials, waiting=deque(order.costs))
         if not ticket.waiting:  # blank texts need no model
@@ -304,4 +306,4 @@ class Worker:
             tickets = list(self._tickets)
         for ticket in tickets:
             self._fail(ticket, problem)
-        self._batch, self._quick = None, Quick()
+        self._batch, self._quick = None, EngineQueue()

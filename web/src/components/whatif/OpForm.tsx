@@ -1,5 +1,7 @@
 /** The fields of one intervention: pickers from the model card and the sentence. */
-import { KINDS, type Card, type Kind, type Manifest, type Op } from "../../api-types";
+import { KINDS } from "../../lib/kinds";
+import type { Op } from "../../lib/interventions";
+import type { Card, Kind, Manifest } from "../../api-types";
 import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
 import { change, fieldsOf, numbersOf, type Field } from "../../lib/interventions";
@@ -165,20 +167,16 @@ function One({ field, op, card, manifest, onChange }: Props & { field: Field }) 
   }
 }
 
-/** A text as it is typed; what is kept of it may be tidier. */
-function Written({
-  label,
-  lang,
-  text,
-  lines,
-  onInput,
-}: {
+interface WrittenProps {
   label: string;
   lang: string;
   text: string;
   lines: boolean;
   onInput(text: string): void;
-}) {
+}
+
+/** A text as it is typed; what is kept of it may be tidier. */
+function Written({ label, lang, text, lines, onInput }: WrittenProps) {
   const props = {
     class: "input",
     lang,
@@ -195,22 +193,17 @@ function Written({
   );
 }
 
-/** One position of several; "all", and several positions at once, where the intervention has them. */
-function Place({
-  label,
-  value,
-  names,
-  all,
-  bare,
-  onChange,
-}: {
+interface PlaceProps {
   label: string;
   value: unknown;
   names: readonly string[];
   all?: string;
   bare?: boolean;
   onChange(value: number | string): void;
-}) {
+}
+
+/** One position of several; "all", and several positions at once, where the intervention has them. */
+function Place({ label, value, names, all, bare, onChange }: PlaceProps) {
   const found = numbersOf(value);
   const several = found !== "*" && found.length > 1;
   const now = found === "*" ? "*" : several ? "several" : String(found[0]);

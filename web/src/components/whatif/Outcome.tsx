@@ -1,5 +1,5 @@
 /** What the interventions change: the words, the score, where the answers part. */
-import type { OutToken, WhatIfAnswer } from "../../api-types";
+import type { TokenOut, WhatIfOut } from "../../api-types";
 import { t } from "../../i18n";
 import type { TableData } from "../../lib/csv";
 import { fixed, percent, signed } from "../../lib/format";
@@ -29,9 +29,9 @@ export function Marked({ text, other, kind }: { text: string; other: string; kin
   );
 }
 
-const shown = (tokens: readonly OutToken[], at: number) => tokens[at]?.text.trim() || "∅";
+const shown = (tokens: readonly TokenOut[], at: number) => tokens[at]?.text.trim() || "∅";
 
-export function Outcome({ answer }: { answer: WhatIfAnswer }) {
+export function Outcome({ answer }: { answer: WhatIfOut }) {
   const { baseline, edited, first_divergence: first } = answer;
   const before = baseline.tokens.reduce((sum, token) => sum + token.logprob, 0);
   return (
@@ -77,8 +77,8 @@ export function Outcome({ answer }: { answer: WhatIfAnswer }) {
 }
 
 /** Both answers token by token, side by side as the diff pairs them, each with its probability. */
-function tokenTable(answer: WhatIfAnswer): TableData {
-  const cells = (token: OutToken | undefined) => (token ? [token.text.trim() || "␣", percent(Math.exp(token.logprob))] : ["", ""]);
+function tokenTable(answer: WhatIfOut): TableData {
+  const cells = (token: TokenOut | undefined) => (token ? [token.text.trim() || "␣", percent(Math.exp(token.logprob))] : ["", ""]);
   const rows = answer.diff.flatMap(({ a, b }) => {
     const [before, after] = [answer.baseline.tokens.slice(...a), answer.edited.tokens.slice(...b)];
     return Array.from({ length: Math.max(before.length, after.length) }, (_, i) => [...cells(before[i]), ...cells(after[i])]);

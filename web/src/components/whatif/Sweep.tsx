@@ -1,6 +1,7 @@
 /** Which heads does this sentence need? Every head silenced alone, coloured by what the answer loses. */
+import { KINDS } from "../../lib/kinds";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { KINDS, type Card, type Kind, type SweepFinal } from "../../api-types";
+import type { Card, Kind, SweepOut } from "../../api-types";
 import { sweep } from "../../api";
 import { ApiError } from "../../errors";
 import { t } from "../../i18n";
@@ -13,7 +14,7 @@ import { HeatmapFigure } from "../HeatmapFigure";
 import { problemText } from "../states";
 import { Button } from "../controls";
 
-type Values = SweepFinal["kinds"];
+type Values = SweepOut["kinds"];
 type Progress = {
   readonly key: string;
   readonly values: Values;

@@ -1,5 +1,6 @@
 /** Interventions in plain words. */
-import type { Kind, Manifest, Op } from "../../api-types";
+import type { Op } from "../../lib/interventions";
+import type { Kind, Manifest } from "../../api-types";
 import { t } from "../../i18n";
 import { number } from "../../lib/format";
 import { numbersOf, type OpName } from "../../lib/interventions";

@@ -8,19 +8,15 @@ import type { Picture } from "./view";
 const LINE = 26;
 const LINKS = 5;
 
-export function Flow({
-  picture,
-  name,
-  active,
-  onActive,
-  onLock,
-}: {
+interface FlowProps {
   picture: Picture;
   name: string;
   active: Cell | null;
   onActive(cell: Cell | null): void;
   onLock(cell: Cell | null): void;
-}) {
+}
+
+export function Flow({ picture, name, active, onActive, onLock }: FlowProps) {
   const [frame, size] = useSize<HTMLDivElement>();
   const { matrix: m, rows, cols } = picture;
   const width = Math.max(240, Math.min(size.width, 640));

@@ -1,6 +1,6 @@
 /** The grid of heads with its sorting and colouring. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Manifest, SweepFinal } from "../../api-types";
+import type { Manifest, SweepOut } from "../../api-types";
 import { sweep } from "../../api";
 import { choices, Select } from "../../components/controls";
 import { Failed } from "../../components/states";
@@ -16,7 +16,7 @@ import { atlasWeights, hasRollout, headOrder, keyOf, matricesOf, nameOf, VIRTUAL
 
 const SORTS = ["layer", "entropy", "distance", "diagonal", "previous", "special", "max"] as const;
 
-type Sweep = SweepFinal["kinds"];
+type Sweep = SweepOut["kinds"];
 
 /** Values of the sweep as they arrive; null while it is not asked for. */
 function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; error: ApiError | null; retry(): void } {
@@ -48,21 +48,16 @@ function useSweep(on: boolean, manifest: Manifest): { values: Sweep | null; erro
   return { values, error, retry: () => setTurn((n) => n + 1) };
 }
 
-export function Heads({
-  choice,
-  manifest,
-  atlas,
-  marker,
-  rtl,
-  select,
-}: {
+interface HeadsProps {
   choice: Choice;
   manifest: Manifest;
   atlas: Tensor;
   rtl: boolean;
   marker: { row: number; col: number } | null;
   select(pick: Pick, add: boolean): void;
-}) {
+}
+
+export function Heads({ choice, manifest, atlas, marker, rtl, select }: HeadsProps) {
   const { kind, size } = choice;
   const sort = SORTS.find((name) => name === params.value.o) ?? "layer";
   const swept = params.value.c === "sweep" && !embedded;

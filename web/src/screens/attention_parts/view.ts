@@ -1,5 +1,7 @@
 /** What the Attention screen shows, worked out from the address, the manifest and the tensors. */
-import { kindOf, type Fingerprint, type Kind, type KindSize, type Manifest, type Op } from "../../api-types";
+import { kindOf } from "../../lib/kinds";
+import type { Op } from "../../lib/interventions";
+import type { HeadProfile, Kind, KindSize, Manifest } from "../../api-types";
 import { t } from "../../i18n";
 import type { Label } from "../../lib/heatmap";
 import { combine, fromAtlas, matrix, mergeWords, rollout, type Matrix } from "../../lib/matrix";
@@ -195,9 +197,9 @@ export function titleOf({ picks, how, size }: Choice): string {
 }
 
 /** Heads of a layer in the order of a fingerprint, largest first; by number without one. */
-export function headOrder(fingerprint: Fingerprint | undefined, sort: string, layer: number, heads: number): number[] {
+export function headOrder(fingerprint: HeadProfile | undefined, sort: string, layer: number, heads: number): number[] {
   const order = range(heads);
-  const values = fingerprint?.[sort as keyof Fingerprint]?.[layer] as readonly number[] | undefined;
+  const values = fingerprint?.[sort as keyof HeadProfile]?.[layer] as readonly number[] | undefined;
   return values && sort !== "label" ? order.sort((a, b) => values[b] - values[a] || a - b) : order;
 }
 

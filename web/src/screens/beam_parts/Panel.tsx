@@ -1,5 +1,5 @@
 /** Beside the tree: one node in words and numbers with what can be tried from it, or the answers the search ended with. */
-import type { BeamNode, BeamTree, Manifest } from "../../api-types";
+import type { BeamNode, BeamDocument, Manifest } from "../../api-types";
 import { Button, IconButton } from "../../components/controls";
 import { Tokens } from "../../components/Tokens";
 import { Await } from "../../components/states";
@@ -14,7 +14,7 @@ import { addOp, ops, setParams } from "../../state";
 
 interface PanelProps {
   manifest: Manifest;
-  tree: BeamTree;
+  tree: BeamDocument;
   selected: number | null;
   onSelect(n: number | null): void;
 }
@@ -119,7 +119,7 @@ function PathScores({ path, lang }: { path: readonly BeamNode[]; lang: string })
   );
 }
 
-function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
+function Actions({ tree, node }: { tree: BeamDocument; node: BeamNode }) {
   const { text, whole } = textUpTo(tree, node.n);
   const word = node.text.trim();
   const end = isEnd(tree, node) || node.parent === null;
@@ -143,20 +143,16 @@ function Actions({ tree, node }: { tree: BeamTree; node: BeamNode }) {
   );
 }
 
-/** Where the model looked to produce the node's token: mean of the last layer's heads. */
-function NodeAttention({
-  manifest,
-  tree,
-  n,
-  path,
-  text,
-}: {
+interface NodeAttentionProps {
   manifest: Manifest;
-  tree: BeamTree;
+  tree: BeamDocument;
   n: number;
   path: readonly BeamNode[];
   text: string;
-}) {
+}
+
+/** Where the model looked to produce the node's token: mean of the last layer's heads. */
+function NodeAttention({ manifest, tree, n, path, text }: NodeAttentionProps) {
   const size = manifest.model.kinds.cross;
   const onAnswer = tree.chosen.includes(n);
   const ask =
@@ -193,7 +189,7 @@ function NodeAttention({
 }
 
 /** Ways on from the node that were not taken. */
-function Rejected({ tree, node, lang, onSelect }: { tree: BeamTree; node: BeamNode; lang: string; onSelect(n: number): void }) {
+function Rejected({ tree, node, lang, onSelect }: { tree: BeamDocument; node: BeamNode; lang: string; onSelect(n: number): void }) {
   const others = tree.nodes
     .filter((other) => other.parent === (node.state === "pruned" ? node.parent : node.n) && other.n !== node.n)
     .sort((a, b) => b.logprob - a.logprob);

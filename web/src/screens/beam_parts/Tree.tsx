@@ -1,6 +1,6 @@
 /** The drawn tree: scrolls and zooms in its frame, walks by the arrow keys. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { BeamTree } from "../../api-types";
+import type { BeamDocument } from "../../api-types";
 import { IconButton } from "../../components/controls";
 import { useName, useSize } from "../../hooks";
 import { t } from "../../i18n";
@@ -9,7 +9,7 @@ import { isEnd, momentOf, neighbour, stepsOf, type Limb } from "../../lib/tree";
 import { geometryOf, HEIGHT, type Geometry } from "./geometry";
 
 interface TreeProps {
-  tree: BeamTree;
+  tree: BeamDocument;
   limbs: readonly Limb[];
   lang: string;
   step: number;
@@ -171,12 +171,12 @@ const LAYERS = ["ghost", "pruned", "dead", "alive", "best"];
 const depth = (state: string) => LAYERS.findIndex((name) => state.startsWith(name));
 
 /** The answer as indices of limbs. */
-const spineOf = (tree: BeamTree, limbs: readonly Limb[]): ReadonlySet<number> => {
+const spineOf = (tree: BeamDocument, limbs: readonly Limb[]): ReadonlySet<number> => {
   const chosen = new Set(tree.chosen);
   return new Set(limbs.flatMap((limb, i) => (limb.n !== null && limb.counted.length === 0 && chosen.has(limb.n) ? [i] : [])));
 };
 
-function classOf(tree: BeamTree, limb: Limb, moment: { best: ReadonlySet<number>; alive: ReadonlySet<number> }, step: number): string {
+function classOf(tree: BeamDocument, limb: Limb, moment: { best: ReadonlySet<number>; alive: ReadonlySet<number> }, step: number): string {
   const later = limb.t >= step ? " later" : "";
   if (limb.n === null) return "ghost" + later;
   const node = tree.nodes[limb.n];
@@ -191,7 +191,7 @@ function classOf(tree: BeamTree, limb: Limb, moment: { best: ReadonlySet<number>
   return state + (isEnd(tree, node) ? " end" : "") + later;
 }
 
-function describe(tree: BeamTree, limb: Limb): string {
+function describe(tree: BeamDocument, limb: Limb): string {
   if (limb.n === null) return t("beam.said_ghost", { text: limb.text.trim(), step: limb.t + 1 });
   const node = tree.nodes[limb.n];
   if (limb.counted.length > 0) return t("beam.said_counted", { n: limb.counted.length, step: node.t + 1 });
@@ -225,7 +225,7 @@ function Columns({ plan, step, steps }: { plan: Geometry; step: number; steps: n
 
 interface NodeProps {
   id: string;
-  tree: BeamTree;
+  tree: BeamDocument;
   limb: Limb;
   plan: Geometry;
   i: number;

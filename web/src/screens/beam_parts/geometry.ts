@@ -1,5 +1,5 @@
 /** Where nodes and lines of the drawn tree stand, in pixels at full size. */
-import type { BeamTree } from "../../api-types";
+import type { BeamDocument } from "../../api-types";
 import { fixed } from "../../lib/format";
 import { shorten, widthOf } from "../../lib/labels";
 import { rowsOf, sharesOf, type Limb } from "../../lib/tree";
@@ -38,7 +38,7 @@ function labelOf(limb: Limb): string {
   return byte ? `<${byte[1]}>` : shorten(limb.text.trim() || "␣", CHARS);
 }
 
-export function geometryOf(tree: BeamTree, limbs: readonly Limb[], spine: ReadonlySet<number>): Geometry {
+export function geometryOf(tree: BeamDocument, limbs: readonly Limb[], spine: ReadonlySet<number>): Geometry {
   const rows = rowsOf(limbs, spine);
   const shares = sharesOf(tree.nodes);
   const texts = limbs.map((limb) => {

@@ -76,16 +76,7 @@ export function SettingsBar({ value, onChange }: { value: Settings; onChange(nex
   );
 }
 
-/** A number inside its bounds; what is not one is left as it was. */
-function Dial({
-  label,
-  title,
-  value,
-  least,
-  most,
-  step,
-  onChange,
-}: {
+interface DialProps {
   label: string;
   title: string;
   value: number;
@@ -93,7 +84,10 @@ function Dial({
   most: number;
   step: number;
   onChange(value: number): void;
-}) {
+}
+
+/** A number inside its bounds; what is not one is left as it was. */
+function Dial({ label, title, value, least, most, step, onChange }: DialProps) {
   const write = (input: HTMLInputElement) => {
     const next = step === 1 ? Math.round(input.valueAsNumber) : input.valueAsNumber;
     if (next >= least && next <= most) onChange(next);

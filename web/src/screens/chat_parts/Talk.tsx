@@ -17,10 +17,11 @@ export function Talk({ settings }: { settings: Settings }) {
   const list = useRef<HTMLDivElement>(null);
   const said = turns.value;
   const last = said[said.length - 1];
-  useLayoutEffect(() => {
-    if (list.current && last?.state === "running") list.current.scrollTop = list.current.scrollHeight;
-  }, [said.length, last?.text, last?.state]);
   const on = chosen.value?.key;
+  // who has gone back to an older answer is left there while a newer one is still being written
+  useLayoutEffect(() => {
+    if (list.current && last?.state === "running" && last.key === on) list.current.scrollTop = list.current.scrollHeight;
+  }, [said.length, last?.text, last?.state]);
   useLayoutEffect(() => list.current?.querySelector(".chat-turn.on")?.scrollIntoView({ block: "nearest" }), [on]);
   const json = () =>
     download(

@@ -2,7 +2,8 @@
 import { computed, signal } from "@preact/signals";
 import { streamTranslation } from "../../api";
 import { problemOf, type ApiError } from "../../errors";
-import type { Card, TraceRequest } from "../../api-types";
+import type { Card } from "../../api-types";
+import type { TraceDraft } from "../../lib/interventions";
 import type { Params } from "../../lib/link";
 import { isPicture } from "../../lib/picture";
 import { model, params, seesPictures, setParams } from "../../state";
@@ -52,7 +53,7 @@ function paramsOf({ sample, temperature, topK, topP, seed, beam }: Settings, car
   };
 }
 
-function requestOf(name: string, text: string, { sample, ...one }: Settings, cut: boolean): TraceRequest {
+function requestOf(name: string, text: string, { sample, ...one }: Settings, cut: boolean): TraceDraft {
   const how = sample
     ? { sample, temperature: one.temperature, top_k: one.topK, top_p: one.topP, seed: one.seed }
     : { sample, beam: one.beam };
@@ -61,7 +62,7 @@ function requestOf(name: string, text: string, { sample, ...one }: Settings, cut
 
 export interface Turn {
   readonly key: string;
-  readonly request: TraceRequest;
+  readonly request: TraceDraft;
   readonly settings: Settings;
   readonly text: string;
   readonly state: "running" | "done" | "stopped" | "failed";

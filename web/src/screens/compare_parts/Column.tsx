@@ -1,6 +1,6 @@
 /** One model of the comparison: its answer, what the answer depends on, where the model looked. */
 import { useMemo } from "preact/hooks";
-import type { CompareResult, Manifest } from "../../api-types";
+import type { ColumnOut, Manifest } from "../../api-types";
 import { getTrace, postTrace } from "../../api";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import type { Cell } from "../../components/Heatmap";
@@ -28,7 +28,7 @@ export interface Hover {
 }
 
 interface ColumnProps {
-  result: CompareResult;
+  result: ColumnOut;
   text: string;
   marks: readonly (Mark & { strong: boolean })[];
   chrf: Chrf | null;
@@ -94,7 +94,7 @@ export function Column(props: ColumnProps) {
 }
 
 /** The trace behind a column; asked for anew when the server no longer has it. */
-function useManifest(result: CompareResult, text: string) {
+function useManifest(result: ColumnOut, text: string) {
   const { prefix: _, ...settings } = options.value;
   return useResource<Manifest>(
     `manifest ${result.id}`,
@@ -161,7 +161,7 @@ function Answer({
   );
 }
 
-function Scores({ result, chrf }: { result: CompareResult; chrf: Chrf | null }) {
+function Scores({ result, chrf }: { result: ColumnOut; chrf: Chrf | null }) {
   return (
     <dl class="compare-scores">
       <div>
@@ -185,7 +185,7 @@ function Scores({ result, chrf }: { result: CompareResult; chrf: Chrf | null }) 
 }
 
 interface LookedProps {
-  result: CompareResult;
+  result: ColumnOut;
   manifest: Manifest;
   rows: Rows;
   cols: readonly { text: string; lang?: string }[];

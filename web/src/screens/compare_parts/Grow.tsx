@@ -1,6 +1,6 @@
 /** Grow the sentence: chrF of each model against the number of words it was given. */
 import { useMemo } from "preact/hooks";
-import type { Arch, CompareAnswer } from "../../api-types";
+import type { Arch, CompareOut } from "../../api-types";
 import { LineFigure, type Line } from "../../components/LineChart";
 import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
@@ -8,7 +8,7 @@ import { setParams } from "../../state";
 
 const COLOUR: Readonly<Record<Arch, number>> = { transformer: 1, rnn: 2, luong: 3 };
 
-export function Grow({ answer, part, reference }: { answer: CompareAnswer; part: number | null; reference: boolean }) {
+export function Grow({ answer, part, reference }: { answer: CompareOut; part: number | null; reference: boolean }) {
   const { grow, results } = answer;
   const all = answer.source.words.length;
   const lines = useMemo(

@@ -1,12 +1,12 @@
 /** What the columns show, worked out from the answer and the traces. */
-import type { CompareAnswer, CompareResult, Manifest } from "../../api-types";
+import type { CompareOut, ColumnOut, Manifest } from "../../api-types";
 import { differences, marksAgainst, type Mark } from "../../lib/diff";
 import type { Label } from "../../lib/heatmap";
 import { fromRows, matrix, mergeWords, type Matrix } from "../../lib/matrix";
 import { unitsOf, wordUnits } from "../../lib/tokens";
 
 /** Stretches to mark in each answer: what a reference lacks, else what the others lack. `strong`: all of them lack it. */
-export function markedTexts(answer: CompareAnswer, reference: string): (Mark & { strong: boolean })[][] {
+export function markedTexts(answer: CompareOut, reference: string): (Mark & { strong: boolean })[][] {
   const texts = answer.results.map((result) => result.text);
   const found = reference ? texts.map((text) => marksAgainst(text, [reference])) : differences(texts);
   const all = reference ? 1 : texts.length - 1;
@@ -20,7 +20,7 @@ export interface Chrf {
 }
 
 /** chrF of each column: against the reference, else against the stand-in where the sentence was grown. */
-export function scoresAt(answer: CompareAnswer, grown: CompareAnswer | null, words: number, reference: boolean): (Chrf | null)[] {
+export function scoresAt(answer: CompareOut, grown: CompareOut | null, words: number, reference: boolean): (Chrf | null)[] {
   const entry = grown?.grow.find((one) => one.words === words);
   return answer.results.map((result) => {
     if (reference) return result.chrf === null ? null : { value: result.chrf, pseudo: null };
@@ -35,7 +35,7 @@ export interface Rows {
   readonly tokens: readonly (readonly number[])[];
 }
 
-export function rowsOf(result: CompareResult, manifest: Manifest | null, words: boolean): Rows {
+export function rowsOf(result: ColumnOut, manifest: Manifest | null, words: boolean): Rows {
   const side = manifest?.target;
   if (!side || side.tokens.length !== result.influence.values.length) {
     return { labels: result.tokens.map((token) => ({ text: token.text.trim() || "␣" })), tokens: result.tokens.map((_, i) => [i]) };
@@ -48,7 +48,7 @@ export function rowsOf(result: CompareResult, manifest: Manifest | null, words: 
 }
 
 /** Influence on units of the answer: log-probabilities add, so rows of one unit are summed. */
-export function influenceOf(result: CompareResult, rows: Rows): Matrix {
+export function influenceOf(result: ColumnOut, rows: Rows): Matrix {
   const all = fromRows(result.influence.values);
   const keys = result.influence.units.map((_, u) => [u]);
   const mean = mergeWords(all, rows.tokens, keys);

@@ -11,21 +11,8 @@ import { percent } from "../../lib/format";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import { StageFormula, WholeFormula } from "./formulas";
-import {
-  chosenOf,
-  choiceOf,
-  dimensionOf,
-  dimensionsOf,
-  headOf,
-  isWide,
-  needsOf,
-  STAGES,
-  valueParts,
-  type Choice,
-  type Chosen,
-  type Head,
-  type Stage,
-} from "./head";
+import { chosenOf, choiceOf, dimensionOf, dimensionsOf, headOf, isWide, needsOf, STAGES, valueParts } from "./head";
+import type { Choice, Chosen, Head, Stage } from "./head";
 import { Panels } from "./Panels";
 import { Reckoning } from "./Reckoning";
 import { Trials } from "./Trials";

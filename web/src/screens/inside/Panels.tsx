@@ -13,19 +13,8 @@ import { matrix, pick, row, transpose, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import type { Tone } from "./formulas";
-import {
-  asMatrix,
-  dimensionOf,
-  dimensionsOf,
-  isWide,
-  joinNeeds,
-  reach,
-  scoreParts,
-  valueParts,
-  type Choice,
-  type Chosen,
-  type Head,
-} from "./head";
+import { contextsOf, dimensionOf, dimensionsOf, isWide, joinNeeds, reach, scoreParts, valueParts } from "./head";
+import type { Choice, Chosen, Head } from "./head";
 
 interface PanelProps {
   name: string;
@@ -137,13 +126,19 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
   const top = reach(head.scores);
   const scaled = head.unscaled ? t("inside.scores") : t("inside.scaled");
   const letters = head.luong ? { q: projected(head) ? "S · Wₐ" : "S", k: "Hᵀ", v: "H" } : { q: "Q", k: "Kᵀ", v: head.copy ? "H" : "V" };
+  const dimensions = (parts: ArrayLike<number>) => {
+    const dims = dimensionsOf(parts, choice.all);
+    const at = dims.indexOf(dimensionOf(params.value, parts, dims));
+    return { dims, at, names: dimLabels(dims), free: choice.all && isWide(head.d) };
+  };
+  const before = { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: reach(head.scaled) };
+  const masked = { ...before, name: t("inside.masked"), file: "masked", mask: head.mask };
+  const weights = { ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask };
+  const scores = { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top };
   switch (choice.stage) {
     case 1: {
       const parts = scoreParts(head, chosen);
-      const dims = dimensionsOf(parts, choice.all);
-      const at = dims.indexOf(dimensionOf(params.value, parts, dims));
-      const names = dimLabels(dims);
-      const free = choice.all && isWide(head.d);
+      const { dims, at, names, free } = dimensions(parts);
       const q: PanelProps = {
         free,
         name: letters.q,
@@ -176,103 +171,60 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
         size: `${head.d} × ${head.k.rows}`,
       };
       return {
-        panels: [
-          q,
-          k,
-          { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top, grow: cols.length * 1.25 + 4 },
-        ],
+        panels: [q, k, { ...scores, grow: cols.length * 1.25 + 4 }],
         operators: [addsUp(parts, head.scores.data[chosen.q * head.scores.cols + chosen.k]) ? "×" : "∘", "="],
       };
     }
     case 2:
-      return {
-        panels: [
-          { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top },
-          { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: top },
-        ],
-        operators: ["→"],
-      };
-    case 3: {
-      const masked: PanelProps = {
-        ...square,
-        name: t("inside.masked"),
-        file: "masked",
-        matrix: head.scaled,
-        max: reach(head.scaled),
-        mask: head.mask,
-      };
-      return {
-        panels: [{ ...square, name: scaled, file: "scaled", matrix: head.scaled, max: reach(head.scaled) }, masked],
-        operators: ["→"],
-      };
-    }
+      return { panels: [scores, { ...before, max: top }], operators: ["→"] };
+    case 3:
+      return { panels: [before, masked], operators: ["→"] };
     case 4:
-      return {
-        panels: [
-          { ...square, name: t("inside.masked"), file: "masked", matrix: head.scaled, max: reach(head.scaled), mask: head.mask },
-          { ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask },
-        ],
-        operators: ["→"],
-      };
+      return { panels: [masked, weights], operators: ["→"] };
     default: {
-      const parts = valueParts(head, chosen);
-      const dims = dimensionsOf(parts, choice.all);
-      const at = dims.indexOf(dimensionOf(params.value, parts, dims));
-      const names = dimLabels(dims);
-      const most = reach(head.v);
-      const free = choice.all && isWide(head.d);
-      const v: PanelProps = {
+      const { dims, at, names, free } = dimensions(valueParts(head, chosen));
+      const wide = (m: Matrix) => ({
         free,
+        matrix: pick(m, range(m.rows), dims),
+        cols: names,
+        max: reach(head.v),
+        maxCell: 30,
+        size: `${m.rows} × ${head.d}`,
+      });
+      const v: PanelProps = {
+        ...wide(head.v),
         name: letters.v,
         file: "v",
         tone: "v",
-        matrix: pick(head.v, range(head.v.rows), dims),
         rows: cols,
-        cols: names,
-        max: most,
         at: { row: chosen.k, col: at },
         choose: ({ row: k, col }) => choose(null, k, dims[col]),
-        maxCell: 30,
-        size: `${head.v.rows} × ${head.d}`,
       };
       const context: PanelProps = {
-        free,
+        ...wide(head.context),
         name: t("inside.context"),
         file: "context",
         tone: "o",
-        matrix: pick(head.context, range(head.context.rows), dims),
         rows,
-        cols: names,
-        max: most,
         at: { row: chosen.q, col: at },
         choose: ({ row: q, col }) => choose(q, null, dims[col]),
-        maxCell: 30,
-        size: `${head.context.rows} × ${head.d}`,
       };
-      return {
-        panels: [{ ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask, maxCell: 30 }, v, context],
-        operators: ["×", "="],
-      };
+      return { panels: [{ ...weights, maxCell: 30 }, v, context], operators: ["×", "="] };
     }
   }
 }
 
-/** The last stage: this query's contexts of all heads in one vector, and what the output matrix makes of it. */
-function Joined({
-  manifest,
-  choice,
-  head,
-  chosen,
-  choose,
-  step,
-}: {
+interface JoinedProps {
   manifest: Manifest;
   choice: Choice;
   head: Head;
   chosen: Chosen;
   choose: Choose;
   step(layer: number, head: number): void;
-}) {
+}
+
+/** The last stage: this query's contexts of all heads in one vector, and what the output matrix makes of it. */
+function Joined({ manifest, choice, head, chosen, choose, step }: JoinedProps) {
   const contexts = useTensors(head.luong || head.copy ? null : manifest.id, joinNeeds(choice));
   const out = (
     <Panel
@@ -318,10 +270,7 @@ function Joined({
   return (
     <Await of={contexts} height={300}>
       {(tensors) => {
-        const found = joinNeeds(choice)
-          .map((need) => tensors.get(need))
-          .filter((tensor) => tensor !== undefined)
-          .map(asMatrix);
+        const found = contextsOf(choice, tensors);
         if (found.length === 0 || found[0].rows <= chosen.q) return null;
         const joined = matrix(found.length, found[0].cols, Float32Array.from(found.flatMap((one) => [...row(one, chosen.q)])));
         return (

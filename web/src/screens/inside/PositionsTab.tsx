@@ -1,6 +1,7 @@
 /** How the model knows where a token stands: the table of positions, its waves, and how alike positions are. */
+import type { Op } from "../../lib/interventions";
 import { useMemo, useState } from "preact/hooks";
-import type { Card, Op } from "../../api-types";
+import type { Card } from "../../api-types";
 import { getPositions } from "../../api";
 import { Button, choices, Segmented } from "../../components/controls";
 import { Link } from "../../components/Link";
@@ -48,8 +49,8 @@ function Table({ card }: { card: Card }) {
       {({ positions, rows }) => (
         <div class="stack inside-positions">
           <div class="card stack inside-words">
-            <h2>{t(`inside.positions_${kindOf(positions)}_title`)}</h2>
-            <p>{t(`inside.positions_${kindOf(positions)}`)}</p>
+            <h2>{t(`inside.positions_${positions ?? "none"}_title`)}</h2>
+            <p>{t(`inside.positions_${positions ?? "none"}`)}</p>
             {positions === "sinusoidal" && <SinusoidFormula />}
             {!embedded && <Disturb none={positions === "none"} />}
           </div>
@@ -59,9 +60,6 @@ function Table({ card }: { card: Card }) {
     </Await>
   );
 }
-
-type PositionKind = "sinusoidal" | "learned" | "rotary" | "none";
-const kindOf = (name: string): PositionKind => (name === "sinusoidal" || name === "learned" || name === "rotary" ? name : "none");
 
 /** Remove, shuffle, shift: what becomes of the translation. */
 function Disturb({ none }: { none: boolean }) {
@@ -151,17 +149,14 @@ function Pictures({ rows, sinusoidal }: { rows: readonly (readonly number[])[]; 
   );
 }
 
-function Waves({
-  table,
-  dims,
-  toggle,
-  sinusoidal,
-}: {
+interface WavesProps {
   table: Matrix;
   dims: readonly number[];
   toggle(n: number): void;
   sinusoidal: boolean;
-}) {
+}
+
+function Waves({ table, dims, toggle, sinusoidal }: WavesProps) {
   const lines = useMemo(
     () =>
       dims.map((n, place) => ({

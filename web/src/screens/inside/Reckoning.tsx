@@ -3,34 +3,13 @@ import type { ComponentChildren } from "preact";
 import type { Manifest } from "../../api-types";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
-import {
-  addsUp,
-  decimalsFor,
-  norm,
-  operandDecimals,
-  shown,
-  softmax,
-  softmaxSteps,
-  sumOf,
-  withSign,
-  type Shown,
-  type Sum,
-} from "../../lib/arithmetic";
+import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf, withSign } from "../../lib/arithmetic";
+import type { Shown, Sum } from "../../lib/arithmetic";
 import { fixed, percent } from "../../lib/format";
 import { entropy, row } from "../../lib/matrix";
 import { href, params, setParams } from "../../state";
-import {
-  asMatrix,
-  dimensionOf,
-  dimensionsOf,
-  joinNeeds,
-  keyParts,
-  scoreParts,
-  valueParts,
-  type Choice,
-  type Chosen,
-  type Head,
-} from "./head";
+import { contextsOf, dimensionOf, dimensionsOf, joinNeeds, keyParts, scoreParts, valueParts } from "./head";
+import type { Choice, Chosen, Head } from "./head";
 import { Link } from "../../components/Link";
 
 interface Props {
@@ -67,20 +46,16 @@ interface Term {
   onClick?(): void;
 }
 
-/** Parts, rest and total under each other, with bars; the printed numbers add up. */
-function SumList({
-  sum,
-  term,
-  total,
-  rest,
-  positive,
-}: {
+interface SumListProps {
   sum: Sum;
   term(index: number): Term;
   total: ComponentChildren;
   rest: string;
   positive?: boolean;
-}) {
+}
+
+/** Parts, rest and total under each other, with bars; the printed numbers add up. */
+function SumList({ sum, term, total, rest, positive }: SumListProps) {
   const text = (one: Shown) => (positive ? one.text : withSign(one));
   const most = Math.max(...sum.parts.map((part) => Math.abs(part.shown.units)), Math.abs(sum.rest?.shown.units ?? 0), 1);
   const bar = (one: Shown) =>
@@ -130,6 +105,19 @@ function factors(a: number, b: number, product: Shown): string {
   return `${text(a)} × ${b < 0 ? `(${text(b)})` : text(b)}`;
 }
 
+/** Numbers and signs in a row; the last is the result. */
+const Equation = ({ parts }: { parts: readonly ComponentChildren[] }) => (
+  <p class="inside-line">{parts.map((part, i) => (i === parts.length - 1 ? <b key={i}>{part}</b> : <span key={i}>{part}</span>))}</p>
+);
+
+/** Names with their values. */
+const Facts = ({ of }: { of: readonly (readonly [string, string])[] }) => (
+  <dl class="facts">{of.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}</dl>
+);
+
+const plain = (value: number) => shown(value, decimalsFor(value)).text;
+const bits = (n: number) => t("attention.bits", { n: fixed(n, 2) });
+const length = (vector: ArrayLike<number>) => `‖·‖ = ${shown(norm(vector), 3).text}`;
 const dimension = (n: number) => t("inside.dimension", { n: n + 1 });
 
 function Scores({ choice, head, chosen }: Props) {
@@ -164,11 +152,7 @@ function Whole({ head, score }: { head: Head; score: number }) {
   return (
     <>
       <p class="small muted">{t(head.score === "concat" ? "inside.whole_concat" : "inside.whole_general", { d: head.d })}</p>
-      <p class="inside-line">
-        <span>{"e"}</span>
-        <span>{"="}</span>
-        <b>{shown(score, decimalsFor(score)).text}</b>
-      </p>
+      <Equation parts={["e", "=", plain(score)]} />
     </>
   );
 }
@@ -185,58 +169,40 @@ function Scaled({ head, chosen }: Props) {
     return (
       <>
         <p class="small muted">{t(head.unscaled ? "inside.unscaled_model" : "inside.unscaled_edit")}</p>
-        <p class="inside-line">
-          <b>{shown(score, decimalsFor(score)).text}</b>
-          <span>{"="}</span>
-          <b>{shown(scaled, decimalsFor(scaled)).text}</b>
-        </p>
+        <Equation parts={[<b key="score">{plain(score)}</b>, "=", plain(scaled)]} />
       </>
     );
   const result = shown(scaled, decimalsFor(scaled));
   const root = Math.sqrt(head.d);
   const decimals = operandDecimals([score, root], (a, b) => a / b, result);
+  const divisor = <span title={`√${head.d}`}>{Number.isInteger(root) ? String(root) : shown(root, decimals ?? 6).text}</span>;
   const with_ = entropy(softmax(row(head.scaled, chosen.q), rowAt.mask));
   const without = entropy(softmax(rowAt.scores, rowAt.mask));
   return (
     <>
-      <p class="inside-line">
-        <span>{shown(score, decimals ?? 6).text}</span>
-        <span>{"÷"}</span>
-        <span title={`√${head.d}`}>{Number.isInteger(root) ? String(root) : shown(root, decimals ?? 6).text}</span>
-        <span>{decimals === null ? "≈" : "="}</span>
-        <b>{result.text}</b>
-      </p>
+      <Equation parts={[shown(score, decimals ?? 6).text, "÷", divisor, decimals === null ? "≈" : "=", result.text]} />
       <p class="small muted">{t("inside.root", { d: head.d, root: Number.isInteger(root) ? root : shown(root, 3).text })}</p>
-      <dl class="facts">
-        <dt>{t("inside.entropy_with")}</dt>
-        <dd>{t("attention.bits", { n: fixed(with_, 2) })}</dd>
-        <dt>{t("inside.entropy_without")}</dt>
-        <dd>{t("attention.bits", { n: fixed(without, 2) })}</dd>
-      </dl>
+      <Facts
+        of={[
+          [t("inside.entropy_with"), bits(with_)],
+          [t("inside.entropy_without"), bits(without)],
+        ]}
+      />
     </>
   );
 }
 
 function Masked({ head, chosen }: Props) {
   const at = chosen.q * head.scores.cols + chosen.k;
-  const value = shown(head.scaled.data[at], decimalsFor(head.scaled.data[at])).text;
+  const value = plain(head.scaled.data[at]);
   const open = head.mask[at] !== 0;
   const from = chosen.q * head.scores.cols;
   const seen = head.mask.subarray(from, from + head.scores.cols).reduce((n, m) => n + m, 0);
   return (
     <>
-      <p class="inside-line">
-        <span>{value}</span>
-        <span>{"+"}</span>
-        <span>{open ? "0" : "(−∞)"}</span>
-        <span>{"="}</span>
-        <b>{open ? value : "−∞"}</b>
-      </p>
+      <Equation parts={[value, "+", open ? "0" : "(−∞)", "=", open ? value : "−∞"]} />
       <p class="small muted">{t(open ? "inside.allowed" : "inside.forbidden")}</p>
-      <dl class="facts">
-        <dt>{t("inside.keys_seen")}</dt>
-        <dd>{t("inside.of", { n: seen, all: head.cols.length })}</dd>
-      </dl>
+      <Facts of={[[t("inside.keys_seen"), t("inside.of", { n: seen, all: head.cols.length })]]} />
     </>
   );
 }
@@ -245,28 +211,18 @@ function Weights({ head, chosen }: Props) {
   const from = chosen.q * head.scores.cols;
   const mask = head.mask.subarray(from, from + head.scores.cols);
   const [scores, weights] = [row(head.scaled, chosen.q), row(head.weights, chosen.q)];
-  if (!mask[chosen.k])
-    return (
-      <p class="inside-line">
-        <span>{"exp(−∞)"}</span>
-        <span>{"="}</span>
-        <b>{"0"}</b>
-      </p>
-    );
+  if (!mask[chosen.k]) return <Equation parts={["exp(−∞)", "=", "0"]} />;
   const computed = softmax(scores, mask);
   if (weights.some((w, i) => Math.abs(w - computed[i]) > 1e-4)) return <Edited value={weights[chosen.k]} />;
   const steps = softmaxSteps(scores, mask, chosen.k, weights[chosen.k]);
   const equals = steps.exact ? "=" : "≈";
+  const top = steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text;
   return (
     <>
       <ol class="lines">
         <li>
           <small>{t("inside.soft_exp")}</small>
-          <p class="inside-line">
-            <span>{`exp(${steps.score.text} − ${steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text})`}</span>
-            <span>{equals}</span>
-            <b>{steps.exp.text}</b>
-          </p>
+          <Equation parts={[`exp(${steps.score.text} − ${top})`, equals, steps.exp.text]} />
         </li>
         <li>
           <small>{t("inside.soft_sum")}</small>
@@ -284,19 +240,10 @@ function Weights({ head, chosen }: Props) {
         </li>
         <li>
           <small>{t("inside.soft_share")}</small>
-          <p class="inside-line">
-            <span>{steps.exp.text}</span>
-            <span>{"÷"}</span>
-            <span>{steps.sum.total.text}</span>
-            <span>{equals}</span>
-            <b>{steps.weight.text}</b>
-          </p>
+          <Equation parts={[steps.exp.text, "÷", steps.sum.total.text, equals, steps.weight.text]} />
         </li>
       </ol>
-      <dl class="facts">
-        <dt>{t("inside.entropy_row")}</dt>
-        <dd>{t("attention.bits", { n: fixed(entropy(weights), 2) })}</dd>
-      </dl>
+      <Facts of={[[t("inside.entropy_row"), bits(entropy(weights))]]} />
     </>
   );
 }
@@ -306,9 +253,7 @@ function Edited({ value }: { value: number }) {
   return (
     <>
       <p class="small muted">{t("inside.edited")}</p>
-      <p class="inside-line">
-        <b>{shown(value, decimalsFor(value)).text}</b>
-      </p>
+      <Equation parts={[plain(value)]} />
     </>
   );
 }
@@ -346,12 +291,12 @@ function Joined({ manifest, choice, head, chosen }: Props) {
     return (
       <>
         <p class="small muted">{t("attention.copied_note")}</p>
-        <dl class="facts">
-          <dt>{t("attention.copied")}</dt>
-          <dd>{percent(out[0])}</dd>
-          <dt>{t("inside.from_vocabulary")}</dt>
-          <dd>{percent(1 - out[0])}</dd>
-        </dl>
+        <Facts
+          of={[
+            [t("attention.copied"), percent(out[0])],
+            [t("inside.from_vocabulary"), percent(1 - out[0])],
+          ]}
+        />
         <Onward />
       </>
     );
@@ -359,21 +304,19 @@ function Joined({ manifest, choice, head, chosen }: Props) {
     return (
       <>
         <p class="small muted">{t("inside.join_luong", { d: head.d, out: head.out.cols })}</p>
-        <Norms
-          items={[
-            [t("inside.context"), norm(row(head.context, chosen.q))],
-            [t("inside.state"), norm(row(head.states ?? head.q, chosen.q))],
-            [t("inside.attentional"), norm(out)],
+        <Facts
+          of={[
+            [t("inside.context"), length(row(head.context, chosen.q))],
+            [t("inside.state"), length(row(head.states ?? head.q, chosen.q))],
+            [t("inside.attentional"), length(out)],
           ]}
         />
         <Onward />
       </>
     );
-  const found = joinNeeds(choice)
-    .map((need) => tensors.value?.get(need))
-    .filter((tensor) => tensor !== undefined)
-    .map(asMatrix);
-  const squares = found.filter((one) => one.rows > chosen.q).map((one) => norm(row(one, chosen.q)) ** 2);
+  const squares = (tensors.value ? contextsOf(choice, tensors.value) : [])
+    .filter((one) => one.rows > chosen.q)
+    .map((one) => norm(row(one, chosen.q)) ** 2);
   const sum = sumOf(
     squares,
     squares.reduce((a, b) => a + b, 0),
@@ -392,17 +335,9 @@ function Joined({ manifest, choice, head, chosen }: Props) {
         />
       )}
       <p class="small muted">{t("inside.join_why")}</p>
-      <Norms items={[[t("inside.out_length"), norm(out)]]} />
+      <Facts of={[[t("inside.out_length"), length(out)]]} />
       <Onward />
     </>
-  );
-}
-
-function Norms({ items }: { items: readonly (readonly [string, number])[] }) {
-  return (
-    <dl class="facts">
-      {items.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{`‖·‖ = ${shown(value, 3).text}`}</dd>])}
-    </dl>
   );
 }
 

@@ -1,7 +1,8 @@
 /** Recurrence: the states of a sentence one after another, and the one gate that everything passes. */
+import type { Op } from "../../lib/interventions";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Card, Manifest, Op } from "../../api-types";
+import type { Card, Manifest } from "../../api-types";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { Await, Loading } from "../../components/states";
 import { embedded } from "../../embedded";
@@ -69,20 +70,16 @@ function States({ manifest, card }: { manifest: Manifest; card: Card }) {
   );
 }
 
-/** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
-function Timeline({
-  manifest,
-  encoder,
-  bridge,
-  decoder,
-  about,
-}: {
+interface TimelineProps {
   manifest: Manifest;
   encoder: Matrix;
   bridge: Matrix;
   decoder: Matrix;
   about: About;
-}) {
+}
+
+/** Left to right: states of the source, the gate, states of the target. Each strip is one state, top to bottom its numbers. */
+function Timeline({ manifest, encoder, bridge, decoder, about }: TimelineProps) {
   const most = reach(encoder, decoder);
   const numbers = (m: Matrix) => range(m.cols).map((n) => String(n + 1));
   const luong = manifest.model.arch === "luong";

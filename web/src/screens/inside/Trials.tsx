@@ -1,5 +1,5 @@
 /** One thing done otherwise: the chosen row before and after, its entropy, and the way to the What-if drawer. */
-import type { Op } from "../../api-types";
+import type { Op } from "../../lib/interventions";
 import { Button, Segmented } from "../../components/controls";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
@@ -139,20 +139,16 @@ function Send({ trial, choice, chosen, after }: { trial: Trial; choice: Choice; 
   );
 }
 
-/** Two bars per key: as it is, and as it would be. */
-function Pairs({
-  name,
-  before,
-  after,
-  label,
-  chosen,
-}: {
+interface PairsProps {
   name: string;
   before: ArrayLike<number>;
   after: ArrayLike<number>;
   label(k: number): string;
   chosen: number;
-}) {
+}
+
+/** Two bars per key: as it is, and as it would be. */
+function Pairs({ name, before, after, label, chosen }: PairsProps) {
   const [frame, size] = useSize<HTMLDivElement>();
   const keys = range(before.length);
   const shown =

@@ -53,22 +53,17 @@ function luongScore(score: string | null, s: ComponentChildren, h: ComponentChil
   return row(sup(s, i("T")), h);
 }
 
-/** The whole of attention in one line; what the stage does not touch is faint. */
-export function WholeFormula({
-  stage,
-  luong,
-  copy,
-  unscaled,
-  score,
-  heads,
-}: {
+interface WholeFormulaProps {
   stage: Stage;
   luong: boolean;
   copy: boolean;
   unscaled: boolean;
   score: string | null;
   heads: number;
-}) {
+}
+
+/** The whole of attention in one line; what the stage does not touch is faint. */
+export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: WholeFormulaProps) {
   const on = (...stages: Stage[]) => (stages.includes(stage) ? "on" : "off");
   const part = (content: ComponentChildren, ...stages: Stage[]) => <mrow class={on(...stages)}>{content}</mrow>;
   const open = <mo class={on(4)}>{"("}</mo>;

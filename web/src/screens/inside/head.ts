@@ -1,5 +1,6 @@
 /** One head of the model with all its stages, and what the address says about it. */
-import { kindOf, type Kind, type KindSize, type Manifest, type Side } from "../../api-types";
+import { kindOf } from "../../lib/kinds";
+import type { Kind, KindSize, Manifest, TraceSide } from "../../api-types";
 import { products, ranked, TRIALS, type Trial } from "../../lib/arithmetic";
 import type { Label } from "../../lib/heatmap";
 import type { Params } from "../../lib/link";
@@ -58,6 +59,10 @@ export const needsOf = ({ kind, layer, head }: Choice, manifest: Manifest): stri
 ];
 /** Contexts of all heads of the layer, which the last stage joins. */
 export const joinNeeds = ({ kind, layer, size }: Choice): string[] => range(size.heads).map((head) => `${kind}.context:${layer}.${head}`);
+export const contextsOf = (choice: Choice, tensors: ReadonlyMap<string, Tensor>): Matrix[] =>
+  joinNeeds(choice)
+    .flatMap((need) => tensors.get(need) ?? [])
+    .map(asMatrix);
 
 /** Luong's attention works on states and has no projections of its own: other letters, no scaling. */
 export interface Head {
@@ -91,7 +96,7 @@ export const asMatrix = ({ shape, data }: Tensor): Matrix => {
 };
 
 /** Labels of a side, one per token. */
-export function labelsOf(side: Side): Label[] {
+export function labelsOf(side: TraceSide): Label[] {
   const open = new Set(side.tokens.flatMap((token) => (token.group === undefined ? [] : [token.group])));
   return unitsOf(side.tokens, open).map((unit) => ({ text: unit.text, lang: unit.special ? undefined : side.lang }));
 }
@@ -103,7 +108,7 @@ export function headOf(manifest: Manifest, choice: Choice, tensors: ReadonlyMap<
   const found = needsOf(choice, manifest).map((need) => tensors.get(need));
   if (found.some((tensor) => tensor === undefined)) return null;
   const [q, k, v, scores, scaled, mask, weights, context, out, states] = found.map((tensor) => asMatrix(tensor!));
-  const sides = manifest as unknown as Readonly<Record<string, Side | undefined>>;
+  const sides = manifest as unknown as Readonly<Record<string, TraceSide | undefined>>;
   const [asks, answers] = [sides[info.q]!, sides[info.k] ?? manifest.target];
   const [rows, cols] = [labelsOf(asks), labelsOf(answers)];
   if (rows.length !== scores.rows || cols.length !== scores.cols) return null;

@@ -1,6 +1,6 @@
 /** Score by source length: a line per system, sentence counts below, and the sentences of the chosen length. */
 import { useMemo } from "preact/hooks";
-import type { EvalDoc } from "../../api-types";
+import type { EvalDocument } from "../../api-types";
 import { LineFigure, type Line } from "../../components/LineChart";
 import { choices, IconButton, Segmented, Select } from "../../components/controls";
 import { Link } from "../../components/Link";
@@ -20,7 +20,7 @@ interface Chart {
 }
 
 function chartOf(judged: readonly Judged[], spans: readonly Span[], metric: string, base: Judged | undefined): Chart {
-  const binOf = (doc: EvalDoc, span: Span) => doc.by_length?.bins.find((bin) => bin.lo === span.lo);
+  const binOf = (doc: EvalDocument, span: Span) => doc.by_length?.bins.find((bin) => bin.lo === span.lo);
   const lines = judged.map((one, i): Line => {
     const found = spans.flatMap((span) => {
       const bin = binOf(one.doc, span);

@@ -1,7 +1,7 @@
 /** The attention of a validation sentence as it forms: a slider over the probes of a run. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { getProbe } from "../../api";
-import type { Probe } from "../../api-types";
+import type { ProbeOut } from "../../api-types";
 import { Thumbnails, type Thumb } from "../../components/Thumbnails";
 import { HeatmapFigure } from "../../components/HeatmapFigure";
 import { IconButton, Select } from "../../components/controls";
@@ -98,7 +98,7 @@ function Film({ run, steps }: { run: Shown; steps: readonly number[] }) {
   );
 }
 
-function Picture({ probe, texts }: { probe: Probe; texts: readonly string[] }) {
+function Picture({ probe, texts }: { probe: ProbeOut; texts: readonly string[] }) {
   const { i, l, h } = params.value;
   const chosen = Math.max(0, Math.min(probe.sentences.length - 1, Number(i) || 0));
   const sentence = probe.sentences[chosen];

@@ -1,10 +1,10 @@
 /** Runs on show, with their curves: loaded once, then followed event by event while they train. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../../api";
-import type { RunCard } from "../../api-types";
+import type { RunEvent, RunOut } from "../../api-types";
 import { embedded } from "../../embedded";
 import { problemOf } from "../../errors";
-import { extend, WANTED, type RunData, type RunEvent } from "../../lib/training";
+import { extend, WANTED, type RunData } from "../../lib/training";
 
 const REPAINT_MS = 250;
 const AGAIN_MS = 2000;
@@ -18,7 +18,7 @@ export interface Followed {
 }
 
 /** Data of the named runs; those that run are followed, and the page is drawn at most once in 250 ms. */
-export function useRuns(runs: readonly RunCard[]): ReadonlyMap<string, Followed> {
+export function useRuns(runs: readonly RunOut[]): ReadonlyMap<string, Followed> {
   const [shown, setShown] = useState<ReadonlyMap<string, Followed>>(new Map());
   const store = useRef(new Map<string, Followed>());
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
@@ -145,8 +145,8 @@ async function listen(
 }
 
 /** The list of runs, looked at again every ten seconds; `error` only while there is no list. */
-export function useRunList(): { runs: readonly RunCard[] | null; error: ApiError | null; retry(): void } {
-  const [state, setState] = useState<{ runs: readonly RunCard[] | null; error: ApiError | null }>({ runs: null, error: null });
+export function useRunList(): { runs: readonly RunOut[] | null; error: ApiError | null; retry(): void } {
+  const [state, setState] = useState<{ runs: readonly RunOut[] | null; error: ApiError | null }>({ runs: null, error: null });
   const [turn, setTurn] = useState(0);
   const back = epoch.value;
   useEffect(() => {

@@ -1,7 +1,7 @@
 /** The two strips of tokens with ribbons between them, candidates of a step, alternatives. */
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Manifest, Token } from "../../api-types";
+import type { Manifest, TraceToken } from "../../api-types";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
@@ -26,18 +26,15 @@ import type { Live } from "./live";
 /** The token under the pointer or the arrow keys; the texts above mark its span. */
 export const hovered = signal<Mark | null>(null);
 
-/** `aside`: with the candidates of a step and the alternatives, from which the translation can go on. */
-export function Strips({
-  manifest,
-  live,
-  fresh,
-  aside = true,
-}: {
+interface StripsProps {
   manifest: Manifest | null;
   live: Live | null;
   fresh: boolean;
   aside?: boolean;
-}) {
+}
+
+/** `aside`: with the candidates of a step and the alternatives, from which the translation can go on. */
+export function Strips({ manifest, live, fresh, aside = true }: StripsProps) {
   const mark = hovered.value;
   const links = useLinks(fresh ? manifest : null);
   if (!fresh || !manifest) {
@@ -135,7 +132,7 @@ function lockOf(text: string | undefined, side: Mark["side"], count: number): Ma
 
 /** Strips while the search is running: the part that may change is faint. */
 function Streaming({ live, manifest }: { live: Live; manifest: Manifest | null }) {
-  const make = (texts: readonly string[]): Token[] =>
+  const make = (texts: readonly string[]): TraceToken[] =>
     texts
       .map((piece, i) => ({ i, piece, text: piece.replace(/^[▁Ġ]/, "") }))
       .map(({ i, piece, text }) => ({ i, id: 0, text, piece, type: text === "</s>" ? "special" : "normal", span: null, word: i }));

@@ -1,5 +1,5 @@
 /** What the ribbons show: attention of the last layer, of one head, what was copied, or influence, as one matrix of target × source tokens. */
-import type { Influence, Manifest } from "../../api-types";
+import type { InfluenceOut, Manifest } from "../../api-types";
 import { getInfluence } from "../../api";
 import { useResource, useTensors, type Resource } from "../../hooks";
 import { t } from "../../i18n";
@@ -53,8 +53,8 @@ function needsOf(manifest: Manifest | null, source: Source): string[] {
   return [`cross.weights:${layer - 1}.${head - 1}`];
 }
 
-/** Influence of words spread over their tokens: each token of a word carries the word's value. */
-export function spread(influence: Influence, sourceTokens: number): Matrix {
+/** InfluenceOut of words spread over their tokens: each token of a word carries the word's value. */
+export function spread(influence: InfluenceOut, sourceTokens: number): Matrix {
   const m = fromRows(influence.values);
   const out = matrix(m.rows, sourceTokens);
   influence.units.forEach((unit, u) => {

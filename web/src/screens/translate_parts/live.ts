@@ -1,6 +1,6 @@
 /** Translation as it is typed: every sentence of the text streamed in turn, older requests cancelled. */
 import { useEffect, useState } from "preact/hooks";
-import type { Alternative } from "../../api-types";
+import type { HypothesisOut } from "../../api-types";
 import { epoch, streamTranslation } from "../../api";
 import { embedded } from "../../embedded";
 import { problemOf, type ApiError } from "../../errors";
@@ -13,7 +13,7 @@ export interface Live {
   readonly stable: number;
   readonly sourceTokens: readonly string[];
   readonly done: boolean;
-  readonly alternatives: readonly Alternative[];
+  readonly alternatives: readonly HypothesisOut[];
   readonly score: number | null;
   readonly perToken: number | null;
   readonly ms: number | null;

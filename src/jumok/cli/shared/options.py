@@ -1,0 +1,122 @@
+"""Options that several commands have, and what is said about them."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from jumok.cli.shared.console import say
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.config import DecodingConfig
+
+Command = Callable[..., Any]
+Option = Callable[[Command], Command]
+
+ENGINES = ("auto", "native", "torch", "ctranslate2")
+"""As in `jumok.decoding.engines`, which help must not wait for."""
+
+
+def command(examples: str) -> Callable[[Command], click.Command]:
+    """A command whose help is -h, too, and ends with examples."""
+    return click.command(epilog=examples, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def grouped(*options: Option) -> Option:
+    """One decorator that gives a command all these options, in their order."""
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+MODEL = click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
+COLUMNS = click.option("--columns", default="", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
+ERRORS = click.option(
+    "--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8."
+)
+DEVICE = click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="auto",
+    help="Computes [auto: native on a CPU, else torch].",
+)
+LONG = click.option(
+    "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
+)
+DRAWS = grouped(
+    click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable tokens."),
+    click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best tokens."),
+    click.option("--top-p", type=float, metavar="X", help="Draw from the best tokens with probability X."),
+    click.option("--seed", type=int, metavar="N", help="The same seed draws the same answers."),
+)
+SEARCH = grouped(
+    click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per text; 1 is greedy."),
+    click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers."),
+    click.option(
+        "--mbr",
+        type=click.IntRange(0, 256),
+        metavar="N",
+        help="Draw N answers; give the one that agrees best with all; 0: none.",
+    ),
+    click.option("--utility", type=click.Choice(["chrf", "rouge1"]), help="What --mbr compares by [chrf]."),
+    DRAWS,
+    click.option(
+        "--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in tokens."
+    ),
+    LONG,
+    DEVICE,
+    ENGINE,
+    click.option(
+        "--shortlist",
+        is_flag=True,
+        default=None,
+        help="Compute only likely words: faster. Of jumok export native --shortlist.",
+    ),
+)
+"""How answers are found; what is not given is as the model's folder says."""
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that were set on the command line."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value != ()
+    }
+
+
+def flag(name: str) -> str:
+    """A parameter as it is written on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str = "--mbr N") -> None:
+    """Refuse what changes nothing in a model whose usual way this is; `ways` are the options that draw."""
+    from jumok.decoding.request import make_request
+
+    chosen = make_request(usual, given).decoding
+    for name in ("temperature", "top_k", "top_p", "seed"):
+        if name in given and not chosen.draws:
+            raise ConfigError(f"{flag(name)} changes nothing in a search", hint=f"add {ways} to draw answers")
+    if "utility" in given and not chosen.mbr:
+        raise ConfigError(
+            "--utility changes nothing without --mbr", hint="add --mbr N to choose among N draws"
+        )
+
+
+def say_once(*, quiet: bool) -> Callable[[str], None]:
+    """Says each note once, or nothing at all."""
+    said: set[str] = set()
+
+    def note(line: str) -> None:
+        if not quiet and line not in said:
+            say(f"note: {line}")
+        said.add(line)
+
+    return note

@@ -1,0 +1,1 @@
+"""Several models trained on equal terms, measured, and compared in one report."""

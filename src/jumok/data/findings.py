@@ -1,0 +1,122 @@
+"""The kinds of faults that a corpus can have, and what was found of each, with line numbers."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "info"]
+FIRST_LINES = 10  # line numbers kept for each finding
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One thing that can be wrong: how bad it is, how it reads in a report, and what to do about it."""
+
+    severity: Severity
+    title: str
+    advice: str
+
+
+KINDS: dict[str, Kind] = {
+    "empty": Kind("error", "no pairs", "check the file names; both files are empty"),
+    "unequal_lines": Kind(
+        "error",
+        "unequal line counts",
+        "line n of one file must translate line n of the other: look for a line break inside a sentence or a "
+        "file that was cut off; this cannot be repaired automatically",
+    ),
+    "bad_encoding": Kind("error", "not valid UTF-8", "convert the file to UTF-8; --fix drops these pairs"),
+    "bad_row": Kind(
+        "error", "not a pair", "write one source and one target per line; --fix drops these lines"
+    ),
+    "no_image": Kind("error", "no such picture", "names are compared with their endings, and capitals count"),
+    "outside": Kind(
+        "error", "names that lead outside", "give names relative to the folder or zip of the pictures"
+    ),
+    "bad_image": Kind(
+        "error", "pictures that cannot be read", "training would stop at them: copy them again"
+    ),
+    "nul": Kind("error", "NUL characters", "the file may be binary or UTF-16; --fix removes the characters"),
+    "swapped": Kind(
+        "warning",
+        "sides swapped",
+        "the source reads like a target and the other way round; --fix drops these",
+    ),
+    "copied": Kind(
+        "warning", "source copied to target", "a model learns not to translate; --fix drops these"
+    ),
+    "blank_side": Kind("warning", "blank on one side", "training leaves them out; --fix drops these"),
+    "odd_length": Kind(
+        "warning", "odd length ratio", "these may not be translations of each other; --fix drops these"
+    ),
+    "duplicate": Kind(
+        "warning", "repeated pairs", "repeats weigh more in training; --fix keeps the first of each"
+    ),
+    "leak": Kind(
+        "warning",
+        "pairs also in train",
+        "scores will look better than they are; --fix takes them out of train",
+    ),
+    "line_break": Kind(
+        "warning",
+        "line breaks inside a line",
+        "VT, FF, U+0085, U+2028 or U+2029: other tools split the line there; --fix writes a space",
+    ),
+    "control": Kind("warning", "control characters", "--fix removes the characters"),
+    "replacement": Kind(
+        "warning",
+        "replacement characters U+FFFD",
+        "text was lost when the file was decoded: get the original",
+    ),
+    "few": Kind("warning", "very few pairs", "a model learns little from so few: some thousands are a start"),
+    "blank_both": Kind("info", "blank on both sides", "training leaves them out; --fix drops these"),
+    "many_targets": Kind("info", "one source, several targets", "normal in most corpora"),
+    "shared_source": Kind("info", "sources also in train", "the same source with another target is in train"),
+}
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of fault in one part of the corpus."""
+
+    kind: str
+    part: str
+    count: int
+    lines: tuple[int, ...] = ()
+    """The first line numbers, counted from 1."""
+    example: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        return KINDS[self.kind].severity
+
+    @property
+    def title(self) -> str:
+        return KINDS[self.kind].title
+
+    @property
+    def advice(self) -> str:
+        return KINDS[self.kind].advice
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | asdict(KINDS[self.kind]) | {"lines": list(self.lines)}
+
+
+class FindingNotes:
+    """Findings about one part of a corpus as they come up, line by line."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.notes: dict[str, tuple[int, list[int], str]] = {}  # number, first lines, first example
+
+    def add(self, kind: str, line: int, example: str) -> None:
+        count, lines, first = self.notes.get(kind, (0, [], example))
+        if len(lines) < FIRST_LINES:
+            lines.append(line)
+        self.notes[kind] = (count + 1, lines, first)
+
+    def findings(self) -> list[Finding]:
+        return [
+            Finding(kind, self.part, count, tuple(lines), example)
+            for kind, (count, lines, example) in self.notes.items()
+        ]

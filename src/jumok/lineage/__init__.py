@@ -1,1 +1,0 @@
-"""Several runs as one experiment: what each generation can and cannot do."""

@@ -1,0 +1,111 @@
+"""Attention's entropy and sharpness, and influence by distance."""
+
+import math
+
+import numpy as np
+import pytest
+
+from jumok.checkpoint.bundled import bundled
+from jumok.comparison.focus import (
+    BINS,
+    measure_attention,
+    measure_influence,
+    places,
+    rows_of,
+    shares_of,
+    spread,
+    summed_up,
+)
+from jumok.decoding.translator import Translator, load
+from jumok.explain.capture import Captured
+
+PAIRS = [
+    ("den 5 mars 2024 kl. 14:30", "2024-03-05T14:30"),
+    ("5. März 2024", "2024-03-05"),
+    ("1998년 3월 24일 화요일", "1998-03-24"),
+]
+
+
+@pytest.fixture(scope="module")
+def luong() -> Translator:
+    return load(bundled()["luong"], "cpu")
+
+
+def captured(weights: dict[str, np.ndarray]) -> Captured:
+    return Captured((), (), {kind: w.astype(np.float32) for kind, w in weights.items()}, ())  # type: ignore[misc]
+
+
+def test_entropy_of_known_rows() -> None:
+    even, sharp = np.full(4, 0.25), np.array([0.0, 1.0, 0.0, 0.0])
+    rows = rows_of(captured({"cross": np.stack((even, sharp))[None, None]}))["cross"]  # [L, H, Q, 3]
+    assert rows[0, 0].tolist() == [[2.0, 2.0, 0.25], [0.0, 2.0, 1.0]]
+    assert summed_up(rows) == {
+        "entropy_bits": 1.0,
+        "max_entropy_bits": 2.0,
+        "sharpness": 0.625,
+        "by_layer": [[1.0]],
+    }
+
+
+def test_a_written_token_could_look_at_those_before_it() -> None:
+    weights = np.tril(np.ones((3, 3)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    rows = rows_of(captured({"dec_self": weights[None, None]}))["dec_self"]
+    assert np.allclose(rows[0, 0, :, 0], [0, 1, math.log2(3)], atol=1e-6)
+    assert np.allclose(rows[0, 0, :, 0], rows[0, 0, :, 1], atol=1e-6)
+
+
+def test_attention_of_a_model(luong: Translator) -> None:
+    found = measure_attention(luong, [*PAIRS, ("", "")])
+    assert found is not None
+    assert found["sentences"] == 3
+    assert list(found["kinds"]) == ["cross"]
+    cross = found["kinds"]["cross"]
+    assert 0 < cross["entropy_bits"] < cross["max_entropy_bits"]
+    assert 0.5 < cross["sharpness"] <= 1
+    assert cross["by_layer"] == [[pytest.approx(cross["entropy_bits"])]]
+
+
+def test_a_transformer_has_three_kinds_of_so_many_layers_and_heads() -> None:
+    found = measure_attention(load(bundled()["transformer"], "cpu"), PAIRS)
+    assert found is not None
+    assert set(found["kinds"]) == {"enc_self", "dec_self", "cross"}
+    for kind in found["kinds"].values():
+        assert [len(layer) for layer in kind["by_layer"]] == [4, 4]
+
+
+def test_a_model_without_attention_has_none_but_influence() -> None:
+    rnn = load(bundled()["rnn"], "cpu")
+    assert measure_attention(rnn, PAIRS) is None
+    found = measure_influence(rnn, PAIRS)
+    assert found is not None
+    assert found["sentences"] == 3
+
+
+def test_influence_is_shared_out(luong: Translator) -> None:
+    found = measure_influence(luong, [*PAIRS, ("", "x"), ("x", "")])
+    assert found is not None
+    assert len(found["distance"]) == len(found["share"]) == len(found["even"]) == BINS
+    assert sum(found["share"]) == pytest.approx(1)
+    assert sum(found["even"]) == pytest.approx(1)
+    assert 0 < found["mean_distance"] < 1
+    assert found["sentences"] == 3
+
+
+def test_shares_add_to_one_for_each_token(luong: Translator) -> None:
+    shares, distance = shares_of(luong, *PAIRS[0])
+    assert shares.shape == distance.shape
+    assert len(shares) > 3
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert (distance >= 0).all()
+    assert (distance < 1).all()
+
+
+def test_nothing_to_ask_about(luong: Translator) -> None:
+    assert measure_influence(luong, [("", "x"), ("x", "")]) is None
+
+
+def test_numbers_spread_evenly() -> None:
+    assert spread(3, 10) == [0, 1, 2]
+    assert spread(100, 4) == [0, 25, 50, 75]
+    assert places(2).tolist() == [0.25, 0.75]

@@ -1,0 +1,144 @@
+"""What can be wrong with one pair of sentences."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.data.builtin import builtin_corpus
+from jumok.data.checks import (
+    Profile,
+    bigrams,
+    is_copied,
+    learn_profile,
+    log_ratios,
+    odd_pairs,
+    shown,
+    stray_kinds,
+    without_strays,
+)
+
+
+def sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    sources, targets = zip(*pairs, strict=True)
+    return list(sources), list(targets)
+
+
+@pytest.fixture(scope="module")
+def korean_english() -> Profile:
+    return learn_profile(*sides(builtin_corpus("homeassistant-ko-en", "train").pairs()))
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("a plain line", []),
+        ("tab\tis white space", []),
+        ("nul\0", ["nul"]),
+        ("bell\a", ["control"]),
+        ("return\rinside", ["control"]),
+        ("late mark\ufeff", ["control"]),
+        ("vt\v", ["line_break"]),
+        ("ff\f", ["line_break"]),
+        ("nel\x85", ["line_break"]),
+        ("ls\u2028 and ps\u2029", ["line_break"]),
+        ("lost \ufffd", ["replacement"]),
+        ("\0\a\u2028\ufffd", ["nul", "line_break", "control", "replacement"]),
+    ],
+)
+def test_stray_characters_are_told_apart(text: str, kinds: list[str]) -> None:
+    assert list(stray_kinds(text)) == kinds
+
+
+@given(st.text())
+def test_nothing_stray_is_left_but_what_was_lost(text: str) -> None:
+    assert set(stray_kinds(without_strays(text))) <= {"replacement"}
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert without_strays(text) == text
+
+
+def test_line_breaks_become_spaces_and_controls_vanish() -> None:
+    assert without_strays("one\u2028two\x00 three\x07") == "one two three"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kind"),
+    [
+        ("", "", "blank_both"),
+        ("word", "", "blank_side"),
+        ("", "word", "blank_side"),
+        ("same words", "same words", "copied"),
+        ("2024", "2024", ""),
+        ("a", "b", ""),
+    ],
+)
+def test_sides_are_compared(source: str, target: str, kind: str) -> None:
+    assert odd_pairs(["x", source], ["y", target], Profile()) == ({1: kind} if kind else {})
+
+
+def test_numbers_may_be_copied() -> None:
+    assert not is_copied("3.14", "3.14")
+    assert is_copied("π = 3.14", "π = 3.14")
+
+
+def test_held_out_pairs_look_healthy_and_exchanged_ones_do_not(korean_english: Profile) -> None:
+    korean, english = sides(builtin_corpus("homeassistant-ko-en", "test").pairs())
+    assert "swapped" not in odd_pairs(korean, english, korean_english).values()
+    found = [*odd_pairs(english, korean, korean_english).values()].count("swapped")
+    assert found / len(korean) > 0.9
+
+
+def test_sides_of_one_script_are_told_apart_by_their_letters() -> None:
+    german = ["der Hund schläft", "das Haus ist groß", "ich gehe nach Hause", "wir essen zu Mittag"] * 5
+    english = ["the dog is asleep", "the house is large", "I am going home", "we are having lunch"] * 5
+    profile = learn_profile(german, english)
+    both = ["the house is asleep", "das Haus schläft"]
+    assert odd_pairs(both, both[::-1], profile) == {0: "swapped"}
+
+
+def is_odd_length(source: str, target: str, profile: Profile) -> bool:
+    return odd_pairs([source], [target], profile) == {0: "odd_length"}
+
+
+def test_a_length_is_odd_only_against_the_habits_of_its_corpus() -> None:
+    summaries = learn_profile(["x" * 500] * 20, ["y" * 50] * 20)
+    assert not is_odd_length("x" * 480, "y" * 51, summaries)
+    assert is_odd_length("x" * 50, "y" * 50, summaries)
+    equal = learn_profile(["x" * 50] * 20, ["y" * 50] * 20)
+    assert not is_odd_length("x" * 80, "y" * 40, equal)
+    assert is_odd_length("x" * 100, "y" * 20, equal)
+
+
+def test_fewer_than_ten_pairs_show_no_habits() -> None:
+    assert learn_profile(["a"] * 9, ["b"] * 9).weights is None
+    assert learn_profile(["a"] * 10, ["b"] * 10).weights is not None
+    assert not is_odd_length("x" * 1000, "y", Profile())
+
+
+def test_equal_lengths_have_the_ratio_one() -> None:
+    ratios = log_ratios(["abc", "x" * 15], ["xyz", "y" * 5])
+    assert ratios.tolist() == pytest.approx([0, 0.6931], abs=1e-4)  # log(20 / 10)
+
+
+def test_bigrams_hold_the_edges_and_no_case() -> None:
+    together, starts = bigrams(["Ab", "", "a" * 100])
+    assert starts.tolist() == [0, 4, 6]
+    lower, _ = bigrams(["ab"])
+    assert together[:4].tolist() == lower.tolist()  # " a", "ab", "b ", and the edge
+    edge = bigrams([""])[0][0]
+    assert [together[3], *together[4:6], together[-1]] == [edge] * 4
+    assert len(together) == 6 + 64 + 2
+    assert len({*lower.tolist()}) == 4
+
+
+def test_no_pairs_are_no_trouble() -> None:
+    assert odd_pairs([], [], learn_profile(["a b"] * 10, ["c d"] * 10)) == {}
+
+
+def test_strays_are_shown_as_escapes_and_long_text_is_cut() -> None:
+    assert shown("a\0b\u2028") == "a\\x00b\\u2028"
+    assert shown("x" * 100, width=10) == "x" * 9 + "…"
