@@ -11,8 +11,6 @@ from jumok.config import RunConfig
 from jumok.settings import SETTINGS_VERSION, config_to_dict
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizers
 
-_ARCHITECTURES = {"rnn": "RnnSeq2Seq", "luong": "LuongSeq2Seq", "transformer": "TransformerSeq2Seq"}
-
 
 def model_files(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> dict[str, bytes]:
     """Every file of a model folder besides the weights and the manifest.
@@ -31,7 +29,7 @@ def model_files(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, An
 def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "model_type": "jumok",
-        "architectures": [_ARCHITECTURES[config.model.arch]],
+        "architectures": [f"{config.model.arch.capitalize()}Seq2Seq"],
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
         "is_encoder_decoder": True,

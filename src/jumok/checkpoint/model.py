@@ -14,7 +14,7 @@ from jumok.checkpoint.contents import WEIGHTS, Contents, read_contents, read_par
 from jumok.checkpoint.folder import write_folder
 from jumok.checkpoint.manifest import read_file
 from jumok.checkpoint.tensors import pack, unpack
-from jumok.config import ModelConfig, RunConfig, TransformerConfig
+from jumok.config import ModelConfig, RunConfig
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.native.folder import WEIGHTS as PACKED
@@ -110,12 +110,8 @@ def _under_every_name(model: Seq2Seq, tensors: dict[str, Tensor]) -> dict[str, T
 
 def _least_numbers(config: ModelConfig, vocabulary: int) -> int:
     """A model has more numbers than one embedding and one square matrix per layer."""
-    if isinstance(config, TransformerConfig):
-        layers, widest = config.encoder_layers + config.decoder_layers, max(config.width, config.feedforward)
-        rows = config.max_positions if config.positions == "learned" else 0
-    else:
-        layers, widest, rows = 2 * config.layers, config.width, 0
-    return config.width * (vocabulary + rows + layers * widest)
+    widest = max(config.width, getattr(config, "feedforward", 0))
+    return config.width * (vocabulary + (config.table_rows or 0) + sum(config.depths) * widest)
 
 
 def _kinds(tensors: Mapping[str, Tensor]) -> Kinds:

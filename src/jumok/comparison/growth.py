@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
-from jumok.config import ModelConfig, TransformerConfig
+from jumok.config import ModelConfig
 from jumok.models.cost import forward_cost
 from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences
@@ -37,8 +37,8 @@ def measure_growth(
 
     None for a table of learned positions that is too short to see any growth.
     """
-    if isinstance(config, TransformerConfig) and config.positions == "learned":
-        lengths = [n for n in lengths if n <= config.max_positions]
+    if most := config.table_rows:
+        lengths = [n for n in lengths if n <= most]
     if len(lengths) < 2:
         return None
     model.eval()

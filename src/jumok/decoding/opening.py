@@ -110,7 +110,10 @@ def lacking(contents: Contents) -> str:
     """What the model has and the C library does not; "" if there is nothing."""
     if contents.tokenizers.pictures is not None:
         return "model that reads pictures"
-    return "model that copies (model.copy=true)" if copies(contents.config.model) else ""
+    config = contents.config.model
+    if copies(config):
+        return "model that copies (model.copy=true)"
+    return "" if config.is_native else f"model of the architecture {config.arch}"
 
 
 def read_packed(folder: Path) -> tuple[Contents, Mapping[str, PackedWeights]]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
-from jumok.config import TransformerConfig
 from jumok.decoding.jobs import SourceText
 from jumok.decoding.request import Request, make_request
 from jumok.decoding.results import Translation
@@ -95,9 +94,8 @@ def with_target(translator: Translator, subject: Subject, text: str) -> Subject:
     target = tidy(text)
     ids = translator.tokenizers.target.encode(target)
     most = LONGEST
-    match translator.config.model:
-        case TransformerConfig(positions="learned", max_positions=rows):
-            most = min(LONGEST, rows - 1)
+    if rows := translator.config.model.table_rows:
+        most = min(LONGEST, rows - 1)
     if len(ids) > most:
         raise LimitError(
             f"the target has {len(ids):,} pieces, more than {most:,}",

@@ -17,7 +17,6 @@ from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, nearest
-from jumok.explain.edits import attention_sizes
 from jumok.explain.forced import encode, explained, forced
 from jumok.explain.influence import source_ids, target_ids
 from jumok.models.interface import edits_of
@@ -48,7 +47,7 @@ def sweep(
     Both sides are texts or ids, as in `influence`. A model without attention gives no rows. The interventions
     of an edited translator stay in force.
     """
-    sizes = attention_sizes(translator.config.model)
+    sizes = translator.config.model.attention
     for kind in kinds or ():
         if kind not in sizes:
             raise ConfigError(

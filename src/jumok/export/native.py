@@ -36,7 +36,9 @@ def check(config: RunConfig) -> list[str]:
     copying = (
         "the native engine has no pointing at the source (model.copy=true)" if copies(config.model) else ""
     )
-    return [reason for reason in (why_not(), copying) if reason]
+    arch = config.model.arch
+    unknown = "" if copying or config.model.is_native else f"the native engine has no {arch} models"
+    return [reason for reason in (why_not(), copying, unknown) if reason]
 
 
 def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:

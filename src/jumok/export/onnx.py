@@ -42,12 +42,14 @@ MOST = 2_000_000_000
 
 
 def check(config: RunConfig) -> list[str]:
-    """Why a model with these settings cannot be written; every architecture can, if it reads text."""
+    """Why a model with these settings cannot be written."""
     reasons = list[str]()
     if config.data.images:
         reasons.append("it reads pictures, and only models that read text are written as ONNX")
     if copies(config.model):
         reasons.append("it points at its source (model.copy=true), and the graphs do not")
+    elif not config.model.is_native:
+        reasons.append(f"there are no graphs for {config.model.arch} models (model.arch={config.model.arch})")
     return reasons
 
 

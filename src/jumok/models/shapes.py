@@ -57,7 +57,7 @@ class ShapeTrace:
 
 def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_in: Sentences) -> ShapeTrace:
     """Run the model on one pair, the target shifted right, and note the shape of what each op gives."""
-    ops = ShapeBackend(config)
+    ops = ShapeBackend(config, source.tokens)
     model = model.using(ops)
     with torch.inference_mode():
         pictures = source.tokens.dim() == 2
@@ -115,8 +115,9 @@ SCORES = {
 class ShapeBackend(RecordingBackend):
     """Notes the shape of what each op gives, under the words for a model of this kind."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, source_ids: Tensor) -> None:
         super().__init__(record=True)
+        self.source_ids = source_ids
         self.config, self.seen, self.side = config, Counter[ShapeRow](), "source"
         self.deep = isinstance(config, TransformerConfig)
         self.stage, self.sublayer, self.located = "", "", False
@@ -134,9 +135,10 @@ class ShapeBackend(RecordingBackend):
 
     def embed(self, ids: Tensor, table: Tensor, scale: float = 1.0) -> Tensor:
         x = super().embed(ids, table, scale)
-        name = "embedding · √D" if self.deep else "X, embedding" if self.side == "source" else "y, embedding"
+        side = "source" if ids is self.source_ids else "target"
+        name = "embedding · √D" if self.deep else "X, embedding" if side == "source" else "y, embedding"
         if not self.deep or scale != 1:  # not a row of learned positions
-            self.add(stage_of(self.side), name, "[B,S,D]" if self.side == "source" else "[B,T,D]", x[None])
+            self.add(stage_of(side), name, "[B,S,D]" if side == "source" else "[B,T,D]", x[None])
         return x
 
     def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
@@ -153,9 +155,22 @@ class ShapeBackend(RecordingBackend):
             self.add_pointing(stages, out)
         elif self.deep:
             self.add_heads(where, stages, out)
-        else:
+        elif isinstance(self.config, LuongConfig):
             self.add_luong(stages, out)
+        else:
+            self.add_attention(where, stages, out)
         super().close(out)
+
+    def add_attention(self, where: Where, stages: Stages, out: Tensor) -> None:
+        """Of a model that has no words of its own here."""
+        stage, T = f"decoder layer {where[1] + 1}", self.letter
+        for name, axes, tensor in (
+            ("scores", f"[B,{T},S]", stages.scores[:, 0]),
+            ("softmax(scores)", f"[B,{T},S]", stages.weights[:, 0]),
+            ("context", f"[B,{T},D]", stages.context[:, 0]),
+            ("output", f"[B,{T},D]", out[None]),
+        ):
+            self.add(stage, f"attention: {name}", axes, tensor)
 
     def add_heads(self, where: Where, stages: Stages, out: Tensor) -> None:
         kind, layer = where

@@ -214,8 +214,7 @@ class NativeModel:
             return
         if code == NOT_FINITE:
             raise NotFiniteError(bad)
-        if code == PAST_TABLE and isinstance(self.config, TransformerConfig):
-            rows = self.config.max_positions
+        if code == PAST_TABLE and (rows := self.config.table_rows):
             raise no_learned_row(max(len(sources[bad]), rows), rows)
         if code == NO_MEMORY:
             raise RunError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from jumok.checkpoint.checkpoints import load_model
 from jumok.cli.views.view import View, size_of
-from jumok.config import LuongConfig, ModelConfig, TextConfig, TransformerConfig
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
 
 
 def card_view(path: Path) -> View:
@@ -71,11 +71,14 @@ def describe(config: ModelConfig) -> Iterator[str]:
         if not config.scaled:
             yield "scores not scaled"
         yield f"{config.positions} positions" if config.positions != "none" else "no positions"
-    else:
+    elif isinstance(config, RnnConfig | LuongConfig):
         yield f"{config.cell} cells"
         yield f"{config.layers}+{config.layers} layers"
         yield f"width {config.width}"
         yield "encoder in both directions" if config.bidirectional else "encoder in one direction"
+    else:
+        yield "{}+{} layers".format(*config.depths)
+        yield f"width {config.width}"
     if isinstance(config, LuongConfig):
         yield f"{config.score} score"
         if config.input_feeding:

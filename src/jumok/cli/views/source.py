@@ -13,7 +13,6 @@ from jumok.cli.views.op_words import place, read_ops
 from jumok.cli.views.view import View, columns, size_of
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError
-from jumok.explain.edits import attention_sizes
 from jumok.explain.html import known, trace_html
 from jumok.explain.trace import Trace, make_trace, open_trace
 from jumok.explain.what_if import WhatIf, what_if
@@ -58,7 +57,7 @@ def inspect_text(
 
 def edited(translator: Translator, text: str, words: Sequence[str], options: Mapping[str, Any]) -> WhatIf:
     """The what-if of these words; an error names them instead of the number of an intervention."""
-    ops = read_ops(words, attention_sizes(translator.config.model))
+    ops = read_ops(words, translator.config.model.attention)
     try:
         return what_if(translator, text, ops, **options)
     except ConfigError as error:
