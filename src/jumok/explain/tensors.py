@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,90 +99,42 @@ def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
     )
 
 
-class TensorStore(Protocol):
-    """Where a trace's numbers come from."""
+class TensorStore:
+    """The numbers of a trace by the names they are saved under: `cross.weights`, `rnn.encoder`, `cross.q`.
 
-    def weights(self, kind: Kind) -> Array:
-        """[L, H, Q, K] of one kind."""
-        ...
+    A stage is there whole, of a layer (`cross.q:0`) or of one head (`cross.q:0.1`). With the model and what was
+    captured, `live`, the stages of a layer are computed when they are first asked for.
+    """
 
-    def stage(self, kind: Kind, part: str, layer: int, head: int | None) -> Array:
-        """One stage of a layer, [H, …], or of one head; `out` [Q, D] joins the heads."""
-        ...
+    def __init__(self, arrays: Mapping[str, Array], live: tuple[Seq2Seq, Captured] | None = None) -> None:
+        self.arrays, self.live = {name: read_only(array) for name, array in arrays.items()}, live
 
-    def state(self, part: str) -> Array:
-        """The states of a recurrent model: encoder, decoder or bridge."""
-        ...
+    @classmethod
+    def of(cls, model: Seq2Seq, captured: Captured) -> "TensorStore":
+        """The numbers of one captured sentence."""
+        states = {f"rnn.{part}": array for part, array in captured.states.items()}
+        weights = {f"{kind}.weights": array for kind, array in captured.weights.items()}
+        return cls(states | weights, (model, captured))
 
     @property
     def nbytes(self) -> int:
         """Memory that the numbers take now."""
-        ...
-
-
-class LiveStore:
-    """The numbers of one captured sentence; stages of a layer are computed when they are first asked for."""
-
-    def __init__(self, model: Seq2Seq, captured: Captured) -> None:
-        self.model, self.captured = model, captured
-        self.layers: dict[tuple[Kind, int], Mapping[str, Array]] = dict(captured.stages)
-
-    def weights(self, kind: Kind) -> Array:
-        return self.captured.weights[kind]
+        return sum(array.nbytes for array in list(self.arrays.values()))
 
     def stage(self, kind: Kind, part: str, layer: int, head: int | None) -> Array:
-        found: Array
-        if part == "weights":
-            found = self.captured.weights[kind][layer]
-        else:
-            if (kind, layer) not in self.layers:
-                self.record([(kind, layer)])
-            found = self.layers[kind, layer][part]
-        return found if head is None or part == "out" else found[head]
-
-    def state(self, part: str) -> Array:
-        return self.captured.states[part]
-
-    def record(self, layers: Sequence[tuple[Kind, int]]) -> None:
-        """Compute all stages of these layers in one pass, and keep them."""
-        source, target = self.captured.source, self.captured.target
-        ended = target[-1:] == (EOS,)
-        (again,) = capture(
-            self.model,
-            [endless(source)],
-            [target[:-1] if ended else target],
-            ended=[ended],
-            stages=layers,
-        )
-        self.layers.update(again.stages)
-
-    @property
-    def nbytes(self) -> int:
-        kept = [*self.captured.weights.values(), *self.captured.states.values()]
-        kept += [array for layer in list(self.layers.values()) for array in layer.values()]
-        return sum(array.nbytes for array in kept)
-
-
-class FileStore:
-    """The numbers of a file, by the names they were saved under."""
-
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self.arrays = {name: read_only(array) for name, array in arrays.items()}
-
-    def weights(self, kind: Kind) -> Array:
-        return self.find(f"{kind}.weights")
-
-    def stage(self, kind: Kind, part: str, layer: int, head: int | None) -> Array:
-        name = f"{kind}.{part}"
+        """One stage of a layer, [H, …], or of one head; `out` [Q, D] joins the heads."""
+        name, joined = f"{kind}.{part}", head is None or part == "out"
         if name in self.arrays:
             found: Array = self.arrays[name][layer]
-            return found if head is None or part == "out" else found[head]
-        return self.find(f"{name}:{layer}" if head is None or part == "out" else f"{name}:{layer}.{head}")
-
-    def state(self, part: str) -> Array:
-        return self.find(f"rnn.{part}")
+        else:
+            self.record([(kind, layer)])
+            if f"{name}:{layer}" not in self.arrays:
+                return self.find(f"{name}:{layer}" if joined else f"{name}:{layer}.{head}")
+            found = self.arrays[f"{name}:{layer}"]
+        return found if joined else found[head]
 
     def find(self, name: str) -> Array:
+        """The numbers of exactly this name."""
         if name not in self.arrays:
             raise ConfigError(
                 f"the trace was saved without {name}",
@@ -191,26 +143,35 @@ class FileStore:
             )
         return self.arrays[name]
 
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays.values())
+    def record(self, layers: Sequence[tuple[Kind, int]]) -> None:
+        """Compute all stages of these layers in one pass, and keep them, where the model is there to do so."""
+        missing = [(kind, layer) for kind, layer in layers if f"{kind}.q:{layer}" not in self.arrays]
+        if self.live is None or not missing:
+            return
+        model, captured = self.live
+        ended = captured.target[-1:] == (EOS,)
+        target = captured.target[:-1] if ended else captured.target
+        (again,) = capture(model, [endless(captured.source)], [target], ended=[ended], stages=missing)
+        for (kind, layer), stages in again.stages.items():
+            new = {f"{kind}.{part}:{layer}": array for part, array in stages.items() if part != "weights"}
+            self.arrays.update(new)  # the weights are here, of all layers
 
 
-def read_tensor(store: TensorStore, manifest: Mapping[str, Any], need: TensorNeed) -> Array:
+def read_tensor(store: TensorStore, need: TensorNeed) -> Array:
     """The numbers of a checked need, for a kind [L, H, …] less the axes that the need picks."""
     if need.group == "rnn":
-        return store.state(need.part)
+        return store.find(f"rnn.{need.part}")
     if need.group == "luong":
         return store.stage("cross", LUONG[need.part], 0, 0)
     kind: Kind = need.group  # type: ignore[assignment]  # a checked need
-    if need.part in ("atlas", "weights") and need.layer is None:
-        weights = store.weights(kind)
-        return atlas(weights) if need.part == "atlas" else weights
     part = "weights" if need.part == "atlas" else need.part
-    if need.layer is None:
-        layers = range(manifest["attention"][kind]["shape"][0])
-        return read_only(np.stack([store.stage(kind, part, layer, None) for layer in layers]))
-    found = store.stage(kind, part, need.layer, need.head)
+    if need.layer is not None:
+        found = store.stage(kind, part, need.layer, need.head)
+    elif f"{kind}.{part}" in store.arrays:
+        found = store.arrays[f"{kind}.{part}"]
+    else:
+        layers = range(len(store.find(f"{kind}.weights")))
+        found = read_only(np.stack([store.stage(kind, part, layer, None) for layer in layers]))
     return atlas(found) if need.part == "atlas" else found
 
 
@@ -219,13 +180,13 @@ def to_save(
 ) -> Iterator[tuple[str, Array]]:
     """Name and numbers of all that a file keeps: weights, states, and the stages of all or some heads."""
     for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
-        yield f"rnn.{part}", store.state(part)
+        yield f"rnn.{part}", store.find(f"rnn.{part}")
     for kind, about in manifest["attention"].items():
-        yield f"{kind}.weights", store.weights(kind)
+        yield f"{kind}.weights", store.find(f"{kind}.weights")
         parts = [part for part in about["stages"] if part != "weights"]
         for part in parts:
             if heads is None:
-                yield f"{kind}.{part}", read_tensor(store, manifest, TensorNeed(kind, part))
+                yield f"{kind}.{part}", read_tensor(store, TensorNeed(kind, part))
                 continue
             L, H = about["shape"][:2]
             for layer, head in heads:

@@ -28,8 +28,6 @@ from jumok.explain.ops import Op, ops_to_json
 from jumok.explain.pictures import source_ids_of
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tensors import (
-    FileStore,
-    LiveStore,
     TensorNeed,
     TensorStore,
     bad_trace,
@@ -105,7 +103,7 @@ class Trace:
             kind,
             keys,
             queries,
-            self._store.weights(kind),
+            self._store.find(f"{kind}.weights"),
             find=partial(self._head_stages, kind),
             copied=tuple(float("nan" if share is None else share) for share in shares),
         )
@@ -117,7 +115,7 @@ class Trace:
         """One tensor by name, such as `cross.scaled`: whole, of a layer, or of one head. Read-only."""
         plain = parse_need(name)
         need = TensorNeed(plain.group, plain.part, layer, head) if plain.layer is None else plain
-        return read_tensor(self._store, self.manifest, check_need(need, self.manifest))
+        return read_tensor(self._store, check_need(need, self.manifest))
 
     def tensors(self, needs: Sequence[str]) -> bytes:
         """The tensors named, such as `cross.weights:2.3`, in the safetensors layout; each under its need."""
@@ -167,11 +165,8 @@ class Trace:
 
     def record(self, kinds: Collection[Kind]) -> None:
         """Compute every stage of these kinds now, in one pass instead of one for each layer."""
-        if isinstance(self._store, LiveStore):
-            shapes = {kind: self.manifest["attention"][kind]["shape"] for kind in kinds}
-            layers = [(kind, n) for kind in kinds for n in range(shapes[kind][0])]
-            if missing := [layer for layer in layers if layer not in self._store.layers]:
-                self._store.record(missing)
+        sizes = {kind: self.manifest["attention"][kind]["shape"][0] for kind in kinds}
+        self._store.record([(kind, n) for kind, layers in sizes.items() for n in range(layers)])
 
     def save(
         self,
@@ -237,7 +232,7 @@ def open_trace(path: str | Path) -> Trace:
     try:
         manifest = json.loads(metadata["manifest"], parse_constant=_refuse)
         _check(manifest, arrays)
-        trace = Trace(lambda: manifest, FileStore(arrays), answers=_answers(metadata, manifest, arrays))
+        trace = Trace(lambda: manifest, TensorStore(arrays), answers=_answers(metadata, manifest, arrays))
         assert trace.attention is not None  # its labels are there
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise bad_trace(f"{type(error).__name__}: {str(error)[:200]}", str(path)) from None
@@ -331,7 +326,7 @@ def make_traces(
     for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
         given = (about, translator.tokenizers, subject, captured, translator.interventions)
         manifest = partial(build_manifest, *given)
-        traces.append(Trace(manifest, LiveStore(translator.model, captured), translator))
+        traces.append(Trace(manifest, TensorStore.of(translator.model, captured), translator))
     return traces
 
 
