@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from jumok.errors import ConfigError, DataError
-from jumok.explain.tensors import TensorNeed, TensorStore, atlas, check_need, names_of, pack, parse_need, unpack
+from jumok.explain.tensors import (
+    TensorNeed,
+    TensorStore,
+    atlas,
+    check_need,
+    names_of,
+    pack,
+    parse_need,
+    unpack,
+)
 
 MANIFEST = {
     "model": {"arch": "transformer", "kinds": {"cross": {}, "enc_self": {}}},

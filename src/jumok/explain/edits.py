@@ -245,7 +245,7 @@ def compile_ops(
     too long for the model is cut, never split: positions must mean one sentence.
     """
     check_count(ops)
-    if ops and edits_of(translator.model) is not None:
+    if ops and (translator.interventions or edits_of(translator.model) is not None):
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )

@@ -102,8 +102,8 @@ def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
 class TensorStore:
     """The numbers of a trace by the names they are saved under: `cross.weights`, `rnn.encoder`, `cross.q`.
 
-    A stage is there whole, of a layer (`cross.q:0`) or of one head (`cross.q:0.1`). With the model and what was
-    captured, `live`, the stages of a layer are computed when they are first asked for.
+    A stage is there whole, of a layer (`cross.q:0`) or of one head (`cross.q:0.1`). With `live`, the model and
+    what was captured, the stages of a layer are computed when they are first asked for.
     """
 
     def __init__(self, arrays: Mapping[str, Array], live: tuple[Seq2Seq, Captured] | None = None) -> None:
@@ -144,7 +144,7 @@ class TensorStore:
         return self.arrays[name]
 
     def record(self, layers: Sequence[tuple[Kind, int]]) -> None:
-        """Compute all stages of these layers in one pass, and keep them, where the model is there to do so."""
+        """Compute all stages of these layers in one pass and keep them, where the model is there for it."""
         missing = [(kind, layer) for kind, layer in layers if f"{kind}.q:{layer}" not in self.arrays]
         if self.live is None or not missing:
             return
