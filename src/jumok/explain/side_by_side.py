@@ -11,7 +11,7 @@ from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.edits import source_taken
-from jumok.explain.html import shorter, write
+from jumok.explain.html import shorter, trace_html
 from jumok.explain.influence import Influence, leave_out
 from jumok.explain.pictures import source_side
 from jumok.explain.show import HEIGHT, Display
@@ -96,7 +96,7 @@ class SideBySide:
         """One HTML file with the Compare screen and the trace of every model."""
         traces = [column.trace for column in self.columns]
         answers = {"/v1/compare": shorter(self.to_dict())}
-        return write(traces, screen="compare", answers=answers)
+        return trace_html(traces, screen="compare", answers=answers)
 
     def save_html(self, path: str | Path) -> Path:
         """Write the comparison to one HTML file that opens in any browser."""

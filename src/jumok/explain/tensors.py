@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,9 @@ from jumok.text.tokenizer import EOS
 NEED = re.compile(r"([a-z_]{1,20}\.[a-z]{1,20})(?::(\d{1,6})(?:\.(\d{1,6}))?)?", re.ASCII)
 LUONG = {"scores": "scores", "weights": "weights", "context": "context", "attentional": "out"}
 """Luong's own names for stages of cross-attention."""
+
+Head = tuple[int, int]
+"""A layer and a head in it."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,16 @@ def names_of(manifest: Mapping[str, Any]) -> list[str]:
         for kind, about in manifest["attention"].items()
         for part in ("atlas", *about["stages"])
     ]
-    if manifest["rnn"]:
-        names += [f"rnn.{part}" for part in ("encoder", "decoder", "bridge")]
+    names += state_names(manifest)
     if manifest["model"]["arch"] == "luong" and "cross" in manifest["attention"]:
         held = manifest["attention"]["cross"]["stages"]
         names += [f"luong.{part}" for part, stage in LUONG.items() if stage in held]
     return names
+
+
+def state_names(manifest: Mapping[str, Any]) -> list[str]:
+    """The names of the states that a recurrent model has."""
+    return [f"rnn.{part}" for part in ("encoder", "decoder", "bridge")] if manifest["rnn"] else []
 
 
 def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
@@ -102,8 +109,8 @@ def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
 class TensorStore:
     """The numbers of a trace by the names they are saved under: `cross.weights`, `rnn.encoder`, `cross.q`.
 
-    A stage is there whole, of a layer (`cross.q:0`) or of one head (`cross.q:0.1`). With `live`, the model and
-    what was captured, the stages of a layer are computed when they are first asked for.
+    A stage is there whole, of a layer (`cross.q:0`) or of one head (`cross.q:0.1`). With `live`, the model
+    and what was captured, the stages of a layer are computed when they are first asked for.
     """
 
     def __init__(self, arrays: Mapping[str, Array], live: tuple[Seq2Seq, Captured] | None = None) -> None:
@@ -175,24 +182,21 @@ def read_tensor(store: TensorStore, need: TensorNeed) -> Array:
     return atlas(found) if need.part == "atlas" else found
 
 
-def to_save(
-    store: TensorStore, manifest: Mapping[str, Any], heads: Sequence[tuple[int, int]] | None
-) -> Iterator[tuple[str, Array]]:
-    """Name and numbers of all that a file keeps: weights, states, and the stages of all or some heads."""
-    for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
-        yield f"rnn.{part}", store.find(f"rnn.{part}")
-    for kind, about in manifest["attention"].items():
-        yield f"{kind}.weights", store.find(f"{kind}.weights")
-        parts = [part for part in about["stages"] if part != "weights"]
-        for part in parts:
-            if heads is None:
-                yield f"{kind}.{part}", read_tensor(store, TensorNeed(kind, part))
-                continue
-            L, H = about["shape"][:2]
-            for layer, head in heads:
-                if layer < L and head < H:
-                    name = f"{kind}.{part}:{layer}" if part == "out" else f"{kind}.{part}:{layer}.{head}"
-                    yield name, store.stage(kind, part, layer, head)
+def heads_of(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head]) -> list[Head]:
+    """Those of these heads that one kind of attention has."""
+    L, H = manifest["attention"][kind]["shape"][:2]
+    return [(layer, head) for layer, head in heads if 0 <= layer < L and 0 <= head < H]
+
+
+def exact_names(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head] | None) -> list[str]:
+    """The names of all stages of one kind, or of those of some heads, as far as the kind has them."""
+    about = manifest["attention"][kind]
+    if heads is None:
+        return [f"{kind}.{part}" for part in about["stages"]]
+    mine = heads_of(manifest, kind, heads)
+    parts = [part for part in about["stages"] if part != "out"]
+    joined = [f"{kind}.out:{layer}" for layer in sorted({layer for layer, _ in mine})]
+    return [f"{kind}.{part}:{layer}.{head}" for layer, head in mine for part in parts] + joined
 
 
 def atlas(weights: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:

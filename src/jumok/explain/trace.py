@@ -28,14 +28,16 @@ from jumok.explain.ops import Op, ops_to_json
 from jumok.explain.pictures import source_ids_of
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tensors import (
+    Head,
     TensorNeed,
     TensorStore,
     bad_trace,
     check_need,
+    exact_names,
     pack,
     parse_need,
     read_tensor,
-    to_save,
+    state_names,
     unpack,
 )
 from jumok.explain.units import UnitName, units_of
@@ -173,7 +175,7 @@ class Trace:
         path: str | Path,
         *,
         kinds: Collection[Kind] | None = None,
-        heads: Sequence[tuple[int, int]] | None = None,
+        heads: Sequence[Head] | None = None,
     ) -> Path:
         """Write the trace to one file, which `open_trace` reads without the model.
 
@@ -184,7 +186,10 @@ class Trace:
         manifest = {**self.manifest, "attention": kept}
         if heads is None:
             self.record(kept)
-        arrays = dict(to_save(self._store, manifest, heads))
+        names = [*state_names(manifest), *(f"{kind}.weights" for kind in kept)]
+        exact = [name for kind in kept for name in exact_names(manifest, kind, heads)]
+        names += [name for name in exact if ".weights" not in name]
+        arrays = {name: self.tensor(name) for name in names}
         answers = dict(self._answers)  # as they are now: another thread may be asking
         arrays |= {name: one for name, one in answers.items() if isinstance(one, np.ndarray)}
         texts = {"manifest": manifest}
@@ -254,9 +259,9 @@ def _check(manifest: Any, arrays: Mapping[str, Array]) -> None:
             raise ValueError(f"the weights of {kind!r} do not fit its tokens")
         if kind == "copy" and len(manifest["steps"]) != lengths[0]:
             raise ValueError("the steps do not fit the target")
-    for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
-        if list(arrays[f"rnn.{part}"].shape) != manifest["rnn"][part]:
-            raise ValueError(f"the states rnn.{part} have another shape")
+    for name in state_names(manifest):
+        if list(arrays[name].shape) != manifest["rnn"][name.removeprefix("rnn.")]:
+            raise ValueError(f"the states {name} have another shape")
 
 
 def _answers(
