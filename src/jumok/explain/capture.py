@@ -7,7 +7,7 @@ Q queries, K keys.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -19,12 +19,13 @@ from jumok.backends.values import Kind
 from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Source
 from jumok.decoding.scores import log_softmax, top
-from jumok.explain.pictures import ended as with_end
+from jumok.explain.tokens import ended as with_end
 from jumok.models.interface import Seq2Seq, edits_of
 from jumok.text.tokenizer import EOS
 
 TOP = 5  # candidates kept for each step
-STAGES = ("q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out")
+Stage = Literal["q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out"]
+STAGES = get_args(Stage)
 """The stages of attention in the order of computation."""
 
 Array = NDArray[Any]

@@ -36,8 +36,7 @@ from jumok.explain.ops import (
     bad_parameter,
     check_count,
 )
-from jumok.explain.tokens import side_of
-from jumok.explain.units import units_of
+from jumok.explain.tokens import side_of, units_of
 from jumok.models.interface import Seq2Seq, edits_of
 from jumok.nn.edit import AttentionEdit
 from jumok.text.beginning import beginning

@@ -6,7 +6,7 @@ Above 0: unit j supported token t. It asks nothing of the architecture, so a mod
 picture, too. Axis letters: T target tokens, U units.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
-from jumok.errors import ConfigError, LimitError, nearest
+from jumok.errors import LimitError
 from jumok.explain.forced import log_probs, tokens_at_once
-from jumok.explain.pictures import hidden, is_picture, source_side
-from jumok.explain.units import Unit, UnitName, units_of
+from jumok.explain.ops import bad_parameter, check_name
+from jumok.explain.tokens import Unit, UnitName, hidden, is_picture, source_side, units_of
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, UNK, Tokenizer, Tokenizers
@@ -111,9 +111,7 @@ def without(source: Source, unit: Unit, replace: Replace) -> list[Any]:
     if replace == "unk":
         return [instead if i in gone else one for i, one in enumerate(source)]
     if is_picture(source):
-        raise ConfigError(
-            "a patch cannot be dropped from a picture", hint='take replace="unk"', code="bad_parameter"
-        )
+        raise bad_parameter("a patch cannot be dropped from a picture", hint='take replace="unk"')
     return [one for i, one in enumerate(source) if i not in gone]
 
 
@@ -132,12 +130,5 @@ def target_ids(tokenizer: Tokenizer, target: str | Sequence[int]) -> list[int]:
 
 
 def check_names(unit: object, replace: object) -> None:
-    known: Mapping[str, tuple[object, tuple[str, ...]]] = {
-        "unit": (unit, get_args(UnitName)),
-        "replace": (replace, get_args(Replace)),
-    }
-    for name, (value, names) in known.items():
-        if value not in names:
-            raise ConfigError(
-                f"{name}={value!r} is unknown", hint=nearest(str(value), names), code="bad_parameter"
-            )
+    check_name("unit", unit, get_args(UnitName))
+    check_name("replace", replace, get_args(Replace))

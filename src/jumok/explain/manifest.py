@@ -14,9 +14,8 @@ from jumok.explain.capture import STAGES, Captured, Step
 from jumok.explain.documents import KindSize, PositionKind, ScoreKind
 from jumok.explain.edits import attention_sizes
 from jumok.explain.head_profile import head_profile
-from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
-from jumok.explain.tokens import label, side_of
+from jumok.explain.tokens import is_picture, is_special, label, side_of, source_side
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 SCHEMA = "trace/1"

@@ -13,11 +13,10 @@ from jumok.errors import ConfigError, LimitError
 from jumok.explain.edits import source_taken
 from jumok.explain.html import shorter, trace_html
 from jumok.explain.influence import Influence, leave_out
-from jumok.explain.pictures import source_side
+from jumok.explain.ops import bad_parameter
 from jumok.explain.show import HEIGHT, Display
-from jumok.explain.tokens import text_of, word_groups
+from jumok.explain.tokens import Unit, agreed_units, source_side, text_of, word_groups
 from jumok.explain.trace import Trace, make_trace, write_whole
-from jumok.explain.units import Unit, agreed_units
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
@@ -199,11 +198,7 @@ def check_cuts(cuts: Sequence[int]) -> list[int]:
         )
     for cut in cuts:
         if type(cut) is not int or cut < 1:
-            raise ConfigError(
-                f"cuts: {cut!r} is no number of words",
-                hint="give whole numbers from 1 up",
-                code="bad_parameter",
-            )
+            raise bad_parameter(f"cuts: {cut!r} is no number of words", hint="give whole numbers from 1 up")
     return sorted(set(cuts))
 
 

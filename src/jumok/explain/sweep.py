@@ -16,10 +16,11 @@ from jumok.backends.recording import RecordingBackend
 from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
-from jumok.errors import ConfigError, nearest
+from jumok.errors import nearest
 from jumok.explain.edits import attention_sizes
 from jumok.explain.forced import encode, explained, forced
 from jumok.explain.influence import source_ids, target_ids
+from jumok.explain.ops import bad_parameter
 from jumok.models.interface import edits_of
 from jumok.nn.edit import AttentionEdit
 
@@ -51,10 +52,9 @@ def sweep(
     sizes = attention_sizes(translator.config.model)
     for kind in kinds or ():
         if kind not in sizes:
-            raise ConfigError(
+            raise bad_parameter(
                 f"this model ({translator.config.model.arch}) has no {kind!r} attention",
                 hint=nearest(str(kind), sizes) if sizes else "",
-                code="bad_parameter",
             )
     read, _ = source_ids(translator.tokenizers, source)
     written = target_ids(translator.tokenizers.target, target)

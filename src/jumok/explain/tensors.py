@@ -12,9 +12,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from jumok.backends.values import Kind
-from jumok.errors import ConfigError, DataError, nearest
+from jumok.errors import DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
-from jumok.explain.pictures import endless
+from jumok.explain.ops import bad_parameter
+from jumok.explain.tokens import endless
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import EOS
 
@@ -40,10 +41,9 @@ def parse_need(text: str) -> TensorNeed:
     """A need as requests write it: `name`, `name:layer` or `name:layer.head`."""
     found = NEED.fullmatch(text)
     if found is None:
-        raise ConfigError(
+        raise bad_parameter(
             f"{text[:80]!r} names no tensor",
             hint="write name, name:layer or name:layer.head, such as cross.weights:2.3",
-            code="bad_parameter",
             field="need",
         )
     name, layer, head = found.groups()
@@ -77,20 +77,14 @@ def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
     if name not in known:
         kinds = manifest["model"]["kinds"]
         reason = "was saved without" if need.group in kinds and need.part in STAGES else "has no tensor"
-        raise ConfigError(f"this trace {reason} {name}", hint=nearest(name, known), code="bad_parameter")
+        raise bad_parameter(f"this trace {reason} {name}", hint=nearest(name, known))
     kind = manifest["attention"].get(need.group)
     if kind is None:
         if need.layer is not None:
-            raise ConfigError(
-                f"{name} has neither layers nor heads", hint=f"ask for {name}", code="bad_parameter"
-            )
+            raise bad_parameter(f"{name} has neither layers nor heads", hint=f"ask for {name}")
         return need
     if need.layer is None and need.head is not None:
-        raise ConfigError(
-            f"head {need.head} of which layer of {need.group}?",
-            hint="name a layer, too",
-            code="bad_parameter",
-        )
+        raise bad_parameter(f"head {need.head} of which layer of {need.group}?", hint="name a layer, too")
     L, H = kind["shape"][:2]
     layer, head = _inside(need.group, "layer", need.layer, L), _inside(need.group, "head", need.head, H)
     return TensorNeed(need.group, need.part, layer, head)
@@ -99,10 +93,9 @@ def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
 def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
     if number is None or -count <= number < count:
         return None if number is None else number % count
-    raise ConfigError(
+    raise bad_parameter(
         f"{kind} has {count} {what}{'s' * (count > 1)}, and {what} {number} was asked for",
         hint=f"{what}s count from 0: " + ("only 0" if count == 1 else f"0 to {count - 1}"),
-        code="bad_parameter",
     )
 
 
@@ -143,10 +136,9 @@ class TensorStore:
     def find(self, name: str) -> Array:
         """The numbers of exactly this name."""
         if name not in self.arrays:
-            raise ConfigError(
+            raise bad_parameter(
                 f"the trace was saved without {name}",
                 hint="make the trace again from its model, or save it with this head",
-                code="bad_parameter",
             )
         return self.arrays[name]
 

@@ -16,17 +16,15 @@ from jumok.backends.values import Kind
 from jumok.decoding.jobs import SourceText, batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
-from jumok.errors import ConfigError, DataError, RunError
+from jumok.errors import DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
-from jumok.explain.beam import beam_tree
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import explained, tokens_at_once
 from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
-from jumok.explain.ops import Op, ops_to_json
-from jumok.explain.pictures import source_ids_of
-from jumok.explain.subject import Subject, subjects_of
+from jumok.explain.ops import Op, bad_parameter, ops_to_json
+from jumok.explain.subject import Subject, beam_tree, subjects_of
 from jumok.explain.tensors import (
     Head,
     TensorNeed,
@@ -40,7 +38,7 @@ from jumok.explain.tensors import (
     state_names,
     unpack,
 )
-from jumok.explain.units import UnitName, units_of
+from jumok.explain.tokens import UnitName, source_ids_of, units_of
 from jumok.models.interface import edits_of
 from jumok.progress import Progress, silent
 
@@ -119,12 +117,6 @@ class Trace:
         need = TensorNeed(plain.group, plain.part, layer, head) if plain.layer is None else plain
         return read_tensor(self._store, check_need(need, self.manifest))
 
-    def tensors(self, needs: Sequence[str]) -> bytes:
-        """The tensors named, such as `cross.weights:2.3`, in the safetensors layout; each under its need."""
-        if not needs:
-            raise ConfigError("no tensor was asked for", hint="name one or more", code="bad_parameter")
-        return pack({need: self.tensor(need) for need in needs})
-
     def influence(
         self, *, unit: UnitName = "words", replace: Replace = "unk", progress: Progress = silent
     ) -> Influence:
@@ -157,10 +149,9 @@ class Trace:
         """What the model says, asked once."""
         if name not in self._answers:
             if self.translator is None:
-                raise ConfigError(
+                raise bad_parameter(
                     f"this trace comes from a file that was saved without {name.split('.')[0]}",
                     hint="make the trace again from its model",
-                    code="bad_parameter",
                 )
             self._answers[name] = find(self.translator)
         return self._answers[name]

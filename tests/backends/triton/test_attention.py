@@ -33,11 +33,10 @@ KINDS = ["own", "causal", "cross"]
 def test_the_kernels_compile_for_a_hopper_gpu_without_having_one(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from jumok.nn.kernels import attention
     from triton import compile as build  # type: ignore[import-untyped]
     from triton.backends.compiler import GPUTarget  # type: ignore[import-untyped]
     from triton.compiler import ASTSource  # type: ignore[import-untyped]
-
-    from jumok.nn.kernels import attention
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     kernel = getattr(attention, name)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from jumok.nn.kernels import available, guarded
 from tests.nn.kernels.interpreter import INTERPRETED, needs_triton
 
 from jumok.nn import kernels
-from jumok.nn.kernels import available, guarded
 
 
 @needs_triton

@@ -30,8 +30,8 @@ from jumok.explain.ops import (
     ops_to_json,
     parse_ops,
 )
-from jumok.explain.pictures import source_ids_of
 from jumok.explain.tensors import TensorStore
+from jumok.explain.tokens import source_ids_of
 from jumok.explain.trace import Trace, make_trace
 from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
