@@ -11,9 +11,9 @@ from tests.explain.seeing import picture, seeing
 from jumok.errors import ConfigError
 from jumok.explain.documents import Manifest
 from jumok.explain.html import trace_html
+from jumok.explain.influence import sweep
 from jumok.explain.ops import mask_head, replace_source
 from jumok.explain.side_by_side import side_by_side
-from jumok.explain.sweep import sweep
 from jumok.explain.tokens import ended, endless, hidden, is_picture, source_ids_of
 from jumok.explain.trace import open_trace
 from jumok.images.patches import PatchReader

@@ -255,12 +255,6 @@ def compile_ops(
     return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
 
 
-def source_taken(translator: Translator, line: str) -> list[Any]:
-    """The ids that a model takes of a text, or all patches of a picture."""
-    [source] = translator.read([line])
-    return taken(translator, source)
-
-
 def taken(translator: Translator, source: SourceText) -> list[Any]:
     """As many of its ids as the model takes; of a picture, all patches."""
     ids = list(source.ids)

@@ -1,18 +1,27 @@
-"""One HTML file from traces: the explorer's page with the data inside, for any browser, without a network."""
+"""One HTML file from traces: the explorer's page with the data inside, for any browser, without a network.
+
+In a notebook it is shown as a frame; in a terminal a picture of characters stands for it.
+"""
 
 import base64
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import numpy as np
+from numpy.typing import NDArray
+
 from jumok.backends.values import Kind
 from jumok.errors import Error, nearest
 from jumok.explain.capture import Array
+from jumok.explain.heatmap import heat_map
+from jumok.explain.influence import Influence
 from jumok.explain.manifest import SIDES, finite
 from jumok.explain.ops import bad_parameter
-from jumok.explain.page import document
+from jumok.explain.page import document, frame
 from jumok.explain.tensors import Head, exact_names, heads_of, pack, state_names
 from jumok.explain.trace import Trace
 
@@ -20,6 +29,7 @@ T = TypeVar("T")
 
 ROOM = 3_000_000  # bytes of exact numbers, unpacked; more are left out unless they are asked for
 
+HEIGHT = 640  # pixels of a frame in a notebook
 Exact = Mapping[Kind, Sequence[Head]] | None
 """The heads whose exact numbers a file holds, by kind; None for all of them."""
 
@@ -241,3 +251,51 @@ def shorter(value: Any, digits: int = 7) -> Any:
 def title_of(manifest: Mapping[str, Any]) -> str:
     source = manifest["source"]
     return f"{'▦' if 'image' in source else source['text']} → {manifest['target']['text']} · jumok"
+
+
+@dataclass(frozen=True, repr=False)
+class Display:
+    """What `show()` returns. A notebook draws it as a frame, which is saved with the notebook."""
+
+    document: Callable[[], str]
+    text: Callable[[], str]
+    height: int = HEIGHT
+
+    def _repr_html_(self) -> str:
+        return frame(self.document(), self.height)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def show_trace(trace: Trace, height: int = HEIGHT) -> Display:
+    """A trace to look at."""
+    return Display(lambda: trace_html(trace), lambda: picture(trace), height)
+
+
+def picture(trace: Trace) -> str:
+    """What the target looked at, words by words; by influence where the model has no attention."""
+    cross = trace.attention.cross
+    if cross is not None:
+        return cross.mean().words().show()
+    found = known(trace.influence)
+    if found is None:
+        return repr(trace)
+    weights = shares(found)
+    keep = [i for i, word in enumerate(trace.manifest["target"]["words"]) if "type" not in word]
+    words = [trace.manifest["target"]["words"][i]["text"] for i in keep]
+    drawn = heat_map([unit.text for unit in found.units], words, word_rows(trace, weights)[keep])
+    return "\n".join(filter(None, ("influence · words", drawn)))
+
+
+def shares(found: Influence) -> NDArray[np.float64]:
+    """For each target token (T, U), which share of its support each source unit has; all 0 if none has."""
+    support = found.values.astype(np.float64).clip(min=0)
+    found_shares: NDArray[np.float64] = support / np.maximum(support.sum(axis=1, keepdims=True), 1e-12)
+    return found_shares
+
+
+def word_rows(trace: Trace, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of target tokens as the mean over each target word."""
+    words = [word["tokens"] for word in trace.manifest["target"]["words"]]
+    return np.stack([rows[tokens].mean(axis=0) for tokens in words]) if words else rows[:0]

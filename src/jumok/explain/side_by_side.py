@@ -10,11 +10,10 @@ from sacrebleu.metrics.chrf import CHRF
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.edits import source_taken
-from jumok.explain.html import shorter, trace_html
+from jumok.explain.edits import taken
+from jumok.explain.html import HEIGHT, Display, shorter, trace_html
 from jumok.explain.influence import Influence, leave_out
 from jumok.explain.ops import bad_parameter
-from jumok.explain.show import HEIGHT, Display
 from jumok.explain.tokens import Unit, agreed_units, source_side, text_of, word_groups
 from jumok.explain.trace import Trace, make_trace, write_whole
 from jumok.progress import Progress, silent
@@ -184,7 +183,7 @@ def source_line(models: Sequence[Translator], text: str) -> str:
 
 def cut_tokens(translator: Translator, line: str) -> tuple[list[Any], dict[str, Any]]:
     """The source ids that a model takes of a line, and their side."""
-    ids = source_taken(translator, line)
+    ids = taken(translator, *translator.read([line]))
     language = translator.config.data.source_language
     return ids, source_side(translator.tokenizers, ids, line, language, end=False)
 

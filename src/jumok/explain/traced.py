@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from jumok.decoding.results import Translation
 from jumok.errors import ConfigError
 from jumok.explain.attention import THRESHOLD, Attentions, Link, links, pharaoh
-from jumok.explain.html import known
+from jumok.explain.html import HEIGHT, Display, known, shares, show_trace, word_rows
 from jumok.explain.influence import Replace
 from jumok.explain.ops import bad_parameter, check_name
-from jumok.explain.show import HEIGHT, Display, shares, show_trace, word_rows
 from jumok.explain.tokens import UnitName
 from jumok.explain.trace import Trace
 
