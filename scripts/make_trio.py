@@ -23,7 +23,7 @@ from jumok.decoding.translator import load
 from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.demo import COMMON
-from jumok.run.train import Request, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, run
 
 SETTINGS: dict[Arch, dict[str, Any]] = {
     "rnn": {
@@ -54,7 +54,7 @@ def main() -> None:
     for arch, settings in SETTINGS.items():
         given = COMMON | settings | {"model.arch": arch, "text.vocabulary": 800}
         with tempfile.TemporaryDirectory() as folder:
-            done = run(Request(given=given, out=Path(folder) / arch, device=device), Watch())
+            done = run(RunRequest(given=given, out=Path(folder) / arch, device=device), RunCallbacks())
             keep(done.folder, arch)
 
 

@@ -221,20 +221,22 @@ def turn(job: Job, given: dict[str, Any]) -> Iterator[tuple[Path | None, Callabl
 def carry_out(job: Job) -> dict[str, Any]:
     """Train and evaluate; the record of both."""
     from jumok import __version__
-    from jumok.run.train import Request, Started, Watch, run
+    from jumok.run.train import RunCallbacks, RunRequest, RunStart, run
 
     given = given_settings(job)
     followed = Followed(given.get("training.metric", "bleu"))
     with turn(job, given) as (folder, prepared):
         imported = time.time()
 
-        def on_start(started: Started) -> None:
+        def on_start(started: RunStart) -> None:
             prepared()
             followed.started = time.time()
             followed.parameters, followed.device = started.parameters, started.machine.name
 
-        request = Request(given=given, out=Path(job.out), fresh=True, device=job.device, data_folder=folder)
-        done = run(request, Watch(on_start=on_start, on_event=followed.event))
+        request = RunRequest(
+            given=given, out=Path(job.out), fresh=True, device=job.device, data_folder=folder
+        )
+        done = run(request, RunCallbacks(on_start=on_start, on_event=followed.event))
     trained = time.time()
     scores = evaluate_run(job)
     ended = time.time()

@@ -23,15 +23,26 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"config"},
     "text": {"config", "images"},
     "data": {"config", "images", "text"},
-    "nn": {"native"},
-    "models": {"config", "nn"},
-    "training": {"config", "data", "models", "nn", "text"},
     "native": {"architectures", "config", "text"},
-    "checkpoint": {"config", "images", "text", "models", "native", "settings"},
-    "decoding": {"config", "text", "models", "native", "checkpoint"},
-    "explain": {"config", "text", "models", "decoding"},
+    "nn": set(),
+    "backends": {"nn", "native"},
+    "models": {"config", "nn", "backends"},
+    "checkpoint": {"config", "images", "text", "nn", "backends", "models", "native", "settings"},
+    "decoding": {"config", "text", "backends", "models", "native", "checkpoint"},
+    "explain": {"config", "text", "nn", "backends", "models", "decoding"},
     "model": {"config", "text", "decoding", "explain"},
     "evaluation": {"config", "text", "data", "decoding", "explain"},
+    "training": {
+        "config",
+        "text",
+        "data",
+        "nn",
+        "backends",
+        "models",
+        "checkpoint",
+        "decoding",
+        "evaluation",
+    },
     "export": {
         "config",
         "settings",
@@ -73,6 +84,16 @@ LINES_OF_A_FILE, LINES_OF_A_FUNCTION = 400, 60
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
 FORBIDDEN_ATTRIBUTES = {"torch.load", "torch.save", "yaml.load", "pandas.read_pickle"}
+CONTAINERS = {
+    "dict",
+    "list",
+    "set",
+    "defaultdict",
+    "WeakKeyDictionary",
+    "WeakValueDictionary",
+    "local",
+    "deque",
+}
 DRAWERS = {"utils.py", "util.py", "helpers.py", "common.py", "misc.py"}
 
 
@@ -185,8 +206,63 @@ def style_faults(src: Path) -> list[str]:
     return faults
 
 
+def name_faults(src: Path) -> list[str]:
+    """One name for two classes; a name handed on from where it may be imported to where it may not."""
+    homes: dict[str, list[str]] = {}
+    faults = []
+    for path in modules(src):
+        inside, tree = path.relative_to(src).as_posix(), tree_of(path)
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(inside)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                again = [alias.name for alias in node.names if alias.asname == alias.name]
+                faults += [f"{inside} hands {name} on: import it where it is made" for name in again]
+    return faults + [f"{name} is in {' and '.join(files)}" for name, files in homes.items() if len(files) > 1]
+
+
+def state_faults(src: Path) -> list[str]:
+    """Modules that remember: a container at the top that is no constant (those in capitals never change)."""
+    faults = []
+    for path in modules(src):
+        for node in tree_of(path).body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            made = node.value.func if isinstance(node.value, ast.Call) else node.value
+            holds = isinstance(made, ast.List | ast.Dict | ast.Set) or ast.unparse(made) in CONTAINERS
+            for name in (target.id for target in targets if isinstance(target, ast.Name)):
+                if holds and not name.isupper() and not name.startswith("__"):
+                    faults.append(f"{path.relative_to(src)}:{node.lineno} keeps state in {name}")
+    return faults
+
+
+def probe_faults(src: Path) -> list[str]:
+    """Functions that are handed something to record with: looking inside is a back end."""
+    return [
+        f"{path.relative_to(src)}:{node.lineno} {node.name} takes a probe"
+        for path in modules(src)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef)
+        and any(one.arg == "probe" for one in (*node.args.args, *node.args.kwonlyargs))
+    ]
+
+
 def test_no_layer_imports_what_it_may_not() -> None:
     assert import_faults(SRC) == []
+
+
+def test_a_name_is_one_class_and_is_imported_from_where_it_is_made() -> None:
+    assert name_faults(SRC) == []
+
+
+def test_no_module_keeps_state() -> None:
+    assert state_faults(SRC) == []
+
+
+def test_no_function_takes_a_probe() -> None:
+    assert probe_faults(SRC) == []
 
 
 def test_rooms_of_the_server_import_what_they_may() -> None:
@@ -245,6 +321,10 @@ FAULTS = {
     "new/thing.py": ("", import_faults, "new/thing.py is in no layer"),
     "data/long.py": ("x = 1\n" * 401, size_faults, "data/long.py has 401 lines"),
     "data/deep.py": ("def f():\n" + "    x = 1\n" * 60, size_faults, "data/deep.py:1 f has 61 lines"),
+    "data/twice.py": ("class A: pass\nclass A: pass\n", name_faults, "A is in data/twice.py and"),
+    "data/hands.py": ("from jumok.nn.layers import A as A\n", name_faults, "data/hands.py hands A on"),
+    "data/keeps.py": ("_seen: dict[str, int] = {}\n", state_faults, "data/keeps.py:1 keeps state in _seen"),
+    "nn/probed.py": ("def f(x, probe=None): ...\n", probe_faults, "nn/probed.py:1 f takes a probe"),
     "data/load.py": ("import pickle\n", danger_faults, "data/load.py imports pickle"),
     "data/run.py": ("eval('1')\n", danger_faults, "data/run.py:1 uses eval"),
     "data/weights.py": (

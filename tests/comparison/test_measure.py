@@ -18,7 +18,7 @@ from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.models.cost import parameters
 from jumok.progress import silent
-from jumok.run.train import Request, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, run
 from tests.data.pictures import write_pictures
 from tests.run.test_pictures import settings
 
@@ -106,7 +106,7 @@ def test_pictures_have_names_and_no_lengths(tmp_path: Path, monkeypatch: pytest.
     quick(monkeypatch)
     write_pictures(tmp_path)
     given = settings(tmp_path, "rnn", training__max_steps=3)
-    run(Request(given=given, out=tmp_path / "run", device="cpu"), Watch())
+    run(RunRequest(given=given, out=tmp_path / "run", device="cpu"), RunCallbacks())
     paths = tuple(str(tmp_path / "images" / f"{n}.png") for n in range(3))
     test = TestPairs(name="pictures", sources=paths, answers=(("a red square 0",),) * 3)
     monkeypatch.setattr(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.data.pictures import write_pictures
 
 from jumok.config import TextConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import Room, lay_rows
 from jumok.data.corpus import open_corpus
 from jumok.data.picture_store import (
     PictureShift,
@@ -83,15 +83,23 @@ def test_a_damaged_store_is_refused(
         open_picture_store(store.folder)
 
 
-def test_a_batch_of_pictures_has_no_end_and_no_padding(store: PictureStore) -> None:
-    rows = [0, 3, 7]
-    batch = pad_pairs([store.source(row) for row in rows], [store.target(row) for row in rows])
-    assert batch.source.shape == (3, 4, 48)
+def test_a_batch_of_pictures_has_no_ends(store: PictureStore) -> None:
+    batch = lay_rows(store, np.array([0, 3, 7]))
+    assert batch.source.shape == (12, 48)
     assert batch.source.dtype == torch.uint8
-    assert batch.source_mask.all()
-    assert batch.source_mask.shape == (3, 4)
-    assert batch.source_tokens == 12
-    assert batch.sentences == 3
+    assert np.array_equal(batch.source[4:8], store.source(3))
+    assert batch.source_lengths.tolist() == [4, 4, 4]
+    assert (batch.source_tokens, batch.sentences) == (12, 3)
+
+
+def test_a_fixed_room_for_pictures_is_filled_up_with_blank_patches(store: PictureStore) -> None:
+    room = Room(64, 64)
+    batch, empty = lay_rows(store, np.array([0, 3]), room), lay_rows(store, np.array([], dtype=int), room)
+    assert batch.source.shape == empty.source.shape == (64, 48)
+    assert batch.source.dtype == empty.source.dtype == torch.uint8
+    assert not batch.source[8:].any()
+    assert not empty.source.any()
+    assert (empty.sentences, empty.tokens) == (0, 0)
 
 
 @given(st.integers(1, 4), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))

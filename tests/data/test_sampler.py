@@ -41,7 +41,7 @@ def test_each_pair_once_and_no_batch_above_the_budget(
 
 
 def updates_from(sides: Lengths, cursor: Cursor, **options: Any) -> Iterator[tuple[list[list[int]], Cursor]]:
-    """A packed or, with a budget, a padded stream."""
+    """A stream of packed updates or, with a budget, of sorted ones."""
     updates = (stream if "budget" in options else packed_stream)(*sides, seed=3, cursor=cursor, **options)
     return (([piece.tolist() for piece in pieces], after) for pieces, after in updates)
 
@@ -128,9 +128,9 @@ def test_a_stream_is_its_epochs_end_to_end() -> None:
     def joined(*epochs: list[Indices]) -> list[list[list[int]]]:
         return [[batch.tolist()] for epoch in epochs for batch in epoch]
 
-    padded = joined(*(epoch_batches(*sides, budget=100, seed=1, epoch=epoch) for epoch in (0, 1)))
+    whole = joined(*(epoch_batches(*sides, budget=100, seed=1, epoch=epoch) for epoch in (0, 1)))
     updates = stream(*sides, budget=100, seed=1)
-    assert [[piece.tolist() for piece in pieces] for pieces, _ in islice(updates, len(padded))] == padded
+    assert [[piece.tolist() for piece in pieces] for pieces, _ in islice(updates, len(whole))] == whole
     room = Room(64, 64)
     packed = joined(*(epoch_pieces(*sides, room=room, seed=1, epoch=epoch) for epoch in (0, 1)))
     updates = packed_stream(*sides, room=room, seed=1)
@@ -177,11 +177,11 @@ def many_lengths(count: int) -> Lengths:
     return source, target
 
 
-def test_padded_batches_have_little_padding() -> None:
+def test_pairs_of_a_sorted_batch_have_like_lengths() -> None:
     source, target = many_lengths(200_000)
     batches = epoch_batches(source, target, budget=8192, seed=1, epoch=0)
-    padded = sum(cost(batch, (source, target)) for batch in batches)
-    assert (source + target + 2).sum() / padded > 0.95
+    rectangles = sum(cost(batch, (source, target)) for batch in batches)
+    assert (source + target + 2).sum() / rectangles > 0.95
 
 
 @pytest.mark.parametrize(("budget", "fill"), [(25_000, 0.98), (8_192, 0.97)])

@@ -20,7 +20,7 @@ from jumok.images.patches import PatchReader
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
 from jumok.run.prepare import open_corpora, reopen
-from jumok.run.train import Request, TrainedRun, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 from jumok.settings import nest, parse_config
 from tests.data.pictures import write_pictures
 from tests.run.conftest import TINY
@@ -53,8 +53,8 @@ def settings(folder: Path, arch: str = "transformer", **more: Any) -> dict[str, 
     }
 
 
-def go(given: dict[str, Any], out: Path, watch: Watch | None = None, **more: Any) -> TrainedRun:
-    return run(Request(given=given, out=out, device="cpu", **more), watch or Watch())
+def go(given: dict[str, Any], out: Path, callbacks: RunCallbacks | None = None, **more: Any) -> TrainedRun:
+    return run(RunRequest(given=given, out=out, device="cpu", **more), callbacks or RunCallbacks())
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +124,10 @@ def test_a_stopped_run_goes_on_as_if_it_never_had(trained: TrainedRun, folder: P
 
     for step in (3, 5, 100):
         seen.clear()
-        watch = Watch(on_event=lambda event: seen.append(event.get("step", 0)), interrupted=stop_at(step))
-        go(settings(folder), tmp_path / "run", watch)
+        callbacks = RunCallbacks(
+            on_event=lambda event: seen.append(event.get("step", 0)), interrupted=stop_at(step)
+        )
+        go(settings(folder), tmp_path / "run", callbacks)
     newest = [sorted((one / "checkpoints").glob("step-*"))[-1] for one in (trained.folder, tmp_path / "run")]
     assert newest[0].name == newest[1].name
     weights = [unpack((one / "model.safetensors").read_bytes(), one) for one in newest]

@@ -17,9 +17,10 @@ from jumok.decoding.translator import Translator
 from jumok.errors import RunError
 from jumok.explain.capture import capture
 from jumok.explain.tensors import atlas
+from jumok.run.compute import make_learner
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.probes import MOST_FILES, probe_bytes, thin_out, write_probe
-from jumok.run.train import TrainedRun, make_learner, train
+from jumok.run.train import TrainedRun, train
 from jumok.text.tokenizer import EOS
 from jumok.training.state import LoopState
 from tests.run.conftest import quick_settings, write_corpus

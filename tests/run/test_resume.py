@@ -24,15 +24,15 @@ def train_in_child(given: dict[str, Any], out: str, stop_at: int | None) -> None
     """Runs in a process of its own, so that it can be killed; may be asked to stop after a step."""
     import torch
 
-    from jumok.run.train import Request, Watch, run
+    from jumok.run.train import RunCallbacks, RunRequest, run
 
     torch.set_num_threads(1)
     steps = [0]
-    watch = Watch(
+    callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
         interrupted=lambda: steps[-1] == stop_at,
     )
-    run(Request(given=given, out=Path(out), device="cpu"), watch)
+    run(RunRequest(given=given, out=Path(out), device="cpu"), callbacks)
 
 
 def start(given: dict[str, Any], out: Path, stop_at: int | None = None) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.errors import RunError
-from jumok.run.train import Request, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, run
 from jumok.training.state import LoopState
 from tests.run.conftest import tiny_settings
 from tests.run.processes import LIMIT, together
@@ -42,11 +42,11 @@ def settings(corpus: Path, arch: str = "transformer", **more: Any) -> dict[str, 
 def go(given: dict[str, Any], out: str, stop_at: int | None = None, allow: bool = False) -> None:  # noqa: FBT001, FBT002
     """Runs in a process of its own; may be asked to stop after a step."""
     steps = [0]
-    watch = Watch(
+    callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
         interrupted=lambda: steps[-1] == stop_at,
     )
-    run(Request(given=given, out=Path(out), device="cpu", allow_world_change=allow), watch)
+    run(RunRequest(given=given, out=Path(out), device="cpu", allow_world_change=allow), callbacks)
 
 
 def validations(out: Path) -> list[float]:

@@ -3,37 +3,28 @@
 import json
 import shutil
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
-from jumok.config import RunConfig
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError
 from jumok.run.folder import RunFolder
-from jumok.run.machine import Machine, look_at_machine
-from jumok.run.prepare import reopen
 from jumok.run.train import (
-    Opening,
     Plan,
-    Request,
-    Started,
+    RunCallbacks,
+    RunRequest,
+    RunSetup,
+    RunStart,
     TrainedRun,
-    Watch,
-    check_possible,
-    check_same_data,
     default_folder,
-    lacks_bf16,
-    precision,
     run,
     train,
 )
 from jumok.settings import parse_config, read_toml
-from jumok.training.distributed import World, is_told
+from jumok.training.distributed import World
 from tests.run.conftest import quick_settings, tiny_settings
 
 Events = list[dict[str, Any]]
@@ -45,8 +36,8 @@ def events_of(folder: Path, kind: str = "") -> Events:
 
 
 def go(given: dict[str, Any], out: Path, **more: Any) -> TrainedRun:
-    watch = more.pop("watch", Watch())
-    return run(Request(given=given, out=out, device="cpu", **more), watch)
+    callbacks = more.pop("callbacks", RunCallbacks())
+    return run(RunRequest(given=given, out=out, device="cpu", **more), callbacks)
 
 
 # What a finished run leaves.
@@ -78,7 +69,7 @@ def test_the_events_have_their_fields(trained: TrainedRun) -> None:
 
 def test_losses_are_logged_in_full_digits(corpus: Path, tmp_path: Path) -> None:
     seen: Events = []
-    done = go(quick_settings(corpus), tmp_path / "run", watch=Watch(on_event=seen.append))  # type: ignore[arg-type]
+    done = go(quick_settings(corpus), tmp_path / "run", callbacks=RunCallbacks(on_event=seen.append))  # type: ignore[arg-type]
     logged = [event["loss"] for event in events_of(done.folder, "train")]
     assert logged == [event["loss"] for event in seen if event["type"] == "train"]
     assert any(len(repr(loss)) > 14 for loss in logged)
@@ -156,12 +147,12 @@ def test_defaults_need_two_files_and_nothing_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     plans: list[Plan] = []
-    starts: list[Started] = []
+    starts: list[RunStart] = []
     done = train(
         source="train.src",
         target="train.tgt",
         overrides={"training.max_steps": 2, "decoding.max_len": 4},
-        watch=Watch(on_plan=plans.append, on_start=starts.append),
+        callbacks=RunCallbacks(on_plan=plans.append, on_start=starts.append),
     )
     assert done.folder == Path("runs/train")
     assert plans[0].config == done.config
@@ -205,11 +196,11 @@ def test_an_interrupted_run_goes_on_with_identical_losses(corpus: Path, tmp_path
     given = quick_settings(corpus)
     whole = go(given, tmp_path / "whole")
     steps: list[int] = []
-    watch = Watch(
+    callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
         interrupted=lambda: len(steps) == 4,
     )
-    stopped = go(given, tmp_path / "broken", watch=watch)
+    stopped = go(given, tmp_path / "broken", callbacks=callbacks)
     assert (stopped.reason, stopped.steps) == ("signal", 4)
     assert events_of(stopped.folder)[-1]["status"] == "stopped"
     go(given, tmp_path / "broken")
@@ -233,7 +224,7 @@ def test_the_time_limit_ends_the_run(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_patience_ends_the_run(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: 3.0)
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: 3.0)
     given = quick_settings(
         corpus,
         training__max_steps=50,
@@ -249,7 +240,7 @@ def test_the_best_checkpoint_is_the_one_of_least_loss(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([5.0, 2.0, 4.0, 6.0])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: next(losses))
     given = quick_settings(
         corpus,
         training__max_steps=4,
@@ -267,7 +258,7 @@ def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("something else broke")
 
-    monkeypatch.setattr("jumok.run.stepping.train_step", fail)
+    monkeypatch.setattr("jumok.training.updates.train_step", fail)
     with pytest.raises(RuntimeError, match="something else broke"):
         go(quick_settings(corpus), tmp_path / "run")
     end = events_of(tmp_path / "run")[-1]
@@ -275,37 +266,6 @@ def test_a_failure_is_the_last_event(corpus: Path, tmp_path: Path, monkeypatch: 
 
 
 # What this machine, or this number of processes, cannot do.
-
-
-def gpu(*, bf16: bool) -> Machine:
-    return replace(look_at_machine("cpu"), device="cuda:0", name="Tesla T4", bf16=bf16)
-
-
-def with_precision(value: str) -> RunConfig:
-    return parse_config({"training": {"precision": value}})
-
-
-def test_a_gpu_computes_bf16_where_it_can() -> None:
-    assert precision(with_precision("auto"), gpu(bf16=True)) is torch.bfloat16
-    assert precision(with_precision("bf16"), gpu(bf16=True)) is torch.bfloat16
-    assert precision(with_precision("fp32"), gpu(bf16=True)) is None
-
-
-def test_a_gpu_without_bf16_computes_fp32_and_says_so() -> None:
-    assert precision(with_precision("auto"), gpu(bf16=False)) is None
-    assert lacks_bf16(with_precision("auto"), gpu(bf16=False))
-    assert not lacks_bf16(with_precision("fp32"), gpu(bf16=False))
-    assert not lacks_bf16(with_precision("auto"), gpu(bf16=True))
-    assert not lacks_bf16(with_precision("auto"), replace(gpu(bf16=False), device="cpu"))
-
-
-def test_bf16_that_the_gpu_lacks_is_refused() -> None:
-    with pytest.raises(ConfigError) as caught:
-        precision(with_precision("bf16"), gpu(bf16=False))
-    assert str(caught.value) == (
-        "training.precision=bf16 cannot work: Tesla T4 does not compute bf16\n"
-        "  leave it at auto, or set training.precision=fp32"
-    )
 
 
 def test_a_notice_says_that_bf16_is_missing(
@@ -329,7 +289,7 @@ def test_a_notice_says_that_bf16_is_missing(
         (
             {"training__batches": "packed"},
             "training.batches=packed and training.shard=true exclude each other\n"
-            "  leave training.batches at auto: shared-out weights read padded batches",
+            "  leave training.batches at auto: shared-out weights read batches of like lengths",
         ),
     ],
 )
@@ -342,41 +302,14 @@ def test_sharing_the_weights_out_needs_processes(
     assert not RunFolder(tmp_path / "run").exists
 
 
-def test_torchs_sgd_cannot_share_out() -> None:
-    config = parse_config({"training": {"shard": True, "optimizer": "sgd"}})
-    with pytest.raises(ConfigError) as caught:
-        check_possible(config, look_at_machine("cpu"), World(size=2))
-    assert str(caught.value) == (
-        "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out\n"
-        "  choose adamw, adam or muon"
-    )
-
-
 def test_the_plan_counts_the_processes(tmp_path: Path) -> None:
-    request = Request(given={}, out=tmp_path)
-    opening = Opening(request, Watch(), World(size=3, device="cpu"), ExitStack())
+    request = RunRequest(given={}, out=tmp_path)
+    opening = RunSetup(request, RunCallbacks(), World(size=3, device="cpu"), ExitStack())
     assert (opening.machine.device, opening.machine.processes) == ("cpu", 3)
 
 
-def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> None:
-    class Other(World):
-        def gather(self, value: Any) -> list[Any]:
-            return [value, ["other"]]
-
-    prepared = reopen(trained.folder / "data")
-    with pytest.raises(DataError) as caught:
-        check_same_data(Other(size=2), prepared)
-    assert is_told(caught.value)  # all of them find it out, and one is enough to say so
-    assert str(caught.value) == (
-        "process 1 of 2 has prepared other data than process 0\n"
-        f"  {trained.folder / 'data'}\n"
-        "  every process must see the same run folder: machines must share it"
-    )
-    check_same_data(World(), prepared)
-
-
 @pytest.mark.gpu
-@pytest.mark.parametrize("batches", ["padded", "packed"])
+@pytest.mark.parametrize("batches", ["sorted", "packed"])
 def test_a_gpu_trains_and_goes_on(batches: str, corpus: Path, tmp_path: Path) -> None:
     given = tiny_settings("transformer", corpus) | {
         "model.width": 32,  # heads of 16, which the kernels know
@@ -387,14 +320,14 @@ def test_a_gpu_trains_and_goes_on(batches: str, corpus: Path, tmp_path: Path) ->
         "training.validate_every": 8,
         "training.save_every": 4,
     }
-    run(Request(given=given, out=tmp_path / "whole", device="cuda"), Watch())
+    run(RunRequest(given=given, out=tmp_path / "whole", device="cuda"), RunCallbacks())
     steps: list[int] = []
-    watch = Watch(
+    callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
         interrupted=lambda: steps == [4],
     )
-    run(Request(given=given, out=tmp_path / "broken", device="cuda"), watch)
-    run(Request(given=given, out=tmp_path / "broken", device="cuda"), Watch())
+    run(RunRequest(given=given, out=tmp_path / "broken", device="cuda"), callbacks)
+    run(RunRequest(given=given, out=tmp_path / "broken", device="cuda"), RunCallbacks())
     whole, broken = (events_of(tmp_path / name, "train") for name in ("whole", "broken"))
     assert [event["step"] for event in whole] == [event["step"] for event in broken] == [4, 8]
     assert [event["loss"] for event in broken] == pytest.approx([event["loss"] for event in whole], rel=1e-2)

@@ -17,8 +17,9 @@ from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.config import ARCHS, RunConfig
 from jumok.data.batch import Padded
 from jumok.errors import ConfigError, DataError, RunError
+from jumok.run.compute import make_learner
 from jumok.run.prepare import Prepared, reopen
-from jumok.run.train import TrainedRun, make_learner
+from jumok.run.train import TrainedRun
 from jumok.settings import nest, parse_config
 from jumok.training.distributed import World
 from jumok.training.state import LoopState

@@ -15,8 +15,9 @@ from jumok.run.work import RunWork, memory_used, safe_exp
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.errors import RunError
 from jumok.evaluation.evaluate import evaluate
+from jumok.run.compute import make_learner
 from jumok.run.prepare import Prepared, reopen
-from jumok.run.train import TrainedRun, make_learner
+from jumok.run.train import TrainedRun
 from jumok.training.state import LoopState
 
 CPU = torch.device("cpu")

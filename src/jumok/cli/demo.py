@@ -57,23 +57,23 @@ def demo(
     """
     from jumok.cli.shared.panel import Panel
     from jumok.run.demo import look_inside, train_three
-    from jumok.run.train import Watch
+    from jumok.run.train import RunCallbacks
 
     limit = seconds(time_limit) if time_limit else None
     with interruptible() as flag, progress_display(quiet=quiet) as progress, ExitStack() as panels:
 
-        def watch_for(arch: str) -> Watch:
+        def callbacks_for(arch: str) -> RunCallbacks:
             panel = panels.enter_context(closing(Panel(quiet=quiet)))
             if not quiet:
                 say(f"\n{[*NAMES].index(arch) + 1} of {len(NAMES)}: {NAMES[arch]}")
-            return Watch(
+            return RunCallbacks(
                 progress=progress,
                 on_start=panel.start,
                 on_event=panel.event,
                 interrupted=lambda: bool(flag),
             )
 
-        contestants = train_three(Path(out), watch_for, seconds=limit, progress=progress)
+        contestants = train_three(Path(out), callbacks_for, seconds=limit, progress=progress)
     if flag:
         say("stopped; run the same command again to go on")
         raise click.exceptions.Exit(128 + flag[0])

@@ -15,7 +15,7 @@ from jumok.cli.shared.options import command
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
     from jumok.run.plan import Plan
-    from jumok.run.train import Request, TrainedRun, Watch
+    from jumok.run.train import RunCallbacks, RunRequest, TrainedRun
 
 EXAMPLES = """\b
 Examples:
@@ -87,70 +87,64 @@ def train(
     elif dry_run:
         show_plan(dry_plan(given, device), verbose=True)
     else:
-        from jumok.run.train import Request, default_folder
+        from jumok.run.train import RunRequest, default_folder, run
 
         folder = Path(out) if out else default_folder(given)
-        request = Request(
+        request = RunRequest(
             given=given,
             out=folder,
             fresh=fresh,
+            device=device,
             allow_data_change=allow_data_change,
             allow_world_change=allow_world_change,
-            device=device,
         )
-        carry_out(request, as_json=as_json, quiet=quiet, verbose=verbose)
+        with shown(request, as_json=as_json, quiet=quiet, verbose=verbose) as (callbacks, signals):
+            done = run(request, callbacks)
+        show_end(done, signals, quiet=quiet)
 
 
-def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
-    """Run the request under the eyes of a person or a program. Of several processes the first one speaks."""
+@contextmanager
+def shown(
+    request: "RunRequest", *, as_json: bool, quiet: bool, verbose: bool
+) -> "Iterator[tuple[RunCallbacks, list[int]]]":
+    """Callbacks that show a run to a person or a program, and the signals that came while it ran.
+
+    Of several processes the first one speaks; also when all of them end with the same error.
+    """
     from jumok.cli.shared.panel import Panel
-    from jumok.run.train import Watch
-    from jumok.training.distributed import is_first_here
+    from jumok.errors import Error
+    from jumok.run.train import RunCallbacks
+    from jumok.training.distributed import is_first_here, is_told
     from jumok.training.log import to_json
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
     panel = Panel(quiet=quiet)
-    with interruptible() as flag, progress_display(quiet=quiet) as progress, closing(panel):
+    with interruptible() as signals, progress_display(quiet=quiet) as progress, closing(panel):
 
         def on_event(event: Any) -> None:
             panel.event(event)
             if as_json:
                 click.echo(to_json(event))
 
-        def on_start(started: Any) -> None:
+        def on_start(start: Any) -> None:
             if not quiet:
                 say(f"dashboard: jumok serve --runs {quote(str(request.out.parent))}")
-            panel.start(started)
+            panel.start(start)
 
-        watch = Watch(
+        callbacks = RunCallbacks(
             progress=progress,
             on_data=lambda report: None if quiet else show_data(report, request.given),
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
             on_start=on_start,
             on_event=on_event,
-            interrupted=lambda: bool(flag),
+            interrupted=lambda: bool(signals),
         )
-        done = run_once_told(request, watch)
-    if flag and is_first_here():
-        say(f"stopped at step {done.steps:,}; run the same command again to go on")
-    if flag:
-        raise click.exceptions.Exit(128 + flag[0])
-    if not quiet:
-        show_end(done)
-
-
-def run_once_told(request: "Request", watch: "Watch") -> "TrainedRun":
-    """Run; an error that every process of the run ends with is printed by one of them."""
-    from jumok.errors import Error
-    from jumok.run.train import run
-    from jumok.training.distributed import is_first_here, is_told
-
-    try:
-        return run(request, watch)
-    except Error as error:
-        if is_told(error) and not is_first_here():
-            raise click.exceptions.Exit(error.exit_code) from error
-        raise
+        try:
+            yield callbacks, signals
+        except Error as error:
+            if is_told(error) and not is_first_here():
+                raise click.exceptions.Exit(error.exit_code) from error
+            raise
 
 
 def gather(
@@ -245,16 +239,23 @@ def show_plan(plan: "Plan", *, verbose: bool) -> None:
     say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)")
 
 
-def show_end(done: "TrainedRun") -> None:
+def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
+    """How the run ended and what to do next; a run that a signal has stopped exits as the signal asks."""
+    from jumok.config import FALLING
     from jumok.data.builtin import reads_pictures
+    from jumok.training.distributed import is_first_here
 
+    if signals:
+        if is_first_here():
+            say(f"stopped at step {done.steps:,}; run the same command again to go on")
+        raise click.exceptions.Exit(128 + signals[0])
+    if quiet or not is_first_here():
+        return
     reasons = {
         "max_steps": "all steps are done",
         "time_limit": "the time is up",
         "no_better": "it no longer improves",
     }
-    from jumok.config import FALLING
-
     metric = done.config.training.metric
     value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
     score = "" if done.score is None else f" · best {metric} {value:.2f}"

@@ -30,7 +30,7 @@ from jumok.checkpoint.folder import replace_file
 from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
 from jumok.comparison.measure import measure_entry
 from jumok.errors import Error
-from jumok.run.train import Request, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, run
 from jumok.training.log import finite
 
 JOB, MEASURED = "entry.json", "measured.json"
@@ -111,16 +111,18 @@ class ParentChannel:
 def carry_out(folder: Path, channel: ParentChannel) -> None:
     """Train and measure as ordered; the result is in the folder when this returns."""
     job = EntryJob.from_dict(json.loads((folder / JOB).read_bytes()))
-    request = Request(
+    request = RunRequest(
         given=job.entry.settings,
         out=job.run,
         device=job.options.device,
         data_folder=job.data,
         data_seed=job.data_seed,
     )
-    watch = Watch(progress=channel.progress, on_event=channel.event, interrupted=channel.stopped.is_set)
+    callbacks = RunCallbacks(
+        progress=channel.progress, on_event=channel.event, interrupted=channel.stopped.is_set
+    )
     threads = torch.get_num_threads()
-    if run(request, watch).reason == "signal":
+    if run(request, callbacks).reason == "signal":
         raise ChildStopped
     torch.set_num_threads(threads)  # all are measured alike, whatever suited their training
     test = TestPairs.from_dict(json.loads(job.test.read_bytes()))

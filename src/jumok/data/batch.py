@@ -162,7 +162,8 @@ class Batch:
         targets[2:4] -= int(t[begin])
         targets[4:6] -= int(s[begin])
         patches = None if self.patches is None else self.patches[s[begin] : s[end]]
-        return Batch(torch.cat((sources.flatten(), targets.flatten())), room, *lengths, patches=patches)
+        numbers = torch.cat((sources.flatten(), targets.flatten()))
+        return Batch(numbers, room, *lengths, learned=self.learned, patches=patches)
 
 
 def exact_room(source_lengths: Lengths, target_lengths: Lengths) -> Room:
@@ -197,7 +198,9 @@ def lay_pairs(sources: Sequence[Ids], targets: Sequence[Ids], room: Room | None 
 def lay_rows(store: Store, rows: NDArray[np.integer], room: Room | None = None) -> Batch:
     """`lay_pairs` of these pairs of a store, without a loop over sentences."""
     if store.source_ids.ndim > 1:  # pictures
-        return lay_pairs([store.source(row) for row in rows], [store.target(row) for row in rows], room)
+        batch = lay_pairs([store.source(row) for row in rows], [store.target(row) for row in rows], room)
+        # Fillers alone are patches too: steps that are replayed read the same tensors each time.
+        return batch if len(rows) else replace(batch, patches=_patches([store.source(0)[:0]], batch.room))
     source_lengths = store.source_lengths[rows] + np.int64(1)
     target_lengths = store.target_lengths[rows] + np.int64(1)
     source = _laid(store.source_ids, store.source_offsets[rows], source_lengths)

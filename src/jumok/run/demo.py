@@ -13,7 +13,7 @@ from jumok.decoding.translator import Translator, load
 from jumok.evaluation.evaluate import evaluate
 from jumok.explain.attention import Attention, attention_of
 from jumok.progress import Progress, silent
-from jumok.run.train import Request, TrainedRun, Watch, run
+from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 
 # What two CPU cores teach in about a minute each. Steps, not seconds: the result is the same everywhere.
 COMMON: dict[str, Any] = {
@@ -72,14 +72,14 @@ class Contestant:
 
 def train_three(
     out: Path,
-    watch_for: Callable[[Arch], Watch],
+    callbacks_for: Callable[[Arch], RunCallbacks],
     *,
     seconds: float | None = None,
     progress: Progress = silent,
 ) -> list[Contestant]:
     """Train rnn, luong and transformer into `out`, and test each on dates that none of them has seen.
 
-    Run again, it goes on where it stopped. `seconds` shortens each training. An interrupted watch ends the
+    Run again, it goes on where it stopped. `seconds` shortens each training. Who interrupts one ends the
     list early.
     """
     pairs = list(builtin_corpus("dates", "test").pairs())
@@ -88,8 +88,8 @@ def train_three(
         given = COMMON | SETTINGS[arch] | {"model.arch": arch}
         if seconds is not None:
             given["training.time_limit"] = seconds
-        watch = watch_for(arch)
-        done = run(Request(given=given, out=out / arch, data_folder=out / "data"), watch)
+        callbacks = callbacks_for(arch)
+        done = run(RunRequest(given=given, out=out / arch, data_folder=out / "data"), callbacks)
         if done.reason == "signal":
             return contestants
         model = load(done.folder)

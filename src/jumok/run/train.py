@@ -5,23 +5,28 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from jumok.backends.choose import choose_backend
 from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.checkpoint.model import build_for
 from jumok.config import RunConfig
 from jumok.data.reader import CheckReport
-from jumok.errors import ConfigError, DataError
 from jumok.model import Model, load
-from jumok.models.interface import Seq2Seq
 from jumok.presets import preset
 from jumok.progress import Progress, silent
+from jumok.run.compute import (
+    check_possible,
+    check_same_data,
+    lacks_bf16,
+    make_learner,
+    make_model,
+    precision,
+    tune_torch,
+)
 from jumok.run.events import logs, start_event
 from jumok.run.folder import RunFolder
 from jumok.run.machine import Machine, look_at_machine
@@ -31,21 +36,18 @@ from jumok.run.probes import write_probe
 from jumok.run.warm import load_meanwhile
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
-from jumok.training.distributed import World, join, shared_clock, told_to_all
+from jumok.training.distributed import World, join, shared_clock
 from jumok.training.log import Log
 from jumok.training.loop import Outcome, fit, notice
-from jumok.training.optimizer import Optimizers
-from jumok.training.shard import shard
-from jumok.training.state import Average, Learner, LoopState
-from jumok.training.updates import packs
+from jumok.training.state import LoopState
 from jumok.training.work import PreparedData, RunWork
 
 logger = logging.getLogger("jumok")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What someone asks of a run; everything else is planned."""
+class RunRequest:
+    """What to train, where to and how; everything that it does not say is planned."""
 
     given: Flat  # settings by full name, as the user gave them
     out: Path
@@ -58,20 +60,23 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watch:
-    """Who looks on, and who may interrupt. Every callable may be left out."""
+class RunCallbacks:
+    """Functions that a run calls as it goes. Every one may be left out.
+
+    `on_event` is called with every event of the log; `interrupted` before every update, and may stop the run.
+    """
 
     progress: Progress = silent
     on_data: Callable[[CheckReport], None] = lambda report: None
     on_plan: Callable[[Plan], None] = lambda plan: None
-    on_start: Callable[["Started"], None] = lambda started: None
+    on_start: Callable[["RunStart"], None] = lambda start: None
     on_event: Log = lambda event: None
     interrupted: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)
-class Started:
-    """A run that is about to take its first step of this sitting."""
+class RunStart:
+    """What is known when a run is about to take its first step, or its first after it was stopped."""
 
     config: RunConfig
     folder: Path
@@ -110,7 +115,7 @@ def train(  # noqa: PLR0913  each has a default
     overrides: Mapping[str, Any] | None = None,
     fresh: bool = False,
     device: str | None = None,
-    watch: Watch | None = None,
+    callbacks: RunCallbacks | None = None,
 ) -> TrainedRun:
     """Train, or go on with a run that has stopped. Give two text files, or the name of a built-in set.
 
@@ -122,8 +127,8 @@ def train(  # noqa: PLR0913  each has a default
     sizes = preset(size, given.get("model.arch", "transformer")) if size else {}
     given = sizes | given
     folder = Path(out) if out else default_folder(given)
-    request = Request(given=given, out=folder, fresh=fresh, device=device)
-    return run(request, watch or Watch())
+    request = RunRequest(given=given, out=folder, fresh=fresh, device=device)
+    return run(request, callbacks or RunCallbacks())
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -136,48 +141,32 @@ def default_folder(given: Mapping[str, Any]) -> Path:
     return Path("runs") / "-".join(part for part in (name, given.get("model.arch")) if part)
 
 
-def run(request: Request, watch: Watch) -> TrainedRun:
+def run(request: RunRequest, callbacks: RunCallbacks) -> TrainedRun:
     """Carry a request out. Runs again, it goes on where it stopped. Under torchrun, with all processes."""
     with join(request.device) as world, ExitStack() as held:
         if not world.is_first:
-            watch = Watch(interrupted=watch.interrupted)
-        opening = Opening(request, watch, world, held)
-        told = world.first(opening.open)
-        config = parse_config(told["config"], "the first process's settings")
-        machine = world.every(lambda: opening.machine)
-        autocast = world.every(lambda: precision(config, machine))
-        prepared = world.every(opening.reopen)
-        check_same_data(world, prepared)
-        newest = Checkpoint(Path(told["newest"]), told["state"]["step"]) if told["newest"] else None
-        state = LoopState.from_dict(told["state"])
-        learner = world.every(lambda: make_learner(config, prepared, machine.device, newest, world))
-        checkpoints = opening.checkpoints
-        checkpoints.keep = max(2, config.training.average)
-        log_to = held.enter_context(logs(request.out, watch.on_event)) if world.is_first else []
-        device = torch.device(machine.device)
-        copies = config.training.shard and world.is_first
-        copy = world.every(lambda: make_model(config, prepared).to(device) if copies else None)
-        work = RunWork(
-            learner=learner,
-            prepared=prepared,
-            config=config,
-            checkpoints=checkpoints,
-            device=device,
-            autocast=autocast,
-            log_to=log_to,
-            world=world,
-            copy=copy,
-            write_probe=write_probe,
-        )
-        return carry_on(work, state, machine, watch)
+            callbacks = RunCallbacks(interrupted=callbacks.interrupted)
+        work, state = RunSetup(request, callbacks, world, held).begin()
+        config = work.config
+        clock, interrupted = shared_clock(world, time.monotonic, callbacks.interrupted)
+        try:
+            outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
+            if outcome.reason != "signal":
+                outcome = averaged_if_better(work, outcome)
+        except BaseException as error:
+            work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
+            raise
+        status, end = "stopped" if outcome.reason == "signal" else "completed", outcome.state
+        work.log({"type": "end", "status": status, "reason": outcome.reason, "best": end.best_score})
+        return TrainedRun(request.out, config, outcome.reason, end.step, end.elapsed, end.best_score)
 
 
 @dataclass
-class Opening:
+class RunSetup:
     """What comes before the first step: plan or resume, and prepare. The first process does it for all."""
 
-    request: Request
-    watch: Watch
+    request: RunRequest
+    callbacks: RunCallbacks
     world: World
     held: ExitStack  # what stays open until the run ends: its lock
     prepared: Prepared | None = None
@@ -193,6 +182,44 @@ class Opening:
     @property
     def data(self) -> Path:
         return self.request.data_folder or self.request.out / "data"
+
+    def begin(self) -> tuple[RunWork, LoopState]:
+        """All that training needs, and where it goes on from; the log says that it starts."""
+        world, callbacks = self.world, self.callbacks
+        shared = world.first(self.open)
+        config = parse_config(shared["config"], "the first process's settings")
+        machine = world.every(lambda: self.machine)
+        autocast = world.every(lambda: precision(config, machine))
+        prepared = world.every(lambda: self.prepared or reopen(self.data))
+        check_same_data(world, prepared)
+        newest = Checkpoint(Path(shared["newest"]), shared["state"]["step"]) if shared["newest"] else None
+        state = LoopState.from_dict(shared["state"])
+        learner = world.every(lambda: make_learner(config, prepared, machine.device, newest, world))
+        self.checkpoints.keep = max(2, config.training.average)
+        out, device = self.request.out, torch.device(machine.device)
+        log_to = self.held.enter_context(logs(out, callbacks.on_event)) if world.is_first else []
+        copies = config.training.shard and world.is_first
+        copy = world.every(lambda: make_model(config, prepared).to(device) if copies else None)
+        work = RunWork(
+            learner=learner,
+            prepared=prepared,
+            config=config,
+            checkpoints=self.checkpoints,
+            device=device,
+            autocast=autocast,
+            log_to=log_to,
+            world=world,
+            copy=copy,
+            write_probe=write_probe,
+        )
+        tune_torch(config)
+        parameters = sum(parameter.numel() for parameter in learner.model.parameters())
+        callbacks.on_start(RunStart(config, out, machine, parameters, prepared, state))
+        work.log(start_event(work, machine, parameters, state))
+        if lacks_bf16(config, machine):
+            text = f"{machine.name} does not compute bf16: training in fp32, which is slower"
+            work.log(notice(state.step, "info", "no_bf16", text))
+        return work, state
 
     def open(self) -> dict[str, Any]:
         """Lock, plan or read back, and prepare; what the other processes must know of it."""
@@ -226,11 +253,11 @@ class Opening:
 
     def plan(self, corpora: Corpora, folder: RunFolder) -> tuple[RunConfig, CheckReport]:
         """Look at the data, plan, and write down what was decided."""
-        found = read_corpora(corpora, self.watch.progress)
-        self.watch.on_data(found)
+        found = read_corpora(corpora, self.callbacks.progress)
+        self.callbacks.on_data(found)
         plan = make_plan(self.request.given, found.train, self.machine)
         check_possible(plan.config, self.machine, self.world)
-        self.watch.on_plan(plan)
+        self.callbacks.on_plan(plan)
         folder.write(plan.config, corpora.fingerprint, plan.choices)
         return plan.config, found
 
@@ -244,102 +271,14 @@ class Opening:
             self.data,
             corpora,
             replace(config, seed=seed),
-            lambda: found or read_corpora(corpora, self.watch.progress),
+            lambda: found or read_corpora(corpora, self.callbacks.progress),
             fingerprint=corpora.fingerprint,
             tokenizers=load_tokenizers(newest.folder) if newest else None,
             processes=self.machine.cores,
-            progress=self.watch.progress,
+            progress=self.callbacks.progress,
             background=self.world.size == 1,  # the others read what is there
         )
         self.held.callback(lambda: len(prepared.variants))  # nothing is written once the lock is gone
-
-    def reopen(self) -> Prepared:
-        """What was prepared, for this process."""
-        return self.prepared or reopen(self.data)
-
-
-def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
-    """Refuse settings that this machine, or this number of processes, cannot do."""
-    precision(config, machine)
-    packs(config, torch.device(machine.device))
-    if config.training.shard and world.size == 1:
-        raise ConfigError(
-            "training.shard=true shares the weights out over processes, and there is one",
-            hint="start several with `torchrun --nproc-per-node N -m jumok train …`, or leave it out",
-        )
-    if config.training.shard and config.training.optimizer == "sgd":
-        raise ConfigError(
-            "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out",
-            hint="choose adamw, adam or muon",
-        )
-
-
-def check_same_data(world: World, prepared: Prepared) -> None:
-    """Refuse to go on when the processes read different data: folders that machines do not share."""
-    if world.size == 1:
-        return  # and need not wait for its variants
-    stores = (prepared.train, prepared.valid, *prepared.variants)
-    first, *others = world.gather([store.fingerprint for store in stores])
-    for rank, theirs in enumerate(others, start=1):
-        if theirs != first:
-            error = DataError(
-                f"process {rank} of {world.size} has prepared other data than process 0",
-                where=str(prepared.train.folder.parent),
-                hint="every process must see the same run folder: machines must share it",
-                code="other_data",
-            )
-            raise told_to_all(error)
-
-
-def carry_on(work: RunWork, state: LoopState, machine: Machine, watch: Watch) -> TrainedRun:
-    """Train from where the state stands, and finish."""
-    config, folder, world = work.config, work.checkpoints.run, work.world
-    tune_torch(config)
-    parameters = sum(parameter.numel() for parameter in work.learner.model.parameters())
-    watch.on_start(Started(config, folder, machine, parameters, work.prepared, state))
-    work.log(start_event(work, machine, parameters, state))
-    if lacks_bf16(config, machine):
-        text = f"{machine.name} does not compute bf16: training in fp32, which is slower"
-        work.log(notice(state.step, "info", "no_bf16", text))
-    clock, interrupted = shared_clock(world, time.monotonic, watch.interrupted)
-    try:
-        outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
-        if outcome.reason != "signal":
-            outcome = averaged_if_better(work, outcome)
-    except BaseException as error:
-        work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
-        raise
-    status = "stopped" if outcome.reason == "signal" else "completed"
-    work.log({"type": "end", "status": status, "reason": outcome.reason, "best": outcome.state.best_score})
-    ended = outcome.state
-    return TrainedRun(folder, config, outcome.reason, ended.step, ended.elapsed, ended.best_score)
-
-
-def make_model(config: RunConfig, prepared: Prepared) -> Seq2Seq:
-    """Fresh weights from the seed."""
-    torch.manual_seed(config.seed)
-    return build_for(config.model, prepared.tokenizers)
-
-
-def make_learner(
-    config: RunConfig,
-    prepared: Prepared,
-    device: str | torch.device,
-    newest: Checkpoint | None,
-    world: World | None = None,
-) -> Learner:
-    """Fresh weights from the seed, or everything as the newest checkpoint has it."""
-    model = make_model(config, prepared)
-    if config.training.shard and world is not None:
-        shard(model, str(device), world.size)
-    model = model.to(device)
-    if not config.training.shard:
-        model.ops = choose_backend(device)
-    average = Average(model, config.training.ema) if config.training.ema else None
-    learner = Learner(model, Optimizers(model, config.training), average)
-    if newest is not None:
-        learner.load(newest.tensors(), newest.optimizer())
-    return learner
 
 
 def averaged_if_better(work: RunWork, outcome: Outcome) -> Outcome:
@@ -370,32 +309,3 @@ def score_of_average(work: RunWork, state: LoopState, count: int) -> float | Non
     better = replace(state, best_score=look.score, best_step=state.step)
     work.save_averaged(weights, better, len(recent))
     return look.score
-
-
-def lacks_bf16(config: RunConfig, machine: Machine) -> bool:
-    """Whether a GPU will compute in fp32 only because it knows no bf16."""
-    return machine.device.startswith("cuda") and not machine.bf16 and config.training.precision != "fp32"
-
-
-def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
-    """The type to compute in besides float32, if any."""
-    wanted = config.training.precision
-    if wanted == "bf16" and lacks_bf16(config, machine):
-        raise ConfigError(
-            f"training.precision=bf16 cannot work: {machine.name} does not compute bf16",
-            hint="leave it at auto, or set training.precision=fp32",
-            code="no_bf16",
-        )
-    # On a CPU fp32 is faster: our C library computes in it.
-    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.gpu and machine.bf16) else None
-
-
-@cache
-def _default_threads() -> int:
-    return torch.get_num_threads()
-
-
-def tune_torch(config: RunConfig) -> None:
-    torch.set_num_threads(config.training.threads or _default_threads())
-    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and padded batches have many shapes.
-    torch.backends.cuda.enable_cudnn_sdp(enabled=False)

@@ -96,7 +96,8 @@ class CapturedStep:
             self.rate.fill_(lr)
             for number, batch in enumerate(batches):
                 self.batch.numbers.copy_(batch.numbers, non_blocking=True)
-                if self.batch.patches is not None and batch.patches is not None:
+                if self.batch.patches is not None:
+                    assert batch.patches is not None
                     self.batch.patches.copy_(batch.patches, non_blocking=True)
                 torch.manual_seed(step_seed(self.seed, step, share.first + number))
                 self.run("first" if number == 0 else "more", self.first if number == 0 else self.more)

@@ -4,6 +4,7 @@ Axis letters: M target tokens laid end to end, V vocabulary.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -17,7 +18,7 @@ from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import PAD
 from jumok.training.optimizer import Optimizers
 from jumok.training.shard import gathered
-from jumok.training.threads import Threads
+from jumok.training.threads import ThreadPart, Threads
 
 Reduce = Callable[[Sequence[Tensor]], None]
 """Adds up the tensors of all processes, in place."""
@@ -85,14 +86,15 @@ def train_step(  # noqa: PLR0913  half of them have defaults
     sums = torch.zeros(2, device=weights[0].device)  # loss and nll, per target token
     for number, batch in enumerate(batches, start=share.first):
         own_seed, part = step_seed(seed, step, number), 1 / share.targets
-        if threads is not None:
-            sums += threads.gradients(batch, config, batch_loss, share=part, seed=own_seed) * part
-            continue
         torch.manual_seed(own_seed)
-        with torch.autocast(sums.device.type, autocast or torch.bfloat16, enabled=autocast is not None):
-            loss, nll = batch_loss(model, batch.to(sums.device), config)
-        (loss * part).backward()  # type: ignore[no-untyped-call]
-        sums += torch.stack((loss.detach(), nll)) * part
+        own: AbstractContextManager[ThreadPart] = nullcontext(ThreadPart(model, batch.to(sums.device)))
+        if threads is not None:
+            own = threads.share_out(batch, config, batch_loss, share=part, seed=own_seed)
+        with own as here:
+            with torch.autocast(sums.device.type, autocast or torch.bfloat16, enabled=autocast is not None):
+                loss, nll = batch_loss(here.model, here.batch, config)
+            (loss * part).backward()  # type: ignore[no-untyped-call]
+        sums += torch.stack((loss.detach(), nll, *here.others)).view(-1, 2).sum(0) * part
     if reduce is not None:
         reduce([*map(gradient, weights), sums])
     norm = gathered(nn.utils.clip_grad_norm_(weights, config.clip or torch.inf))

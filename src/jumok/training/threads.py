@@ -9,8 +9,10 @@ Which sentences a part has, and the seed of its dropout, depend on the batch and
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -33,6 +35,15 @@ def runs_in_threads(model: Seq2Seq) -> bool:
     return model.fixed_shapes and isinstance(model.ops, NativeBackend) and not shared
 
 
+@dataclass
+class ThreadPart:
+    """What the calling thread has to do of a batch."""
+
+    model: Seq2Seq
+    batch: Batch
+    others: list[Tensor] = field(default_factory=list)  # loss and nll of each other part, once all are done
+
+
 class Threads:
     """The threads of one run, and a twin of the model for each: the same weights, gradients of its own."""
 
@@ -44,10 +55,14 @@ class Threads:
     def pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(MOST - 1, "jumok-train")
 
-    def gradients(
+    @contextmanager
+    def share_out(
         self, batch: Batch, config: TrainingConfig, loss: Loss, *, share: float, seed: int
-    ) -> Tensor:
-        """Add `share` times the gradients of the batch's loss to the model's; loss and nll, summed (2,)."""
+    ) -> Iterator[ThreadPart]:
+        """Let other threads make `share` times the gradients of parts of the batch; yields the caller's part.
+
+        At the end the model has the gradients of all parts, and `others` what the other threads found.
+        """
         threads = torch.get_num_threads()
         count = min(threads, MOST, (batch.source_tokens + batch.tokens) // LEAST, batch.sentences)
         parts = batch.cut(count) if count > 1 else [batch]
@@ -55,26 +70,28 @@ class Threads:
         for twin in models[1:]:
             twin.zero_grad(set_to_none=True)  # a call that failed may have left some
 
-        def work(number: int) -> Tensor:
-            """One part, by the thread that calls; loss and nll (2,)."""
+        def begin(number: int) -> Seq2Seq:
+            """The model of a part, ready for the thread that calls."""
             torch.set_num_threads(max(1, threads // len(parts)))  # for the matrix products of this thread
             generator = torch.Generator().manual_seed(seed + number)
-            model = models[number].using(NativeBackend(generator)).train()
-            total, nll = loss(model, parts[number], config)
-            (total * share).backward()  # type: ignore[no-untyped-call]
-            return torch.stack((total.detach(), nll))
+            return models[number].using(NativeBackend(generator)).train()
 
-        others: list[Future[Tensor]] = []
+        def work(number: int) -> tuple[Tensor, Tensor]:
+            total, nll = loss(begin(number), parts[number], config)
+            (total * share).backward()  # type: ignore[no-untyped-call]
+            return total.detach(), nll
+
+        results: list[Future[tuple[Tensor, Tensor]]] = []
+        own = ThreadPart(begin(0), parts[0])
         try:
-            others += [self.pool.submit(work, number) for number in range(1, len(parts))]
-            sums = [work(0)]
+            results += [self.pool.submit(work, number) for number in range(1, len(parts))]
+            yield own
         finally:
-            wait(others)  # nobody may still be computing when this thread goes on
+            wait(results)  # nobody may still be computing when this thread goes on
             torch.set_num_threads(threads)
-        sums += [other.result() for other in others]
+        own.others = [number for result in results for number in result.result()]
         for twin in models[1:]:
             add_gradients(self.model, twin)
-        return torch.stack(sums).sum(0)
 
     def twins_for(self, count: int) -> list[Seq2Seq]:
         """So many modules with the weights that the model has now."""

@@ -108,6 +108,7 @@ class Updates:
     def batches_from(self, cursor: Cursor, step: int) -> Generator[tuple[list[Batch], Cursor], None, None]:
         """The same from a place in the data on, made by a thread while the model works on those before."""
         room, parts = self.room, self.parts
+        empty_too = room is not None and self.learner.model.fixed_shapes  # a captured step is replayed anyway
 
         def laid(update: tuple[Store, list[Indices], Cursor, int]) -> tuple[list[Batch], Cursor]:
             store, pieces, after, number = update
@@ -115,7 +116,7 @@ class Updates:
                 store = store.moved(self.config.image.shift, self.config.seed, number)
             # A thread knows not which GPU is this process's, and pinning memory wakes the one it thinks of.
             with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
-                batches = [lay_rows(store, rows, room).pin() for rows in pieces if room or len(rows)]
+                batches = [lay_rows(store, rows, room).pin() for rows in pieces if empty_too or len(rows)]
             if self.config.training.shard:
                 # Processes that share out the weights must call each layer equally often.
                 blank = lay_rows(store, np.zeros(1, dtype=np.int64)).unlearned()
@@ -163,49 +164,45 @@ class Updates:
 
     def step(self, batches: list[Batch], state: LoopState, lr: float) -> tuple[StepResult, int]:
         """Update the weights; the result counts tokens and sentences of all processes. And the parts used."""
-        while (result := self.attempt(batches, state, lr)) is None:
-            self.halve(batches)
-            self.on_halved(state.step + 1, self.parts)
-            with closing(self.batches_from(state.cursor, state.step)) as updates:
-                batches, _ = next(updates)  # the same place in the data, in smaller batches
-        if self.learner.average is not None:
-            self.learner.average.update(state.step + 1)
-        return result, self.parts
-
-    def attempt(self, batches: list[Batch], state: LoopState, lr: float) -> StepResult | None:
-        """The update by all processes; None if memory ran out in one, and nothing of it stays then."""
         learner, config, step = self.learner, self.config, state.step + 1
+        while True:
+            share, tokens, sentences = self.shared(batches)
+            self.met = self.going = False
+            try:
+                if learner.model.fixed_shapes and self.room is not None:
+                    self.captured = self.captured or self.capture(batches[0])
+                    result = self.captured(batches, share, lr=lr, step=step)
+                else:
+                    result = train_step(
+                        learner.model,
+                        learner.optimizers,
+                        [batch for batch in batches if batch.sentences],
+                        config.training,
+                        lr=lr,
+                        step=step,
+                        seed=config.seed,
+                        share=share,
+                        autocast=self.autocast,
+                        reduce=self.reduce,
+                        threads=self.threads,
+                    )
+                break
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                self.tell(error)
+            # Not before the error, and all that it holds in memory, are gone.
+            batches = self.halve(batches, state)
+        if learner.average is not None:
+            learner.average.update(step)
+        return replace(result, tokens=tokens, sentences=sentences), self.parts
+
+    def shared(self, batches: list[Batch]) -> tuple[Share, int, int]:
+        """This process's share of the update that all do together; tokens and sentences of all."""
         counts = [(b.tokens, b.tokens + b.source_tokens, b.sentences) for b in batches if b.learned]
         own = [sum(column) for column in zip(*counts, strict=True)] if counts else [0, 0, 0]
         targets, tokens, sentences = self.world.sums(own)
-        share = Share(targets, first=self.world.rank * self.parts)
-        self.met = self.going = False
-        try:
-            if learner.model.fixed_shapes and self.room is not None:
-                self.captured = self.captured or self.capture(batches[0])
-                result = self.captured(batches, share, lr=lr, step=step)
-            else:
-                learner.model.zero_grad(set_to_none=True)
-                result = train_step(
-                    learner.model,
-                    learner.optimizers,
-                    [batch for batch in batches if batch.sentences],
-                    config.training,
-                    lr=lr,
-                    step=step,
-                    seed=config.seed,
-                    share=share,
-                    autocast=self.autocast,
-                    reduce=self.reduce,
-                    threads=self.threads,
-                )
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            if self.world.size > 1:
-                self.fail(error)
-            return None
-        return replace(result, tokens=tokens, sentences=sentences)
+        return Share(targets, first=self.world.rank * self.parts), tokens, sentences
 
     def capture(self, batch: Batch) -> CapturedStep:
         config = self.config
@@ -220,8 +217,10 @@ class Updates:
             reduce=self.reduce,
         )
 
-    def fail(self, error: RuntimeError) -> None:
+    def tell(self, error: RuntimeError) -> None:
         """Tell the others that memory has run out here; once they have gone on without, it is too late."""
+        if self.world.size == 1:
+            return
         if self.going or self.config.training.shard:
             raise RunError(
                 f"process {self.world.rank} is out of memory",
@@ -232,8 +231,8 @@ class Updates:
         if not self.met:
             self.world.sum(1)
 
-    def halve(self, batches: list[Batch]) -> None:
-        """From here on in twice as many parts. The update stays the same: only its batches shrink."""
+    def halve(self, batches: list[Batch], state: LoopState) -> list[Batch]:
+        """The same update in twice as many batches, each half as large, as all updates from here on."""
         before, alone = self.room, not self.world.sum(int(any(batch.sentences > 1 for batch in batches)))
         self.captured = None
         self.learner.model.zero_grad(set_to_none=True)  # gradients that the failed one has made
@@ -252,6 +251,9 @@ class Updates:
                 hint=HINT,
                 code="out_of_memory",
             )
+        self.on_halved(state.step + 1, self.parts)
+        with closing(self.batches_from(state.cursor, state.step)) as updates:
+            return next(updates)[0]
 
     @property
     def reduce(self) -> Reduce | None:

@@ -26,7 +26,7 @@ from jumok.cli.shared.panel import (
 )
 from jumok.run.machine import look_at_machine
 from jumok.run.prepare import reopen
-from jumok.run.train import Started, TrainedRun
+from jumok.run.train import RunStart, TrainedRun
 from jumok.training.state import LoopState
 
 TRAIN: dict[str, Any] = {
@@ -116,10 +116,10 @@ def test_other_events_have_no_plain_line() -> None:
         assert plain({"type": kind, "step": 1}, 10, 0.0) is None
 
 
-def started(trained: TrainedRun, step: int = 0) -> Started:
+def started(trained: TrainedRun, step: int = 0) -> RunStart:
     prepared = reopen(trained.folder / "data")
     machine = look_at_machine("cpu")
-    return Started(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
+    return RunStart(trained.config, trained.folder, machine, 12_345, prepared, LoopState(step=step))
 
 
 def test_few_tokens_are_counted_and_many_in_millions() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.run.conftest import quick_settings, write_corpus
 
 from jumok.checkpoint.lock import run_lock
-from jumok.run.train import Watch, train
+from jumok.run.train import RunCallbacks, train
 from jumok.server.runs.catalog import (
     QUIET_S,
     Run,
@@ -232,7 +232,9 @@ def test_a_real_run_is_read_while_it_is_written(tmp_path: Path) -> None:
         seen.append((event["type"], details["status"], curve["step"]))
 
     given = quick_settings(corpus, training__log_every=1)
-    done = train(out=tmp_path / "runs" / "luong", overrides=given, device="cpu", watch=Watch(on_event=look))
+    done = train(
+        out=tmp_path / "runs" / "luong", overrides=given, device="cpu", callbacks=RunCallbacks(on_event=look)
+    )
     trained = [steps for kind, _, steps in seen if kind == "train"]
     assert trained == [list(range(1, step + 1)) for step in range(1, 7)]
     assert {status for kind, status, _ in seen if kind != "end"} == {"running"}

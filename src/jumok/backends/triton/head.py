@@ -1,8 +1,8 @@
 """Softmax, loss and the gradient of the logits in one Triton kernel, row by row and in place.
 
 The equations are in `jumok.backends.head`: this is `smoothed_rows` and `rdrop_rows` with one read and one
-write of the logits. Numbers are in fp32 from load to store. Rows may lie further apart than V: what is between
-them is room, read and written so that every access is aligned, and never used.
+write of the logits. Numbers are in fp32 from load to store. Rows may lie further apart than V: what lies
+between is room, read and written so that every access is aligned, and never used.
 
 Axis letters: R rows, V vocabulary.
 """

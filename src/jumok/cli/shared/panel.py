@@ -11,7 +11,7 @@ from jumok.cli.views.card import describe
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from jumok.run.train import Started
+    from jumok.run.train import RunStart
 
 BARS = "▁▂▃▄▅▆▇█"
 REFRESH = 0.2
@@ -46,7 +46,7 @@ class Panel:
             self.live.stop()
             self.live = None
 
-    def start(self, started: "Started") -> None:
+    def start(self, started: "RunStart") -> None:
         """The head: what is trained on what, where."""
         if not self.quiet:
             for line in head(started):
@@ -103,7 +103,7 @@ def count_of(n: int) -> str:
     return f"{n:,}" if n < 1_000_000 else f"{n / 1e6:.2f} M"
 
 
-def head(started: "Started") -> list[str]:
+def head(started: "RunStart") -> list[str]:
     config, prepared, machine = started.config, started.prepared, started.machine
     sizes = " · ".join(describe(config.model))
     tokens = int(prepared.train.target_lengths.sum())

@@ -1,0 +1,108 @@
+"""What a run computes with: its model and optimisers, their precision and threads; and what cannot work."""
+
+from functools import cache
+
+import torch
+
+from jumok.backends.choose import choose_backend
+from jumok.checkpoint.checkpoints import Checkpoint
+from jumok.checkpoint.model import build_for
+from jumok.config import RunConfig
+from jumok.errors import ConfigError, DataError
+from jumok.models.interface import Seq2Seq
+from jumok.run.machine import Machine
+from jumok.run.prepare import Prepared
+from jumok.training.distributed import World, told_to_all
+from jumok.training.optimizer import Optimizers
+from jumok.training.shard import shard
+from jumok.training.state import Average, Learner
+from jumok.training.updates import packs
+
+
+def make_model(config: RunConfig, prepared: Prepared) -> Seq2Seq:
+    """Fresh weights from the seed."""
+    torch.manual_seed(config.seed)
+    return build_for(config.model, prepared.tokenizers)
+
+
+def make_learner(
+    config: RunConfig,
+    prepared: Prepared,
+    device: str | torch.device,
+    newest: Checkpoint | None,
+    world: World | None = None,
+) -> Learner:
+    """Fresh weights from the seed, or everything as the newest checkpoint has it."""
+    model = make_model(config, prepared)
+    if config.training.shard and world is not None:
+        shard(model, str(device), world.size)
+    model = model.to(device)
+    if not config.training.shard:
+        model.ops = choose_backend(device)
+    average = Average(model, config.training.ema) if config.training.ema else None
+    learner = Learner(model, Optimizers(model, config.training), average)
+    if newest is not None:
+        learner.load(newest.tensors(), newest.optimizer())
+    return learner
+
+
+def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
+    """Refuse settings that this machine, or this number of processes, cannot do."""
+    precision(config, machine)
+    packs(config, torch.device(machine.device))
+    if config.training.shard and world.size == 1:
+        raise ConfigError(
+            "training.shard=true shares the weights out over processes, and there is one",
+            hint="start several with `torchrun --nproc-per-node N -m jumok train …`, or leave it out",
+        )
+    if config.training.shard and config.training.optimizer == "sgd":
+        raise ConfigError(
+            "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out",
+            hint="choose adamw, adam or muon",
+        )
+
+
+def check_same_data(world: World, prepared: Prepared) -> None:
+    """Refuse to go on when the processes read different data: folders that machines do not share."""
+    if world.size == 1:
+        return  # and need not wait for its variants
+    stores = (prepared.train, prepared.valid, *prepared.variants)
+    first, *others = world.gather([store.fingerprint for store in stores])
+    for rank, theirs in enumerate(others, start=1):
+        if theirs != first:
+            error = DataError(
+                f"process {rank} of {world.size} has prepared other data than process 0",
+                where=str(prepared.train.folder.parent),
+                hint="every process must see the same run folder: machines must share it",
+                code="other_data",
+            )
+            raise told_to_all(error)
+
+
+def lacks_bf16(config: RunConfig, machine: Machine) -> bool:
+    """Whether a GPU will compute in fp32 only because it knows no bf16."""
+    return machine.device.startswith("cuda") and not machine.bf16 and config.training.precision != "fp32"
+
+
+def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
+    """The type to compute in besides float32, if any."""
+    wanted = config.training.precision
+    if wanted == "bf16" and lacks_bf16(config, machine):
+        raise ConfigError(
+            f"training.precision=bf16 cannot work: {machine.name} does not compute bf16",
+            hint="leave it at auto, or set training.precision=fp32",
+            code="no_bf16",
+        )
+    # On a CPU fp32 is faster: our C library computes in it.
+    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.gpu and machine.bf16) else None
+
+
+@cache
+def _default_threads() -> int:
+    return torch.get_num_threads()
+
+
+def tune_torch(config: RunConfig) -> None:
+    torch.set_num_threads(config.training.threads or _default_threads())
+    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and padded batches have many shapes.
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
