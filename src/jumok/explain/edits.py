@@ -37,7 +37,7 @@ from jumok.explain.ops import (
     check_count,
 )
 from jumok.explain.tokens import side_of, units_of
-from jumok.models.interface import Seq2Seq, edits_of
+from jumok.models.interface import edits_of
 from jumok.nn.edit import AttentionEdit
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
@@ -206,7 +206,7 @@ class Compiler:
 
     def bridge_of(self, op: Bridge) -> Tensor:
         """What the decoder starts from instead, (N, C, D)."""
-        model, most = unedited(self.translator.model), self.translator.config.data.max_length
+        model, most = self.translator.model, self.translator.config.data.max_length
         if isinstance(self.translator.config.model, TransformerConfig):
             raise bad_parameter("a Transformer has no bridge: its decoder looks at all states of the encoder")
         lines = [line for line in map(tidy, op.text.splitlines()) if line]
@@ -225,6 +225,8 @@ class Compiler:
                 hint="give a shorter text",
                 code="too_long",
             )
+        if edits_of(model) is not None:
+            model = model.using(TorchBackend())
         with explained():
             final = encode(model, sources).final  # (B, N, C, D)
         assert final is not None
@@ -300,11 +302,6 @@ def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
             return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
         case _:
             assert_never(config)
-
-
-def unedited(model: Seq2Seq) -> Seq2Seq:
-    """A model without its edits."""
-    return model if edits_of(model) is None else model.using(TorchBackend())
 
 
 def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:
