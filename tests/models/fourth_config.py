@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from jumok.architectures import STRICT, check_positive, check_share
+from jumok.architectures import STRICT, check_range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,5 +20,5 @@ class CnnConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_positive(model__width=self.width, model__window=self.window)
-        check_share("model.dropout", self.dropout)
+        check_range(self, "model", "above 0", "encoder_layers", "decoder_layers", "width", "window")
+        check_range(self, "model", "below 1", "dropout")

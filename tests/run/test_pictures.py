@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jumok.run.stepping import batch_lengths, packs
+import torch
 
 from jumok.checkpoint.manifest import verify_folder
 from jumok.checkpoint.tensors import unpack
 from jumok.cli.main import main
-from jumok.config import RunConfig
 from jumok.data.picture_store import PictureStore
 from jumok.data.reader import survey
 from jumok.errors import ConfigError, DataError
@@ -22,6 +21,7 @@ from jumok.run.plan import make_plan
 from jumok.run.prepare import open_corpora, reopen
 from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 from jumok.settings import nest, parse_config
+from jumok.training.updates import packs, sorting_lengths
 from tests.data.pictures import write_pictures
 from tests.run.conftest import TINY
 
@@ -111,7 +111,7 @@ def test_the_validation_picks_pairs_that_training_never_sees(trained: TrainedRun
     assert (len(prepared.train), len(prepared.valid)) == (40, 8)
     assert prepared.train.shift is None
     assert prepared.lengths is None
-    source, target = batch_lengths(prepared.train)
+    source, target = sorting_lengths(prepared.train)
     assert set(source.tolist()) == {4}
     assert len(set(target.tolist())) == 1
 
@@ -173,7 +173,6 @@ def test_the_plan_for_pictures(folder: Path) -> None:
     [
         ({"text.shared": True}, "text.shared=true cannot work: the sources are pictures"),
         ({"text.dropout": 0.1}, "text.dropout=0.1 cannot work: the sources are pictures"),
-        ({"training.batches": "packed"}, "training.batches=packed cannot work with pictures"),
         ({"data.name": "dates", "data.source": ""}, "--data and --images exclude each other"),
         ({"image.patch": 3}, "image.patch=3 cannot work"),
     ],
@@ -187,13 +186,57 @@ def test_what_cannot_work_is_refused(
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
-def test_pictures_never_pack() -> None:
-    import torch
+@pytest.mark.parametrize("arch", TINY)
+def test_pictures_train_in_a_fixed_room_and_go_on(arch: str, folder: Path, tmp_path: Path) -> None:
+    """Packed, as a GPU does it: several epochs, the last update of each filled up with empty batches."""
+    given = settings(folder, arch, training__batches="packed", training__accumulate=3)
+    whole = go(given, tmp_path / "whole")
+    steps: list[int] = []
+    stop = RunCallbacks(
+        on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
+        interrupted=lambda: len(steps) == 3,
+    )
+    assert go(given, tmp_path / "broken", stop).reason == "signal"
+    broken = go(given, tmp_path / "broken")
+    assert (whole.steps, broken.steps) == (8, 8)
+    one, other = (last_weights(done.folder) for done in (whole, broken))
+    assert all(one[name].equal(other[name]) for name in one)
+    assert whole.model.translate(str(folder / "images" / "0.png")).source.endswith("0.png")
 
-    given = {"data.images": "x"}
-    config = parse_config(nest(given), "x")
-    assert not packs(config, torch.device("cuda"))
-    assert packs(RunConfig(), torch.device("cuda"))
+
+@pytest.mark.parametrize("arch", TINY)
+def test_pictures_in_a_fixed_room_and_in_exact_batches_learn_the_same(
+    arch: str, folder: Path, tmp_path: Path
+) -> None:
+    """One update of all pairs, without dropout: only their order differs."""
+    losses = []
+    for batches in ("sorted", "packed"):
+        given = settings(
+            folder,
+            arch,
+            training__batches=batches,
+            training__batch_tokens=4000,
+            training__max_steps=1,
+            training__validate_every=1,
+            model__dropout=0.0,
+            training__metric="loss",
+        )
+        done = go(given, tmp_path / batches)
+        lines = (done.folder / "metrics.jsonl").read_text().splitlines()
+        (event,) = [event for event in map(json.loads, lines) if event["type"] == "train"]
+        losses.append([event["loss"], event["grad_norm"], -(done.score or 0)])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def last_weights(folder: Path) -> dict[str, Any]:
+    newest = sorted((folder / "checkpoints").glob("step-*"))[-1]
+    return unpack((newest / "model.safetensors").read_bytes(), newest)
+
+
+def test_a_gpu_packs_pictures_too() -> None:
+    config = parse_config(nest({"data.images": "x"}), "x")
+    assert packs(config, torch.device("cuda"))
+    assert not packs(config, torch.device("cpu"))
 
 
 def call(*words: str) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from jumok.run.work import RunWork
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
@@ -22,7 +21,8 @@ from jumok.run.prepare import Prepared, reopen
 from jumok.run.probes import MOST_FILES, probe_bytes, thin_out, write_probe
 from jumok.run.train import TrainedRun, train
 from jumok.text.tokenizer import EOS
-from jumok.training.state import LoopState
+from jumok.training.state import Learner, LoopState
+from jumok.training.work import RunWork
 from tests.run.conftest import quick_settings, write_corpus
 
 
@@ -34,6 +34,21 @@ def prepared(trained: TrainedRun) -> Prepared:
 @pytest.fixture(scope="module")
 def model(trained: TrainedRun) -> Translator:
     return trained.model
+
+
+def work_of(
+    learner: Learner, prepared: Prepared, trained: TrainedRun, folder: Path, log_to: list[Any]
+) -> RunWork:
+    return RunWork(
+        learner=learner,
+        prepared=prepared,
+        config=trained.config,
+        checkpoints=Checkpoints(folder),
+        device=torch.device("cpu"),
+        autocast=None,
+        log_to=log_to,
+        write_probe=write_probe,
+    )
 
 
 def test_training_leaves_a_probe_of_each_validation(trained: TrainedRun) -> None:
@@ -61,9 +76,7 @@ def test_a_probe_holds_the_weights_of_the_model_s_own_output(
     learner = make_learner(
         trained.config, prepared, torch.device("cpu"), Checkpoints(trained.folder).newest()
     )
-    model = RunWork(
-        learner, prepared, trained.config, Checkpoints(trained.folder), torch.device("cpu"), None, []
-    ).translator
+    model = work_of(learner, prepared, trained, trained.folder, []).translator
     model.model.eval()
     for number, sentence in enumerate(about["sentences"]):
         source, _ = prepared.valid_pairs[number]
@@ -117,9 +130,7 @@ def test_trouble_with_a_probe_is_a_notice_and_not_the_end(
     events: list[Any] = []
     checkpoints = Checkpoints(trained.folder)
     learner = make_learner(trained.config, prepared, torch.device("cpu"), checkpoints.newest())
-    work = RunWork(
-        learner, prepared, trained.config, Checkpoints(tmp_path), torch.device("cpu"), None, [events.append]
-    )
+    work = work_of(learner, prepared, trained, tmp_path, [events.append])
     look = work.validate(LoopState(step=9))
     assert "probe" not in look.event
     assert look.event["samples"]

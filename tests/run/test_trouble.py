@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from jumok.training.loss import token_loss
 
 import jumok
 from jumok.checkpoint.checkpoints import Checkpoints
@@ -16,6 +15,7 @@ from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.folder import RunFolder
 from jumok.run.train import TrainedRun
+from jumok.training.step import batch_loss
 from tests.run.conftest import quick_settings
 from tests.run.test_train import events_of, go
 
@@ -23,9 +23,9 @@ from tests.run.test_train import events_of, go
 def poisoned(when: Callable[[int], bool]) -> Callable[..., Any]:
     calls = [0]
 
-    def loss(logits: torch.Tensor, *rest: Any) -> Any:
+    def loss(*args: Any) -> Any:
         calls[0] += 1
-        total, nll = token_loss(logits, *rest)
+        total, nll = batch_loss(*args)
         return (total * float("nan"), nll) if when(calls[0]) else (total, nll)
 
     return loss
@@ -34,7 +34,7 @@ def poisoned(when: Callable[[int], bool]) -> Callable[..., Any]:
 def test_a_step_that_is_not_finite_is_skipped(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jumok.training.step.token_loss", poisoned(lambda call: call == 3))
+    monkeypatch.setattr("jumok.training.step.batch_loss", poisoned(lambda call: call == 3))
     done = go(quick_settings(corpus), tmp_path / "run")
     (notice,) = events_of(done.folder, "notice")
     assert (notice["code"], notice["step"], notice["level"]) == ("nan_skipped", 3, "warning")
@@ -48,7 +48,7 @@ def test_a_step_that_is_not_finite_is_skipped(
 def test_too_many_such_steps_end_the_run_and_keep_the_checkpoint(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jumok.training.step.token_loss", poisoned(lambda call: call > 3))
+    monkeypatch.setattr("jumok.training.step.batch_loss", poisoned(lambda call: call > 3))
     with pytest.raises(RunError, match="the numbers stopped being finite: 3 steps skipped up to step 6"):
         go(quick_settings(corpus), tmp_path / "run")
     newest = Checkpoints(tmp_path / "run").newest()
@@ -66,7 +66,7 @@ def test_out_of_memory_is_a_notice_and_the_run_goes_on(
             raise torch.OutOfMemoryError("no room")
         return train_step(model, optimizers, batches, *rest, **options)
 
-    monkeypatch.setattr("jumok.run.stepping.train_step", small_memory)
+    monkeypatch.setattr("jumok.training.updates.train_step", small_memory)
     done = go(quick_settings(corpus), tmp_path / "run")
     (notice,) = events_of(done.folder, "notice")
     assert notice["message"] == "out of memory: each update now runs in 2 parts"
@@ -108,7 +108,7 @@ def test_averaged_checkpoints_become_the_model_if_they_are_better(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     losses = iter([5.0, 4.0, 3.0, 2.0 if better else 9.0])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: next(losses))
     given = quick_settings(
         corpus,
         training__max_steps=6,
@@ -139,7 +139,7 @@ def test_an_average_that_is_no_number_is_not_better(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([5.0, 4.0, float("nan")])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: next(losses))
     done = go(quick_settings(corpus, training__metric="loss", training__average=2), tmp_path / "run")
     assert not (done.folder / "averaged").exists()
     assert done.score == -4.0
@@ -149,7 +149,7 @@ def test_a_failure_with_the_average_is_the_last_event_too(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losses = iter([5.0, 4.0])
-    monkeypatch.setattr("jumok.run.work.RunWork.valid_loss", lambda self, *_: next(losses))
+    monkeypatch.setattr("jumok.training.work.RunWork.valid_loss", lambda self, *_: next(losses))
     with pytest.raises(StopIteration):
         go(quick_settings(corpus, training__metric="loss", training__average=2), tmp_path / "run")
     assert events_of(tmp_path / "run")[-1]["status"] == "failed"

@@ -1,4 +1,4 @@
-"""Updates on packed batches: as plain ones on padded batches, whole or in pieces, replayed or not."""
+"""Updates in a fixed room: as plain ones, whole or in parts, replayed or not."""
 
 import copy
 import gc
@@ -7,43 +7,39 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from jumok.training.packed import Graphs, PackedStep, copy_all
 from torch import Tensor
 
 from jumok.config import TrainingConfig, TransformerConfig
-from jumok.data.batch import Packed, Room, pack_pairs, pad_pairs
+from jumok.data.batch import Batch, Room, lay_pairs
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
+from jumok.nn.patches import Patches
+from jumok.training.captured import CapturedStep, StepGraphs, copy_all
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import Share, train_step
 
 SOURCES = [[4, 5, 6], [7], [8, 9, 10, 11], [5, 5]]
 TARGETS = [[6, 7], [8, 9, 10], [4], [11, 12, 13, 14]]
 ROOM = Room(64, 64)
+TINY = TransformerConfig(width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=1)
 SGD = TrainingConfig(optimizer="sgd", lr=1e-2)
 
 
 def make(**options: Any) -> Seq2Seq:
     torch.manual_seed(0)
-    sizes: dict[str, Any] = {
-        "width": 16,
-        "heads": 2,
-        "feedforward": 24,
-        "encoder_layers": 1,
-        "decoder_layers": 1,
-    }
-    return build_model(TransformerConfig(**sizes, **({"dropout": 0.0} | options)), 20, 20, shared=True)
+    return build_model(replace(TINY, **({"dropout": 0.0} | options)), 20, 20, shared=True)
 
 
-def stepper(model: Seq2Seq, config: TrainingConfig = SGD, **options: Any) -> PackedStep:
+def stepper(model: Seq2Seq, config: TrainingConfig = SGD, **options: Any) -> CapturedStep:
     given: dict[str, Any] = {"seed": 1, "dtype": torch.float32} | options
-    return PackedStep(model, Optimizers(model, config), config, ROOM, **given)
+    return CapturedStep(model, Optimizers(model, config), config, Batch.empty(ROOM), **given)
 
 
-def pack(rows: slice = slice(None)) -> Packed:
-    return pack_pairs(SOURCES[rows], TARGETS[rows], ROOM)
+def laid(rows: slice = slice(None)) -> Batch:
+    return lay_pairs(SOURCES[rows], TARGETS[rows], ROOM)
 
 
 def weights(model: Seq2Seq) -> dict[str, Tensor]:
@@ -63,14 +59,14 @@ def weights(model: Seq2Seq) -> dict[str, Tensor]:
     ],
     ids=str,
 )
-def test_three_updates_equal_plain_ones_on_padded_batches(optimizer: Any, change: dict[str, Any]) -> None:
+def test_three_updates_equal_plain_ones(optimizer: Any, change: dict[str, Any]) -> None:
     config = replace(SGD, optimizer=optimizer)
     one, other = make(**change), make(**change)
-    packed, optimizers = stepper(one, config), Optimizers(other, config)
+    captured, optimizers = stepper(one, config), Optimizers(other, config)
     for step in (1, 2, 3):
-        found = packed([pack()], Share(pack().tokens), lr=1e-2, step=step)
+        found = captured([laid()], Share(laid().tokens), lr=1e-2, step=step)
         plain = train_step(
-            other, optimizers, [pad_pairs(SOURCES, TARGETS)], config, lr=1e-2, step=step, seed=1
+            other, optimizers, [lay_pairs(SOURCES, TARGETS)], config, lr=1e-2, step=step, seed=1
         )
         assert found.numbers.tolist() == pytest.approx(plain.numbers.tolist(), rel=1e-4)
         assert (found.tokens, found.sentences) == (plain.tokens, plain.sentences)
@@ -83,7 +79,7 @@ def test_the_model_keeps_its_own_weights() -> None:
     model = make()
     before = dict(model.named_parameters())
     step = stepper(model, dtype=torch.bfloat16)
-    step([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    step([laid()], Share(laid().tokens), lr=1e-2, step=1)
     after = dict(model.named_parameters())
     assert before.keys() == after.keys()
     assert all(after[name] is weight and weight.dtype == torch.float32 for name, weight in before.items())
@@ -93,36 +89,36 @@ def test_a_step_that_is_given_up_leaves_no_gradients_in_memory() -> None:
     """When memory runs out, the next try needs what this one had."""
     model = make()
     step = stepper(model)
-    step([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    step([laid()], Share(laid().tokens), lr=1e-2, step=1)
     gone = [weakref.ref(one) for one in (*step.gradients, *step.copies)]
     del step
     gc.collect()
     assert not any(one() is not None for one in gone)
 
 
-def test_pieces_give_the_update_of_the_whole() -> None:
+def test_parts_give_the_update_of_the_whole() -> None:
     whole, cut = make(), make()
-    one = stepper(whole)([pack()], Share(pack().tokens), lr=1e-2, step=1)
-    pieces = [pack(slice(0, 1)), pack(slice(1, 3)), pack(slice(3, 4)), Packed.empty(ROOM)]
-    two = stepper(cut)(pieces, Share(pack().tokens), lr=1e-2, step=1)
+    one = stepper(whole)([laid()], Share(laid().tokens), lr=1e-2, step=1)
+    parts = [laid(slice(0, 1)), laid(slice(1, 3)), laid(slice(3, 4)), Batch.empty(ROOM)]
+    two = stepper(cut)(parts, Share(laid().tokens), lr=1e-2, step=1)
     assert two.numbers.tolist() == pytest.approx(one.numbers.tolist(), rel=1e-5)
     torch.testing.assert_close(weights(cut), weights(whole), atol=1e-6, rtol=1e-5)
 
 
 def test_sums_over_processes_give_the_update_of_the_whole() -> None:
-    """Each of two `processes` has half of the pieces; what one reduces is what the other has, added."""
+    """Each of two `processes` has half of the parts; what one reduces is what the other has, added."""
     whole = make()
-    stepper(whole)([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    stepper(whole)([laid()], Share(laid().tokens), lr=1e-2, step=1)
     seen: list[list[Tensor]] = []
     half = stepper(make(), reduce=lambda tensors: seen.append([one.clone() for one in tensors]))
-    half([pack(slice(2, 4))], Share(pack().tokens, first=1), lr=1e-2, step=1)
+    half([laid(slice(2, 4))], Share(laid().tokens, first=1), lr=1e-2, step=1)
 
     def add(tensors: Any) -> None:
         for mine, theirs in zip(tensors, seen[0], strict=True):
             mine += theirs
 
     model = make()
-    found = stepper(model, reduce=add)([pack(slice(0, 2))], Share(pack().tokens), lr=1e-2, step=1)
+    found = stepper(model, reduce=add)([laid(slice(0, 2))], Share(laid().tokens), lr=1e-2, step=1)
     torch.testing.assert_close(weights(model), weights(whole), atol=1e-6, rtol=1e-5)
     assert found.read().loss > 0
 
@@ -130,23 +126,23 @@ def test_sums_over_processes_give_the_update_of_the_whole() -> None:
 def test_a_step_with_numbers_that_are_not_finite_changes_nothing_and_says_so() -> None:
     model = make()
     step = stepper(model, TrainingConfig(lr=1e-2))
-    good = step([pack()], Share(pack().tokens), lr=1e-2, step=1)
+    good = step([laid()], Share(laid().tokens), lr=1e-2, step=1)
     before, memory = weights(model), copy.deepcopy(step.optimizers.tensors())
     with torch.no_grad():
         step.copies[0][5] = torch.nan
-    spoiled = step([pack()], Share(pack().tokens), lr=1e-2, step=2)
+    spoiled = step([laid()], Share(laid().tokens), lr=1e-2, step=2)
     assert not good.read().skipped
     assert spoiled.read().skipped
     torch.testing.assert_close(weights(model), before, atol=0, rtol=0)  # NaN would not be equal
     torch.testing.assert_close(step.optimizers.tensors(), memory, atol=0, rtol=0)
     assert (
-        not step([pack()], Share(pack().tokens), lr=1e-2, step=3).read().skipped
+        not step([laid()], Share(laid().tokens), lr=1e-2, step=3).read().skipped
     )  # the copies are whole again
 
 
-def test_dropout_depends_on_seed_step_and_piece_alone() -> None:
+def test_dropout_depends_on_seed_step_and_part_alone() -> None:
     def losses(seed: int, step: int, first: int) -> list[float]:
-        found = stepper(make(dropout=0.5), seed=seed)([pack()], Share(9, first), lr=0.0, step=step)
+        found = stepper(make(dropout=0.5), seed=seed)([laid()], Share(9, first), lr=0.0, step=step)
         return found.numbers.tolist()
 
     assert losses(1, 1, 0) == losses(1, 1, 0)
@@ -159,7 +155,7 @@ def test_r_drop_pulls_two_passes_together() -> None:
 
     def loss(config: TrainingConfig, share: float) -> float:
         step = stepper(make(dropout=share), config)
-        return step([pack()], Share(pack().tokens), lr=0.0, step=1).read().loss
+        return step([laid()], Share(laid().tokens), lr=0.0, step=1).read().loss
 
     assert loss(drop, 0.0) == pytest.approx(loss(plain, 0.0), rel=1e-5)
     assert loss(drop, 0.5) > loss(replace(drop, rdrop=1e-6), 0.5) + 1e-3
@@ -167,22 +163,22 @@ def test_r_drop_pulls_two_passes_together() -> None:
 
 def test_teacher_forcing_below_1_feeds_the_models_own_guesses() -> None:
     config = TrainingConfig(teacher_forcing=0.0)
-    one = stepper(make(), config)([pack()], Share(pack().tokens), lr=0.0, step=1)
-    padded = pad_pairs(SOURCES, TARGETS)
+    one = stepper(make(), config)([laid()], Share(laid().tokens), lr=0.0, step=1)
     model = make()
-    two = train_step(model, Optimizers(model, config), [padded], config, lr=1e-9, step=1, seed=1)
+    exact = [lay_pairs(SOURCES, TARGETS)]
+    two = train_step(model, Optimizers(model, config), exact, config, lr=1e-9, step=1, seed=1)
     assert one.read().loss == pytest.approx(two.read().loss, rel=1e-5)
 
 
 @pytest.mark.parametrize("changes", [{}, {"rdrop": 2.0}, {"teacher_forcing": 0.0}])
-def test_a_model_that_copies_learns_the_same_from_packed_and_padded_batches(changes: dict[str, Any]) -> None:
+def test_a_model_that_copies_learns_the_same_in_a_fixed_room(changes: dict[str, Any]) -> None:
     config = replace(SGD, label_smoothing=0.1, **changes)
     one, two = make(copy=True), make(copy=True)
-    packed = stepper(one, config)([pack()], Share(pack().tokens), lr=1e-3, step=1).read()
-    padded = [pad_pairs(SOURCES, TARGETS)]
-    found = train_step(two, Optimizers(two, config), padded, config, lr=1e-3, step=1, seed=1).read()
-    assert (packed.loss, packed.nll) == pytest.approx((found.loss, found.nll), rel=1e-5)
-    assert packed.grad_norm == pytest.approx(found.grad_norm, rel=1e-4)
+    fixed = stepper(one, config)([laid()], Share(laid().tokens), lr=1e-3, step=1).read()
+    exact = [lay_pairs(SOURCES, TARGETS)]
+    found = train_step(two, Optimizers(two, config), exact, config, lr=1e-3, step=1, seed=1).read()
+    assert (fixed.loss, fixed.nll) == pytest.approx((found.loss, found.nll), rel=1e-5)
+    assert fixed.grad_norm == pytest.approx(found.grad_norm, rel=1e-4)
     torch.testing.assert_close(weights(one), weights(two), atol=1e-6, rtol=1e-4)
 
 
@@ -194,7 +190,7 @@ def test_copy_all_copies_between_types() -> None:
 
 def test_without_a_gpu_a_call_is_just_called() -> None:
     calls: list[str] = []
-    graphs = Graphs(enabled=False)
+    graphs = StepGraphs(enabled=False)
     graphs.warm(lambda: calls.append("warm"))
     graphs("one", lambda: calls.append("one"))
     graphs("one", lambda: calls.append("one"))
@@ -209,7 +205,7 @@ def test_what_cannot_be_captured_is_called_with_one_notice(
 
     monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
     monkeypatch.setattr(torch.cuda, "graph", refuse)
-    graphs, calls = Graphs(enabled=True), list[str]()
+    graphs, calls = StepGraphs(enabled=True), list[str]()
     for name in ("first", "first", "update"):
         graphs(name, lambda name=name: calls.append(name))  # type: ignore[misc]
     assert calls == ["first", "first", "update"]
@@ -226,7 +222,7 @@ def test_memory_that_runs_out_in_a_capture_is_no_reason_to_call(monkeypatch: pyt
 
     monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
     monkeypatch.setattr(torch.cuda, "graph", full)
-    graphs = Graphs(enabled=True)
+    graphs = StepGraphs(enabled=True)
     with pytest.raises(torch.OutOfMemoryError):
         graphs("first", lambda: None)
     assert graphs.enabled
@@ -236,7 +232,7 @@ def test_memory_that_runs_out_in_a_capture_is_no_reason_to_call(monkeypatch: pyt
 def test_a_call_that_cannot_be_captured_is_called_with_one_notice(caplog: pytest.LogCaptureFixture) -> None:
     """Here for want of a GPU."""
     calls: list[str] = []
-    graphs = Graphs(enabled=True)
+    graphs = StepGraphs(enabled=True)
     with caplog.at_level(logging.WARNING, "jumok"):
         graphs("one", lambda: calls.append("one"))
         graphs("one", lambda: calls.append("two"))
@@ -252,7 +248,7 @@ def test_memory_that_runs_out_while_capturing_is_no_reason_to_call(monkeypatch: 
 
     monkeypatch.setattr(torch.cuda, "CUDAGraph", full)
     with pytest.raises(torch.OutOfMemoryError):
-        Graphs(enabled=True)("one", lambda: None)
+        StepGraphs(enabled=True)("one", lambda: None)
 
 
 def test_a_failure_without_a_word_has_a_name(
@@ -263,8 +259,24 @@ def test_a_failure_without_a_word_has_a_name(
 
     monkeypatch.setattr(torch.cuda, "CUDAGraph", speechless)
     with caplog.at_level(logging.WARNING, "jumok"):
-        Graphs(enabled=True)("one", lambda: None)
+        StepGraphs(enabled=True)("one", lambda: None)
     assert "(NotImplementedError)" in caplog.text
+
+
+def test_pictures_are_copied_into_the_fixed_room() -> None:
+    """Replays read the patches of the batch at hand, not those of the first."""
+    draw = np.random.default_rng(1)
+    pictures = draw.integers(0, 256, (2, 4, 48), dtype=np.uint8)
+    one, two = (lay_pairs([picture], [[5, 6]], ROOM) for picture in pictures)
+    config = replace(SGD, label_smoothing=0.0)
+    losses = []
+    for first in (one, two):
+        torch.manual_seed(0)
+        model = build_model(replace(TINY, dropout=0.0), 20, 20, shared=False, patches=Patches(48, 4))
+        step = CapturedStep(model, Optimizers(model, config), config, first, seed=1, dtype=torch.float32)
+        losses.append([step([batch], Share(3), lr=0.0, step=1).read().loss for batch in (one, two)])
+    assert losses[0] == losses[1]
+    assert losses[0][0] != losses[0][1]
 
 
 @pytest.mark.gpu
@@ -275,7 +287,7 @@ def test_a_replayed_update_equals_one_that_is_called() -> None:
         model = make(dropout=0.1).cuda()
         step = stepper(model, config, dtype=torch.bfloat16, graph=graph)
         for number in range(1, 6):
-            result = step([pack()], Share(pack().tokens), lr=1e-3, step=number)
+            result = step([laid()], Share(laid().tokens), lr=1e-3, step=number)
         found.append(result.numbers.cpu())
         assert step.run.enabled == graph
     torch.testing.assert_close(found[0], found[1], atol=1e-2, rtol=1e-2)
@@ -288,7 +300,7 @@ def test_a_gpu_that_is_not_the_current_one_steps_too() -> None:
     before = weights(model)
     step = stepper(model, dtype=torch.bfloat16)
     for number in range(1, 4):
-        result = step([pack()], Share(pack().tokens), lr=1e-2, step=number)
+        result = step([laid()], Share(laid().tokens), lr=1e-2, step=number)
     assert step.run.enabled
     assert not result.read().skipped
     assert any(not torch.equal(value, before[name]) for name, value in weights(model).items())

@@ -18,7 +18,7 @@ from jumok.errors import DataError, RunError
 from jumok.training.loop import UNREAD, Event, Outcome, Reason, Validation, fit
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
-from jumok.training.step import Read, StepResult
+from jumok.training.step import StepNumbers, StepResult
 
 EPOCH = 7  # batches
 
@@ -320,7 +320,7 @@ def test_three_skipped_steps_in_a_row_stop_the_run() -> None:
 class Watched(StepResult):
     on_read: Callable[[], None]
 
-    def read(self) -> Read:
+    def read(self) -> StepNumbers:
         self.on_read()
         return super().read()
 

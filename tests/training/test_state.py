@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from jumok.config import LuongConfig, RnnConfig, TrainingConfig, TransformerConfig
-from jumok.data.batch import pad_pairs
+from jumok.data.batch import lay_pairs
 from jumok.data.sampler import Cursor
 from jumok.errors import RunError
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.training.optimizer import Optimizers
 from jumok.training.state import Average, Learner, LoopState
-from jumok.training.step import train_step
+from jumok.training.step import sides_of, train_step
 
 MODELS = {
     "rnn": RnnConfig(width=8),
     "luong": LuongConfig(width=8),
     "transformer": TransformerConfig(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1),
 }
-BATCH = pad_pairs([[5, 6, 7], [8, 9]], [[7, 6, 5], [9, 8]])
+BATCH = lay_pairs([[5, 6, 7], [8, 9]], [[7, 6, 5], [9, 8]])
 
 counts = st.integers(0, 10**9)
 states = st.builds(
@@ -237,7 +237,7 @@ def test_looking_at_the_average_does_not_disturb_training(arch: str) -> None:
 def look(learner: Learner) -> Any:
     with learner.averaged(), torch.inference_mode():
         learner.model.eval()
-        return learner.model(BATCH.source, BATCH.source_mask, BATCH.target_in)
+        return learner.model(*sides_of(BATCH)).logits()
 
 
 def test_a_skipped_step_counts_for_the_average_too() -> None:

@@ -1,32 +1,31 @@
 """One update: teacher forcing, accumulation, clipping, bad numbers, and memory that runs out."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from jumok.backends import head
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, TransformerConfig
-from jumok.data.batch import Padded, Room, pack_pairs, pad_pairs
-from jumok.errors import RunError
+from jumok.data.batch import Batch, Room, lay_pairs
 from jumok.models.build import build_model
-from jumok.models.interface import Memory, PackedBatch, Seq2Seq
-from jumok.nn import fused
+from jumok.models.interface import Memory, PlainPrediction, Prediction, Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import BOS
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import (
     StepResult,
-    forward,
+    batch_loss,
     is_out_of_memory,
-    piece_loss,
-    step_in_memory,
+    sides_of,
     step_seed,
+    to_learn,
     train_step,
     with_guesses,
 )
@@ -55,9 +54,9 @@ def pairs(rows: int, seed: int = 0) -> tuple[list[list[int]], list[list[int]]]:
     return sentences(), sentences()
 
 
-def cut(sources: list[list[int]], targets: list[list[int]], parts: int) -> list[Padded]:
+def cut(sources: list[list[int]], targets: list[list[int]], parts: int) -> list[Batch]:
     rows = np.array_split(np.arange(len(sources)), parts)
-    return [pad_pairs([sources[i] for i in piece], [targets[i] for i in piece]) for piece in rows]
+    return [lay_pairs([sources[i] for i in part], [targets[i] for i in part]) for part in rows]
 
 
 def weights(model: Seq2Seq) -> dict[str, Tensor]:
@@ -65,7 +64,7 @@ def weights(model: Seq2Seq) -> dict[str, Tensor]:
 
 
 def update(
-    model: Seq2Seq, batches: list[Padded], config: TrainingConfig = SGD, *, seed: int = 1, step: int = 1
+    model: Seq2Seq, batches: list[Batch], config: TrainingConfig = SGD, *, seed: int = 1, step: int = 1
 ) -> StepResult:
     return train_step(model, Optimizers(model, config), batches, config, lr=config.lr, step=step, seed=seed)
 
@@ -82,75 +81,91 @@ class Listening(Seq2Seq):
         super().__init__()
         self.fed: list[Tensor] = []
 
-    def encode(self, source: Tensor, source_mask: Tensor, probe: Any = None) -> Memory:
-        return Memory(source[..., None].float(), source_mask)
+    def encode(self, source: Sentences) -> Memory:
+        return Memory(source.tokens[:, None].float(), source)
 
-    def decode(self, target_in: Tensor, memory: Memory, probe: Any = None) -> Tensor:
-        self.fed.append(target_in)
-        return torch.nn.functional.one_hot((target_in + 1) % VOCAB, VOCAB).float()
+    def decode(self, target_in: Sentences, memory: Memory) -> Prediction:
+        self.fed.append(target_in.tokens)
+        next_tokens = (target_in.tokens.long() + 1) % VOCAB
+        return PlainPrediction(torch.nn.functional.one_hot(next_tokens, VOCAB).float())
+
+
+def forced(share: float, **more: Any) -> TrainingConfig:
+    return TrainingConfig(teacher_forcing=share, **more)
 
 
 def test_teacher_forcing_of_1_feeds_the_reference_in_one_pass() -> None:
     model, (batch,) = Listening(), cut(*pairs(4), parts=1)
-    forward(model, batch, 1.0)
+    batch_loss(model, batch, forced(1.0))
     (fed,) = model.fed
-    assert fed is batch.target_in
+    assert torch.equal(fed, batch.target_in)
 
 
 @pytest.mark.parametrize("arch", MODELS)
 def test_teacher_forcing_of_1_is_bit_identical_to_the_plain_pass(arch: str) -> None:
-    """Row 3: dropout included, as no number is drawn for the choice."""
+    """Dropout included, as no number is drawn for the choice."""
     model, (batch,) = make(arch, dropout=0.3).train(), cut(*pairs(4), parts=1)
     torch.manual_seed(7)
-    forced = forward(model, batch, 1.0)
+    found, _ = batch_loss(model, batch, forced(1.0, label_smoothing=0.0))
     torch.manual_seed(7)
-    assert torch.equal(forced, model(batch.source, batch.source_mask, batch.target_in))
+    plain, _ = model(*sides_of(batch)).loss(to_learn(batch), 0.0)
+    assert torch.equal(found, plain)
 
 
 def test_teacher_forcing_of_0_feeds_only_predictions() -> None:
-    """Row 3: after BOS, each input is what the model said one step before."""
+    """After BOS, each input is what the model said one step before."""
     model, (batch,) = Listening(), cut(*pairs(4), parts=1)
-    forward(model, batch, 0.0)
+    batch_loss(model, batch, forced(0.0))
     reference, own = model.fed
-    assert reference is batch.target_in
-    assert (own[:, 0] == BOS).all()
-    assert torch.equal(own[:, 1:], (batch.target_in[:, :-1] + 1) % VOCAB)
+    assert torch.equal(reference, batch.target_in)
+    starts = batch.target_in == BOS
+    assert starts.sum() == 4
+    assert (own[starts] == BOS).all()
+    assert torch.equal(own[1:][~starts[1:]], ((batch.target_in + 1) % VOCAB)[:-1][~starts[1:]])
 
 
 def test_teacher_forcing_in_between_feeds_the_share_it_names() -> None:
-    sources = targets = [[5] * 50] * 40
-    model, batch = Listening(), pad_pairs(sources, targets)
+    model, batch = Listening(), lay_pairs([[5] * 50] * 40, [[5] * 50] * 40)
     torch.manual_seed(0)
-    forward(model, batch, 0.3)
+    batch_loss(model, batch, forced(0.3))
     _, mixed = model.fed
-    own = (batch.target_in[:, 1:-1] + 1) % VOCAB  # 6 where the reference says 5
-    from_reference = (mixed[:, 2:] == 5).float().mean().item()
-    assert from_reference == pytest.approx(0.3, abs=0.05)
-    assert ((mixed[:, 2:] == 5) | (mixed[:, 2:] == own)).all()
-    assert (mixed[:, 0] == BOS).all()
+    rows = mixed.view(40, 51)
+    assert (rows[:, 0] == BOS).all()
+    assert ((rows[:, 2:] == 5) | (rows[:, 2:] == 6)).all()  # the model says 6 where the reference says 5
+    assert (rows[:, 2:] == 5).float().mean().item() == pytest.approx(0.3, abs=0.05)
 
 
 def test_both_passes_of_r_drop_read_the_same_inputs() -> None:
     """They differ by dropout alone, also where part of the inputs is the model's own."""
-    model, batch = Listening(), pad_pairs([[5] * 50] * 4, [[5] * 50] * 4)
-    piece_loss(model, batch, TrainingConfig(teacher_forcing=0.5, rdrop=1.0))
+    model, batch = Listening(), lay_pairs([[5] * 50] * 4, [[5] * 50] * 4)
+    batch_loss(model, batch, forced(0.5, rdrop=1.0))
     _, one, two = model.fed
     assert torch.equal(one, two)
     assert not torch.equal(one, batch.target_in)
 
 
+def test_fillers_are_not_learned_from() -> None:
+    model, config = make("transformer"), TrainingConfig(teacher_forcing=0.0)
+    exact, roomy = lay_pairs(*pairs(6)), lay_pairs(*pairs(6), Room(64, 128))
+    assert to_learn(exact).all()
+    assert (to_learn(roomy) != 0).sum() == exact.tokens
+    for fixed in (False, True):
+        found = batch_loss(model, roomy, config, fixed=fixed)
+        torch.testing.assert_close(found, batch_loss(model, exact, config), rtol=1e-5, atol=1e-5)
+
+
 def test_guesses_are_made_a_part_of_the_places_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, batch = make("transformer"), pack_pairs(*pairs(40), Room(256, 320))
-    whole = with_guesses(model, batch, 0.0)
+    model, batch = make("transformer"), lay_pairs(*pairs(40), Room(256, 320))
+    whole = with_guesses(model, *sides_of(batch), 0.0)
     sizes: list[int] = []
 
     def argmax(x: Tensor, dim: int) -> Tensor:
         sizes.append(len(x))
         return x.max(dim=dim).indices
 
-    monkeypatch.setattr(fused, "CHUNK", 128 * VOCAB * 4)
+    monkeypatch.setattr(head, "CHUNK", 128 * VOCAB * 4)
     monkeypatch.setattr(Tensor, "argmax", argmax)
-    assert torch.equal(with_guesses(model, batch, 0.0).target_in, whole.target_in)
+    assert torch.equal(with_guesses(model, *sides_of(batch), 0.0).tokens, whole.tokens)
     assert sizes == [128, 128, 64]
 
 
@@ -182,8 +197,8 @@ def test_1_2_or_4_micro_batches_give_the_same_update(arch: str) -> None:
         torch.testing.assert_close(one, after[0], atol=1e-6, rtol=1e-5)
 
 
-def test_a_result_counts_source_and_target_tokens_without_padding() -> None:
-    result = update(make("rnn"), [pad_pairs([[5, 6], [5]], [[7], [7, 8, 9]])])
+def test_a_result_counts_the_tokens_of_both_sides() -> None:
+    result = update(make("rnn"), [lay_pairs([[5, 6], [5]], [[7], [7, 8, 9]])])
     assert result.tokens == (3 + 2) + (2 + 4)  # each with its end
     assert result.sentences == 2
 
@@ -287,114 +302,8 @@ def test_training_in_bfloat16_keeps_weights_in_full_precision() -> None:
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
 
 
-def small_memory(model: Seq2Seq, rows: int, error: Exception) -> None:
-    """From now on the encoder can only hold so many rows."""
-
-    def check(_: object, args: tuple[Tensor, ...]) -> None:
-        if args[0].shape[0] > rows:
-            raise error
-
-    module = model.encoder[0] if isinstance(model.encoder, torch.nn.ModuleList) else model.encoder
-    module.register_forward_pre_hook(check)
-    features = model.features  # of sentences laid end to end, where layers are not called one by one
-
-    def checked(batch: PackedBatch) -> Tensor:
-        if len(batch.source_lengths) > rows:
-            raise error
-        return features(batch)
-
-    model.features = checked  # type: ignore[method-assign]
-
-
 GPU = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 CPU = RuntimeError("[enforce fail at alloc_cpu.cpp:124] . DefaultCPUAllocator: not enough memory: you tried")
-
-
-def in_memory(
-    model: Seq2Seq, rows: int, parts: int = 1, on_halved: Callable[[int], None] = lambda _: None
-) -> tuple[StepResult, int]:
-    optimizers = Optimizers(model, SGD)
-    sources, targets = pairs(rows)
-
-    def attempt(parts: int) -> StepResult:
-        model.zero_grad(set_to_none=True)
-        return train_step(model, optimizers, cut(sources, targets, parts), SGD, lr=0.1, step=1, seed=1)
-
-    return step_in_memory(attempt, parts, rows, on_halved)
-
-
-@pytest.mark.parametrize("error", [GPU, CPU], ids=["gpu", "cpu"])
-@pytest.mark.parametrize("arch", MODELS)
-def test_out_of_memory_halves_the_micro_batch_and_keeps_the_update(arch: str, error: Exception) -> None:
-    roomy, tight = make(arch), make(arch)
-    small_memory(tight, 2, error)
-    halved: list[int] = []
-    whole, parts = in_memory(roomy, 8)
-    assert parts == 1
-    result, parts = in_memory(tight, 8, on_halved=halved.append)
-    assert (parts, halved) == (4, [2, 4])
-    assert result.read().loss == pytest.approx(whole.read().loss, rel=1e-5)
-    assert result.tokens == whole.tokens
-    torch.testing.assert_close(weights(tight), weights(roomy), atol=1e-6, rtol=1e-5)
-
-
-def test_out_of_memory_in_the_middle_of_an_update_counts_nothing_twice() -> None:
-    roomy, tight = make("rnn"), make("rnn")
-    calls = []
-
-    def second_fails(_: object, args: tuple[Tensor, ...]) -> None:
-        calls.append(args[0].shape[0])
-        if len(calls) == 2:
-            raise GPU
-
-    tight.encoder.register_forward_pre_hook(second_fails)
-    in_memory(roomy, 8)
-    _, parts = in_memory(tight, 8, parts=2)
-    assert calls == [4, 4, 2, 2, 2, 2]
-    assert parts == 4
-    torch.testing.assert_close(weights(tight), weights(roomy), atol=1e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("error", [GPU, CPU], ids=["gpu", "cpu"])
-def test_out_of_memory_with_one_row_says_what_to_do(error: Exception) -> None:
-    model, halved = make("rnn"), []
-    before = weights(model)
-    small_memory(model, 0, error)
-    with pytest.raises(RunError) as caught:
-        in_memory(model, 5, on_halved=halved.append)
-    assert halved == [2, 4, 5]
-    assert str(caught.value) == (
-        "out of memory with a single sentence in the micro-batch\n"
-        "  choose a smaller model (--preset tiny), a smaller text.vocabulary, or shorter "
-        "sentences (data.max_length)"
-    )
-    assert caught.value.code == "out_of_memory"
-    assert caught.value.__cause__ is error
-    assert_same(weights(model), before)
-
-
-def test_other_runtime_errors_are_no_lack_of_memory() -> None:
-    def attempt(parts: int) -> StepResult:
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
-
-    with pytest.raises(RuntimeError, match="mat1 and mat2"):
-        step_in_memory(attempt, 1, 8, lambda parts: pytest.fail("tried again"))
-
-
-@settings(max_examples=30)
-@given(rows=st.integers(1, 100), fits=st.integers(1, 100), parts=st.integers(1, 8))
-def test_parts_double_until_they_fit_and_never_exceed_the_rows(rows: int, fits: int, parts: int) -> None:
-    done = StepResult(torch.zeros(4), 1, 1)
-
-    def attempt(now: int) -> StepResult:
-        if -(-rows // now) > fits:
-            raise GPU
-        return done
-
-    result, used = step_in_memory(attempt, min(parts, rows), rows, lambda parts: None)
-    assert result is done
-    assert used <= rows
-    assert -(-rows // used) <= fits
 
 
 def test_out_of_memory_is_known_by_its_class_or_its_words() -> None:

@@ -1,25 +1,30 @@
-"""A piece without its padding, by threads: the gradients are those of the padded piece."""
+"""A batch shared out over threads: gradients and losses are those of one thread in plain torch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from jumok.config import TrainingConfig, TransformerConfig
-from jumok.data.batch import Padded, pad_pairs
+from jumok.backends import c_ops
+from jumok.backends.native import NativeBackend
+from jumok.backends.torch import TorchBackend
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, TransformerConfig
+from jumok.data.batch import Batch, Room, lay_pairs
 from jumok.models.build import build_model
-from jumok.models.transformer import TransformerSeq2Seq
-from jumok.nn import native
-from jumok.training import threads
+from jumok.models.interface import Seq2Seq
+from jumok.nn.patches import Patches
 from jumok.training.optimizer import Optimizers
-from jumok.training.step import train_step
-from jumok.training.threads import cut_rows, laid_rows, runs_in_threads, threaded_gradients
+from jumok.training.step import batch_loss, train_step
+from jumok.training.threads import MOST, Threads, runs_in_threads
 
-needs_library = pytest.mark.skipif(not native.usable(), reason="the C library is not built here")
+needs_library = pytest.mark.skipif(not c_ops.is_available(), reason="the C library is not built here")
 SMALL = TransformerConfig(encoder_layers=1, decoder_layers=2, width=16, heads=2, feedforward=24, dropout=0.0)
 TRAINING = TrainingConfig(label_smoothing=0.1)
+Found = tuple[Tensor, dict[str, Tensor]]
 
 
 @pytest.fixture(autouse=True)
@@ -29,33 +34,45 @@ def thread_count() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def make(config: TransformerConfig = SMALL) -> TransformerSeq2Seq:
+def make(config: ModelConfig = SMALL, **options: Any) -> Seq2Seq:
     torch.manual_seed(0)
-    model = build_model(config, 300, 300, shared=True)
-    assert isinstance(model, TransformerSeq2Seq)
+    model = build_model(config, 300, 300, **({"shared": True} | options))
+    model.ops = NativeBackend()
     return model
 
 
-def pairs(count: int, seed: int = 0) -> Padded:
+def pairs(count: int, seed: int = 0, room: Room | None = None) -> Batch:
     draw = np.random.default_rng(seed)
     sides = [[draw.integers(260, 300, draw.integers(0, 30)).tolist() for _ in range(count)] for _ in "st"]
-    return pad_pairs(*sides)
+    return lay_pairs(*sides, room)
 
 
-def gradients(model: TransformerSeq2Seq) -> dict[str, torch.Tensor]:
+def gradients(model: Seq2Seq) -> dict[str, Tensor]:
     found = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad(set_to_none=True)
     return found
 
 
-def padded_gradients(
-    model: TransformerSeq2Seq, piece: Padded
-) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-    from jumok.training.step import piece_loss
-
-    loss, nll = piece_loss(model, piece, TRAINING)
+def alone(model: Seq2Seq, batch: Batch, config: TrainingConfig = TRAINING) -> Found:
+    """Loss and nll, and gradients, by one thread in plain torch."""
+    loss, nll = batch_loss(model.using(TorchBackend()).train(), batch, config)
     (loss * 0.01).backward()  # type: ignore[no-untyped-call]
-    return gradients(model), torch.stack((loss.detach(), nll))
+    return torch.stack((loss.detach(), nll)), gradients(model)
+
+
+def added(threads: Threads, batch: Batch, config: TrainingConfig = TRAINING, seed: int = 1) -> Tensor:
+    """Loss and nll by threads, as a step calls them; the model keeps the gradients."""
+    with threads.share_out(batch, config, batch_loss, share=0.01, seed=seed) as own:
+        loss, nll = batch_loss(own.model, own.batch, config)
+        (loss * 0.01).backward()  # type: ignore[no-untyped-call]
+    return torch.stack((loss.detach(), nll, *own.others)).view(-1, 2).sum(0)
+
+
+def assert_equal(found: Found, wanted: Found) -> None:
+    torch.testing.assert_close(found[0], wanted[0], rtol=1e-5, atol=1e-3)
+    assert found[1].keys() == wanted[1].keys()
+    for name, gradient in wanted[1].items():
+        torch.testing.assert_close(found[1][name], gradient, rtol=1e-3, atol=1e-5, msg=name)
 
 
 @needs_library
@@ -69,136 +86,158 @@ def padded_gradients(
         {"positions": "learned"},
         {"positions": "rotary"},
         {"tied": False},
+        {"copy": True},
     ],
+    ids=str,
 )
-def test_gradients_are_those_of_the_padded_piece(count: int, change: dict[str, str]) -> None:
-    model, piece = make(replace(SMALL, **change)), pairs(80)
-    wanted, sums = padded_gradients(model, piece)
+def test_threads_give_the_gradients_of_one(count: int, change: dict[str, Any]) -> None:
+    model, batch = make(replace(SMALL, **change)), pairs(80)
+    wanted = alone(model, batch)
     torch.set_num_threads(count)
-    assert len(cut_rows(piece, count)) == count
-    found = threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
+    threads = Threads(model)
+    found = added(threads, batch)
+    assert len(threads.twins) == count - 1
     assert torch.get_num_threads() == count
-    torch.testing.assert_close(found, sums, rtol=1e-5, atol=1e-3)
-    own = gradients(model)
-    assert own.keys() == wanted.keys()
-    for name, grad in wanted.items():
-        torch.testing.assert_close(own[name], grad, rtol=1e-3, atol=1e-5, msg=name)
+    assert_equal((found, gradients(model)), wanted)
 
 
 @needs_library
-def test_gradients_add_up_from_piece_to_piece() -> None:
+@pytest.mark.parametrize("change", [{"rdrop": 1.0}, {"teacher_forcing": 0.0}], ids=str)
+def test_threads_do_every_kind_of_loss(change: dict[str, float]) -> None:
+    model, batch, config = make(), pairs(80), replace(TRAINING, **change)
+    wanted = alone(model, batch, config)
+    torch.set_num_threads(2)
+    found = added(Threads(model), batch, config)
+    assert_equal((found, gradients(model)), wanted)
+
+
+@needs_library
+def test_fillers_of_a_fixed_room_are_left_out() -> None:
+    model, batch = make(), pairs(80)
+    torch.set_num_threads(2)
+    threads = Threads(model)
+    wanted = added(threads, batch), gradients(model)
+    found = added(threads, pairs(80, room=Room(2048, 2048))), gradients(model)
+    assert torch.equal(found[0], wanted[0])
+    assert all(torch.equal(gradient, wanted[1][name]) for name, gradient in found[1].items())
+
+
+@needs_library
+def test_threads_share_pictures_out() -> None:
+    model = make(shared=False, patches=Patches(48, 9))
+    draw = np.random.default_rng(0)
+    pictures = draw.integers(0, 256, (120, 9, 48), dtype=np.uint8)
+    batch = lay_pairs(list(pictures), [draw.integers(260, 300, 5).tolist() for _ in pictures])
+    wanted = alone(model, batch)
+    torch.set_num_threads(2)
+    threads = Threads(model)
+    assert_equal((added(threads, batch), gradients(model)), wanted)
+    assert len(threads.twins) == 1
+
+
+@needs_library
+def test_gradients_add_up_from_batch_to_batch() -> None:
     model = make()
     torch.set_num_threads(2)
+    threads = Threads(model)
     for seed in (0, 1):
-        threaded_gradients(model, pairs(80, seed), 0.1, share=0.01, seed=1)
+        added(threads, pairs(80, seed))
     both = gradients(model)
     single = []
     for seed in (0, 1):
-        threaded_gradients(model, pairs(80, seed), 0.1, share=0.01, seed=1)
+        added(threads, pairs(80, seed))
         single.append(gradients(model))
-    for name, grad in both.items():
-        torch.testing.assert_close(grad, single[0][name] + single[1][name], rtol=1e-5, atol=1e-6)
+    for name, gradient in both.items():
+        torch.testing.assert_close(gradient, single[0][name] + single[1][name], rtol=1e-5, atol=1e-6)
 
 
 @needs_library
-def test_the_same_seed_gives_the_same_numbers_and_another_others() -> None:
-    model, piece = make(replace(SMALL, dropout=0.3)), pairs(80)
-    torch.set_num_threads(2)
-    runs = [threaded_gradients(model, piece, 0.1, share=0.01, seed=seed) for seed in (5, 5, 6)]
-    assert torch.equal(runs[0], runs[1])
-    assert not torch.equal(runs[0], runs[2])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_same_seed_gives_the_same_numbers_and_another_others(count: int) -> None:
+    model, batch = make(replace(SMALL, dropout=0.3)), pairs(80)
+    torch.set_num_threads(count)
+    threads, found = Threads(model), []
+    for seed in (5, 5, 6):
+        torch.rand(int(torch.randint(1, 9, ())))  # whatever was drawn before
+        found.append((added(threads, batch, seed=seed), gradients(model)))
+    assert torch.equal(found[0][0], found[1][0])
+    assert all(torch.equal(gradient, found[1][1][name]) for name, gradient in found[0][1].items())
+    assert not torch.equal(found[0][0], found[2][0])
 
 
 @needs_library
 def test_updates_of_the_weights_reach_every_thread() -> None:
-    model, piece = make(), pairs(80)
-    optimizers = Optimizers(model, TRAINING)
+    model, batch = make(), pairs(80)
+    threads, optimizers = Threads(model), Optimizers(model, TRAINING)
     torch.set_num_threads(2)
     losses = []
     for step in range(1, 9):
-        result = train_step(model, optimizers, [piece], TRAINING, lr=0.01, step=step, seed=0)
+        result = train_step(model, optimizers, [batch], TRAINING, lr=0.01, step=step, seed=0, threads=threads)
         losses.append(result.read().loss)
-    twin = threads.twins_of(model, 1)[0]
+    (twin,) = threads.twins
     for mine, its in zip(model.parameters(), twin.parameters(), strict=True):
         assert mine.data_ptr() == its.data_ptr()
         assert its.grad is None
     assert losses[-1] < 0.9 * losses[0]
-    wanted, sums = padded_gradients(model, piece)
-    torch.testing.assert_close(
-        threaded_gradients(model, piece, 0.1, share=0.01, seed=1), sums, rtol=1e-5, atol=1e-3
-    )
+    wanted = alone(model, batch)
+    assert_equal((added(threads, batch), gradients(model)), wanted)
 
 
 @needs_library
-def test_a_failure_in_a_thread_is_raised_and_the_threads_are_as_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model, piece = make(), pairs(80)
-    torch.set_num_threads(2)
-
-    def fail(piece: Padded) -> None:
-        raise torch.OutOfMemoryError("not enough memory")
-
-    monkeypatch.setattr(threads, "laid_rows", fail)
-    with pytest.raises(torch.OutOfMemoryError):
-        threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
-    assert torch.get_num_threads() == 2
+def test_a_step_by_threads_is_the_step_by_one() -> None:
+    found = []
+    for count in (1, 2, 3):
+        torch.set_num_threads(count)
+        model, config = make(), replace(TRAINING, optimizer="sgd")
+        step = {"lr": 0.1, "step": 1, "seed": 0, "threads": Threads(model)}
+        result = train_step(model, Optimizers(model, config), [pairs(80)], config, **step)  # type: ignore[arg-type]
+        found.append((result.numbers, dict(model.named_parameters())))
+    for numbers, weights in found[1:]:
+        torch.testing.assert_close(numbers, found[0][0], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(weights, found[0][1], rtol=1e-4, atol=1e-6)
 
 
 @needs_library
-def test_a_part_that_failed_leaves_nothing_to_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, piece = make(), pairs(80)
+@pytest.mark.parametrize("here", [True, False], ids=["in the caller", "in another thread"])
+def test_a_part_that_failed_leaves_nothing_to_the_next_call(*, here: bool) -> None:
+    model, batch = make(), pairs(80)
     torch.set_num_threads(2)
-    threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
-    wanted, whole = gradients(model), threads.own_gradients
+    threads = Threads(model)
+    added(threads, batch)
+    wanted = gradients(model)
 
-    def fail_here(one: TransformerSeq2Seq, *rest: object) -> torch.Tensor:
-        if one is model:  # the other part comes to its end
+    def fail(one: Seq2Seq, part: Batch, config: TrainingConfig) -> tuple[Tensor, Tensor]:
+        if not here:
             raise torch.OutOfMemoryError("not enough memory")
-        return whole(one, *rest)  # type: ignore[arg-type]
+        return batch_loss(one, part, config)  # the other part comes to its end
 
-    with monkeypatch.context() as patch:
-        patch.setattr(threads, "own_gradients", fail_here)
-        with pytest.raises(torch.OutOfMemoryError):
-            threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
+    def shared() -> None:
+        with threads.share_out(batch, TRAINING, fail, share=0.01, seed=1):
+            if here:
+                raise torch.OutOfMemoryError("not enough memory")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        shared()
+    assert torch.get_num_threads() == 2
     model.zero_grad(set_to_none=True)
-    threaded_gradients(model, piece, 0.1, share=0.01, seed=1)
+    added(threads, batch)
     for name, gradient in gradients(model).items():
         assert torch.equal(gradient, wanted[name]), name
 
 
-def test_parts_are_of_about_as_many_tokens_and_have_all_rows() -> None:
-    piece = pairs(120)
-    for count in (1, 2, 3, 5):
-        parts = cut_rows(piece, count)
-        sizes = [part.tokens + part.source_tokens for part in parts]
-        assert sum(sizes) == piece.tokens + piece.source_tokens
-        assert max(sizes) - min(sizes) <= 2 * 62
-        assert torch.equal(torch.cat([part.source for part in parts]), piece.source)
-    assert len(cut_rows(pairs(4), 8)) == 1
-
-
-def test_rows_laid_end_to_end_have_every_token_and_know_their_sentences() -> None:
-    piece = pad_pairs([[260, 261], []], [[270], [271, 272]])
-    batch, target = laid_rows(piece)
-    assert batch.source.tolist() == [260, 261, 2, 2]
-    assert batch.source_range.tolist() == [[0, 0, 0, 3], [3, 3, 3, 4]]
-    assert batch.source_readers.tolist() == [[0, 0, 0, 2], [2, 2, 2, 5]]
-    assert batch.target_in.tolist() == [0, 270, 0, 271, 272]
-    assert target.tolist() == [270, 2, 271, 272, 2]
-    assert batch.target_range.tolist() == [[0, 0, 2, 2, 2], [2, 2, 5, 5, 5]]
-    assert batch.target_reads.tolist() == [[0, 0, 3, 3, 3], [3, 3, 4, 4, 4]]
-
-
 @needs_library
-@pytest.mark.parametrize(
-    ("change", "autocast"), [({"rdrop": 1.0}, None), ({"teacher_forcing": 0.5}, None), ({}, torch.bfloat16)]
-)
-def test_what_it_cannot_do_is_left_to_the_usual_way(
-    change: dict[str, float], autocast: torch.dtype | None
-) -> None:
-    model, piece = make(), pairs(4)
-    assert runs_in_threads(model, piece, TRAINING, None)
-    assert not runs_in_threads(model, piece, replace(TRAINING, **change), autocast)
-    learned = make(replace(SMALL, positions="learned", max_positions=4))
-    assert not runs_in_threads(learned, piece, TRAINING, None)  # the usual way says what is wrong
+def test_a_small_batch_stays_with_one_thread() -> None:
+    torch.set_num_threads(MOST)
+    model = make()
+    threads = Threads(model)
+    added(threads, pairs(4))
+    assert threads.twins == []
+    added(threads, pairs(60))
+    assert 0 < len(threads.twins) < MOST - 1
+
+
+def test_only_models_of_fixed_shapes_on_the_native_back_end_run_in_threads() -> None:
+    assert runs_in_threads(make())
+    for arch in (RnnConfig(width=8), LuongConfig(width=8)):
+        assert not runs_in_threads(make(arch))
+    assert not runs_in_threads(make().using(TorchBackend()))

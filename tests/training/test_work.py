@@ -7,18 +7,21 @@ from math import exp, inf, nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from jumok.run.stepping import PackedSteps, PaddedSteps, batch_of
-from jumok.run.work import RunWork, memory_used, safe_exp
 
 from jumok.checkpoint.checkpoints import Checkpoints
+from jumok.data.batch import lay_rows
 from jumok.errors import RunError
 from jumok.evaluation.evaluate import evaluate
 from jumok.run.compute import make_learner
 from jumok.run.prepare import Prepared, reopen
+from jumok.run.probes import write_probe
 from jumok.run.train import TrainedRun
 from jumok.training.state import LoopState
+from jumok.training.step import sides_of
+from jumok.training.work import RunWork, memory_used, safe_exp
 
 CPU = torch.device("cpu")
 
@@ -34,7 +37,16 @@ def work_of(trained: TrainedRun, prepared: Prepared, events: list[Any], **traini
     newest = None if training.get("ema") else Checkpoints(trained.folder).newest()
     learner = make_learner(config, prepared, CPU, newest)
     aside = Checkpoints(Path(tempfile.mkdtemp(dir=trained.folder.parent)))
-    return RunWork(learner, prepared, config, aside, CPU, None, [events.append])
+    return RunWork(
+        learner=learner,
+        prepared=prepared,
+        config=config,
+        checkpoints=aside,
+        device=CPU,
+        autocast=None,
+        log_to=[events.append],
+        write_probe=write_probe,
+    )
 
 
 def test_the_validation_loss_is_the_mean_over_all_target_tokens(
@@ -43,11 +55,11 @@ def test_the_validation_loss_is_the_mean_over_all_target_tokens(
     work = work_of(trained, prepared, [])
     work.learner.model.eval()
     total, count = 0.0, 0
-    for row in range(len(prepared.valid)):  # one by one, without padding
-        batch = batch_of(prepared.valid, [row])  # type: ignore[arg-type]
+    for row in range(len(prepared.valid)):  # one by one
+        batch = lay_rows(prepared.valid, np.array([row]))
         with torch.inference_mode():
-            logits = work.learner.model(batch.source, batch.source_mask, batch.target_in)
-        log_probs = logits.log_softmax(-1).gather(-1, batch.target_out[..., None])
+            logits = work.learner.model(*sides_of(batch)).logits()
+        log_probs = logits.log_softmax(-1).gather(-1, batch.target_out.long()[:, None])
         total, count = total - log_probs.sum().item(), count + log_probs.numel()
     assert work.valid_loss() == pytest.approx(total / count, rel=1e-5)
 
@@ -181,13 +193,13 @@ def test_training_without_memory_takes_back_what_validation_holds(
 ) -> None:
     work = work_of(trained, prepared, [])
     before = work.translator
-    work.steps.on_halved(8, 4)
+    work.on_halved(8, 4)
     assert work.translator is not before
 
 
 def test_out_of_memory_is_a_notice(trained: TrainedRun, prepared: Prepared) -> None:
     events: list[Any] = []
-    work_of(trained, prepared, events).steps.on_halved(8, 4)
+    work_of(trained, prepared, events).on_halved(8, 4)
     assert events == [
         {
             "type": "notice",
@@ -197,15 +209,6 @@ def test_out_of_memory_is_a_notice(trained: TrainedRun, prepared: Prepared) -> N
             "message": "out of memory: each update now runs in 4 parts",
         }
     ]
-
-
-@pytest.mark.parametrize(
-    ("batches", "kind"), [("auto", PaddedSteps), ("padded", PaddedSteps), ("packed", PackedSteps)]
-)
-def test_a_cpu_packs_only_when_told(
-    batches: str, kind: type, trained: TrainedRun, prepared: Prepared
-) -> None:
-    assert type(work_of(trained, prepared, [], batches=batches).steps) is kind
 
 
 def test_a_step_moves_the_average(trained: TrainedRun, prepared: Prepared) -> None:

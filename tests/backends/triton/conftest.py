@@ -43,4 +43,4 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     if INTERPRETED:
         for table, tile in ((attention.FORWARD, (32, 16)), (attention.BACKWARD, (16, 32))):
             for key in table:
-                monkeypatch.setitem(table, key, attention.Tile(*tile))
+                monkeypatch.setitem(table, key, attention.AttentionTile(*tile))
