@@ -278,10 +278,13 @@ class Translator:
 
     def edited(self, edits: "Edits", interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
         """The same translator around a model with these edits inside; nothing is copied."""
+        from jumok.backends.edits import Edits
         from jumok.backends.recording import RecordingBackend
 
         other = copy.copy(self.on_torch("intervention"))
-        other.model, other.interventions = self.model.using(RecordingBackend(edits)), interventions
+        other.interventions = interventions
+        if edits != Edits():  # else the model is as it was: its own back end, the same rounding
+            other.model = self.model.using(RecordingBackend(edits))
         return other
 
     def _translate(

@@ -35,9 +35,8 @@ from jumok.explain.ops import (
     bad_parameter,
     check_count,
 )
-from jumok.explain.tokens import side_of
-from jumok.explain.units import units_of
-from jumok.models.interface import Seq2Seq, edits_of
+from jumok.explain.tokens import side_of, units_of
+from jumok.models.interface import edits_of
 from jumok.nn.edit import AttentionEdit
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
@@ -207,7 +206,7 @@ class Compiler:
 
     def bridge_of(self, op: Bridge) -> Tensor:
         """What the decoder starts from instead, (N, C, D)."""
-        model, most = unedited(self.translator.model), self.translator.config.data.max_length
+        model, most = self.translator.model, self.translator.config.data.max_length
         config = self.translator.config.model
         if "cell" not in config.__dataclass_fields__:
             name = config.arch.capitalize()
@@ -228,6 +227,8 @@ class Compiler:
                 hint="give a shorter text",
                 code="too_long",
             )
+        if edits_of(model) is not None:
+            model = model.using(TorchBackend())
         with explained():
             final = encode(model, sources).final  # (B, N, C, D)
         assert final is not None
@@ -247,7 +248,7 @@ def compile_ops(
     too long for the model is cut, never split: positions must mean one sentence.
     """
     check_count(ops)
-    if ops and edits_of(translator.model) is not None:
+    if ops and (translator.interventions or edits_of(translator.model) is not None):
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
@@ -256,12 +257,6 @@ def compile_ops(
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
     return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
-
-
-def source_taken(translator: Translator, line: str) -> list[Any]:
-    """The ids that a model takes of a text, or all patches of a picture."""
-    [source] = translator.read([line])
-    return taken(translator, source)
 
 
 def taken(translator: Translator, source: SourceText) -> list[Any]:
@@ -296,9 +291,6 @@ def misplaced(op: Op, n: int, error: ConfigError) -> ConfigError:
     )
 
 
-def unedited(model: Seq2Seq) -> Seq2Seq:
-    """A model without its edits."""
-    return model if edits_of(model) is None else model.using(TorchBackend())
 
 
 def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:

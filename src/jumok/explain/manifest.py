@@ -13,9 +13,8 @@ from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
 from jumok.explain.documents import KindSize
 from jumok.explain.head_profile import head_profile
-from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
-from jumok.explain.tokens import label, side_of
+from jumok.explain.tokens import is_picture, is_special, label, side_of, source_side
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 SCHEMA = "trace/1"

@@ -61,12 +61,8 @@ def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_
     model = model.using(ops)
     with torch.inference_mode():
         pictures = source.tokens.dim() == 2
-        ops.add(
-            "source",
-            "patches" if pictures else "ids",
-            "[B,S,P]" if pictures else "[B,S]",
-            source.tokens[None],
-        )
+        name, axes = ("patches", "[B,S,P]") if pictures else ("ids", "[B,S]")
+        ops.add("source", name, axes, source.tokens[None])
         if pictures:
             located = getattr(model.source_embedding, "positions", None) is not None
             words = "patch W + b + E_pos" if located else "patch W + b"
@@ -211,22 +207,13 @@ class ShapeBackend(RecordingBackend):
         self.add("copying", "1 - g: the share copied", "[B,T,1]", out)
 
     def add_norm(
-        self,
-        x: Tensor,
-        states: Tensor,
-        linear: nn.Linear,
-        norm: nn.Module | None,
-        share: float,
-        *,
-        training: bool,
-        seed: Tensor | None,
-        add: bool = True,
+        self, x: Tensor, states: Tensor, linear: nn.Linear, *rest: Any, add: bool = True, **options: Any
     ) -> tuple[Tensor, Tensor | None]:
         if self.pending is None:
             self.sublayer = "FFN"
             self.add(self.stage, "FFN: x W_1 + b_1", f"[B,{self.letter},F]", states[None])
             self.add(self.stage, "FFN: max(0, ·) W_2 + b_2", f"[B,{self.letter},D]", linear(states)[None])
-        s, normed = super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
+        s, normed = super().add_norm(x, states, linear, *rest, add=add, **options)
         if words := self.words_after(add=add):
             self.add(self.stage, f"{self.sublayer}: {words}", f"[B,{self.letter},D]", s[None])
         return s, normed

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
+from jumok.explain.influence import sweep
 from jumok.explain.ops import parse_ops
-from jumok.explain.sweep import sweep
 from jumok.explain.what_if import what_if
 from jumok.server import services
 from jumok.server.gates.limits import Limits

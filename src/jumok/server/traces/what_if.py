@@ -11,8 +11,8 @@ from fastapi.responses import Response
 
 from jumok.decoding.translator import Translator
 from jumok.explain.forced import log_probs
+from jumok.explain.influence import sweep
 from jumok.explain.op_fields import KindField
-from jumok.explain.sweep import sweep
 from jumok.explain.trace import Trace
 from jumok.explain.what_if import changes, shared
 from jumok.server.analysis import CancelFlag
