@@ -5,12 +5,13 @@ import json
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from pydantic import TypeAdapter
 
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.comparison.budget import Budget
@@ -27,7 +28,7 @@ def job_folder(corpus: Path, **more: Any) -> tuple[Path, EntryJob]:
     folder = experiment.out / "entries" / "rnn-s7"
     folder.mkdir(parents=True)
     job = job_for(experiment, experiment.entries[0])
-    (folder / "entry.json").write_text(json.dumps(job.to_dict()))
+    (folder / "entry.json").write_text(json.dumps(asdict(job), default=str))
     return folder, job
 
 
@@ -37,7 +38,7 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 def test_an_order_comes_back(corpus: Path) -> None:
     folder, job = job_folder(corpus)
-    assert EntryJob.from_dict(json.loads((folder / "entry.json").read_bytes())) == job
+    assert TypeAdapter(EntryJob).validate_json((folder / "entry.json").read_bytes()) == job
 
 
 def test_it_trains_with_the_shared_data_and_measures(corpus: Path) -> None:

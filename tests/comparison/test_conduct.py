@@ -3,13 +3,13 @@
 The children here are real processes that speak the child's language and train nothing.
 """
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from jumok.comparison import conduct as conducting
 from jumok.comparison.conduct import ExperimentCallbacks, conduct, last_words
@@ -183,7 +183,7 @@ def test_an_order_is_what_the_child_reads(tmp_path: Path) -> None:
 
     conduct(experiment(tmp_path, a="well"), ExperimentCallbacks())
     folder = tmp_path / "plain" / "entries" / "a"
-    job = EntryJob.from_dict(json.loads((folder / "entry.json").read_bytes()))
+    job = TypeAdapter(EntryJob).validate_json((folder / "entry.json").read_bytes())
     assert (job.run, job.data) == (tmp_path / "plain" / "a", tmp_path / "plain" / "data")
     assert job.entry.name == "a"
 

@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import say, to_json
-from jumok.cli.shared.options import DEVICE, DRAWS, LONG, MODEL, command, flag, given_options
+from jumok.cli.shared.options import (
+    DEVICE,
+    DRAWS,
+    LONG,
+    MODEL,
+    command,
+    count,
+    flag,
+    given_options,
+    switch,
+    text,
+)
 from jumok.errors import ConfigError, Error
 
 if TYPE_CHECKING:
     from jumok.cli.shared.conversation import Conversation, Turn
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok chat -m runs/chat
   jumok chat -m runs/chat --temperature 0.5 --top-k 20 --seed 7
   jumok chat -m runs/answers --context "The lamp is on. The door is shut."
@@ -23,16 +33,14 @@ Examples:
 """
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="An object per line, with the seed that drew it.", quiet="No greeting.")
 @MODEL
-@click.option("--context", default="", metavar="FILE_OR_TEXT", help="What questions are about.")
-@click.option("--greedy", is_flag=True, help="The most probable token each time: no chance.")
+@text("--context", metavar="FILE_OR_TEXT", help="What questions are about.")
+@switch("--greedy", help="The most probable token each time: no chance.")
 @DRAWS
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@count("--max-len", help="Most tokens of an answer.")
 @LONG
-@click.option("--json", "as_json", is_flag=True, help="An object per line, with the seed that drew it.")
 @DEVICE
-@click.option("-q", "--quiet", is_flag=True, help="No greeting.")
 def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: bool, **options: Any) -> None:
     """Talk to a model: one message in, one answer out, drawn at random from what it finds probable.
 
@@ -49,7 +57,7 @@ def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: 
     if not quiet:
         warn_context(conversation.model, told)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
-        from jumok.cli.shared.prompt import Prompt
+        from jumok.cli.shared.conversation import Prompt
 
         Prompt(conversation).run(name=Path(model).name, quiet=quiet)  # of a run, not its checkpoint
     else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say
-from jumok.cli.shared.options import COLUMNS, command
+from jumok.cli.shared.options import COLUMNS, command, switch, text
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from jumok.data.findings import Finding
     from jumok.data.reader import CheckReport
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok check train.en train.de
   jumok check train.en train.de --valid valid.en valid.de --fix
   jumok check pairs.tsv.gz --json
@@ -25,20 +24,16 @@ Examples:
 PAIR = (str, str)
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="Print one JSON object.", quiet="Print only the number of errors and warnings.")
 @click.argument("source", required=False, default="")
 @click.argument("target", required=False, default="")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
 @click.option("--test", nargs=2, type=PAIR, metavar="SRC TGT", help="Test files, to look for leaks.")
 @click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
-@click.option(
-    "--images", default="", metavar="PATH", help="Folder or zip: the sources are names of pictures."
-)
+@text("--images", metavar="PATH", help="Folder or zip: the sources are names of pictures.")
 @COLUMNS
-@click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
-@click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the number of errors and warnings.")
+@switch("--fix", help="Write a cleaned copy beside the original (train.clean.en).")
+@switch("--force", help="Let --fix replace an earlier cleaned copy.")
 def check(
     source: str, target: str, *, fix: bool, force: bool, as_json: bool, quiet: bool, **places: Any
 ) -> int:
@@ -120,8 +115,8 @@ def _print_finding(finding: "Finding", *, several: bool) -> None:
     if finding.lines:
         more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
         click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
-    for text in filter(None, (finding.example, finding.advice)):
-        click.echo(f"{'':19}{text}")
+    for line in filter(None, (finding.example, finding.advice)):
+        click.echo(f"{'':19}{line}")
 
 
 def _print_cleaned(cleaned: "CleanedCopy") -> None:

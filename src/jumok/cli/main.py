@@ -26,9 +26,6 @@ COMMANDS = {
 }
 
 
-HELP = ["-h", "--help"]
-
-
 class ClosedPipe(Exception):  # noqa: N818
     """Whoever read our output has gone away. Not an OSError: click would take that for a failure."""
 
@@ -49,7 +46,6 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"jumok.cli.{name}"), name)
-        command.context_settings.setdefault("help_option_names", HELP)
         return command
 
     def resolve_command(
@@ -75,7 +71,7 @@ Examples:
 """
 
 
-@click.group(cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": HELP})
+@click.group(cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Sequence-to-sequence models that you can train, see inside and ship."""
 

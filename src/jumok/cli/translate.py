@@ -12,7 +12,19 @@ import click
 
 from jumok.cli.shared import explained
 from jumok.cli.shared.console import progress_display, say, to_json
-from jumok.cli.shared.options import ERRORS, MODEL, SEARCH, check_drawing, command, given_options, say_once
+from jumok.cli.shared.options import (
+    ERRORS,
+    MODEL,
+    SEARCH,
+    check_drawing,
+    command,
+    count,
+    given_options,
+    say_once,
+    several,
+    switch,
+    text,
+)
 from jumok.cli.shared.output import open_output
 from jumok.errors import ConfigError
 
@@ -27,8 +39,7 @@ Errors = Literal["strict", "replace"]
 
 BLOCK = 1024  # lines that are read, sorted by length and answered together
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok translate -m runs/en-de "A man is riding a horse."
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
@@ -38,30 +49,28 @@ Examples:
 """
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="The same as --format json: an object per line.", quiet="No progress and no summary.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @MODEL
-@click.option("-i", "--input", "source", default="", metavar="FILE", help="Text, one per line; - is stdin.")
-@click.option("--context", default="", metavar="FILE", help="The texts ask about this file, or text.")
+@text("-i", "--input", "source", metavar="FILE", help="Text, one per line; - is stdin.")
+@text("--context", metavar="FILE", help="The texts ask about this file, or text.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
-@click.option("--n-best", type=click.IntRange(min=1), metavar="N", help="Answers per text.")
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@count("--n-best", help="Answers per text.")
+@count("--max-len", help="Most tokens of an answer.")
 @click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest tokens of an answer.")
 @click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N tokens twice.")
-@click.option("--sample", is_flag=True, help="Draw answers at random.")
+@switch("--sample", help="Draw answers at random.")
 @SEARCH
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
-@click.option("--ban", multiple=True, metavar="TEXT", help="Appears in no answer; may be repeated.")
-@click.option("--require", multiple=True, metavar="TEXT", help="Appears in every answer; may be repeated.")
-@click.option("--align", is_flag=True, help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
-@click.option("--attention", default="", metavar="FILE", help="Where it looked, as .html or .trace.")
-@click.option("--stream", is_flag=True, help="Write answers as they grow, as far as sure; --beam 1: at once.")
-@click.option("--scores", is_flag=True, help="Add a tab and the log-probability to each line.")
+@several("--ban", metavar="TEXT", help="Appears in no answer; may be repeated.")
+@several("--require", metavar="TEXT", help="Appears in every answer; may be repeated.")
+@switch("--align", help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
+@text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
+@switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
+@switch("--scores", help="Add a tab and the log-probability to each line.")
 @click.option("--format", "form", type=click.Choice(["text", "moses", "json"]), help="[text; n-best: moses]")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json: an object per line.")
 @ERRORS
-@click.option("--line-buffered", is_flag=True, help="Answer each line as it comes [on a terminal].")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
+@switch("--line-buffered", help="Answer each line as it comes [on a terminal].")
 def translate(
     texts: tuple[str, ...],
     model: str,

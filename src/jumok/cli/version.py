@@ -14,17 +14,14 @@ from jumok.cli.shared.options import command
 
 PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "click", "rich")
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok version
   jumok version --json
   jumok version -q
 """
 
 
-@command(EXAMPLES)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Only jumok's own version.")
+@command(EXAMPLES, json="One JSON object on standard output.", quiet="Only jumok's own version.")
 def version(*, as_json: bool, quiet: bool) -> None:
     """Versions and devices: what to copy into a bug report."""
     if quiet and not as_json:

@@ -22,9 +22,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 import torch
+from pydantic import TypeAdapter
 
 from jumok.checkpoint.folder import replace_file
 from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
@@ -50,29 +51,6 @@ class EntryJob:
     options: MeasureOptions
     key: str
     """What was measured how: a result with the same key need not be found again."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "entry": self.entry.to_dict(),
-            "run": str(self.run),
-            "data": str(self.data),
-            "data_seed": self.data_seed,
-            "test": str(self.test),
-            "options": self.options.to_dict(),
-            "key": self.key,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        return cls(
-            entry=ComparisonEntry.from_dict(data["entry"]),
-            run=Path(data["run"]),
-            data=Path(data["data"]),
-            data_seed=data["data_seed"],
-            test=Path(data["test"]),
-            options=MeasureOptions.from_dict(data["options"]),
-            key=data["key"],
-        )
 
 
 class ChildStopped(Exception):  # noqa: N818  no error
@@ -110,7 +88,7 @@ class ParentChannel:
 
 def carry_out(folder: Path, channel: ParentChannel) -> None:
     """Train and measure as ordered; the result is in the folder when this returns."""
-    job = EntryJob.from_dict(json.loads((folder / JOB).read_bytes()))
+    job = TypeAdapter(EntryJob).validate_json((folder / JOB).read_bytes())
     request = Request(
         given=job.entry.settings,
         out=job.run,
@@ -123,7 +101,7 @@ def carry_out(folder: Path, channel: ParentChannel) -> None:
     if run(request, watch).reason == "signal":
         raise ChildStopped
     torch.set_num_threads(threads)  # all are measured alike, whatever suited their training
-    test = TestPairs.from_dict(json.loads(job.test.read_bytes()))
+    test = TypeAdapter(TestPairs).validate_json(job.test.read_bytes())
     measured = measure_entry(job.run, test, job.options, channel.progress)
     result = {"key": job.key, "measured": measured}
     replace_file(folder / MEASURED, json.dumps(result, ensure_ascii=False, allow_nan=False).encode())

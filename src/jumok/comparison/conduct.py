@@ -5,16 +5,16 @@ the rest go on where they stopped.
 """
 
 import json
-import queue
+import os
+import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from jumok.checkpoint.folder import replace_file
 from jumok.comparison.child import JOB, MEASURED, EntryJob
@@ -35,9 +35,7 @@ Event = Mapping[str, Any]
 class ExperimentCallbacks:
     """Called while the experiment goes on; `interrupted` may stop it. Each may be left out."""
 
-    on_entry: Callable[[int, ComparisonEntry], None] = lambda number, entry: (
-        None
-    )  # from 1, before it is trained
+    on_entry: Callable[[int, ComparisonEntry], None] = lambda number, entry: None  # from 1, before training
     on_event: Callable[[Event], None] = lambda event: None  # of the entry's run
     on_end: Callable[[int, ComparisonEntry, Event], None] = lambda number, entry, measured: None
     progress: Progress = silent
@@ -64,7 +62,7 @@ def conduct(experiment: Experiment, callbacks: ExperimentCallbacks) -> dict[str,
 def job_for(experiment: Experiment, entry: ComparisonEntry) -> EntryJob:
     """What the entry's child is told."""
     options = experiment.options
-    about = [experiment.test.to_dict(), options.to_dict(), entry.to_dict()]
+    about = [asdict(one) for one in (experiment.test, options, entry)]
     return EntryJob(
         entry=entry,
         run=experiment.out / entry.folder,
@@ -89,10 +87,12 @@ def kept(folder: Path, job: EntryJob) -> dict[str, Any] | None:
 def carried_out(folder: Path, job: EntryJob, callbacks: ExperimentCallbacks) -> dict[str, Any] | None:
     """Start the child, pass on what it says, and read what it measured; None when it was interrupted."""
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / JOB, json.dumps(job.to_dict(), ensure_ascii=False, indent=1).encode())
+    told = json.dumps(asdict(job), ensure_ascii=False, indent=1, default=str)
+    replace_file(folder / JOB, told.encode())
     log = folder / "log.txt"
     status, error = "failed", None
-    with log.open("wb") as said, child_process(folder, said) as child:
+    command, pipe = [*COMMAND, str(folder)], subprocess.PIPE
+    with log.open("wb") as said, ChildProcess(command, stdin=pipe, stdout=pipe, stderr=said) as child:
         for line in lines_of(child, callbacks.interrupted):
             match line["type"]:
                 case "event":
@@ -112,10 +112,6 @@ def carried_out(folder: Path, job: EntryJob, callbacks: ExperimentCallbacks) -> 
     return {"status": status, "error": error or last_words(code, log)}
 
 
-def child_process(folder: Path, said: IO[bytes]) -> "ChildProcess":
-    return ChildProcess([*COMMAND, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
-
-
 class ChildProcess(subprocess.Popen[bytes]):
     """A process that does not outlive the block it is used in: what has not ended then is ended."""
 
@@ -125,32 +121,19 @@ class ChildProcess(subprocess.Popen[bytes]):
         super().__exit__(*error)  # type: ignore[arg-type]
 
 
-def lines_of(child: "ChildProcess", interrupted: Callable[[], bool]) -> Iterator[dict[str, Any]]:
+def lines_of(child: ChildProcess, interrupted: Callable[[], bool]) -> Iterator[dict[str, Any]]:
     """The child's lines until it ends; an interruption closes its input, which tells it to save and end."""
     assert child.stdin is not None
     assert child.stdout is not None
-    waiting: queue.Queue[bytes] = queue.Queue()
-    reader = threading.Thread(target=pass_on, args=(child.stdout, waiting), daemon=True)
-    reader.start()
+    rest = b""  # one cut short is the last of a child that was killed
     while True:
         if interrupted() and not child.stdin.closed:
             child.stdin.close()
-        try:
-            line = waiting.get(timeout=LOOK)
-        except queue.Empty:
-            continue
-        if not line:
-            reader.join()
-            return
-        if line.endswith(b"\n"):  # one cut short is the last of a child that was killed
-            yield json.loads(line)
-
-
-def pass_on(stream: IO[bytes], waiting: "queue.Queue[bytes]") -> None:
-    """Every line, and an empty one at the end."""
-    for line in stream:
-        waiting.put(line)
-    waiting.put(b"")
+        if select.select([child.stdout], [], [], LOOK)[0]:
+            if not (said := os.read(child.stdout.fileno(), 1 << 16)):
+                return
+            *lines, rest = (rest + said).split(b"\n")
+            yield from map(json.loads, lines)
 
 
 def last_words(code: int, log: Path) -> dict[str, str]:

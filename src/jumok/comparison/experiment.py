@@ -5,7 +5,7 @@ Opened again, it is the same experiment: settings are read back, and what would 
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 
 from jumok.checkpoint.folder import replace_file
-from jumok.comparison.budget import Budget, steps_for
-from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
-from jumok.comparison.match import count, fit
+from jumok.comparison.budget import Budget, count, fit, steps_for
+from jumok.comparison.entry import (
+    METRICS,
+    VALIDATION,
+    ComparisonEntry,
+    MeasureOptions,
+    TestPairs,
+    read_test,
+    validation_pairs,
+)
 from jumok.comparison.plan import Variant, flat, given_for, make_entries, own_settings
-from jumok.comparison.test_pairs import VALIDATION, read_test, usual_metrics, validation_pairs
 from jumok.config import ARCHS, Arch, RunConfig
 from jumok.data.reader import CheckReport
 from jumok.data.store import Store
@@ -85,10 +91,10 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
     bases = planner.bases()
     test = pairs or validation_pairs(planner.prepared)
     first = bases[request.archs[0]]
-    metrics = request.metrics or usual_metrics(first["training.metric"])
+    metrics = request.metrics or METRICS[first["training.metric"]]
     chosen, seeds = {arch: bases[arch] for arch in request.archs}, request.seeds or (first["seed"],)
     planner.write(bases)
-    replace_file(request.out / TEST, json.dumps(test.to_dict(), ensure_ascii=False).encode())
+    replace_file(request.out / TEST, json.dumps(asdict(test), ensure_ascii=False).encode())
     return Experiment(
         request=request,
         bases=chosen,
@@ -198,7 +204,7 @@ class ExperimentPlanner:
         """What makes an experiment another one; architectures, seeds and ablations may be added to it."""
         request = self.request
         fixed = {key: value for key, value in sorted(request.given.items()) if key not in FREE}
-        about = {"budget": request.budget.to_dict(), "match": request.match, "data": self.corpora.fingerprint}
+        about = {"budget": asdict(request.budget), "match": request.match, "data": self.corpora.fingerprint}
         return fixed | about
 
     def bases(self) -> dict[Arch, Flat]:

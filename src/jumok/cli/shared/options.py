@@ -1,6 +1,7 @@
 """Options that several commands have, and what is said about them."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,11 +19,6 @@ ENGINES = ("auto", "native", "torch", "ctranslate2")
 """As in `jumok.decoding.engines`, which help must not wait for."""
 
 
-def command(examples: str) -> Callable[[Command], click.Command]:
-    """A command whose help is -h, too, and ends with examples."""
-    return click.command(epilog=examples, context_settings={"help_option_names": ["-h", "--help"]})
-
-
 def grouped(*options: Option) -> Option:
     """One decorator that gives a command all these options, in their order."""
 
@@ -34,8 +30,28 @@ def grouped(*options: Option) -> Option:
     return decorate
 
 
+text = partial(click.option, default="")
+switch = partial(click.option, is_flag=True)
+several = partial(click.option, multiple=True)
+count = partial(click.option, type=click.IntRange(min=1), metavar="N")
+
+
+def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], click.Command]:
+    """A command with --json and -q, whose help texts these are, and with examples at the end of its help."""
+    settings = {"help_option_names": ["-h", "--help"]}
+
+    def decorate(function: Command) -> click.Command:
+        both = grouped(switch("--json", "as_json", help=json), switch("-q", "--quiet", help=quiet))
+        # Options that a command names itself come first.
+        made = click.command(epilog=f"\b\nExamples:{examples}", context_settings=settings)(both(function))
+        made.params.sort(key=lambda option: option.name in ("as_json", "quiet"))
+        return made
+
+    return decorate
+
+
 MODEL = click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
-COLUMNS = click.option("--columns", default="", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
+COLUMNS = text("--columns", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
 ERRORS = click.option(
     "--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8."
 )
@@ -56,7 +72,7 @@ DRAWS = grouped(
     click.option("--seed", type=int, metavar="N", help="The same seed draws the same answers."),
 )
 SEARCH = grouped(
-    click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per text; 1 is greedy."),
+    count("--beam", help="Hypotheses per text; 1 is greedy."),
     click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers."),
     click.option(
         "--mbr",
@@ -66,15 +82,12 @@ SEARCH = grouped(
     ),
     click.option("--utility", type=click.Choice(["chrf", "rouge1"]), help="What --mbr compares by [chrf]."),
     DRAWS,
-    click.option(
-        "--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in tokens."
-    ),
+    count("--batch-tokens", help="Size of a batch, in tokens."),
     LONG,
     DEVICE,
     ENGINE,
-    click.option(
+    switch(
         "--shortlist",
-        is_flag=True,
         default=None,
         help="Compute only likely words: faster. Of jumok export native --shortlist.",
     ),
@@ -93,7 +106,7 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def flag(name: str) -> str:
     """A parameter as it is written on the command line."""
-    return f"--{name.replace('_', '-')}"
+    return {"output": "-o", "model": "-m"}.get(name, f"--{name.replace('_', '-')}")
 
 
 def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str = "--mbr N") -> None:
