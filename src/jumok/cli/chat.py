@@ -9,6 +9,7 @@ import click
 from jumok.cli.shared.console import say, to_json
 from jumok.cli.shared.options import (
     DEVICE,
+    DRAWING,
     DRAWS,
     LONG,
     MODEL,
@@ -22,7 +23,7 @@ from jumok.cli.shared.options import (
 from jumok.errors import ConfigError, Error
 
 if TYPE_CHECKING:
-    from jumok.cli.shared.conversation import Conversation, Turn
+    from jumok.cli.shared.conversation import Conversation
 
 EXAMPLES = """
   jumok chat -m runs/chat
@@ -71,14 +72,18 @@ def choose(options: dict[str, Any]) -> dict[str, Any]:
     given = given_options(options)
     if not given.pop("greedy", False):
         return {"sample": True, "temperature": 0.8, "top_p": 0.9, "seed": 1, "long": "error"} | given
-    for name in ("temperature", "top_k", "top_p", "seed"):
+    for name in DRAWING:
         if name in given:
             raise ConfigError(f"{flag(name)} changes nothing with --greedy", hint="leave out one of them")
     return {"sample": False, "beam": 1, "long": "error"} | given
 
 
 def answer_lines(conversation: "Conversation", *, as_json: bool) -> None:
-    """One answer for each line of standard input, as it comes; a blank line gets a blank one."""
+    """One answer for each line of standard input, as it comes; a blank line gets a blank one.
+
+    In JSON it has the fields of `jumok translate --json`, and what it takes to draw it again.
+    """
+    from jumok.cli.translate import answer_fields
     from jumok.data.corpus import read_lines
 
     for number, line in enumerate(read_lines("-"), start=1):
@@ -87,16 +92,8 @@ def answer_lines(conversation: "Conversation", *, as_json: bool) -> None:
         except Error as error:
             error.where = error.where or f"line {number} of standard input"
             raise
-        click.echo(json_line(number, turn) if as_json else turn.answer.text)
+        asked = {"line": number, "message": turn.message}
+        asked |= {"context": turn.context} if turn.context else {}
+        answer = {"src": turn.answer.source, **answer_fields(turn.answer), "seed": turn.options.get("seed")}
+        click.echo(to_json(asked | answer) if as_json else turn.answer.text)
         sys.stdout.flush()
-
-
-def json_line(number: int, turn: "Turn") -> str:
-    """A turn as an object: the fields of `jumok translate --json`, and what it takes to draw it again."""
-    from jumok.cli.translate import answer_fields
-
-    line: dict[str, Any] = {"line": number, "message": turn.message}
-    if turn.context:
-        line["context"] = turn.context
-    line |= {"src": turn.answer.source, **answer_fields(turn.answer), "seed": turn.options.get("seed")}
-    return to_json(line)

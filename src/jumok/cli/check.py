@@ -11,7 +11,6 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.data.clean import CleanedCopy
     from jumok.data.corpus import Corpus
-    from jumok.data.findings import Finding
     from jumok.data.reader import CheckReport
 
 EXAMPLES = """
@@ -85,10 +84,8 @@ def _corpora(
     if data and source:
         raise ConfigError(f"both --data {data} and {source} are given", hint="choose one of them")
     if data:
-        return builtin_corpus(data, "train"), {
-            "valid": builtin_corpus(data, "valid"),
-            "test": builtin_corpus(data, "test"),
-        }
+        valid, test = builtin_corpus(data, "valid"), builtin_corpus(data, "test")
+        return builtin_corpus(data, "train"), {"valid": valid, "test": test}
     if not source:
         raise ConfigError("nothing to check", hint="name the files: jumok check train.en train.de")
 
@@ -105,18 +102,14 @@ def _print_report(report: "CheckReport") -> None:
         click.echo(f"{part.part:7} {min(part.lines):>10,} pairs   {files}")
     click.echo()
     for finding in report.findings:
-        _print_finding(finding, several=len(report.parts) > 1)
+        part_name = f"{finding.part}: " if len(report.parts) > 1 else ""
+        click.echo(f"{finding.severity:7} {finding.count:>10,} {part_name}{finding.title}")
+        if finding.lines:
+            more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
+            click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
+        for text_line in filter(None, (finding.example, finding.advice)):
+            click.echo(f"{'':19}{text_line}")
     click.echo(_verdict(report))
-
-
-def _print_finding(finding: "Finding", *, several: bool) -> None:
-    part = f"{finding.part}: " if several else ""
-    click.echo(f"{finding.severity:7} {finding.count:>10,} {part}{finding.title}")
-    if finding.lines:
-        more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
-        click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
-    for line in filter(None, (finding.example, finding.advice)):
-        click.echo(f"{'':19}{line}")
 
 
 def _print_cleaned(cleaned: "CleanedCopy") -> None:
@@ -130,10 +123,6 @@ def _print_cleaned(cleaned: "CleanedCopy") -> None:
 
 def _verdict(report: "CheckReport") -> str:
     severities = [finding.severity for finding in report.findings]
-    errors, warnings = severities.count("error"), severities.count("warning")
-    if not errors and not warnings:
-        return "nothing wrong"
-    kinds = [
-        f"{n} kind{'s' * (n != 1)} of {word}" for n, word in ((errors, "error"), (warnings, "warning")) if n
-    ]
-    return ", ".join(kinds)
+    counts = {word: severities.count(word) for word in ("error", "warning")}
+    kinds = [f"{n} kind{'s' * (n != 1)} of {word}" for word, n in counts.items() if n]
+    return ", ".join(kinds) or "nothing wrong"

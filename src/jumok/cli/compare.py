@@ -1,6 +1,5 @@
 """`jumok compare`: the three generations, and variants of them, as one experiment with one report."""
 
-import json
 import shlex
 import sys
 from contextlib import closing
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
+from jumok.cli.shared.console import print_json, progress_display, say
 from jumok.cli.shared.options import command, several, switch, text
 from jumok.cli.train import gather, interruptible, seconds, settings_in
 from jumok.errors import RunError
@@ -102,7 +101,7 @@ def carry_out(request: "ComparisonRequest", *, as_json: bool, quiet: bool) -> No
             say("stopped; run the same command again to go on")
             raise click.exceptions.Exit(128 + flag[0])
         progress("report", 0, 1)
-        report = publish(experiment, measured, command_line())
+        report = publish(experiment, measured, shlex.join(["jumok", *sys.argv[1:]]))
         progress("report", 1, 1)
     show(report, request.out, as_json=as_json, quiet=quiet)
     refuse_failed(report)
@@ -125,17 +124,12 @@ def introduce(experiment: "Experiment") -> None:
         say(f"note     {note}")
 
 
-def command_line() -> str:
-    """The command as it can be repeated."""
-    return shlex.join(["jumok", *sys.argv[1:]])
-
-
 def show(report: dict[str, Any], out: Path, *, as_json: bool, quiet: bool) -> None:
     from jumok.cli.views.comparison import comparison_text
     from jumok.comparison.publish import PAGE
 
     if as_json:
-        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
+        print_json(report)
         return
     click.echo(comparison_text(report))
     if not quiet:

@@ -119,7 +119,9 @@ def evaluate(
             *score_files(hypotheses, test, measuring),
         ]
         comparisons = compare_evaluations(evaluations)
-    result = as_one_object(evaluations, comparisons)
+    plain = [evaluation.to_dict() for evaluation in evaluations]
+    several_of = {"evaluations": plain, "comparisons": [asdict(one) for one in comparisons]}
+    result = plain[0] if len(plain) == 1 else {"schema": "evals/1", **several_of}
     if output and output != "-":
         write_json(Path(output), result)
     show(evaluations, comparisons, result if as_json or output == "-" else None, quiet=quiet)
@@ -269,17 +271,6 @@ def read_bins(text: str) -> "Bins":
             return [int(number) for number in text.split(",")]
         case _:
             raise ConfigError(f"--bins {text} cannot be read", hint="say words, thirds, or numbers: 1,11,21")
-
-
-def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Significance]") -> dict[str, Any]:
-    """Schema eval/1 for one system; for several, a list of them with the comparisons."""
-    if len(evaluations) == 1:
-        return evaluations[0].to_dict()
-    return {
-        "schema": "evals/1",
-        "evaluations": [evaluation.to_dict() for evaluation in evaluations],
-        "comparisons": [asdict(comparison) for comparison in comparisons],
-    }
 
 
 def show(

@@ -105,19 +105,15 @@ def report(error: Exception) -> int:
     """Print an error in three parts and give the exit code; unexpected ones keep their traceback."""
     from jumok.errors import Error
 
-    if isinstance(error, Error) and not os.environ.get("JUMOK_DEBUG"):
-        first, *rest = str(error).split("\n")
-        click.echo(f"error: {first}", err=True)
-        for line in rest:
-            click.echo(line, err=True)
+    if os.environ.get("JUMOK_DEBUG") or not isinstance(error, Error | OSError):
+        raise error
+    if isinstance(error, Error):
+        click.echo(f"error: {error}", err=True)
         return error.exit_code
-    if isinstance(error, OSError) and not os.environ.get("JUMOK_DEBUG"):
-        drop_output()
-        click.echo(f"error: {error.strerror or error}", err=True)
-        if error.filename:
-            click.echo(f"  {error.filename}", err=True)
-        return 1
-    raise error
+    drop_output()
+    where = f"\n  {error.filename}" if error.filename else ""
+    click.echo(f"error: {error.strerror or error}{where}", err=True)
+    return 1
 
 
 def open_closed_streams() -> None:

@@ -90,8 +90,11 @@ def serve(
         **network,
     )
     folders = name_models(models) or bundled_models()
-    if verbose:
-        log_requests()
+    if verbose:  # method, route, status, time and id of each request, on standard error
+        handler, logger = logging.StreamHandler(), logging.getLogger("jumok.access")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
     raise click.exceptions.Exit(
         serve_folders(
             folders, settings, device=device, engine=engine, screen=screen, as_json=as_json, quiet=quiet
@@ -136,15 +139,6 @@ def serve_folders(
                 threading.Thread(target=open_browser, args=(page,), name="browser", daemon=True).start()
 
         return run_server(app, settings, sock, started)
-
-
-def log_requests() -> None:
-    """Method, route, status, time and id of each request, on standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger = logging.getLogger("jumok.access")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
 
 
 def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:

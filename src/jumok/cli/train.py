@@ -15,7 +15,7 @@ from jumok.cli.shared.options import command, several, switch, text
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
     from jumok.run.plan import Plan
-    from jumok.run.train import Request, TrainedRun, Watch
+    from jumok.run.train import Request, TrainedRun
 
 EXAMPLES = """
   jumok train --source train.en --target train.de --out runs/en-de
@@ -102,8 +102,9 @@ def settings_in(options: dict[str, Any]) -> dict[str, Any]:
 def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) -> None:
     """Run the request under the eyes of a person or a program. Of several processes the first one speaks."""
     from jumok.cli.shared.panel import Panel
-    from jumok.run.train import Watch
-    from jumok.training.distributed import is_first_here
+    from jumok.errors import Error
+    from jumok.run.train import Watch, run
+    from jumok.training.distributed import is_first_here, is_told
     from jumok.training.log import to_json as event_json
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
@@ -128,27 +129,18 @@ def carry_out(request: "Request", *, as_json: bool, quiet: bool, verbose: bool) 
             on_event=on_event,
             interrupted=lambda: bool(flag),
         )
-        done = run_once_told(request, watch)
+        try:
+            done = run(request, watch)
+        except Error as error:  # of those that every process ends with, one prints it
+            if is_told(error) and not is_first_here():
+                raise click.exceptions.Exit(error.exit_code) from error
+            raise
     if flag and is_first_here():
         say(f"stopped at step {done.steps:,}; run the same command again to go on")
     if flag:
         raise click.exceptions.Exit(128 + flag[0])
     if not quiet:
         show_end(done)
-
-
-def run_once_told(request: "Request", watch: "Watch") -> "TrainedRun":
-    """Run; an error that every process of the run ends with is printed by one of them."""
-    from jumok.errors import Error
-    from jumok.run.train import run
-    from jumok.training.distributed import is_first_here, is_told
-
-    try:
-        return run(request, watch)
-    except Error as error:
-        if is_told(error) and not is_first_here():
-            raise click.exceptions.Exit(error.exit_code) from error
-        raise
 
 
 def gather(
@@ -215,8 +207,9 @@ def check_command(given: Mapping[str, Any]) -> str:
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
     """What was chosen and why: one line per reason, or per setting with its full name."""
-    values = {choice.key: str(choice.value) for choice in plan.choices}
-    values |= {key: text.lower() for key, text in values.items() if text in ("True", "False")}  # as in TOML
+    from jumok.settings import plain_word
+
+    values = {choice.key: plain_word(choice.value) for choice in plan.choices}
     rows = [(f"{choice.key} = {values[choice.key]}", choice.reason) for choice in plan.choices]
     if not verbose:
         groups: dict[str, list[str]] = {}

@@ -81,10 +81,16 @@ def fit(model: ModelConfig, target: int, tokenizers: Tokenizers, *, inner: bool 
 
     With `inner` the feed-forward network of a Transformer keeps its ratio to the width.
     """
+
+    def widened(width: int) -> ModelConfig:
+        if isinstance(model, TransformerConfig) and inner:
+            feedforward = max(1, round(model.feedforward * width / model.width))
+            return replace(model, width=width, feedforward=feedforward)
+        return replace(model, width=width)
+
     best = model
     for step in STEPS:
-        candidates = (widened(model, width, inner=inner) for width in widths(model, step))
-        best = closest(candidates, target, tokenizers)
+        best = closest((widened(width) for width in widths(model, step)), target, tokenizers)
         if abs(count(best, tokenizers) / target - 1) <= CLOSE:
             break
     return best
@@ -107,12 +113,6 @@ def widths(model: ModelConfig, step: int) -> range:
     if isinstance(model, TransformerConfig):
         step = lcm(step, model.heads * (2 if model.positions == "rotary" else 1))
     return range(step, max(WIDEST, step) + 1, step)
-
-
-def widened(model: ModelConfig, width: int, *, inner: bool) -> ModelConfig:
-    if isinstance(model, TransformerConfig) and inner:
-        return replace(model, width=width, feedforward=max(1, round(model.feedforward * width / model.width)))
-    return replace(model, width=width)
 
 
 def spread(counts: Iterable[int]) -> float:

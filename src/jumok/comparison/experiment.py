@@ -93,7 +93,8 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
     first = bases[request.archs[0]]
     metrics = request.metrics or METRICS[first["training.metric"]]
     chosen, seeds = {arch: bases[arch] for arch in request.archs}, request.seeds or (first["seed"],)
-    planner.write(bases)
+    record = {"format": FORMAT, "asked": planner.question, "bases": bases}
+    replace_file(request.out / RECORD, json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n")
     replace_file(request.out / TEST, json.dumps(asdict(test), ensure_ascii=False).encode())
     return Experiment(
         request=request,
@@ -105,7 +106,7 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
         machine=planner.machine,
         data_seed=planner.text.seed,
         fingerprint=planner.corpora.fingerprint,
-        notes=tuple(filter(None, planner.notes(test, given=pairs is not None))),
+        notes=tuple(planner.notes(test, given=pairs is not None)),
     )
 
 
@@ -164,17 +165,12 @@ class ExperimentPlanner:
             yield NO_TEST
         if self.prepared.tokenizers.pictures is not None:
             yield PICTURES
-        yield self.seen(test)
-
-    def seen(self, test: TestPairs) -> str:
-        """How much of the test is known from training, if any; told once, when the text is read anyway."""
-        if self.record:
-            return ""
-        trained = set(self.found.train.source_hashes.tolist())
-        if test.name == VALIDATION and self.corpora.valid is None:
-            return ""  # held out
-        known = sum(text_hash(tidy(source)) in trained for source in test.sources)
-        return f"{known:,} of the {len(test):,} test sources are training sources, too" if known else ""
+        held_out = test.name == VALIDATION and self.corpora.valid is None
+        if not self.record and not held_out:  # told once, when the text is read anyway
+            trained = set(self.found.train.source_hashes.tolist())
+            known = sum(text_hash(tidy(source)) in trained for source in test.sources)
+            if known:
+                yield f"{known:,} of the {len(test):,} test sources are training sources, too"
 
     def check(self) -> None:
         """Refuse a folder that holds something else, or another experiment."""
@@ -277,11 +273,6 @@ class ExperimentPlanner:
             steps = steps_for(request.budget.value, draft, self.prepared.train, tokenizers)
             draft = self.draft(arch, more | request.budget.settings(steps))
         return draft
-
-    def write(self, bases: Mapping[Arch, Flat]) -> None:
-        record = {"format": FORMAT, "asked": self.question, "bases": bases}
-        data = json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n"
-        replace_file(self.request.out / RECORD, data)
 
 
 def data_folder(out: Path, entry: ComparisonEntry) -> Path:

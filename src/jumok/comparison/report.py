@@ -20,7 +20,7 @@ from jumok.comparison.record import training_record
 from jumok.comparison.summary import summarise
 from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
-from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER, Statistics
+from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER
 from jumok.evaluation.significance import RESAMPLES, paired_test
 from jumok.training.log import finite
 
@@ -140,7 +140,12 @@ def groups_of(rows: Sequence[Json]) -> list[dict[str, Any]]:
 def pairs_of(rows: Sequence[Json], tested: Mapping[str, TestAnswers], metric: str) -> list[dict[str, Any]]:
     """Each pair of neighbours: how far the second is above the first, and how likely chance goes that far."""
     rows = [row for row in rows if row["name"] in tested]
-    statistics = {row["name"]: statistics_of(tested[row["name"]], row, metric) for row in rows}
+    options: dict[str, Any] = {"metrics": (metric,), "by_length": False, "bootstrap": 0}
+    statistics = {}
+    for row in rows:
+        one, language = tested[row["name"]], str(row["settings"].get("data.target_language") or "")
+        found = score_texts(one.hypotheses, one.references, language=language, **options)
+        statistics[row["name"]] = found.statistics[metric]
     pairs = []
     for before, after in neighbours(rows):
         delta, p = paired_test(statistics[before], statistics[after])
@@ -159,14 +164,6 @@ def neighbours(rows: Sequence[Json]) -> Iterator[tuple[str, str]]:
         for row in own:
             if row["group"] != PLAIN and (base := base_of(row, own)):
                 yield base["name"], row["name"]
-
-
-def statistics_of(tested: TestAnswers, row: Json, metric: str) -> Statistics:
-    """What the metric has to know of each of an entry's answers."""
-    language = str(row["settings"].get("data.target_language") or "")
-    options: dict[str, Any] = {"metrics": (metric,), "by_length": False, "bootstrap": 0}
-    found = score_texts(tested.hypotheses, tested.references, language=language, **options)
-    return found.statistics[metric]
 
 
 def slope_of(row: Json, *, lower: bool) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from jumok.comparison.bins import hopeless
 from jumok.comparison.entry import PLAIN, Json, base_of
+from jumok.settings import plain_word
 
 CHANCE = 0.05
 MOOD = 1.25  # times that differ by less say nothing
@@ -187,7 +188,7 @@ def changed_groups(report: Json) -> Iterator[tuple[Json, Json, str]]:
         base = base_of(entry, report["entries"]) if entry["group"] != PLAIN else None
         if base and group["mean"] is not None and home[base["name"]]["mean"] is not None:
             own = {key: value for key, value in entry["changes"].items() if key not in base["changes"]}
-            said = ", ".join(f"{key}={plain_value(value)}" for key, value in own.items())
+            said = ", ".join(f"{key}={plain_word(value)}" for key, value in own.items())
             yield home[base["name"]], group, said
 
 
@@ -226,10 +227,10 @@ def growths(report: Json) -> Iterator[str]:
     shared = sorted(set.intersection(*(set(one["lengths"]) for one in found.values()))) if found else []
     if len(found) < 2 or len(shared) < 2:
         return
-    factors = {
-        arch: [factor(growth, name, shared[-2:]) for name in ("flops", "ms", "bytes")]
-        for arch, growth in found.items()
-    }
+    factors = {}  # by how much each cost multiplies between the two longest
+    for arch, growth in found.items():
+        short, long = map(growth["lengths"].index, shared[-2:])
+        factors[arch] = [float(growth[name][long] / growth[name][short]) for name in ("flops", "ms", "bytes")]
     steep, flat = (pick(factors, key=lambda arch: factors[arch][0]) for pick in (max, min))
     if factors[steep][0] - factors[flat][0] < STEEPER:
         return
@@ -239,12 +240,6 @@ def growths(report: Json) -> Iterator[str]:
         f"{ms:.1f} times the time and {size:.1f} times the memory; of {flat} {flops2:.1f}, {ms2:.1f} and "
         f"{size2:.1f} times."
     )
-
-
-def factor(growth: Json, name: str, lengths: Sequence[int]) -> float:
-    """By how much a cost multiplies between two lengths."""
-    before, after = (growth[name][growth["lengths"].index(n)] for n in lengths)
-    return float(after / before)
 
 
 def attentions(report: Json) -> Iterator[str]:
@@ -347,7 +342,3 @@ def joined(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def plain_value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -240,7 +240,7 @@ def test_help_names_every_command(prompt: Prompt, capsys: Captured) -> None:
     prompt.take("/help")
     said = capsys.readouterr().err
     assert all(line in said for line in HELP)
-    assert set(COMMANDS) == {*prompt.commands, "/quit"}
+    assert all(callable(getattr(prompt, name[1:])) for name in COMMANDS if name != "/quit")
 
 
 def test_tab_completes_commands() -> None:

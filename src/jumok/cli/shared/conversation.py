@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from os.path import expanduser, isfile
@@ -12,11 +12,12 @@ import click
 
 from jumok.cli.shared.console import say
 from jumok.cli.shared.explained import growing
+from jumok.cli.shared.options import DRAWING
 from jumok.data.corpus import read_lines
 from jumok.data.questions import join_question
 from jumok.decoding.request import make_request
 from jumok.errors import ConfigError, Error, nearest
-from jumok.settings import parse_config, read_words
+from jumok.settings import parse_config, plain_word, read_words
 from jumok.text.normalize import tidy
 
 if TYPE_CHECKING:
@@ -27,17 +28,8 @@ if TYPE_CHECKING:
     from jumok.model import Model
 
 SETTINGS = (
-    "sample",
-    "temperature",
-    "top_k",
-    "top_p",
-    "seed",
-    "beam",
-    "length_penalty",
-    "max_len",
-    "min_len",
-    "no_repeat_ngram",
-    "long",
+    *("sample", *DRAWING, "beam", "length_penalty"),
+    *("max_len", "min_len", "no_repeat_ngram", "long"),
 )
 """What may be changed while it goes on."""
 NAME = re.compile(r"\S+\.\w{1,6}|\S*/\S*")
@@ -159,23 +151,11 @@ COMMANDS = sorted({line.split()[0] for line in HELP})
 SHOWN = 200  # characters of a context
 
 
-def written(value: object) -> str:
-    """A setting as /set takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
+@dataclass
 class Prompt:
     """Reads lines until the end; a mistake is told and the conversation goes on."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
-        self.commands: dict[str, Callable[[str], None]] = {
-            "/attention": self.attention,
-            "/context": self.context,
-            "/set": self.set,
-            "/seed": self.seed,
-            "/help": self.help,
-        }
+    conversation: Conversation
 
     def run(self, *, name: str = "", quiet: bool = False) -> None:
         """`name`: what the model is called, if not as its folder."""
@@ -211,9 +191,9 @@ class Prompt:
                 sys.stdout.flush()
             return
         name, _, rest = line.partition(" ")
-        if name not in self.commands:
+        if name not in COMMANDS or name == "/quit":
             raise ConfigError(f"there is no command {name}", hint=nearest(name, COMMANDS))
-        self.commands[name](rest.strip())
+        getattr(self, name.removeprefix("/"))(rest.strip())
 
     def help(self, _: str) -> None:
         width = max(map(len, HELP)) + 2
@@ -226,18 +206,15 @@ class Prompt:
         from jumok.cli.views.attention import heat_view
         from jumok.cli.views.view import harmless
 
-        turn = self.last()
+        if not self.conversation.turns:
+            raise ConfigError("nothing has been answered yet", hint="write a message first")
+        turn = self.conversation.turns[-1]
         if words.endswith((".html", ".trace")):
             check_place(words)
             keep_attention(words, 1, turn.traced, quiet=False)
             return
         view = heat_view(turn.traced.trace, choice_of(words.split()))
         click.echo(harmless(view.text), color=True)  # coloured only where that was decided
-
-    def last(self) -> Turn:
-        if not self.conversation.turns:
-            raise ConfigError("nothing has been answered yet", hint="write a message first")
-        return self.conversation.turns[-1]
 
     def context(self, given: str) -> None:
         if given == "off":
@@ -252,7 +229,7 @@ class Prompt:
         for word in words.split():
             self.conversation.change(word)
         options = self.conversation.options
-        say(" ".join(f"{name}={written(options[name])}" for name in SETTINGS if name in options))
+        say(" ".join(f"{name}={plain_word(options[name])}" for name in SETTINGS if name in options))
 
     def seed(self, number: str) -> None:
         if number:

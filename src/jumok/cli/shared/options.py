@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
-ENGINES = ("auto", "native", "torch", "ctranslate2")
+ENGINES = ("auto", "native", "torch")
 """As in `jumok.decoding.engines`, which help must not wait for."""
 
 
@@ -65,6 +65,7 @@ ENGINE = click.option(
 LONG = click.option(
     "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
 )
+DRAWING = ("temperature", "top_k", "top_p", "seed")
 DRAWS = grouped(
     click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable tokens."),
     click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best tokens."),
@@ -114,7 +115,7 @@ def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str =
     from jumok.decoding.request import make_request
 
     chosen = make_request(usual, given).decoding
-    for name in ("temperature", "top_k", "top_p", "seed"):
+    for name in DRAWING:
         if name in given and not chosen.draws:
             raise ConfigError(f"{flag(name)} changes nothing in a search", hint=f"add {ways} to draw answers")
     if "utility" in given and not chosen.mbr:

@@ -13,7 +13,7 @@ from jumok.config import LuongConfig, ModelConfig, TextConfig, TransformerConfig
 from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import load
 from jumok.explain.subject import subjects_of
-from jumok.models.cost import Cost, Parameters, count_parameters, forward_cost, measured_flops, parameters
+from jumok.models.cost import Cost, count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.sentences import Sentences
 from jumok.models.shapes import ShapeTrace, trace_shapes
 from jumok.text.tokenizer import BOS
@@ -105,12 +105,15 @@ def cost_view(path: Path, lengths: Sequence[int]) -> View:
     costs = [forward_cost(config, S, T, tokenizers.target.size, patches=patches) for S, T in shapes]
     limit = min(MEASURED, getattr(config, "max_positions", MEASURED))
     counts = [measured_flops(loaded.model, S, T, patches=patches) if limit >= T else None for S, T in shapes]
+    rows = [("parameters", "by formula", ""), *((p.part, p.formula, f"{p.count:,}") for p in parts)]
+    rows.append(("together", f"{size_of(4 * total)} in float32", f"{total:,}"))
+    rows.append(("counted", "in the model's tensors", f"{counted:,}"))
     tokens = "S source and T target tokens"
     if patches is not None:
         tokens = f"S = {patches.places} patches of P = {patches.numbers} numbers and T target tokens"
     text = "\n\n".join(
         (
-            parameters_text(parts, total, counted),
+            columns(rows, right=(2,)),
             f"One forward pass over {tokens} in float32: FLOPs by formula and as counted\n"
             f"by torch (up to {limit} tokens); bytes kept by training, and by decoding for one hypothesis.",
             work_text(costs, counts),
@@ -124,13 +127,6 @@ def cost_view(path: Path, lengths: Sequence[int]) -> View:
         "lengths": [c.to_dict() | {"measured_flops": m} for c, m in zip(costs, counts, strict=True)],
     }
     return View(plain, text, str(total))
-
-
-def parameters_text(parts: Sequence[Parameters], total: int, counted: int) -> str:
-    rows = [("parameters", "by formula", ""), *((p.part, p.formula, f"{p.count:,}") for p in parts)]
-    weights = f"{size_of(4 * total)} in float32"
-    rows += [("together", weights, f"{total:,}"), ("counted", "in the model's tensors", f"{counted:,}")]
-    return columns(rows, right=(2,))
 
 
 def work_text(costs: Sequence[Cost], measured: Sequence[int | None]) -> str:
