@@ -13,6 +13,7 @@ from jumok.cli.shared.console import print_json, progress_display, say, to_json
 from jumok.cli.shared.options import (
     SEARCH,
     check_drawing,
+    choice,
     command,
     flag,
     given_options,
@@ -25,7 +26,6 @@ from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jumok.data.builtin import Split
     from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
     from jumok.evaluation.report import Evaluation
@@ -68,9 +68,7 @@ class TestSet:
 @text("--columns", metavar="LIST", help="Of a TSV 1,3, of JSONL keys; more are references.")
 @text("--images", metavar="PATH", help="Folder or zip: sources are names of pictures.")
 @text("--data", metavar="NAME", help="A built-in data set instead of files.")
-@click.option(
-    "--split", type=click.Choice(["train", "valid", "test"]), default="test", help="Part of --data [test]."
-)
+@choice("--split", of=["train", "valid", "test"], default="test", help="Part of --data [test].")
 @several("--hypotheses", metavar="FILE", help="Score this output; repeat to compare.")
 @click.option(
     "--metric",
@@ -103,10 +101,11 @@ def evaluate(
     search = given_options(options)
     check_given(models, hypotheses, output, search)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
-    test = read_test_set(need=bool(models), **places)
+    metrics = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
+    test = read_test_set(places, need=bool(models))
     with progress_display(quiet=quiet) as progress:
         measuring: dict[str, Any] = {
-            "metrics": check_names([*wanted, "bleu"] if min_bleu is not None else wanted),
+            "metrics": metrics,
             "by_length": by_length and not test.pictures,
             "bins": read_bins(bins),
             "bootstrap": bootstrap,
@@ -145,23 +144,14 @@ def check_given(
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
 
 
-def read_test_set(
-    *,
-    source: str,
-    targets: tuple[str, ...],
-    columns: str,
-    images: str,
-    data: str,
-    split: "Split",
-    lang: str,
-    need: bool,
-) -> TestSet:
+def read_test_set(places: dict[str, Any], *, need: bool) -> TestSet:
     """The test set in these files, or a part of a built-in one; an empty one is refused, and so is one
     without sources that we need."""
     from jumok.data.builtin import builtin_corpus, builtin_info
     from jumok.data.corpus import open_corpus
     from jumok.data.pictures import with_pictures
 
+    source, targets, columns, images, data, split, lang = (places[name] for name in TEST_SET)
     if data:
         if source or targets or columns or images:
             raise ConfigError(f"both --data {data} and files are given", hint="choose one of them")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say
-from jumok.cli.shared.options import command, count, several, switch, text
+from jumok.cli.shared.options import choice, command, count, several, switch, text
 
 FORMATS = ["native", "ctranslate2", "huggingface", "onnx", "argos"]
 TYPES = ["float32", "int8"]
@@ -28,7 +28,7 @@ EXAMPLES = """
 @text("-s", "--source", metavar="FILE", help="Sentences to compare with [validation].")
 @text("-t", "--target", metavar="FILE", help="Their references, for BLEU and chrF.")
 @count("--sentences", default=1000, help="At most [1000].")
-@click.option("--type", "kind", type=click.Choice(TYPES), help="Of the weights [float32; of native int8].")
+@choice("--type", "kind", of=TYPES, help="Of the weights [float32; of native int8].")
 @switch("--shortlist", help="Of native: learn one from the model's training data.")
 @several(
     "--shortlist-from",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live, to_json
-from jumok.cli.shared.options import command, several, switch, text
+from jumok.cli.shared.options import choice, command, several, switch, text
 
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
@@ -41,9 +41,7 @@ REASONS = {
 @click.option("--columns", "data__columns", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
-@click.option(
-    "--long", "data__long", type=click.Choice(["skip", "cut"]), help="Sources above data.max_length [skip]."
-)
+@choice("--long", "data__long", of=["skip", "cut"], help="Sources above data.max_length [skip].")
 @click.option("--arch", "model__arch", help="rnn, luong or transformer.")
 @text("--preset", "size", help="tiny, small, base, big or fast; else the plan chooses.")
 @several("--config", "files", help="TOML file with settings; may be repeated.")

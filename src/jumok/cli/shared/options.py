@@ -1,6 +1,6 @@
 """Options that several commands have, and what is said about them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,11 @@ several = partial(click.option, multiple=True)
 count = partial(click.option, type=click.IntRange(min=1), metavar="N")
 
 
+def choice(*names: str, of: Sequence[str], **more: Any) -> Option:
+    """An option that takes one of some words."""
+    return click.option(*names, type=click.Choice(of), **more)
+
+
 def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], click.Command]:
     """A command with --json and -q, whose help texts these are, and with examples at the end of its help."""
     settings = {"help_option_names": ["-h", "--help"]}
@@ -52,19 +57,10 @@ def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], clic
 
 MODEL = click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
 COLUMNS = text("--columns", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
-ERRORS = click.option(
-    "--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8."
-)
+ERRORS = choice("--errors", of=["strict", "replace"], default="strict", help="Bytes not UTF-8.")
 DEVICE = click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
-ENGINE = click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="auto",
-    help="Computes [auto: native on a CPU, else torch].",
-)
-LONG = click.option(
-    "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
-)
+ENGINE = choice("--engine", of=ENGINES, default="auto", help="Computes [auto: native on a CPU, else torch].")
+LONG = choice("--long", of=["split", "cut", "error"], help="Text too long for the model [as trained].")
 DRAWING = ("temperature", "top_k", "top_p", "seed")
 DRAWS = grouped(
     click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable tokens."),
@@ -81,7 +77,7 @@ SEARCH = grouped(
         metavar="N",
         help="Draw N answers; give the one that agrees best with all; 0: none.",
     ),
-    click.option("--utility", type=click.Choice(["chrf", "rouge1"]), help="What --mbr compares by [chrf]."),
+    choice("--utility", of=["chrf", "rouge1"], help="What --mbr compares by [chrf]."),
     DRAWS,
     count("--batch-tokens", help="Size of a batch, in tokens."),
     LONG,

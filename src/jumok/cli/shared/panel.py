@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -30,19 +31,20 @@ SCORES = {
 """Figures of a validation and how they are written; some runs have more of them than others."""
 
 
+@dataclass
 class Panel:
     """Shows a run's start, and then its events as they come."""
 
-    def __init__(self, *, quiet: bool, footer: Callable[[Any], str] | None = None) -> None:
-        self.quiet = quiet
-        self.footer = footer  # what else to say at each event of training
-        self.live: Live | None = None
-        self.losses: list[float] = []
-        self.steps, self.limit = 0, 0.0
-        self.train: dict[str, Any] = {}
-        self.valid: dict[str, Any] = {}
-        self.last_score: float | None = None
-        self.drawn = 0.0
+    _: KW_ONLY
+    quiet: bool
+    footer: Callable[[Any], str] | None = None  # what else to say at each event of training
+    live: "Live | None" = None
+    losses: list[float] = field(default_factory=list)
+    steps: int = 0
+    limit: float = 0.0
+    train: dict[str, Any] = field(default_factory=dict)
+    valid: dict[str, Any] = field(default_factory=dict)
+    drawn: float = 0.0
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
@@ -198,23 +200,20 @@ def plain(event: Any, steps: int, limit: float) -> str | None:
     return None
 
 
+@dataclass
 class Follow:
     """A headline for each entry, the panel of its run below it, and its result."""
 
-    def __init__(
-        self,
-        entries: "Sequence[ComparisonEntry]",
-        budget: "Budget",
-        progress: "Progress",
-        flag: list[int],
-        *,
-        quiet: bool,
-    ) -> None:
-        self.entries, self.budget, self.quiet = entries, budget, quiet
-        self.progress, self.flag = progress, flag
-        self.panel: Panel | None = None
-        self.number, self.began = 0, 0.0
-        self.taken: list[float] = []  # seconds of each entry that ended in this sitting
+    entries: "Sequence[ComparisonEntry]"
+    budget: "Budget"
+    progress: "Progress"
+    flag: list[int]
+    _: KW_ONLY
+    quiet: bool
+    panel: Panel | None = None
+    number: int = 0
+    began: float = 0.0
+    taken: list[float] = field(default_factory=list)  # seconds of each entry that ended in this sitting
 
     def close(self) -> None:
         if self.panel is not None:
