@@ -130,11 +130,7 @@ def read_op(text: str, sizes: Sizes) -> Op:
     """One intervention, in either form."""
     as_json = text.lstrip().startswith("{")
     try:
-        try:
-            fields = json.loads(text) if as_json else read_words(text)
-        except (ValueError, RecursionError) as error:
-            raise bad_parameter(f"this is no JSON: {error}", hint=EXAMPLE) from None
-        [op] = parse_ops([fields])
+        [op] = parse_ops([read_json(text) if as_json else read_words(text)])
         if not as_json and isinstance(op, get_args(HeadOp)):
             check_heads(op, sizes)
     except ConfigError as error:
@@ -144,6 +140,13 @@ def read_op(text: str, sizes: Sizes) -> Op:
 
 def place(text: str) -> str:
     return f"--what-if {brief(text)}"
+
+
+def read_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise bad_parameter(f"this is no JSON: {error}", hint=EXAMPLE) from None
 
 
 def read_words(text: str) -> dict[str, Any]:
