@@ -99,7 +99,7 @@ def translate(
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
     search = given_options(options)
-    usual = "moses" if search.get("n_best", 1) > 1 else "text"
+    usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
