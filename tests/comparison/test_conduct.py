@@ -1,6 +1,6 @@
 """Children that end well, fail, are killed or told to stop: each is recorded, and the others go on.
 
-Most children here are real processes that speak the child's language and train nothing; then the child itself.
+Most children here are real processes that speak the child's language and train nothing.
 """
 
 import io
