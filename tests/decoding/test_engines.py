@@ -1,9 +1,18 @@
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
-from jumok.config import DecodingConfig
-from jumok.decoding.engines import ENGINES, cannot, check_engine, first_lack
-from jumok.decoding.request import make_request
-from jumok.errors import ConfigError
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.decoding.conftest import TINY, untrained
+
+from jumok.checkpoint.model import save_model
+from jumok.config import DecodingConfig, TransformerConfig
+from jumok.decoding.engines import ENGINES, SENTENCES, cannot, check_engine, chunks, first_lack
+from jumok.decoding.jobs import Job, make_request
+from jumok.decoding.translator import Translator, load
+from jumok.errors import ConfigError, LimitError, RunError
+from jumok.native.library import available
 
 
 def test_names_are_checked() -> None:
@@ -34,3 +43,105 @@ def test_the_error_names_the_engine_and_the_option() -> None:
     assert str(cannot("native", "ban")) == (
         "the native engine has no ban\n  leave out ban, or choose --engine auto or torch"
     )
+
+
+pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
+
+TEXTS = ["a man rides a horse.", "", "the dog", "나는 어제 영화를 봤다. " * 6, "one two three four one", "a"]
+OPTIONS = [
+    {},
+    {"beam": 1},
+    {"beam": 4, "n_best": 3},
+    {"prefix": "the"},
+    {"prefix": ["a", "", "", "나는", "", "the man"], "beam": 3},
+    {"min_len": 5, "length_penalty": 0.0},
+    {"max_len": 1},
+    {"long": "cut", "beam": 2},
+]
+
+
+@pytest.fixture(scope="module", params=TINY)
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Translator, Translator]:
+    """The same model on both engines."""
+    return on_both(untrained(TINY[request.param]), tmp_path_factory.mktemp("both"))
+
+
+def on_both(loaded, place: Path) -> tuple[Translator, Translator]:
+    folder = save_model(
+        place / "tiny", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
+    )
+    return load(folder, "cpu", engine="native"), load(folder, "cpu", engine="torch")
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_translations_are_those_of_torch(both, options) -> None:
+    native, whole = both
+    found, wanted = (one.translate(TEXTS, **options) for one in (native, whole))
+    for one, other in zip(found, wanted, strict=True):
+        assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
+        for ours, theirs in zip(one.hypotheses, other.hypotheses, strict=True):
+            assert (ours.finished, [t.id for t in ours.tokens]) == (
+                theirs.finished,
+                [t.id for t in theirs.tokens],
+            )
+            # Torch adds up in another order on another CPU: 1e-5 was not enough on one of them.
+            assert ours.score_per_token == pytest.approx(theirs.score_per_token, abs=3e-5, rel=1e-5)
+
+
+def test_scores_are_those_of_torch(both) -> None:
+    native, whole = both
+    targets = ["the man", "a", "", "horse horse", "나는", "one"]
+    for one, other in zip(native.score(TEXTS, targets), whole.score(TEXTS, targets), strict=True):
+        assert [t.id for t in one.tokens] == [t.id for t in other.tokens]
+        for ours, theirs in zip(one.tokens, other.tokens, strict=True):
+            assert ours.logprob == pytest.approx(theirs.logprob, abs=1e-5, rel=3e-6)
+
+
+def test_an_answer_does_not_depend_on_the_others(both) -> None:
+    native, _ = both
+    together = native.translate(TEXTS)
+    assert [native.translate(text) for text in TEXTS] == together
+    assert list(native.translate_iter(TEXTS, block=2)) == together
+
+
+def test_a_position_past_the_table_is_told_as_torch_tells_it(tmp_path: Path) -> None:
+    config = TransformerConfig(
+        width=8,
+        heads=2,
+        feedforward=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        positions="learned",
+        max_positions=5,
+    )
+    for one in on_both(untrained(config), tmp_path):
+        with pytest.raises(
+            LimitError, match="has no learned row: the table ends at 5, so a sequence may have 5"
+        ):
+            one.translate("a man rides a horse.")
+
+
+def test_numbers_that_are_not_finite_name_the_text(tmp_path: Path) -> None:
+    loaded = untrained(TINY["transformer"])
+    loaded.model.decoder[0].feedforward.outer.weight.data.fill_(3e38)
+    native, _ = on_both(loaded, tmp_path)
+    with pytest.raises(RunError, match="the model gave numbers that are not finite\n  for the text 'a man'"):
+        native.translate(["a man", ""])
+
+
+@given(st.lists(st.integers(1, 50), max_size=600))
+def test_chunks_hold_every_job_once_longest_first(lengths: list[int]) -> None:
+    jobs = [Job((260,) * length, (n,)) for n, length in enumerate(lengths)]
+    found = list(chunks(jobs))
+    flat = [job for chunk in found for job in chunk]
+    assert sorted(flat, key=lambda job: job.prefix) == jobs
+    assert [len(job.source) for job in flat] == sorted(lengths, reverse=True)
+    assert all(len(chunk) == SENTENCES for chunk in found[:-1])
+
+
+def test_equal_jobs_have_equal_answers(both) -> None:
+    native, _ = both
+    one, two = native.translate(["a man", "a man"])
+    assert one == replace(two)

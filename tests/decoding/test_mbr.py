@@ -9,6 +9,7 @@ from tests.decoding.conftest import TINY, untrained
 from jumok.answers import Answer
 from jumok.config import Utility
 from jumok.decoding import mbr
+from jumok.decoding.jobs import make_request
 from jumok.decoding.mbr import (
     by_agreement,
     chrf_between,
@@ -16,7 +17,6 @@ from jumok.decoding.mbr import (
     overlaps,
     rouge1_between,
 )
-from jumok.decoding.request import make_request
 from jumok.decoding.translator import Translator
 from jumok.evaluation.metrics import rouge
 from jumok.text.tokenizer import EOS

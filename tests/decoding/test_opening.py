@@ -7,7 +7,7 @@ import torch
 from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.checkpoint.model import save_model
-from jumok.decoding.native_engine import NativeEngine
+from jumok.decoding.engines import NativeEngine
 from jumok.decoding.opening import gpu_seen, open_engine
 from jumok.decoding.torch_engine import TorchEngine
 from jumok.decoding.translator import Translator, load

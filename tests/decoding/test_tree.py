@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jumok.answers import normalised
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.filters import NEVER, forbid
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError

@@ -3,6 +3,7 @@
 import math
 import random
 import time
+from collections.abc import Sequence
 from typing import get_args, get_type_hints
 
 import pytest
@@ -15,6 +16,7 @@ from sacrebleu.metrics.ter import TER
 from jumok.config import FALLING, TrainingConfig
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation import metrics
+from jumok.evaluation.metrics import common_subsequence, edit_distance
 
 SENTENCES = st.lists(
     st.sampled_from(["the", "cat", "sat", "on", "Mat", ",", "고양이", "나는", "."]), max_size=12
@@ -273,3 +275,53 @@ def test_training_looks_at_metrics_that_exist() -> None:
     names = set(get_args(get_type_hints(TrainingConfig)["metric"])) - {"loss"}
     assert names <= set(metrics.LABELS)
     assert names & metrics.LOWER_IS_BETTER == FALLING - {"loss"}
+
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=70)
+
+
+def slow_edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, start=1):
+        above, row = row, [i]
+        for j, b in enumerate(second, start=1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (a != b)))
+    return row[-1]
+
+
+def slow_common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    row = [0] * (len(second) + 1)
+    for a in first:
+        above, row = row, [0]
+        for j, b in enumerate(second, start=1):
+            row.append(above[j - 1] + 1 if a == b else max(above[j], row[-1]))
+    return row[-1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "edits", "common"),
+    [
+        ("kitten", "sitting", 3, 4),
+        ("", "abc", 3, 0),
+        ("abc", "", 3, 0),
+        ("", "", 0, 0),
+        ("같은 말", "같은 말", 0, 4),
+    ],
+)
+def test_values_counted_by_hand(first: str, second: str, edits: int, common: int) -> None:
+    assert edit_distance(first, second) == edits
+    assert common_subsequence(first, second) == common
+
+
+@settings(max_examples=200, deadline=None)
+@given(first=WORDS, second=WORDS)
+def test_the_bits_agree_with_the_tables(first: list[str], second: list[str]) -> None:
+    assert edit_distance(first, second) == slow_edit_distance(first, second) == edit_distance(second, first)
+    assert common_subsequence(first, second) == slow_common_subsequence(first, second)
+
+
+@settings(max_examples=50, deadline=None)
+@given(first=WORDS, second=WORDS, third=WORDS)
+def test_the_distance_is_a_metric(first: list[str], second: list[str], third: list[str]) -> None:
+    assert (edit_distance(first, second) == 0) == (first == second)
+    assert edit_distance(first, third) <= edit_distance(first, second) + edit_distance(second, third)

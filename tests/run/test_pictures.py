@@ -10,7 +10,7 @@ import pytest
 from jumok.run.stepping import batch_lengths, packs
 
 from jumok.checkpoint.manifest import verify_folder
-from jumok.checkpoint.tensors import unpack
+from jumok.checkpoint.model import unpack
 from jumok.cli.main import main
 from jumok.config import RunConfig
 from jumok.data.picture_store import PictureStore

@@ -15,19 +15,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumok.checkpoint.candidates import first_whole, was_best
-from jumok.checkpoint.folder import discard, dump_json, replace_file, settle, write_folder
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import discard, dump_json, replace_file, run_lock, settle, write_folder
 from jumok.checkpoint.manifest import (
     CHECKPOINTS,
     checkpoint_folders,
     damaged,
+    first_whole,
     read_file,
     read_json,
     verify_folder,
+    was_best,
 )
-from jumok.checkpoint.model import LoadedModel, read_model
-from jumok.checkpoint.tensors import pack, unpack
+from jumok.checkpoint.model import LoadedModel, pack, read_model, unpack
 from jumok.errors import Error, ModelError, RunError
 
 log = logging.getLogger("jumok")

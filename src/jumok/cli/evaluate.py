@@ -309,7 +309,7 @@ def show(
     quiet: bool,
 ) -> None:
     """The result on stdout, in one of its three forms; notes on stderr."""
-    from jumok.evaluation.table import draw_table
+    from jumok.evaluation.report import draw_table
 
     if result is not None:
         print_json(result)

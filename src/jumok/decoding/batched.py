@@ -12,8 +12,7 @@ from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, for
 from jumok.decoding.greedy import Choose, GreedySearch
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
 from jumok.decoding.sample import sampler, uniforms
-from jumok.decoding.scores import check_finite, log_softmax
-from jumok.decoding.search import Search, run_search
+from jumok.decoding.search import Search, check_finite, log_softmax, run_search
 from jumok.decoding.tree import BeamTree
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq

@@ -22,8 +22,7 @@ from torch import Tensor
 
 from jumok.answers import Answer, normalised, ranked
 from jumok.decoding.filters import Filter, LiveRows, WholeCharacters, allow
-from jumok.decoding.scores import check_finite, top
-from jumok.decoding.search import Lead, Search, find_lead
+from jumok.decoding.search import Lead, Search, check_finite, find_lead, top
 from jumok.decoding.tree import BeamTree, Way
 from jumok.text.tokenizer import BOS, EOS
 

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from jumok.answers import Answer, ranked
 from jumok.decoding.filters import Filter, LiveRows, allow
-from jumok.decoding.scores import check_finite
-from jumok.decoding.search import Lead, Search, find_lead, shared_beginning
+from jumok.decoding.search import Lead, Search, check_finite, find_lead, shared_beginning
 from jumok.text.tokenizer import BOS, EOS
 
 Pick = Callable[[Tensor, LiveRows], Tensor]

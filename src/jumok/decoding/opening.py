@@ -9,11 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumok.checkpoint.candidates import first_whole
 from jumok.checkpoint.contents import WEIGHTS, Contents, read_arrays, read_contents, read_parts
+from jumok.checkpoint.manifest import first_whole
 from jumok.config import copies
-from jumok.decoding.engines import Engine, cannot, check_engine
-from jumok.decoding.native_engine import NativeEngine
+from jumok.decoding.engines import Engine, NativeEngine, cannot, check_engine
 from jumok.errors import ConfigError, ModelError
 from jumok.native.library import available, level_forced, library, why_not
 from jumok.native.model import NativeModel

@@ -11,9 +11,8 @@ from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.greedy import Choose
-from jumok.decoding.jobs import Job, batches, pair_size, token_spellings
+from jumok.decoding.jobs import Job, Request, batches, pair_size, token_spellings
 from jumok.decoding.mbr import by_agreement
-from jumok.decoding.request import Request
 from jumok.decoding.search import Search
 from jumok.decoding.stream import Partial, stream_jobs
 from jumok.decoding.tree import BeamTree

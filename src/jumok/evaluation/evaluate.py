@@ -8,7 +8,7 @@ from os.path import commonprefix
 from typing import Any
 from unicodedata import normalize
 
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import make_request
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import Bins, Group, TrainLengths, group_by_length, parse_train_lengths

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumok.decoding.batched import encode
-from jumok.decoding.jobs import SourceText
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import SourceText, make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
 from jumok.decoding.tree import BeamTree

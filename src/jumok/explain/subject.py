@@ -6,8 +6,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from jumok.config import TransformerConfig
-from jumok.decoding.jobs import SourceText
-from jumok.decoding.request import Request, make_request
+from jumok.decoding.jobs import Request, SourceText, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError

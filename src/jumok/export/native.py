@@ -11,8 +11,7 @@ from pathlib import Path
 from jumok.answers import Answer
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.contents import WEIGHTS
-from jumok.checkpoint.model import LoadedModel
-from jumok.checkpoint.tensors import pack
+from jumok.checkpoint.model import LoadedModel, pack
 from jumok.config import RunConfig, copies
 from jumok.export.format import WriteOptions
 from jumok.native.folder import WEIGHTS as PACKED

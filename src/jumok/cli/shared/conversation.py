@@ -11,7 +11,7 @@ from jumok.cli.shared.console import say
 from jumok.cli.shared.explained import growing
 from jumok.data.corpus import read_lines
 from jumok.data.questions import join_question
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import make_request
 from jumok.errors import ConfigError, nearest
 from jumok.settings import parse_config, read_words
 from jumok.text.normalize import tidy
