@@ -35,7 +35,7 @@ def plain(utility: Utility, one: str, other: str) -> float:
     """How well a text agrees with another, by the metrics that evaluation has."""
     if utility == "chrf":
         return CHRF2.sentence_score(one, [other]).score / 100
-    [found] = [part for part in rouge([one], [other]) if part.name == "rouge1"]
+    found = rouge("rouge1", [one], [other])
     return float(found.score(found.rows)[0]) / 100
 
 

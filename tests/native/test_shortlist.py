@@ -12,7 +12,7 @@ from tests.native.making import CONFIGS, VOCABULARY, make
 from jumok.config import TextConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.errors import ModelError
-from jumok.native import lexicon
+from jumok.native import shortlist as module
 from jumok.native.library import available, why_not
 from jumok.native.model import NativeModel, SearchOptions, joined
 from jumok.native.shortlist import (
@@ -29,6 +29,7 @@ from jumok.native.shortlist import (
     strongest,
 )
 from jumok.native.tensors import dump_tensors, parse_tensors
+from jumok.native.weights import pack_weights
 from jumok.text.tokenizer import BOS, EOS, FIRST, PAD, UNK, Tokenizers, train_tokenizer
 
 needs_library = pytest.mark.skipif(not available(), reason=why_not())
@@ -118,7 +119,9 @@ def test_references_are_covered() -> None:
 
 
 def model(name: str, kind) -> NativeModel:
-    return NativeModel(CONFIGS[name], make(CONFIGS[name])[1], shared=True, type=kind)
+    return NativeModel(
+        CONFIGS[name], pack_weights(CONFIGS[name], make(CONFIGS[name])[1], shared=True, type=kind)
+    )
 
 
 def some_lists(seed: int) -> Shortlist:
@@ -248,7 +251,7 @@ PAIRS = st.lists(
 )
 
 
-def rows(found: lexicon.Lexicon) -> list[list[int]]:
+def rows(found: module.Lexicon) -> list[list[int]]:
     begin = found.likely.begin
     return [found.likely.values[a:b].tolist() for a, b in zip(begin[:-1], begin[1:], strict=True)]
 
@@ -302,16 +305,16 @@ def test_it_is_the_plain_loop(pairs, steps: int) -> None:
 def test_blocks_change_nothing(pairs, size: int) -> None:
     whole = learn_lexicon(pairs, SIZES, 7)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexicon, "BLOCK", size)
-        patch.setattr(lexicon, "READ", size)
+        patch.setattr(module, "BLOCK", size)
+        patch.setattr(module, "READ", size)
         parts = learn_lexicon(iter(pairs), SIZES, 7)
     assert [sorted(row) for row in rows(parts)] == [sorted(row) for row in rows(whole)]
     assert parts.counts.tolist() == whole.counts.tolist()
 
 
 def test_a_full_table_keeps_the_closest_partners(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexicon, "TABLE", 4)
-    monkeypatch.setattr(lexicon, "BLOCK", 8)
+    monkeypatch.setattr(module, "TABLE", 4)
+    monkeypatch.setattr(module, "BLOCK", 8)
     pairs = [([s, 8], [s, 5]) for s in range(5) for _ in range(3)]
     found = rows(learn_lexicon(pairs, SIZES, 1))
     assert [row[0] for row in found[:5]] == [0, 1, 2, 3, 4]

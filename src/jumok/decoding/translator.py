@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
-from jumok.decoding.engines import Engine, cannot
+from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Request, SourceText, make_jobs, make_request, read_sources
-from jumok.decoding.opening import Note, log, open_engine
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
 from jumok.errors import ConfigError, DataError, LimitError, RunError
 from jumok.progress import Progress, silent

@@ -194,25 +194,24 @@ def exact(hypotheses: Texts, references: References) -> Statistics:
     return Statistics("exact", np.array(rows), _rate, signature)
 
 
-def rouge(hypotheses: Texts, references: References) -> list[Statistics]:
-    """ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004): F1 of each sentence pair, averaged.
+def rouge(name: str, hypotheses: Texts, references: References) -> Statistics:
+    """ROUGE-1, ROUGE-2 or ROUGE-L (Lin 2004), `name` says which: F1 of each sentence pair, averaged.
 
     Tokens are lower-cased runs of letters, marks and digits of any script; there is no stemming, and ROUGE-L
     takes each line as one sequence.
     """
-    ours = [rouge_words(text) for text in hypotheses]
-    theirs = [[rouge_words(text) for text in texts] for texts in several(references)]
-    pairs = list(zip(ours, theirs, strict=True))
+    order = int(name[-1]) if name != "rougeL" else 0
+
+    def f1(ours: Sequence[str], theirs: Sequence[str]) -> float:
+        if not order:
+            return _f1(common_subsequence(ours, theirs), len(ours), len(theirs))
+        first, second = _ngrams(ours, order), _ngrams(theirs, order)
+        return _f1((first & second).total(), first.total(), second.total())
+
+    pairs = zip(map(rouge_words, hypotheses), several(references), strict=True)
+    rows = [(max(f1(ours, rouge_words(text)) for text in theirs), 1.0) for ours, theirs in pairs]
     signature = f"{count_references(references)}|case:lc|stem:no|tok:alnum|f:1"
-    scores = {
-        "rouge1": [max(_ngram_f1(a, b, 1) for b in right) for a, right in pairs],
-        "rouge2": [max(_ngram_f1(a, b, 2) for b in right) for a, right in pairs],
-        "rougeL": [max(_f1(common_subsequence(a, b), len(a), len(b)) for b in right) for a, right in pairs],
-    }
-    return [
-        Statistics(name, np.array([(value, 1.0) for value in values]), _rate, signature)
-        for name, values in scores.items()
-    ]
+    return Statistics(name, np.array(rows), _rate, signature)
 
 
 def perplexity(log_probs: Sequence[float], tokens: Sequence[int], *, unit: str = "piece") -> Statistics:
@@ -233,23 +232,12 @@ def edit_rate(name: str, hypotheses: Texts, references: References) -> Statistic
     """Edits per unit of the reference that the text comes nearest to; `name` is wer, per or cer."""
     unit, split = EDIT_UNITS[name]
     pairs = zip(map(split, hypotheses), several(references), strict=True)
-    rows = [min((_edits(ours, split(text)) for text in theirs), key=_nearness) for ours, theirs in pairs]
+    rows = []
+    for ours, theirs in pairs:
+        counts = [(edit_distance(ours, right), len(right)) for right in map(split, theirs)]
+        rows.append(min(counts, key=lambda row: (row[0] / max(row[1], 1), row[0])))
     signature = f"{count_references(references)}|case:mixed|unit:{unit}"
-    return Statistics(name, np.array(rows), _rate, signature)
-
-
-def _edits(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
-    return float(edit_distance(ours, theirs)), float(len(theirs))
-
-
-def _nearness(row: tuple[float, float]) -> tuple[float, float]:
-    edits, units = row
-    return edits / max(units, 1.0), edits
-
-
-def _ngram_f1(ours: Sequence[str], theirs: Sequence[str], order: int) -> float:
-    first, second = _ngrams(ours, order), _ngrams(theirs, order)
-    return _f1((first & second).total(), first.total(), second.total())
+    return Statistics(name, np.array(rows, dtype=np.float64), _rate, signature)
 
 
 def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
@@ -293,7 +281,7 @@ def measure(name: str, hypotheses: Texts, references: References, *, tokenize: s
         case "chrf" | "chrf-char":
             return chrf(hypotheses, references, word_order=2 if name == "chrf" else 0)
         case "rouge1" | "rouge2" | "rougeL":
-            return next(statistics for statistics in rouge(hypotheses, references) if statistics.name == name)
+            return rouge(name, hypotheses, references)
         case "ppl":
             raise ConfigError(
                 "perplexity needs a model, not only its output", hint="leave out ppl", code="no_model"

@@ -64,11 +64,11 @@ def open(folder: Path, shortlist: Shortlist | None = None) -> "NativeAnswerer": 
     if (where := folder / PACKED).exists():
         sizes = tokenizers.source.size, tokenizers.target.size
         parts, _ = parse_parts(where.read_bytes(), config, sizes, str(where), shared=tokenizers.shared)
-        return NativeAnswerer(NativeModel.from_packed(config, parts, str(where)), shortlist)
-    where = folder / WEIGHTS
-    arrays, _ = parse_tensors(where.read_bytes(), str(where))
-    model = NativeModel(config, arrays, shared=tokenizers.shared, where=str(where))
-    return NativeAnswerer(model, shortlist)
+    else:
+        where = folder / WEIGHTS
+        arrays, _ = parse_tensors(where.read_bytes(), str(where))
+        parts = pack_weights(config, arrays, shared=tokenizers.shared, where=str(where))
+    return NativeAnswerer(NativeModel(config, parts, str(where)), shortlist)
 
 
 class NativeAnswerer:
