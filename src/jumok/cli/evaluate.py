@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from jumok.data.builtin import Split
     from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
-    from jumok.evaluation.report import Evaluation
-    from jumok.evaluation.significance import Significance
+    from jumok.evaluation.report import Evaluation, Significance
 
 EXAMPLES = """\b
 Examples:

@@ -5,7 +5,7 @@ keep no state of their own and beam search can reorder rows freely.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -63,23 +63,17 @@ class LiveRows:
         """These rows before a choice from log_probs (R, V): `ends` knows the model's wish for it."""
         wish = log_probs[:, EOS] == log_probs.amax(dim=1)
         ends = torch.cat([self.ends, wish[:, None]], dim=1)
-        return LiveRows(self.sentence, self.room, self.tokens, self.log_probs, ends)
+        return replace(self, ends=ends)
 
     def select(self, rows: Tensor) -> "LiveRows":
         """These rows only, in this order."""
-        return LiveRows(
-            self.sentence[rows], self.room[rows], self.tokens[rows], self.log_probs[rows], self.ends[rows]
-        )
+        return LiveRows(**{name: tensor[rows] for name, tensor in vars(self).items()})
 
     def grow(self, token: Tensor, log_prob: Tensor) -> "LiveRows":
         """Every row with one more token (R,) and its log-probability (R,)."""
-        return LiveRows(
-            self.sentence,
-            self.room - 1,
-            torch.cat([self.tokens, token[:, None]], dim=1),
-            torch.cat([self.log_probs, log_prob[:, None]], dim=1),
-            self.ends,
-        )
+        tokens = torch.cat([self.tokens, token[:, None]], dim=1)
+        log_probs = torch.cat([self.log_probs, log_prob[:, None]], dim=1)
+        return replace(self, room=self.room - 1, tokens=tokens, log_probs=log_probs)
 
     def answers(self) -> list[tuple[int, Answer]]:
         """Each row as (sentence, answer); it is finished if its last token is the end."""

@@ -23,9 +23,9 @@ from jumok.text.tokenizer import EOS
 if TYPE_CHECKING:
     from jumok.backends.edits import Edits
     from jumok.checkpoint.model import LoadedModel
+    from jumok.decoding.beam import BeamTree
     from jumok.decoding.search import Search
     from jumok.decoding.stream import Final, Partial
-    from jumok.decoding.tree import BeamTree
     from jumok.models.interface import Seq2Seq
 
 BLOCK = 1024  # lines that are sorted by length together when the input is a stream

@@ -21,8 +21,7 @@ from jumok.evaluation.metrics import (
     perplexity,
     several,
 )
-from jumok.evaluation.report import Bin, Evaluation, Speed, compare_evaluations
-from jumok.evaluation.significance import RESAMPLES, metric_of
+from jumok.evaluation.report import RESAMPLES, Bin, Evaluation, Speed, compare_evaluations, metric_of
 from jumok.progress import Progress, silent
 
 __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]

@@ -2,7 +2,7 @@
 
 Every metric is a function of texts and their references, one or several for each, that returns `Statistics`.
 The sum of the rows is all that a metric needs, so any subset (a length bin) and any resample
-(`significance.py`) is scored without reading a sentence twice. Rates and shares are percentages, as sacrebleu
+(`report.py`) is scored without reading a sentence twice. Rates and shares are percentages, as sacrebleu
 gives them.
 
 BLEU, chrF and TER count with sacrebleu and carry its signatures. Edit rates and ROUGE are counted here; of

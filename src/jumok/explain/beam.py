@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumok.decoding.batched import encode
+from jumok.decoding.beam import BeamTree
 from jumok.decoding.jobs import SourceText, make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
-from jumok.decoding.tree import BeamTree
 from jumok.explain.pictures import source_ids_of
 
 SETTINGS = (
