@@ -17,7 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.checkpoint import folder as folder_module
-from jumok.checkpoint.folder import discard, dump_json, replace_file, run_lock, settle, write_folder
+from jumok.checkpoint.folder import (
+    discard,
+    dump_json,
+    dump_manifest,
+    replace_file,
+    run_lock,
+    settle,
+    write_folder,
+)
 from jumok.checkpoint.manifest import MANIFEST, read_file, read_manifest, verify_folder
 from jumok.errors import ConfigError, RunError
 
@@ -158,7 +166,9 @@ def test_a_full_disk_is_met_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
-    need = sum(map(len, NEW.values())) + len(folder_module._manifest(NEW))
+    need = sum(map(len, NEW.values())) + len(
+        dump_manifest({name: (len(data), "0" * 64) for name, data in NEW.items()})
+    )
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**6, 0, int(1.19 * need)))
     with pytest.raises(RunError) as caught:
         write_folder(tmp_path / "m", NEW)

@@ -31,10 +31,11 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     The same content already there is accepted; another folder of ours in its place is replaced. A disk that
     is full or fails ends in a RunError (`disk_full`, `io_error`) and leaves nothing behind.
     """
-    if _holds(path, files):
+    digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
+    if _holds(path, digests):
         return
     _refuse_strange(path)
-    contents = {**files, MANIFEST: _manifest(files)}
+    contents = {**files, MANIFEST: dump_manifest(digests)}
     need = sum(map(len, contents.values()))
     temporary = path.with_name(f"{path.name}.tmp-{secrets.token_hex(4)}")
     try:
@@ -115,25 +116,19 @@ def dump_json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _manifest(files: Mapping[str, bytes]) -> bytes:
-    digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
-    return dump_manifest(digests)
-
-
 def dump_manifest(files: Mapping[str, tuple[int, str]]) -> bytes:
     """The bytes of a manifest: size and SHA-256 of each file."""
     entries = {name: {"size": size, "sha256": digest} for name, (size, digest) in files.items()}
     return dump_json({"format_version": FORMAT_VERSION, "files": entries})
 
 
-def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
+def _holds(path: Path, files: Mapping[str, tuple[int, str]]) -> bool:
     """Whether the folder is whole and has this content already."""
     try:
-        saved = {name: entry.sha256 for name, entry in read_manifest(path).items()}
+        saved = {name: (entry.size, entry.sha256) for name, entry in read_manifest(path).items()}
     except ModelError:
         return False
-    wanted = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    return saved == wanted and not verify_folder(path)
+    return saved == files and not verify_folder(path)
 
 
 def _refuse_strange(path: Path) -> None:

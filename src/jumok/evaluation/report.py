@@ -211,7 +211,8 @@ def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Signific
     The interval and the length bins are of the first metric; a star marks a bin of few sentences.
     """
     first = next(iter(evaluations[0].metrics))
-    rows = [_heading(evaluations), *(_row(evaluation, _has_speed(evaluations)) for evaluation in evaluations)]
+    timed = any(evaluation.speed for evaluation in evaluations)
+    rows = [_heading(evaluations[0], timed=timed), *(_row(one, timed=timed) for one in evaluations)]
     lines = _align(rows)
     if evaluations[0].bins:
         unit = (evaluations[0].length_unit or "").replace("_", " ")
@@ -231,35 +232,24 @@ def verdict(comparison: Significance) -> str:
     )
 
 
-def _heading(evaluations: Sequence[Evaluation]) -> list[str]:
-    model = evaluations[0]
+def _heading(model: Evaluation, *, timed: bool) -> list[str]:
     labels = [LABELS[name] for name in model.metrics]
     interval = ["95 %"] if model.bootstrap else []
-    speed = ["tok/s"] if _has_speed(evaluations) else []
+    speed = ["tok/s"] if timed else []
     return ["model", labels[0], *interval, *labels[1:], *speed, *(part.group.label for part in model.bins)]
 
 
-def _row(evaluation: Evaluation, with_speed: bool) -> list[str]:  # noqa: FBT001
+def _row(evaluation: Evaluation, *, timed: bool) -> list[str]:
     first, *others = evaluation.metrics.values()
-    interval = [_interval(first)] if evaluation.bootstrap else []
-    speed = (
-        [f"{evaluation.speed.target_tokens_per_s:,.0f}" if evaluation.speed else "–"] if with_speed else []
-    )
-    bins = [_number(part.metrics[first.name]) + ("*" if part.group.thin else " ") for part in evaluation.bins]
-    return [evaluation.model, _number(first), *interval, *map(_number, others), *speed, *bins]
-
-
-def _has_speed(evaluations: Sequence[Evaluation]) -> bool:
-    return any(evaluation.speed for evaluation in evaluations)
-
-
-def _number(metric: Metric) -> str:
-    return f"{metric.value:.1f}"
-
-
-def _interval(metric: Metric) -> str:
-    low, high = metric.ci95 or (metric.value, metric.value)
-    return f"[{low:.1f}, {high:.1f}]"
+    low, high = first.ci95 or (first.value, first.value)
+    interval = [f"[{low:.1f}, {high:.1f}]"] if evaluation.bootstrap else []
+    speed = f"{evaluation.speed.target_tokens_per_s:,.0f}" if evaluation.speed else "–"
+    bins = [
+        f"{part.metrics[first.name].value:.1f}" + ("*" if part.group.thin else " ")
+        for part in evaluation.bins
+    ]
+    values = [f"{metric.value:.1f}" for metric in others]
+    return [evaluation.model, f"{first.value:.1f}", *interval, *values, *([speed] if timed else []), *bins]
 
 
 def _align(rows: Sequence[Sequence[str]]) -> list[str]:
