@@ -227,7 +227,7 @@ def test_a_child_of_fork_has_threads_of_its_own() -> None:
         import numpy as np
         from jumok.architectures import TransformerConfig
         from jumok.native.model import NativeModel, SearchOptions
-        from jumok.native.weights import layout
+        from jumok.native.weights import layout, pack_weights
         warnings.simplefilter("ignore")
         config = TransformerConfig(width=256, heads=4, feedforward=256, encoder_layers=1, decoder_layers=1)
         draw = np.random.default_rng(0)
