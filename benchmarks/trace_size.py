@@ -12,10 +12,10 @@ import gzip
 import json
 
 import torch
-from jumok.explain.fingerprint import fingerprint
 
 from jumok.config import TransformerConfig
 from jumok.explain.capture import capture
+from jumok.explain.fingerprint import fingerprint
 from jumok.explain.tensors import atlas, pack
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
