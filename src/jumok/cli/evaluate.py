@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
-    from jumok.evaluation.report import Evaluation
-    from jumok.evaluation.significance import Significance
+    from jumok.evaluation.report import Evaluation, Significance
 
 EXAMPLES = """
   jumok evaluate -m runs/en-de -s test.en -t test.de
@@ -271,7 +270,7 @@ def show(
     quiet: bool,
 ) -> None:
     """The result on stdout, in one of its three forms; notes on stderr."""
-    from jumok.evaluation.table import draw_table
+    from jumok.evaluation.report import draw_table
 
     if result is not None:
         print_json(result)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jumok.evaluation.lengths import THIN, Group, TrainLengths, Unit, length_of
 from jumok.evaluation.metrics import Statistics
-from jumok.evaluation.significance import metric_of
+from jumok.evaluation.report import metric_of
 
 MOST_BINS = 6
 SENTENCES = 2 * THIN  # a bin has at least so many, where the test set allows

@@ -21,7 +21,7 @@ from jumok.comparison.summary import summarise
 from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER
-from jumok.evaluation.significance import RESAMPLES, paired_test
+from jumok.evaluation.report import RESAMPLES, paired_test
 from jumok.training.log import finite
 
 SCHEMA = "compare/1"

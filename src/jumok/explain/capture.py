@@ -18,7 +18,7 @@ from jumok.backends.recording import RecordingBackend
 from jumok.backends.values import Kind
 from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Source
-from jumok.decoding.scores import log_softmax, top
+from jumok.decoding.search import log_softmax, top
 from jumok.explain.tokens import ended as with_end
 from jumok.models.interface import Seq2Seq, edits_of
 from jumok.nn.functional import Stages

@@ -6,8 +6,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from jumok.decoding.batched import encode
-from jumok.decoding.jobs import SourceText
-from jumok.decoding.request import Request, make_request
+from jumok.decoding.jobs import Request, SourceText, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator

@@ -16,10 +16,9 @@ from torch.nn import functional as F
 
 from jumok.answers import Answer
 from jumok.checkpoint.folder import dump_json
-from jumok.checkpoint.model import LoadedModel
-from jumok.checkpoint.tensors import pack
+from jumok.checkpoint.model import LoadedModel, pack
 from jumok.config import RunConfig, TransformerConfig
-from jumok.decoding.scores import log_softmax
+from jumok.decoding.search import log_softmax
 from jumok.errors import ConfigError
 from jumok.export.format import WriteOptions
 from jumok.export.layouts import LAYOUTS, Layout, layout_weights, table_rows

@@ -15,7 +15,7 @@ from jumok.cli.shared.explained import growing
 from jumok.cli.shared.options import DRAWING
 from jumok.data.corpus import read_lines
 from jumok.data.questions import join_question
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import make_request
 from jumok.errors import ConfigError, Error, nearest
 from jumok.settings import parse_config, plain_word, read_words
 from jumok.text.normalize import tidy

@@ -108,7 +108,7 @@ def flag(name: str) -> str:
 
 def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str = "--mbr N") -> None:
     """Refuse what changes nothing in a model whose usual way this is; `ways` are the options that draw."""
-    from jumok.decoding.request import make_request
+    from jumok.decoding.jobs import make_request
 
     chosen = make_request(usual, given).decoding
     for name in DRAWING:
