@@ -223,7 +223,7 @@ def name_faults(src: Path) -> list[str]:
 
 
 def state_faults(src: Path) -> list[str]:
-    """Modules that remember: a container at the top that is no constant (one in capitals is never changed)."""
+    """Modules that remember: a container at the top that is no constant (those in capitals never change)."""
     faults = []
     for path in modules(src):
         for node in tree_of(path).body:

@@ -82,8 +82,7 @@ class Model(Translator):
         """The translation of a text, or of each text in a list, in order.
 
         With `attention` or `record_beam` each answer is a `TracedTranslation`: the same, with attention,
-        influence, an alignment, and the tree of the search. Other options are those of
-        `Translator.translate`.
+        influence, an alignment, and the tree of the search. Other options: see `Translator.translate`.
         """
         asked = self.asked(options)
         lines = check_texts(texts)

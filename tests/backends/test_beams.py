@@ -1,9 +1,11 @@
+"""Beams that change their order see what caches of their own would show."""
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jumok.nn.beams import attend_past, attend_source, runs_on_kernels
 
+from jumok.backends.beams import twin_past, twin_source
 from jumok.nn.functional import fused_attention, merge_heads
 
 B, H, K, T = 2, 2, 4, 8
@@ -24,7 +26,7 @@ def test_beams_that_change_places_see_what_a_reordered_cache_shows(
     for step in range(steps):
         query, key, value = torch.randn(3, B, H, W, K, generator=numbers)
         place = torch.tensor([step])
-        found = attend_past(query, (key, value), past, ancestors, place, places=T, scale=scale)
+        found = twin_past(query, (key, value), past, ancestors, place, places=T, scale=scale)
         keys = torch.cat((keys, key.transpose(1, 2)[:, :, :, None]), dim=3)  # (B, W, H, t, K)
         values = torch.cat((values, value.transpose(1, 2)[:, :, :, None]), dim=3)
         for b in range(B):
@@ -43,12 +45,8 @@ def test_beams_that_change_places_see_what_a_reordered_cache_shows(
 @pytest.mark.parametrize("scale", [True, False])
 def test_padding_of_a_source_is_not_seen(*, scale: bool) -> None:
     query, source = torch.randn(B, H, 3, K), torch.randn(2, B, H, 6, K)
-    found = attend_source(query, (source[0], source[1]), torch.tensor([6, 2]), scale=scale)
+    found = twin_source(query, (source[0], source[1]), torch.tensor([6, 2]), scale=scale)
     whole = fused_attention(query, *source, None, scale=scale)
     torch.testing.assert_close(found[:1], merge_heads(whole)[:1])
     short = fused_attention(query, *source[:, :, :, :2], None, scale=scale)
     torch.testing.assert_close(found[1:], merge_heads(short)[1:])
-
-
-def test_a_cpu_has_no_kernels() -> None:
-    assert not runs_on_kernels(torch.zeros(1, 1, 1, 64))

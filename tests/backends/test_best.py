@@ -1,8 +1,10 @@
+"""The best of each row, without a sort."""
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jumok.nn.best import CHUNK, k_best, ranks, unpacked
 
+from jumok.backends.best import CHUNK, k_best, ranks, twin_peaks, unpacked
 from jumok.decoding.scores import top
 
 
@@ -14,7 +16,13 @@ from jumok.decoding.scores import top
     whole=st.booleans(),
     seed=st.integers(0, 9999),
 )
-def test_the_best_are_those_of_a_sort_and_of_equals_the_lower_ids(rows, vocabulary, k, whole, seed) -> None:
+def test_the_best_are_those_of_a_sort_and_of_equals_the_lower_ids(
+    rows: int,
+    vocabulary: int,
+    k: int,
+    whole: bool,  # noqa: FBT001
+    seed: int,
+) -> None:
     numbers = torch.Generator().manual_seed(seed)
     logits = torch.randn(rows, vocabulary, generator=numbers) * 2
     if whole:
@@ -31,7 +39,7 @@ def test_the_best_are_those_of_a_sort_and_of_equals_the_lower_ids(rows, vocabula
     allowed[:, :E] += bias
     allowed[closed, E:] = -torch.inf
     values, ids = top(allowed, k)
-    found, places = k_best(logits.clone(), k, bias, closed)
+    found, places = k_best(logits.clone(), k, bias, closed, twin_peaks)
     assert torch.equal(found, values)
     real = values > -torch.inf
     assert torch.equal(places[real], ids[real])
@@ -44,7 +52,7 @@ def test_a_row_that_is_no_number_has_no_number_at_its_head() -> None:
     bias = torch.zeros(2, CHUNK)
     bias[:, 0] = -torch.inf
     logits = logits[:, : 2 * CHUNK + 9]
-    found, ids = k_best(logits.clone(), 4, bias, torch.zeros(2, dtype=torch.bool))
+    found, ids = k_best(logits.clone(), 4, bias, torch.zeros(2, dtype=torch.bool), twin_peaks)
     assert ids.max() < logits.shape[1]
     assert found.isfinite().all(dim=1).tolist() == [True, False]
     assert not found[1, 0].isfinite()

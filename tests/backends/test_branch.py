@@ -1,24 +1,11 @@
 """A product beside the residual stream: values and gradients of the plain way, and those of the stream."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
-from jumok.nn.branch import Branch, branch, masked, summed
 from torch import Tensor
 
-from jumok.nn import branch as module
-
-Way = Callable[[Tensor, Tensor, Tensor, bool], tuple[Tensor, Tensor]]
-
-
-def plain(x: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> tuple[Tensor, Tensor]:  # noqa: FBT001
-    return branch(x, weight, bias, relu=relu)
-
-
-def fused(x: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> tuple[Tensor, Tensor]:  # noqa: FBT001
-    y, x = Branch.apply(x, weight, bias, relu)  # type: ignore[no-untyped-call]
-    return y, x
+from jumok.backends.branch import Branch, plain_sums
+from jumok.backends.torch import TorchBackend
 
 
 def leaves() -> list[Tensor]:
@@ -28,17 +15,15 @@ def leaves() -> list[Tensor]:
 
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("uses", ["product", "stream", "both"])
-def test_what_runs_on_a_gpu_equals_the_plain_way(
-    relu: bool,  # noqa: FBT001
-    uses: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The same function, with plain torch in the place of its kernels."""
-    monkeypatch.setattr(module, "guarded", lambda _name, _fast, slow: slow())
+def test_its_own_backward_is_the_plain_one(uses: str, *, relu: bool) -> None:
     found = []
-    for way in (plain, fused):
+    for fast in (False, True):
         x, weight, bias = given = leaves()
-        y, after = way(x, weight, bias, relu)
+        if fast:
+            y, after = Branch.apply(x, weight, bias, relu, plain_sums)  # type: ignore[no-untyped-call]
+        else:
+            product, after = TorchBackend().branch(x, weight, bias, relu=relu)
+            y = product.values
         assert torch.equal(after, x)
         parts = {"product": [y.sin().sum()], "stream": [after.cos().sum()]}
         parts["both"] = parts["product"] + parts["stream"]
@@ -51,10 +36,9 @@ def test_what_runs_on_a_gpu_equals_the_plain_way(
             torch.testing.assert_close(other, one, atol=1e-6, rtol=1e-6)
 
 
-def test_masked_keeps_what_the_relu_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "guarded", lambda _name, _fast, slow: slow())
+def test_plain_sums_keep_what_the_relu_let_through() -> None:
     dy, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[0.0, 5.0], [6.0, 0.0]])
-    kept, sums = masked(dy.clone(), y)  # it may write where it reads
+    kept, sums = plain_sums(dy, y)
     assert kept.tolist() == [[0, 2], [3, 0]]
     assert sums.tolist() == [3, 2]
-    assert summed(dy).tolist() == [4, 6]
+    assert plain_sums(dy, None)[1].tolist() == [4, 6]

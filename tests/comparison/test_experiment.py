@@ -79,7 +79,7 @@ def test_opened_again_it_has_the_settings_of_before_and_may_grow(
         pytest.fail("the text is read again")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jumok.comparison.experiment.survey", no_survey)
+        patch.setattr("jumok.comparison.experiment.read_corpora", no_survey)
         again = open_experiment(without(comparison_request, "model.width"))
     assert again.entries == before.entries
     assert f"goes on with the experiment in {comparison_request.out}" in again.notes

@@ -1,17 +1,21 @@
 """Small models of every kind, and batches to feed them."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
+from jumok.backends.edits import Edits, PositionEdit
+from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
-from jumok.data.batch import Padded, pad_pairs
 from jumok.models.build import build_model
-from jumok.models.interface import Edits, Kind, Memory, PositionEdit, Seq2Seq
+from jumok.models.interface import Memory, Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.nn.edit import AttentionEdit
+from jumok.text.tokenizer import BOS, EOS, PAD
 
 VOCAB = 13
 SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 2, "decoder_layers": 2}
@@ -116,11 +120,26 @@ def edits(draw: st.DrawFn, config: ModelConfig) -> Edits:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """Sentence pairs to feed to a model."""
+
+    source: Sentences
+    target_in: Sentences
+    target_out: Tensor  # (M,)
+
+    def alone(self, row: int) -> "Pairs":
+        """One of them."""
+        target_in, places = self.target_in.select([row])
+        return Pairs(self.source.select([row])[0], target_in, self.target_out[places])
+
+
+@dataclass(frozen=True)
 class Bench:
     """What the tests of the models share."""
 
     any_config: st.SearchStrategy[ModelConfig] = any_config
     vocab: int = VOCAB
+    build: Callable[..., Seq2Seq] = build_model
 
     def edits(self, config: ModelConfig) -> st.SearchStrategy[Edits]:
         return edits(config)
@@ -128,24 +147,53 @@ class Bench:
     def model(self, config: ModelConfig, seed: int = 0, *, shared: bool = False) -> Seq2Seq:
         """A model in eval mode whose source and target vocabularies differ unless shared."""
         torch.manual_seed(seed)
-        return build_model(config, VOCAB if shared else VOCAB + 2, VOCAB, shared=shared).eval()
+        return self.build(config, VOCAB if shared else VOCAB + 2, VOCAB, shared=shared).eval()
 
-    def batch(self, lengths: list[int], target_length: int, seed: int = 0) -> Padded:
-        """Sources of these lengths (their end included) and targets of one length."""
+    def batch(self, lengths: list[int], target: int | list[int], seed: int = 0) -> Pairs:
+        """Sources of these lengths, their end included, and targets of one length or of their own."""
         generator = torch.Generator().manual_seed(seed)
+        targets = [target] * len(lengths) if isinstance(target, int) else target
 
-        def ids(length: int) -> list[int]:
-            return torch.randint(4, VOCAB, (length,), generator=generator).tolist()
+        def rows(sizes: list[int]) -> list[list[int]]:
+            return [torch.randint(4, VOCAB, (n - 1,), generator=generator).tolist() for n in sizes]
 
-        return pad_pairs([ids(n - 1) for n in lengths], [ids(target_length - 1) for _ in lengths])
+        sources, answers = rows(lengths), rows(targets)
+        return Pairs(
+            self.lay([[*row, EOS] for row in sources]),
+            self.lay([[BOS, *row] for row in answers]),
+            self.lay([[*row, EOS] for row in answers]).tokens,
+        )
 
-    def step_by_step(self, model: Seq2Seq, target_in: Tensor, memory: Memory) -> Tensor:
-        """Logits (B, T, V) from single steps."""
+    def lay(self, rows: list[list[int]]) -> Sentences:
+        return Sentences.lay(rows, torch.device("cpu"))
+
+    def fill(self, sentences: Sentences, count: int) -> Sentences:
+        """The same sentences with fillers behind them, as a fixed room has them."""
+        L = len(sentences.tokens)
+        places = torch.arange(L, L + count, dtype=torch.int32)
+        return replace(
+            sentences,
+            tokens=torch.cat((sentences.tokens, torch.full((count,), PAD))),
+            range=torch.cat((sentences.range, torch.stack((places, places + 1))), dim=1),
+        )
+
+    def on_gpu(self, batch: Pairs) -> Pairs:
+        def there(one: Sentences) -> Sentences:
+            return Sentences.of(one.tokens.cuda(), one.known_lengths)
+
+        return Pairs(there(batch.source), there(batch.target_in), batch.target_out.cuda())
+
+    def logits(self, model: Seq2Seq, batch: Pairs) -> Tensor:
+        """(M, V) of the teacher-forced pass."""
+        return model(batch.source, batch.target_in).logits()  # type: ignore[no-any-return]
+
+    def step_by_step(self, model: Seq2Seq, target_in: Sentences, memory: Memory) -> Tensor:
+        """Logits (M, V) from single steps."""
         state, steps = model.start(memory), []
-        for token in target_in.unbind(dim=1):
+        for token in target_in.grid(target_in.tokens).unbind(dim=1):
             logits, state = model.step(token, state)
             steps.append(logits)
-        return torch.stack(steps, dim=1)
+        return target_in.flat(torch.stack(steps, dim=1))
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.models.build import build_model
+from jumok.models.cache import KeyValues
 from jumok.models.cost import count_parameters, forward_cost, measured_flops, parameters
-from jumok.models.interface import Probe, Seq2Seq
+from jumok.models.interface import Seq2Seq
+from jumok.models.sentences import Sentences
 
 LAYERS = st.integers(1, 3)
 recurrent: dict[str, Any] = {
@@ -117,22 +120,19 @@ def test_flops_and_activations_equal_what_torch_counts(config: ModelConfig, S: i
 
 
 def run(model: Seq2Seq, S: int, T: int) -> None:
-    """A forward pass on the explicit path, in float64: no kernel hides its products."""
-    ids = torch.zeros(1, max(S, T), dtype=torch.int64)
-    probe = Probe(lambda *_: None)
-    memory = model.encode(ids[:, :S], torch.ones(1, S, dtype=torch.bool), probe)
-    model.decode(ids[:, :T], memory, probe)
+    """A forward pass stage by stage, in float64: no kernel hides its products."""
+    source, target = (Sentences.lay([[0] * n], torch.device("cpu")) for n in (S, T))
+    model.using(RecordingBackend())(source, target).logits()
 
 
-def numbers(value: object) -> int:
-    """Numbers a decoding state holds; masks and row numbers left out."""
+def numbers(value: object) -> dict[int, int]:
+    """Where the numbers of a decoding state lie, and how many; masks and row numbers left out."""
     if isinstance(value, torch.Tensor):
-        return value.numel() if value.is_floating_point() else 0
-    if isinstance(value, tuple):
-        return sum(map(numbers, value))
-    if hasattr(value, "keys"):
-        return value.keys.numel() + value.values.numel()  # type: ignore[attr-defined]
-    return sum(map(numbers, vars(value).values())) if hasattr(value, "__dict__") else 0
+        return {value.data_ptr(): value.numel()} if value.is_floating_point() else {}
+    if isinstance(value, KeyValues):
+        return numbers((value.keys, value.values))
+    parts = value if isinstance(value, tuple) else vars(value).values() if hasattr(value, "__dict__") else ()
+    return {place: count for part in parts for place, count in numbers(part).items()}
 
 
 @settings(deadline=None, max_examples=30)
@@ -140,14 +140,10 @@ def numbers(value: object) -> int:
 def test_state_bytes_equal_the_state_after_t_steps(config: ModelConfig, S: int, T: int) -> None:
     model = build_model(config, 20, 20, shared=True).eval()
     with torch.no_grad():
-        memory = model.encode(torch.zeros(1, S, dtype=torch.int64), torch.ones(1, S, dtype=torch.bool))
-        state = model.start(memory)
+        state = model.start(model.encode(Sentences.lay([[0] * S], torch.device("cpu"))))
         for _ in range(T):
             _, state = model.step(torch.zeros(1, dtype=torch.int64), state)
-    held = numbers(state)
-    if isinstance(config, LuongConfig):
-        held -= config.layers * (2 if config.cell == "lstm" else 1) * config.width  # the memory's h_final
-    assert forward_cost(config, S, T, 20).state_bytes == 4 * held
+    assert forward_cost(config, S, T, 20).state_bytes == 4 * sum(numbers(state).values())
 
 
 def test_attention_grows_with_the_square_of_the_length_and_the_rest_in_proportion() -> None:

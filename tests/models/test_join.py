@@ -7,12 +7,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jumok.models.edited import Edited
 
+from jumok.backends.edits import Edits
+from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 from jumok.models.cache import TransformerState
-from jumok.models.interface import Edits, Memory, PositionEdit, Probe, Seq2Seq
-from jumok.nn.edit import AttentionEdit
+from jumok.models.interface import Seq2Seq
 
 SIZES = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 2}
 ALL = {
@@ -51,12 +51,8 @@ class Group:
 
 def start(bench: Any, model: Seq2Seq, lengths: list[int], seed: int = 0) -> Group:
     batch = bench.batch(lengths, 1, seed)
-    together = model.start(model.encode(batch.source, batch.source_mask))
-    alone = []
-    for row, n in enumerate(lengths):
-        one = slice(row, row + 1)
-        alone.append(model.start(model.encode(batch.source[one, :n], batch.source_mask[one, :n])))
-    return Group(together, alone)
+    alone = [model.start(model.encode(batch.alone(row).source)) for row in range(len(lengths))]
+    return Group(model.start(model.encode(batch.source)), alone)
 
 
 def some_tokens(group: Group, data: st.DataObject) -> list[int]:
@@ -71,8 +67,9 @@ def test_a_batch_that_rows_join_and_leave_equals_each_row_alone(
     bench: Any, name: str, data: st.DataObject
 ) -> None:
     """Any walk of steps, joins, selections and fresh starts, with the same edits or none."""
-    edits = data.draw(st.just(Edits()) | bench.edits(ALL[name]))
-    model = Edited(bench.model(ALL[name]), edits)
+    model = bench.model(ALL[name])
+    if data.draw(st.booleans()):
+        model = model.using(RecordingBackend(data.draw(st.just(Edits()) | bench.edits(ALL[name]))))
     lengths = st.lists(st.integers(1, 6), min_size=1, max_size=3)
     with torch.inference_mode():
         groups = [start(bench, model, data.draw(lengths), seed) for seed in range(2)]
@@ -174,51 +171,3 @@ def test_no_rows_at_all_can_be_joined(bench: Any, name: str) -> None:
         empty.select([])
         empty.join(full).step(model, [1, 2])
         full.join(empty).step(model, [1, 2])
-
-
-@pytest.mark.parametrize("name", ["luong", "sinusoidal"])
-def test_states_with_different_edits_cannot_be_joined(bench: Any, name: str) -> None:
-    model, batch = bench.model(ALL[name]), bench.batch([3], 1)
-    memory = model.encode(batch.source, batch.source_mask)
-    cut = Edits({("cross", 0): AttentionEdit(cut=((0, 1, 1),))})
-    shift = Edits(target_positions=PositionEdit("shift", by=1))
-    bridge = Edits(bridge=torch.zeros(1, 1, 8))
-    for one in (cut, shift, bridge):
-        for other in (Edits(), cut, shift, bridge):
-            states = [model.start(memory, Probe(edits=edits)) for edits in (one, other)]
-            if one is other:
-                assert states[0].join(states[1]).edits == one
-                continue
-            with pytest.raises(ValueError, match="states with different edits cannot be joined"):
-                states[0].join(states[1])
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_joined_memories_decode_as_each_alone(bench: Any, name: str) -> None:
-    model = bench.model(ALL[name])
-    batches = bench.batch([2, 3], 3), bench.batch([6], 3, seed=1)
-    with torch.inference_mode():
-        memories = [model.encode(batch.source, batch.source_mask) for batch in batches]
-        apart = [model.decode(batch.target_in, m) for batch, m in zip(batches, memories, strict=True)]
-        for order in ((0, 1), (1, 0)):
-            joined = memories[order[0]].join(memories[order[1]])
-            target_in = torch.cat([batches[one].target_in for one in order])
-            expected = torch.cat([apart[one] for one in order])
-            torch.testing.assert_close(model.decode(target_in, joined), expected, atol=1e-5, rtol=1e-4)
-
-
-def test_a_joined_memory_marks_padding_and_keeps_none_that_no_row_needs() -> None:
-    wide = Memory(torch.ones(1, 5, 2), torch.tensor([[True, True, False, False, False]]))
-    joined = wide.join(Memory(torch.ones(1, 3, 2), torch.ones(1, 3, dtype=torch.bool)))
-    assert joined.mask.tolist() == [[True, True, False], [True, True, True]]
-    assert joined.states.shape == (2, 3, 2)
-    assert joined.final is None
-
-
-def test_edits_are_equal_by_their_numbers() -> None:
-    one, other = (Edits(bridge=torch.full((1, 1, 2), 0.5)) for _ in range(2))
-    assert one == other != Edits(bridge=torch.zeros(1, 1, 2))
-    assert Edits() == Edits({}) != one
-    assert Edits() != "no edits"
-    with pytest.raises(TypeError):
-        hash(one)

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, TransformerConfig
-from jumok.data.batch import pad_pairs, pad_sources
+from jumok.data.batch import lay_pairs
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import BOS, EOS
 from jumok.training.optimizer import Optimizers
 from jumok.training.schedule import learning_rate
@@ -74,7 +75,7 @@ def taught(
     optimizers = Optimizers(model, config)
     for step in range(1, config.max_steps + 1):
         sources, targets = zip(*examples(random), strict=True)
-        batch = pad_pairs(sources, targets)
+        batch = lay_pairs(sources, targets)
         lr = learning_rate(step, step / config.max_steps, config)
         result = train_step(model, optimizers, [batch], config, lr=lr, step=step, seed=1)
         assert not result.read().skipped
@@ -84,7 +85,7 @@ def taught(
 @torch.inference_mode()
 def answers(model: Seq2Seq, sources: list[Sequence], most: int) -> list[Sequence]:
     """The most likely token at each step, fed back until the end."""
-    state = model.start(model.encode(*pad_sources(sources)))
+    state = model.start(model.encode(Sentences.lay([[*ids, EOS] for ids in sources], torch.device("cpu"))))
     token, steps = torch.full((len(sources),), BOS), []
     for _ in range(most):
         logits, state = model.step(token, state)

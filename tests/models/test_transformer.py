@@ -11,13 +11,17 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from jumok.backends.recording import RecordingBackend
+from jumok.backends.torch import TorchBackend
 from jumok.config import TransformerConfig
+from jumok.data.batch import Batch, Room, lay_pairs
 from jumok.models.build import build_model
-from jumok.models.cache import ROOM
-from jumok.models.interface import Probe
-from jumok.models.transformer import TransformerSeq2Seq
-from jumok.nn.attention import MergedProjection, SplitProjection
+from jumok.models.cache import ROOM, WholePass
+from jumok.models.sentences import Sentences
+from jumok.models.transformer import Pass, TransformerSeq2Seq
+from jumok.nn.attention import SplitProjection
 from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from jumok.training.step import sides_of, to_learn
 
 TINY = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0}
 
@@ -73,35 +77,29 @@ def test_any_size_has_as_many_parameters_as_the_formula(
 def test_cross_attention_sees_all_of_the_source(bench: Any, transformer_config: TransformerConfig) -> None:
     """Row 9: every source state reaches the first target position."""
     model, batch = bench.model(transformer_config), bench.batch([6], 1)
-    memory = model.encode(batch.source, batch.source_mask)
+    memory = model.encode(batch.source)
     states = memory.states.detach().requires_grad_()
-    logits = model.decode(batch.target_in, replace(memory, states=states))
+    logits = model.decode(batch.target_in, replace(memory, states=states)).logits()
     (gradient,) = torch.autograd.grad(logits.square().sum(), states)
     assert (gradient.abs().amax(dim=-1) > 0).all()
 
 
 def test_masked_self_attention_never_looks_ahead(bench: Any, transformer_config: TransformerConfig) -> None:
-    model, batch = bench.model(transformer_config), bench.batch([4], 5)
-    kept: list[tuple[str, int, Any]] = []
-    memory = model.encode(batch.source, batch.source_mask)
-    model.decode(batch.target_in, memory, Probe(lambda *one: kept.append(one)))
-    kinds = [(kind, layer) for kind, layer, _ in kept]
-    layers = range(transformer_config.decoder_layers)
-    expected = [(kind, n) for n in layers for kind in ("dec_self", "cross")]
-    assert kinds == expected + [("copy", 0)] * transformer_config.copy
-    for kind, _, stages in kept:
+    model, ops = bench.model(transformer_config), RecordingBackend(record=True)
+    bench.logits(model.using(ops), bench.batch([4], 5))
+    decoder = [(kind, n) for n in range(transformer_config.decoder_layers) for kind in ("dec_self", "cross")]
+    encoder = [("enc_self", n) for n in range(transformer_config.encoder_layers)]
+    assert list(ops.stages) == encoder + decoder + [("copy", 0)] * transformer_config.copy
+    for (kind, _), stages in ops.stages.items():
         if kind == "dec_self":
             assert not stages.weights.triu(1).any()
             assert (stages.weights[..., 0] > 0).all()
 
 
-def test_the_encoder_records_its_own_attention(bench: Any, transformer_config: TransformerConfig) -> None:
-    model, batch = bench.model(transformer_config), bench.batch([4, 2], 1)
-    kept: list[tuple[str, int, Any]] = []
-    model.encode(batch.source, batch.source_mask, Probe(lambda *one: kept.append(one)))
-    layers = range(transformer_config.encoder_layers)
-    assert [(kind, layer) for kind, layer, _ in kept] == [("enc_self", n) for n in layers]
-    assert not kept[0][2].weights[1, :, :, 2:].any()
+def test_the_encoder_sees_its_own_sentence_alone(bench: Any, transformer_config: TransformerConfig) -> None:
+    model, ops = bench.model(transformer_config), RecordingBackend(record=True)
+    model.using(ops).encode(bench.batch([4, 2], 1).source)
+    assert not ops.stages["enc_self", 0].weights[1, :, :2, 2:].any()
 
 
 def test_cached_steps_equal_the_uncached_pass_past_the_first_buffer(
@@ -110,35 +108,39 @@ def test_cached_steps_equal_the_uncached_pass_past_the_first_buffer(
     """Row 10: within 1e-5, also after the cache has grown more than once."""
     model, batch = bench.model(transformer_config), bench.batch([3, 6], 2 * ROOM + 5)
     with torch.inference_mode():
-        memory = model.encode(batch.source, batch.source_mask)
-        uncached = model.decode(batch.target_in, memory)
+        memory = model.encode(batch.source)
+        uncached = model.decode(batch.target_in, memory).logits()
         cached = bench.step_by_step(model, batch.target_in, memory)
     torch.testing.assert_close(cached, uncached, atol=1e-5, rtol=1e-5)
 
 
-def test_a_step_projects_one_position_and_never_the_source_again(
-    bench: Any, transformer_config: TransformerConfig
-) -> None:
+class CountingBackend(TorchBackend):
+    """Notes how many rows each matrix is multiplied with."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, list[int]] = {}
+
+    def branch(self, x: Tensor, weight: Tensor, bias: Tensor, **options: Any) -> Any:
+        self.rows.setdefault(weight.data_ptr(), []).append(len(x))
+        return super().branch(x, weight, bias, **options)
+
+
+def test_a_step_projects_one_position_and_never_the_source_again(bench: Any) -> None:
     """Row 10: nothing is computed twice."""
-    model, batch = bench.model(transformer_config), bench.batch([6], 12)
-    seen: dict[str, list[int]] = {}
-    for name, module in model.decoder.named_modules():
-        if isinstance(module, MergedProjection | SplitProjection | nn.LayerNorm):
-            module.register_forward_pre_hook(
-                lambda _, args, name=name: seen.setdefault(name, []).append(args[0].shape[1])
-            )
+    ops = CountingBackend()
+    model, batch = bench.model(TransformerConfig(**TINY)).using(ops), bench.batch([6], 12)
     with torch.inference_mode():
-        state = model.start(model.encode(batch.source, batch.source_mask))
-        at_start = {name for name in seen if "project_memory" in name}
-        assert len(at_start) == transformer_config.decoder_layers
-        assert all(seen[name] == [6] for name in at_start)
-        seen.clear()
-        for token in batch.target_in.unbind(dim=1):
+        memory = model.encode(batch.source)
+        ops.rows.clear()
+        state = model.start(memory)
+        source = {layer.cross.project_memory.linear.weight.data_ptr(): [6] for layer in model.decoder}
+        assert ops.rows == source
+        ops.rows.clear()
+        for token in batch.target_in.tokens[:, None]:
             _, state = model.step(token, state)
-    assert not any("project_memory" in name for name in seen)
-    assert all(lengths == [1] * 12 for lengths in seen.values())
-    each = 2 if transformer_config.norm == "none" else 5  # two projections and three norms
-    assert len(seen) == each * transformer_config.decoder_layers
+    assert not ops.rows.keys() & source.keys()
+    assert len(ops.rows) == 6 * TINY["decoder_layers"]  # qkv, output, query, output, two of the feed-forward
+    assert all(rows == [1] * 12 for rows in ops.rows.values())
 
 
 def test_the_cost_of_a_step_grows_by_one_more_key_only(bench: Any) -> None:
@@ -147,8 +149,8 @@ def test_the_cost_of_a_step_grows_by_one_more_key_only(bench: Any) -> None:
     model, batch = bench.model(TransformerConfig(**TINY)), bench.batch([6], 40)
     costs = []
     with torch.inference_mode():
-        state = model.start(model.encode(batch.source, batch.source_mask))
-        for token in batch.target_in.unbind(dim=1):
+        state = model.start(model.encode(batch.source))
+        for token in batch.target_in.tokens[:, None]:
             with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
                 _, state = model.step(token, state)
             costs.append(counter.get_total_flops())
@@ -172,7 +174,7 @@ def test_merged_and_split_models_with_the_same_weights_are_equal(bench: Any, nor
             pairs.append((merged.get_submodule(name), module))
     assert len(pairs) == 2 + 2 * 3
     batch = bench.batch([4, 2], 3)
-    logits = [model(batch.source, batch.source_mask, batch.target_in) for model in (merged, split)]
+    logits = [bench.logits(model, batch) for model in (merged, split)]
     torch.testing.assert_close(logits[0], logits[1])
     for one in logits:
         one.square().sum().backward()
@@ -188,8 +190,8 @@ def permuted_difference(bench: Any, positions: str) -> float:
     model, batch = bench.model(TransformerConfig(**TINY, positions=positions)), bench.batch([7], 1)
     order = torch.tensor([3, 6, 0, 5, 1, 4, 2])
     with torch.inference_mode():
-        straight = model.encode(batch.source, batch.source_mask).states[:, order]
-        permuted = model.encode(batch.source[:, order], batch.source_mask).states
+        straight = model.encode(batch.source).states[order]
+        permuted = model.encode(batch.source.with_tokens(batch.source.tokens[order])).states
     return (straight - permuted).abs().max().item()
 
 
@@ -207,10 +209,10 @@ def test_learned_positions_refuse_a_longer_source_target_or_step(bench: Any) -> 
     model = bench.model(TransformerConfig(**TINY, positions="learned", max_positions=4))
     fits, long = bench.batch([4], 4), bench.batch([5], 5)
     message = "position 4 has no learned row: the table ends at 4"
-    memory = model.encode(fits.source, fits.source_mask)
+    memory = model.encode(fits.source)
     model.decode(fits.target_in, memory)
     with pytest.raises(LookupError, match=message):
-        model.encode(long.source, long.source_mask)
+        model.encode(long.source)
     with pytest.raises(LookupError, match=message):
         model.decode(long.target_in, memory)
     with pytest.raises(LookupError, match=message):
@@ -223,7 +225,7 @@ def test_other_positions_work_past_any_length(bench: Any, positions: str) -> Non
         bench.model(TransformerConfig(**TINY, positions=positions, max_positions=4)),
         bench.batch([90], 90),
     )
-    assert model(batch.source, batch.source_mask, batch.target_in).isfinite().all()
+    assert bench.logits(model, batch).isfinite().all()
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ def test_each_kind_of_positions_has_its_module(positions: str, kind: type[nn.Mod
 def test_a_bias_of_the_keys_changes_nothing_and_so_gets_no_gradient(bench: Any) -> None:
     """It adds the same number to all scores of a query, which the softmax ignores."""
     model, batch = bench.model(TransformerConfig(**TINY)).train(), bench.batch([5], 4)
-    model(batch.source, batch.source_mask, batch.target_in).square().sum().backward()
+    bench.logits(model, batch).square().sum().backward()
     query, key, value = model.encoder[0].attention.project.linear.bias.grad.chunk(3)
     assert key.abs().max() < 1e-5 < min(query.abs().max(), value.abs().max())
 
@@ -256,16 +258,17 @@ def test_a_layer_by_hand(norm: str, *, residual: bool, scaled: bool) -> None:
     """An encoder layer with and without its sums, norms and division, from its own matrices."""
     torch.manual_seed(0)
     config = TransformerConfig(**TINY, norm=norm, residual=residual, scaled=scaled)
-    layer = TransformerSeq2Seq(config, 9, 9, shared=True).encoder[0]
-    x, F, K = torch.randn(1, 5, 8), nn.functional, 4
+    model = TransformerSeq2Seq(config, 9, 9, shared=True)
+    layer = model.encoder[0]
+    x, F, K = torch.randn(5, 8), nn.functional, 4
 
     def normed(y: Tensor) -> Tensor:
         return F.layer_norm(y, (8,)) if norm != "none" else y
 
     def attend(y: Tensor) -> Tensor:
-        query, key, value = layer.attention.project(y)
-        scores = query @ key.mT / (K**0.5 if scaled else 1)
-        return layer.attention.output.linear((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
+        query, key, value = layer.attention.project.linear(y).view(5, 3, 2, K).permute(1, 2, 0, 3)
+        scores = query @ key.mT / (K**0.5 if scaled else 1)  # (H, L, L)
+        return layer.attention.output.linear((scores.softmax(-1) @ value).transpose(0, 1).flatten(1))
 
     def feed(y: Tensor) -> Tensor:
         return layer.feedforward.outer(layer.feedforward.inner(y).relu())
@@ -275,7 +278,9 @@ def test_a_layer_by_hand(norm: str, *, residual: bool, scaled: bool) -> None:
         change = sublayer(normed(wanted) if norm == "pre" else wanted)
         wanted = wanted + change if residual else change
         wanted = normed(wanted) if norm == "post" else wanted
-    found = layer(x, torch.ones(1, 1, 1, 5, dtype=torch.bool), torch.arange(5))
+    spans = Sentences.lay([[0] * 5], torch.device("cpu")).own_spans
+    run = Pass(model, WholePass(model.ops, model.heads, "enc_self", spans), None, None)
+    found = model.through(model.encoder[:1], x, run, nn.Identity())
     torch.testing.assert_close(found, wanted)
 
 
@@ -316,9 +321,9 @@ def test_pre_norm_ends_with_a_norm_of_its_own() -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_the_encoder_ends_normalised(bench: Any, norm: str) -> None:
     model, batch = bench.model(TransformerConfig(**TINY, norm=norm)), bench.batch([6], 1)
-    states = model.encode(batch.source, batch.source_mask).states
-    torch.testing.assert_close(states.mean(dim=-1), torch.zeros(1, 6), atol=1e-5, rtol=0)
-    torch.testing.assert_close(states.var(dim=-1, correction=0), torch.ones(1, 6), atol=1e-3, rtol=0)
+    states = model.encode(batch.source).states
+    torch.testing.assert_close(states.mean(dim=-1), torch.zeros(6), atol=1e-5, rtol=0)
+    torch.testing.assert_close(states.var(dim=-1, correction=0), torch.ones(6), atol=1e-3, rtol=0)
 
 
 @pytest.mark.parametrize("layers", [1, 4])
@@ -333,3 +338,28 @@ def test_what_the_sub_layers_add_starts_smaller_the_deeper_the_stack(layers: int
         for adds in (layer.feedforward.outer, layer.attention.output.linear):
             assert adds.weight.std().item() == pytest.approx(glorot / (2 * layers) ** 0.5, rel=0.1)
             assert not adds.bias.any()
+
+
+@pytest.mark.parametrize("room", [Room(64, 64, 9, 9), Room(128, 192, 12, 9)])
+def test_a_fixed_room_in_which_no_length_is_known_changes_nothing(
+    bench: Any, transformer_config: TransformerConfig, room: Room
+) -> None:
+    """What a captured step computes: losses and gradients, however large the room."""
+    sources, targets = [[4, 5, 6], [7], [9] * 7], [[8], [9, 10, 11], []]
+    model, found = bench.model(transformer_config, shared=True).double(), []
+    for batch, fixed in ((lay_pairs(sources, targets), False), (lay_pairs(sources, targets, room), True)):
+        model.zero_grad()
+        loss, nll = model(*sides_of(batch, fixed=fixed)).loss(to_learn(batch), 0.1)
+        loss.backward()
+        found.append((loss.detach(), nll, {name: p.grad for name, p in model.named_parameters()}))
+    kind = {"atol": 1e-5, "rtol": 1e-5} if transformer_config.copy else {"atol": 1e-9, "rtol": 1e-9}
+    torch.testing.assert_close(found[1], found[0], **kind)
+
+
+def test_a_fixed_room_without_sentences_gives_no_gradient(bench: Any, transformer_config: Any) -> None:
+    """A process may have none in an update, and replays its step all the same."""
+    model, batch = bench.model(transformer_config).train(), Batch.empty(Room(64, 64))
+    loss, nll = model(*sides_of(batch, fixed=True)).loss(to_learn(batch), 0.1)
+    assert loss.item() == nll.item() == 0
+    loss.backward()
+    assert not any(parameter.grad.any() for parameter in model.parameters() if parameter.grad is not None)

@@ -1,5 +1,8 @@
 """Laws of the attention modules: merged = split, heads = a loop, Luong = ten lines of NumPy."""
 
+import itertools
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -8,27 +11,31 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from jumok.backends.torch import TorchBackend
+from jumok.backends.values import Projected
+from jumok.models.sentences import Sentences
 from jumok.nn.attention import (
     AttentionOutput,
-    AttentionProbe,
     LuongAttention,
     MergedProjection,
     SplitProjection,
     make_projection,
 )
-from jumok.nn.functional import Stages, attention_stages, causal_mask, length_mask
+from jumok.nn.functional import attention_stages, causal_mask
 
-EVERYTHING = torch.ones(1, 1, 1, 1, dtype=torch.bool)
-
-
-def identity_output(width: int) -> AttentionOutput:
-    output = AttentionOutput(width)
-    nn.init.eye_(output.linear.weight)
-    return output
+OPS = TorchBackend()
 
 
-def attend(projection: nn.Module, output: AttentionOutput, x: Tensor, mask: Tensor) -> Tensor:
-    return output(*projection(x), mask)
+def attend(projection: MergedProjection | SplitProjection, output: AttentionOutput, x: Tensor) -> Tensor:
+    """Masked self-attention of one sentence x (L, D)."""
+    qkv = Projected(nn.functional.linear(x, *projection.matrix))
+    spans = Sentences.lay([[0] * len(x)], torch.device("cpu")).causal_spans
+    context = OPS.attend((qkv,), projection_heads(projection), spans, scale=True, where=("dec_self", 0))
+    return output.linear(context)  # type: ignore[no-any-return]
+
+
+def projection_heads(projection: MergedProjection | SplitProjection) -> int:
+    return projection.heads if isinstance(projection, MergedProjection) else projection.weight.shape[1]
 
 
 @settings(max_examples=25, deadline=None)
@@ -46,14 +53,14 @@ def test_merged_and_split_projections_give_equal_outputs_and_gradients(
     merged, split = MergedProjection(width, heads, parts), SplitProjection(width, heads, parts)
     nn.init.normal_(merged.linear.bias)
     split.load_merged(merged)
-    x = torch.randn(2, 3, width)
+    x = torch.randn(3, width)
     x_merged, x_split = x.clone().requires_grad_(), x.clone().requires_grad_()
-    for one, other in zip(merged(x_merged), split(x_split), strict=True):
-        assert one.shape == (2, heads, 3, head_width)
-        torch.testing.assert_close(one, other)
-    weigh = torch.randn(parts, 2, heads, 3, head_width)
-    (torch.stack(merged(x_merged)) * weigh).sum().backward()
-    (torch.stack(split(x_split)) * weigh).sum().backward()
+    one, other = nn.functional.linear(x_merged, *merged.matrix), nn.functional.linear(x_split, *split.matrix)
+    assert one.shape == (3, parts * width)
+    torch.testing.assert_close(one, other)
+    weigh = torch.randn_like(one)
+    (one * weigh).sum().backward()
+    (other * weigh).sum().backward()
     torch.testing.assert_close(x_merged.grad, x_split.grad)
     weight_grad = merged.linear.weight.grad.view(parts, heads, head_width, width).mT
     torch.testing.assert_close(weight_grad, split.weight.grad)
@@ -83,41 +90,23 @@ def test_projections_start_as_glorot_uniform_with_zero_bias(kind: str) -> None:
 
 def test_one_head_with_identity_output_is_plain_attention() -> None:
     """Row 7: h = 1 and W_O = I."""
-    projection = MergedProjection(6, heads=1, parts=3)
-    x = torch.randn(2, 4, 6)
-    query, key, value = (part[:, 0] for part in projection(x))  # (B, L, D)
-    weights = (query @ key.mT / 6**0.5).softmax(dim=-1)
-    torch.testing.assert_close(attend(projection, identity_output(6), x, EVERYTHING), weights @ value)
+    projection, output, x = MergedProjection(6, heads=1, parts=3), AttentionOutput(6), torch.randn(4, 6)
+    nn.init.eye_(output.linear.weight)
+    query, key, value = projection.linear(x).chunk(3, dim=-1)  # (L, D)
+    scores = (query @ key.mT / 6**0.5).masked_fill(~causal_mask(4), -torch.inf)
+    torch.testing.assert_close(attend(projection, output, x), scores.softmax(dim=-1) @ value)
 
 
 @pytest.mark.parametrize("kind", ["merged", "split"])
-def test_heads_equal_a_loop_over_single_heads(kind: str) -> None:
+def test_heads_equal_a_loop_over_single_heads(kind: Any) -> None:
     """Row 7: Concat(head_1, …, head_h) W_O."""
     heads, width = 3, 12
     projection, output = make_projection(kind, width, heads, parts=3), AttentionOutput(width)
-    x, mask = torch.randn(2, 5, width), causal_mask(5)
-    query, key, value = projection(x)  # (B, H, L, K)
-    single = []
-    for i in range(heads):
-        one = slice(i, i + 1)
-        single.append(attention_stages(query[:, one], key[:, one], value[:, one], mask).context[:, 0])
-    expected = torch.cat(single, dim=-1) @ output.linear.weight.T + output.linear.bias
-    torch.testing.assert_close(attend(projection, output, x, mask), expected)
-
-
-@pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("mask", [None, causal_mask(4)], ids=["all", "causal"])
-def test_recording_changes_no_number_and_hands_out_every_stage(mask: Tensor | None, *, scale: bool) -> None:
-    output, kept = AttentionOutput(8, scale=scale), []
-    query, key, value = (torch.randn(2, 2, 4, 4) for _ in range(3))
-    fused = output(query, key, value, mask)
-    explicit = output(query, key, value, mask, AttentionProbe(kept.append))
-    torch.testing.assert_close(fused, explicit)
-    (stages,) = kept
-    assert isinstance(stages, Stages)
-    assert stages.weights.shape == (2, 2, 4, 4)
-    assert torch.equal(stages.out, explicit)
-    torch.testing.assert_close(stages.scaled, stages.scores / (2 if scale else 1))
+    x = torch.randn(5, width)
+    qkv = nn.functional.linear(x, *projection.matrix).view(5, 3, heads, -1).permute(1, 2, 0, 3)
+    single = [attention_stages(*(one[None, i : i + 1] for one in qkv), causal_mask(5)) for i in range(heads)]
+    joined = torch.cat([stages.context[0, 0] for stages in single], dim=-1)
+    torch.testing.assert_close(attend(projection, output, x), output.linear(joined))
 
 
 def numpy_luong(
@@ -129,6 +118,12 @@ def numpy_luong(
     alpha /= alpha.sum(axis=-1, keepdims=True)
     c = alpha @ H
     return np.tanh(np.concatenate((c, s), axis=-1) @ W_c)
+
+
+def luong(attention: LuongAttention, s: Tensor, H: Tensor) -> Tensor:
+    """s~ (B, T, D) of states (B, T, D) and a memory (B, S, D)."""
+    weights = attention.compare(attention.queries(s), attention.keys(H)).softmax(dim=-1)
+    return attention.attentional(weights @ H, s)
 
 
 @settings(max_examples=25, deadline=None)
@@ -143,42 +138,24 @@ def test_luong_attention_equals_ten_lines_of_numpy(B: int, T: int, S: int, D: in
     torch.manual_seed(seed)
     attention = LuongAttention(D, "general")
     s, H = torch.randn(B, T, D), torch.randn(B, S, D)
-    ours = attention(s, H, torch.ones(B, S, dtype=torch.bool)).detach()
+    ours = luong(attention, s, H).detach()
     W_a, W_c = attention.w_a.detach().numpy(), attention.w_c.weight.detach().T.numpy()
     torch.testing.assert_close(ours, torch.from_numpy(numpy_luong(s.numpy(), H.numpy(), W_a, W_c)))
 
 
-@pytest.mark.parametrize("score", ["dot", "general", "concat"])
-def test_luong_weights_are_a_distribution_and_zero_on_padding(score: str) -> None:
-    attention, kept = LuongAttention(6, score), []
-    mask = length_mask(torch.tensor([2, 5]), 5)
-    attention(torch.randn(2, 3, 6), torch.randn(2, 5, 6), mask, AttentionProbe(kept.append))
-    weights = kept[0].weights  # (B, 1, T, S)
-    assert weights.shape == (2, 1, 3, 5)
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 1, 3))
-    assert not weights[0, :, :, 2:].any()
-
-
-@pytest.mark.parametrize("score", ["dot", "general", "concat"])
-def test_luong_records_stages_that_belong_together(score: str) -> None:
-    attention, kept = LuongAttention(6, score), []
-    query, memory = torch.randn(2, 3, 6), torch.randn(2, 5, 6)
-    mask = torch.ones(2, 5, dtype=torch.bool)
-    with_record = attention(query, memory, mask, AttentionProbe(kept.append))
-    torch.testing.assert_close(with_record, attention(query, memory, mask))
-    (stages,) = kept
-    assert torch.equal(stages.out, with_record)
-    assert stages.query.shape == (2, 1, 3, 6)
-    assert stages.key.shape == stages.value.shape == (2, 1, 5, 6)
-    assert torch.equal(stages.scores, stages.scaled)
-    if score != "concat":  # what is shown as the query is what meets the keys
-        torch.testing.assert_close(stages.query @ stages.key.mT, stages.scores)
-    torch.testing.assert_close(stages.weights, stages.scores.softmax(dim=-1))
-    torch.testing.assert_close(stages.context, stages.weights @ stages.value)
-
-
-def test_luong_attends_to_the_state_that_fits_best() -> None:
-    attention, kept = LuongAttention(4, "dot"), []
-    memory = 20 * torch.eye(4)[None]
-    attention(memory[:, 2:3] / 20, memory, torch.ones(1, 4, dtype=torch.bool), AttentionProbe(kept.append))
-    assert kept[0].weights.argmax().item() == 2
+def test_scores_equal_loops_over_every_pair() -> None:
+    """Luong et al. 2015, eq. 8."""
+    s, H = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+    for score in ("dot", "general", "concat"):
+        attention = LuongAttention(4, score)  # type: ignore[arg-type]
+        scores = attention.compare(attention.queries(s), attention.keys(H))
+        for b, t, i in itertools.product(range(2), range(3), range(5)):
+            s_t, h_s = s[b, t], H[b, i]
+            if score == "dot":
+                wanted = s_t @ h_s
+            elif score == "general":
+                wanted = s_t @ attention.w_a @ h_s
+            else:
+                W_a = torch.cat((attention.w_query, attention.w_memory))  # one matrix for [s_t; h_s]
+                wanted = attention.v_a @ (torch.cat((s_t, h_s)) @ W_a).tanh()
+            torch.testing.assert_close(scores[b, t, i], wanted)

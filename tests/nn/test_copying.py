@@ -8,12 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jumok.nn.attention import AttentionProbe
-from jumok.nn.copying import Copying, Pointed
+from jumok.backends.edits import Edits
+from jumok.backends.recording import RecordingBackend
+from jumok.backends.torch import TorchBackend
+from jumok.models.sentences import Sentences
+from jumok.nn.copying import COPY, Copying, Pointed
 from jumok.nn.edit import AttentionEdit
-from jumok.nn.functional import Stages
 
 D, V = 6, 11
+OPS = TorchBackend()
+
+
+def editing(edit: AttentionEdit | None = None) -> RecordingBackend:
+    return RecordingBackend(Edits({} if edit is None else {COPY: edit}), record=True)
 
 
 def make(B: int, T: int, S: int, seed: int) -> tuple[Copying, Tensor, Tensor, Pointed, Tensor]:
@@ -35,7 +42,7 @@ shapes = given(B=st.integers(1, 3), T=st.integers(1, 4), S=st.integers(1, 5), se
 @shapes
 def test_log_p_is_what_a_loop_says(B: int, T: int, S: int, seed: int) -> None:
     module, x, logits, pointed, mask = make(B, T, S, seed)
-    found = module(x, logits, pointed, mask)
+    found = module(x, logits, pointed, mask, OPS)
     for b in range(B):
         for t in range(T):
             here = mask[b, 0]
@@ -52,7 +59,7 @@ def test_log_p_is_what_a_loop_says(B: int, T: int, S: int, seed: int) -> None:
 @shapes
 def test_p_sums_to_one_and_is_its_own_log_softmax(B: int, T: int, S: int, seed: int) -> None:
     module, x, logits, pointed, mask = make(B, T, S, seed)
-    found = module(x, logits, pointed, mask)
+    found = module(x, logits, pointed, mask, OPS)
     torch.testing.assert_close(found.exp().sum(-1), torch.ones(B, T, dtype=torch.float64))
     torch.testing.assert_close(found.log_softmax(-1), found)
 
@@ -63,7 +70,7 @@ def test_padding_changes_nothing(B: int, T: int, S: int, seed: int) -> None:
     longer = Pointed(*(torch.cat((one, one.flip(1) + 1), dim=1) for one in pointed))
     longer = longer._replace(tokens=longer.tokens % V)
     wider = torch.cat((mask, torch.zeros_like(mask)), dim=2)
-    torch.testing.assert_close(module(x, logits, longer, wider), module(x, logits, pointed, mask))
+    torch.testing.assert_close(module(x, logits, longer, wider, OPS), module(x, logits, pointed, mask, OPS))
 
 
 def test_a_closed_gate_writes_pieces_of_the_source_alone() -> None:
@@ -71,7 +78,7 @@ def test_a_closed_gate_writes_pieces_of_the_source_alone() -> None:
     with torch.no_grad():
         module.gate.weight.zero_()
         module.gate.bias.fill_(-60.0)
-    p = module(x, logits, pointed, torch.ones_like(mask)).exp()  # (1, 2, V)
+    p = module(x, logits, pointed, torch.ones_like(mask), OPS).exp()  # (1, 2, V)
     inside = torch.zeros(V, dtype=torch.bool)
     inside[pointed.tokens[0]] = True
     assert (p[..., ~inside] < 1e-20).all()
@@ -83,7 +90,7 @@ def test_an_open_gate_is_the_model_without_copying() -> None:
     with torch.no_grad():
         module.gate.weight.zero_()
         module.gate.bias.fill_(60.0)
-    torch.testing.assert_close(module(x, logits, pointed, mask), logits.log_softmax(-1))
+    torch.testing.assert_close(module(x, logits, pointed, mask, OPS), logits.log_softmax(-1))
 
 
 def test_a_gate_that_is_all_but_open_still_knows_how_open_it_is() -> None:
@@ -93,10 +100,10 @@ def test_a_gate_that_is_all_but_open_still_knows_how_open_it_is() -> None:
     with torch.no_grad():
         module.gate.weight.zero_()
         module.gate.bias.fill_(18.0)
-    exact = module(x, logits, pointed, torch.ones_like(mask))  # float64
+    exact = module(x, logits, pointed, torch.ones_like(mask), OPS)  # float64
     module = module.float()
     low = module.pointed(pointed.states.float(), pointed.tokens)
-    found = module(x.float(), logits.float(), low, torch.ones_like(mask))
+    found = module(x.float(), logits.float(), low, torch.ones_like(mask), OPS)
     torch.testing.assert_close(found.double(), exact, atol=1e-4, rtol=0)
 
 
@@ -112,7 +119,7 @@ def test_a_piece_that_is_all_but_impossible_is_still_learned(dtype: Any) -> None
     z = logits.detach().to(dtype)
     z[..., other] = z.max() - 60
     z.requires_grad_()
-    found = module(x.to(dtype), z, low, torch.ones_like(mask))[..., other]
+    found = module(x.to(dtype), z, low, torch.ones_like(mask), OPS)[..., other]
     wanted = z.log_softmax(-1)[..., other] + torch.tensor(1.0, dtype=dtype).sigmoid().log()
     torch.testing.assert_close(found, wanted)
     (ours,), (theirs,) = (torch.autograd.grad(one.sum(), z, retain_graph=True) for one in (found, wanted))
@@ -125,7 +132,7 @@ def test_probabilities_are_computed_in_float32_at_least(dtype: Any) -> None:
     module, x, logits, pointed, mask = make(2, 3, 4, 2)
     module = module.to(dtype)
     low = module.pointed(pointed.states.to(dtype), pointed.tokens)
-    found = module(x.to(dtype), logits.to(dtype), low, mask)
+    found = module(x.to(dtype), logits.to(dtype), low, mask, OPS)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found.exp().sum(-1), torch.ones(2, 3), atol=1e-5, rtol=0)
 
@@ -138,13 +145,27 @@ def test_rows_are_picked_and_cut() -> None:
 
 
 @shapes
-def test_a_probe_changes_nothing_and_sees_every_stage(B: int, T: int, S: int, seed: int) -> None:
+def test_sentences_end_to_end_are_those_of_a_rectangle(B: int, T: int, S: int, seed: int) -> None:
     module, x, logits, pointed, mask = make(B, T, S, seed)
-    kept: list[Stages] = []
-    found = module(x, logits, pointed, mask, AttentionProbe(kept.append))
-    torch.testing.assert_close(found, module(x, logits, pointed, mask))
-    (stages,) = kept
-    torch.testing.assert_close(stages.weights[:, 0], module.weights(x, pointed, mask))
+    lengths = mask[:, 0].sum(-1).tolist()
+    source = Sentences.lay([[0] * n for n in lengths], torch.device("cpu"))
+    target = Sentences.lay([[0] * T] * B, torch.device("cpu"))
+    laid = (source.flat(pointed.states), source.flat(pointed.tokens))
+    across = target.spans_over(source)
+    found = OPS.copy(module, x.flatten(0, 1), logits.flatten(0, 1), laid, across, max(lengths))
+    wanted = module(x, logits, pointed, mask, OPS).flatten(0, 1)
+    torch.testing.assert_close(found, wanted)
+    recorded = editing().copy(module, x.flatten(0, 1), logits.flatten(0, 1), laid, across, max(lengths))
+    torch.testing.assert_close(recorded, wanted)
+
+
+@shapes
+def test_recording_changes_nothing_and_sees_every_stage(B: int, T: int, S: int, seed: int) -> None:
+    module, x, logits, pointed, mask = make(B, T, S, seed)
+    ops = editing()
+    found = module(x, logits, pointed, mask, ops)
+    torch.testing.assert_close(found, module(x, logits, pointed, mask, OPS))
+    stages = ops.stages[COPY]
     torch.testing.assert_close(stages.scaled, stages.query @ stages.key.mT / D**0.5)
     torch.testing.assert_close(stages.context, stages.weights @ pointed.states[:, None])
     g = module.gate(torch.cat((x, stages.context[:, 0]), dim=-1)).sigmoid()
@@ -154,8 +175,7 @@ def test_a_probe_changes_nothing_and_sees_every_stage(B: int, T: int, S: int, se
 @shapes
 def test_silenced_pointing_is_the_model_without_copying(B: int, T: int, S: int, seed: int) -> None:
     module, x, logits, pointed, mask = make(B, T, S, seed)
-    silent = AttentionProbe(edit=AttentionEdit(factors=((0, 0.0),)))
-    found = module(x, logits, pointed, mask, silent)
+    found = module(x, logits, pointed, mask, editing(AttentionEdit(factors=((0, 0.0),))))
     torch.testing.assert_close(found, logits.log_softmax(-1))
 
 
@@ -163,31 +183,30 @@ def test_a_factor_acts_on_the_share_copied_which_stays_a_share() -> None:
     module, x, logits, pointed, mask = make(2, 3, 4, 5)
 
     def share(factor: float) -> Tensor:
-        kept: list[Stages] = []
-        edit = AttentionEdit(factors=((0, factor),))
-        p = module(x, logits, pointed, mask, AttentionProbe(kept.append, edit)).exp()
+        ops = editing(AttentionEdit(factors=((0, factor),)))
+        p = module(x, logits, pointed, mask, ops).exp()
         torch.testing.assert_close(p.sum(-1), torch.ones(2, 3, dtype=torch.float64))
-        assert kept[0].out is not None
-        return kept[0].out
+        out = ops.stages[COPY].out
+        assert out is not None
+        return out
 
     torch.testing.assert_close(share(0.5), share(1.0) / 2)
     assert share(1000.0).eq(1).all()
     assert share(-1.0).eq(0).all()
 
 
-def test_a_row_that_is_set_copies_that_piece() -> None:
+def test_a_row_that_is_set_copies_that_token() -> None:
     module, x, logits, pointed, mask = make(1, 3, 4, 6)
     edit = AttentionEdit(rows=((0, 5, ((2, 1.0),)),), factors=((0, 1000.0),))
-    p = module(x, logits, pointed, torch.ones_like(mask), AttentionProbe(edit=edit), first=4).exp()
+    p = module(x, logits, pointed, torch.ones_like(mask), editing(edit), first=4).exp()
     # The second query here stands at position 5.
     assert p[0, 1, pointed.tokens[0, 2]].item() == pytest.approx(1)
 
 
-def test_a_probe_keeps_to_float32_in_bfloat16() -> None:
+def test_recording_keeps_to_float32_in_bfloat16() -> None:
     module, x, logits, pointed, mask = make(2, 3, 4, 7)
-    module = module.to(torch.bfloat16)
+    module, ops = module.to(torch.bfloat16), editing()
     low = module.pointed(pointed.states.to(torch.bfloat16), pointed.tokens)
     given = (x.to(torch.bfloat16), logits.to(torch.bfloat16), low, mask)
-    kept: list[Stages] = []
-    torch.testing.assert_close(module(*given, AttentionProbe(kept.append)), module(*given))
-    assert kept[0].weights.dtype == torch.float32
+    torch.testing.assert_close(module(*given, ops), module(*given, OPS))
+    assert ops.stages[COPY].weights.dtype == torch.float32

@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from jumok.nn.attention import AttentionOutput, AttentionProbe, LuongAttention
+from jumok.backends.edits import Edits
+from jumok.backends.recording import RecordingBackend
+from jumok.nn.attention import LuongAttention
 from jumok.nn.edit import AttentionEdit
 from jumok.nn.functional import Stages, attention_stages, causal_mask, length_mask
 
@@ -131,43 +133,22 @@ def test_sentences_that_begin_at_different_places_are_edited_each_at_its_own() -
     assert changed == [[0, 0, 1], [0, 1, 0], [1, 0, 3], [1, 1, 2]]
 
 
-EDITS = {
-    "scaled": AttentionEdit(scaled=False),
-    "factors": AttentionEdit(factors=((1, 0.5),)),
-    "cut": AttentionEdit(cut=((0, 2, 1),)),
-    "rows": AttentionEdit(rows=((1, 2, ((0, 1.0),)),)),
-    "uniform": AttentionEdit(uniform=(0,)),
-}
-
-
-@pytest.mark.parametrize("name", EDITS)
-@pytest.mark.parametrize("mask", [None, causal_mask(T)], ids=["all", "causal"])
-def test_the_module_applies_an_edit_with_and_without_a_recorder(name: str, mask: Tensor | None) -> None:
-    torch.manual_seed(0)
-    output, kept = AttentionOutput(8), []
-    query, key, value = torch.randn(3, 2, 2, T, 4)
-    edited = output(query, key, value, mask, AttentionProbe(edit=EDITS[name]))
-    assert torch.equal(edited, output(query, key, value, mask, AttentionProbe(kept.append, EDITS[name])))
-    assert not torch.allclose(edited, output(query, key, value, mask))
-    (seen,) = kept
-    assert torch.equal(seen.out, edited)
-    torch.testing.assert_close(seen.weights.sum(dim=-1), torch.ones(2, 2, T))
-
-
 @pytest.mark.parametrize("score", ["dot", "general", "concat"])
 def test_luongs_attention_is_edited_as_head_0_and_knows_no_scaling(score: str) -> None:
     torch.manual_seed(0)
     attention, query, memory = LuongAttention(6, score), torch.randn(2, 3, 6), torch.randn(2, 5, 6)
-    mask = length_mask(torch.tensor([5, 3]), 5)
+    mask = length_mask(torch.tensor([5, 3]), 5)[:, None]
 
     def run(edit: AttentionEdit, first: int = 0) -> Stages:
-        kept: list[Stages] = []
-        out = attention(query, memory, mask, AttentionProbe(kept.append, edit), first)
-        assert torch.equal(kept[0].out, out)
-        return kept[0]
+        ops = RecordingBackend(Edits({("cross", 0): edit}), record=True)
+        s, keys = attention.queries(query), attention.keys(memory)
+        scores = attention.compare(s, keys)
+        pair = (scores, scores)
+        _, context = ops.weigh_grid(s, keys, memory, pair, mask, where=("cross", 0), first=first)
+        ops.output(("cross", 0), attention.attentional(context, query))
+        return ops.stages["cross", 0]
 
     plain = run(AttentionEdit())
-    torch.testing.assert_close(plain.out, attention(query, memory, mask))
     assert torch.equal(run(AttentionEdit(scaled=False)).out, plain.out)
     assert torch.equal(run(AttentionEdit(uniform=(1,), factors=((1, 0.0),))).out, plain.out)
     masked = run(AttentionEdit(factors=((0, 0.0),)))
@@ -180,7 +161,7 @@ def test_luongs_attention_is_edited_as_head_0_and_knows_no_scaling(score: str) -
 
 
 def test_an_edit_is_a_value() -> None:
-    edit = EDITS["cut"]
+    edit = AttentionEdit(cut=((0, 2, 1),))
     stages(edit)
     assert edit == replace(edit)
     assert hash(edit) == hash(AttentionEdit(cut=((0, 2, 1),)))

@@ -6,9 +6,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jumok.training.loss import token_loss
 from torch import Tensor
 from torch.nn import functional as F
+
+from jumok.nn.loss import rdrop_token_loss, token_loss
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(2, 9))
 smoothings = st.sampled_from([0.0, 0.1, 0.5])
@@ -129,3 +130,20 @@ def test_a_loss_has_all_its_digits_under_autocast() -> None:
     for one, other in zip(found, wanted, strict=True):
         assert one.dtype == torch.float32
         torch.testing.assert_close(one, other, atol=0, rtol=0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(size=sizes, smoothing=smoothings, seed=seeds, alpha=st.sampled_from([0.0, 1.0, 5.0]))
+def test_rdrop_is_half_of_both_losses_and_a_quarter_of_both_divergences(
+    size: tuple[int, int, int], smoothing: float, seed: int, alpha: float
+) -> None:
+    (one, target_out, mask), (two, _, _) = random_batch(*size, seed), random_batch(*size, seed + 1)
+    loss, nll = rdrop_token_loss(one, two, target_out, mask, smoothing, alpha)
+    losses = [token_loss(x, target_out, mask, smoothing) for x in (one, two)]
+    p, q = (x[mask].log_softmax(-1) for x in (one, two))
+    apart = F.kl_div(p, q, reduction="sum", log_target=True) + F.kl_div(
+        q, p, reduction="sum", log_target=True
+    )
+    wanted = (losses[0][0] + losses[1][0]) / 2 + alpha / 4 * apart
+    torch.testing.assert_close(loss, wanted, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(nll, (losses[0][1] + losses[1][1]) / 2)

@@ -1,95 +1,25 @@
-"""Laws of attention over ranges: sentences end to end = sentence by sentence."""
+"""Ranges of who sees whom: both halves agree; and the same sentences as rectangles."""
 
-import subprocess
-import sys
-from collections.abc import Callable
-
-import pytest
+import numpy as np
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.nn.packing import own_ranges, reads_and_readers
 from torch import Tensor
 
-from jumok.nn.functional import attention_stages, causal_mask, merge_heads, split_heads
-from jumok.nn.spans import (
-    Spans,
-    causal_spans,
-    cross_attention,
-    cross_spans,
-    kernel_width,
-    masked_attention,
-    own_spans,
-    self_attention,
-    span_mask,
-    with_wide_heads,
-)
+from jumok.nn.spans import Spans, causal_spans, cross_spans, own_spans, span_mask, tables_of, to_device
 
-HEADS, WIDTH = 2, 8
 lengths = st.integers(1, 7)
 pairs = st.lists(st.tuples(lengths, lengths), max_size=5)
+some_pairs = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=9)
 fillers = st.integers(1, 4)
-
-
-def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, scale: bool) -> Tensor:
-    """One sentence (L, D) by the explicit stages."""
-    query, key, value = (split_heads(x[None], HEADS) for x in (q, k, v))
-    return merge_heads(attention_stages(query, key, value, mask, scale=scale).context)[0]
+CPU = torch.device("cpu")
 
 
 def readers_of(mask: Tensor) -> Tensor:
     """The first and one past the last query that see each key, from a mask (T, S) without holes."""
     begin = (mask.cumsum(dim=0) == 0).sum(dim=0)
     return torch.stack((begin, begin + mask.sum(dim=0)))  # (2, S)
-
-
-@settings(max_examples=25)
-@given(st.lists(lengths, max_size=5), fillers, st.sampled_from([own_spans, causal_spans]), st.booleans())
-def test_sentences_end_to_end_equal_sentences_alone(
-    sizes: list[int],
-    filler: int,
-    spans_of: Callable[[Tensor], Spans],
-    scale: bool,  # noqa: FBT001
-) -> None:
-    torch.manual_seed(0)
-    own = own_ranges(sizes, filler)
-    qkv = torch.randn(own.shape[1], 3 * WIDTH, dtype=torch.float64, requires_grad=True)
-    out = self_attention(qkv, HEADS, spans_of(own), scale=scale)
-    alone = []
-    for sentence in torch.split(qkv, [*sizes, *[1] * filler]):
-        q, k, v = sentence.chunk(3, dim=-1)
-        everything = torch.ones(len(q), len(q), dtype=torch.bool)
-        mask = causal_mask(len(q)) if spans_of is causal_spans else everything
-        alone.append(attend(q, k, v, mask, scale=scale))
-    torch.testing.assert_close(out, torch.cat(alone))
-    d_out = torch.randn_like(out)
-    (one,) = torch.autograd.grad(out, qkv, d_out)
-    (other,) = torch.autograd.grad(torch.cat(alone), qkv, d_out)
-    torch.testing.assert_close(one, other)
-
-
-@settings(max_examples=25)
-@given(pairs, st.tuples(fillers, fillers), st.booleans())
-def test_targets_read_their_own_source(
-    pairs: list[tuple[int, int]],
-    filler: tuple[int, int],
-    scale: bool,  # noqa: FBT001
-) -> None:
-    torch.manual_seed(0)
-    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-    reads, readers = reads_and_readers(sources, targets, filler)
-    q = torch.randn(reads.shape[1], WIDTH, dtype=torch.float64)
-    kv = torch.randn(readers.shape[1], 2 * WIDTH, dtype=torch.float64)
-    out = cross_attention(q, kv, HEADS, cross_spans(reads, readers), scale=scale)
-    assert out.isfinite().all()
-    parts = (
-        torch.split(x, [*sizes, len(x) - sum(sizes)])
-        for x, sizes in ((q, targets), (kv, sources), (out, targets))
-    )
-    for q_part, kv_part, part in list(zip(*parts, strict=True))[:-1]:
-        k_part, v_part = kv_part.chunk(2, dim=-1)
-        everything = torch.ones(len(q_part), len(k_part), dtype=torch.bool)
-        torch.testing.assert_close(part, attend(q_part, k_part, v_part, everything, scale=scale))
 
 
 @settings(max_examples=50)
@@ -99,7 +29,7 @@ def test_both_halves_of_the_spans_say_the_same(
 ) -> None:
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
     spans = spans_of(kind, sources, targets, filler)
-    for x in vars(spans).values():
+    for x in (spans.key_begin, spans.key_end, spans.query_begin, spans.query_end):
         assert x.dtype == torch.int32
         assert (x.diff() >= 0).all(), "ranges never go back"
     assert (spans.key_begin < spans.key_end).all(), "every query sees a key"
@@ -127,58 +57,49 @@ def test_a_mask_of_two_sentences() -> None:
     assert span_mask(causal_spans(own)).int().tolist() == [[1, 0, 0, 0], *whole[1:]]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_result_has_the_type_and_shape_of_the_queries(dtype: torch.dtype) -> None:
-    own = own_ranges([3, 2], 0)
-    assert self_attention(torch.randn(5, 24, dtype=dtype), 2, own_spans(own)).dtype == dtype
-    reads, readers = reads_and_readers([3, 2], [1, 1], (0, 2))
-    q, kv = torch.randn(4, 8, dtype=dtype), torch.randn(5, 16, dtype=dtype)
-    assert cross_attention(q, kv, 2, cross_spans(reads, readers)).shape == (4, 8)
+@given(some_pairs, st.booleans())
+def test_tables_hold_each_pair_in_one_row(sizes: list[tuple[int, int]], one: bool) -> None:  # noqa: FBT001
+    queries, keys = (np.array(side) for side in zip(*sizes, strict=True))
+    tables = tables_of(queries, keys, CPU, one=one)
+    asks, answers = (torch.arange(1, n.sum() + 1)[:, None] for n in (queries, keys))
+    seen = []
+    rows = zip(tables.queries(asks), tables.keys(answers), tables.masks(causal=False), strict=True)
+    for query, key, mask in rows:
+        assert torch.equal(mask[:, 0, 0], key[:, :, 0] != 0)  # what is seen is what is there
+        shortest = (query[:, :, 0] != 0).sum(dim=1).min()
+        assert one or 2 * shortest > query.shape[1]  # at most half of a table is empty
+        for q, k in zip(query[:, :, 0].tolist(), key[:, :, 0].tolist(), strict=True):
+            seen.append(([i for i in q if i], [i for i in k if i]))
+    parts = [torch.split(x[:, 0], n.tolist()) for x, n in ((asks, queries), (answers, keys))]
+    wanted = [(q.tolist(), k.tolist()) for q, k in zip(*parts, strict=True)]
+    assert seen == wanted if one else sorted(seen) == sorted(wanted)
+    assert len(tables.query_shapes) == 1 or not one
 
 
-def test_loads_no_triton_where_no_kernel_runs() -> None:
-    code = (
-        "import sys, torch; from jumok.nn.spans import own_spans, self_attention\n"
-        "x = torch.tensor([[0, 0], [2, 2]], dtype=torch.int32)\n"
-        "self_attention(torch.randn(2, 48), 1, own_spans(x)); assert 'triton' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+@given(some_pairs, st.booleans(), st.integers(0, 3))
+def test_what_goes_into_tables_comes_out_as_it_lay(
+    sizes: list[tuple[int, int]],
+    one: bool,  # noqa: FBT001
+    filler: int,
+) -> None:
+    queries, keys = (np.array(side) for side in zip(*sizes, strict=True))
+    tables, x = tables_of(queries, keys, CPU, one=one), torch.randn(int(queries.sum()) + filler, 3)
+    found = tables.laid(list(tables.queries(x)), len(x))
+    assert torch.equal(found[: queries.sum()], x[: queries.sum()])
+    assert found.shape == x.shape
+    assert not found[queries.sum() :].any()
 
 
-def test_the_gradient_of_a_bias_that_is_already_in_them() -> None:
-    """It is that of a bias added here, whose value is 0."""
-    torch.manual_seed(0)
-    spans = own_spans(torch.tensor([[0, 0, 0, 3], [3, 3, 3, 4]], dtype=torch.int32))
-    x, bias = torch.randn(4, 24).double(), torch.zeros(24).double().requires_grad_()
-    (here,) = torch.autograd.grad(self_attention(x, 2, spans, bias).sin().sum(), bias)
-    (there,) = torch.autograd.grad(self_attention(x + bias, 2, spans).sin().sum(), bias)
-    torch.testing.assert_close(here, there)
+@given(st.lists(lengths, min_size=1, max_size=5))
+def test_tables_of_causal_spans_look_back(sizes: list[int]) -> None:
+    spans = causal_spans(own_ranges(sizes, 0), np.array(sizes))
+    assert spans.causal
+    for (mask,), tables in ((spans.table.masks(causal=True), spans.table),):
+        for row, n in enumerate(sizes):
+            assert torch.equal(mask[row, 0, :n, :n], torch.ones(n, n, dtype=torch.bool).tril())
+        assert tables.query_shapes == ((len(sizes), max(sizes)),)
 
 
-@pytest.mark.parametrize("width", [1, 16, 24, 80, 128])
-@pytest.mark.parametrize(("kind", "scale"), [("own", True), ("cross", True), ("cross", False)])
-def test_heads_with_room_behind_them_give_the_same(width: int, kind: str, *, scale: bool) -> None:
-    """What the kernels get where they take no such heads."""
-    torch.manual_seed(0)
-    spans = spans_of(kind, [3, 2], [1, 4], (2, 1))
-    T, S = len(spans.key_begin), len(spans.query_begin)
-    shapes = [(T, 6 * width)] if kind == "own" else [(T, 2 * width), (S, 4 * width)]
-    inputs = tuple(torch.randn(shape).double().requires_grad_() for shape in shapes)
-    wanted, found = masked_attention(inputs, HEADS, spans, scale=scale), []
-
-    def attend_wide(given: tuple[Tensor, ...]) -> Tensor:
-        found.append({x.shape[1] // HEADS % kernel_width(width) for x in given})
-        return masked_attention(given, HEADS, spans, scale=scale)
-
-    out = with_wide_heads(inputs, HEADS, attend_wide, scale=scale)
-    assert found == [{0}]
-    torch.testing.assert_close(out, wanted)
-    d_out = torch.randn_like(out)
-    one, other = (torch.autograd.grad(x, inputs, d_out) for x in (out, wanted))
-    torch.testing.assert_close(one, other)
-
-
-def test_the_kernels_take_heads_up_to_128_numbers() -> None:
-    assert [kernel_width(width) for width in (1, 16, 17, 48, 64, 96, 128)] == [16, 16, 32, 64, 64, 128, 128]
-    with pytest.raises(ValueError, match="heads of 160 numbers, and it takes up to 128"):
-        kernel_width(160)
+def test_arrays_come_apart_as_they_were_joined() -> None:
+    one, other = to_device(CPU, np.arange(3), np.arange(2))
+    assert (one.tolist(), other.tolist()) == ([0, 1, 2], [0, 1])

@@ -132,7 +132,7 @@ class RecordingBackend(TorchBackend):
         add: bool = True,
     ) -> tuple[Tensor, Tensor | None]:
         if self.pending is not None:
-            self.close(linear(states))
+            self.close(linear(states) if self.record else states)  # only a record has use for the product
         return super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
 
     def attend(

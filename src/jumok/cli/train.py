@@ -90,8 +90,14 @@ def train(
         from jumok.run.train import RunRequest, default_folder, run
 
         folder = Path(out) if out else default_folder(given)
-        allowed = {"allow_data_change": allow_data_change, "allow_world_change": allow_world_change}
-        request = RunRequest(given=given, out=folder, fresh=fresh, device=device, **allowed)
+        request = RunRequest(
+            given=given,
+            out=folder,
+            fresh=fresh,
+            device=device,
+            allow_data_change=allow_data_change,
+            allow_world_change=allow_world_change,
+        )
         with shown(request, as_json=as_json, quiet=quiet, verbose=verbose) as (callbacks, signals):
             done = run(request, callbacks)
         show_end(done, signals, quiet=quiet)

@@ -1,19 +1,15 @@
-"""Alignments as text that other tools read: Pharaoh's links, and the soft form of Nematus.
+"""Hard alignments between words, and their text form that other tools read.
 
 Axis letters: T target words, S source words.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from jumok.errors import DataError
+from numpy.typing import ArrayLike
 
 THRESHOLD = 0.1
-BAR = " ||| "
 
 
 @dataclass(frozen=True)
@@ -44,81 +40,3 @@ def links(weights: ArrayLike, *, threshold: float = THRESHOLD, end: bool = True)
 def pharaoh(found: Iterable[Link]) -> str:
     """Links in Pharaoh's form: `0-0 3-1 2-3`, source before target, words counted from 0."""
     return " ".join(f"{link.source}-{link.target}" for link in found)
-
-
-def parse_pharaoh(line: str) -> list[tuple[int, int]]:
-    """The (source, target) pairs of one line in Pharaoh's form."""
-    pairs = []
-    for part in line.split():
-        if not (match := re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", part)):
-            raise DataError(f"{part!r} is no link", hint="a link is source-target, such as 0-2")
-        pairs.append((int(match[1]), int(match[2])))
-    return pairs
-
-
-@dataclass(frozen=True)
-class SoftAlignment:
-    """One sentence pair in the form of Nematus; weights have a row and a column for the ends of both."""
-
-    number: int
-    target: tuple[str, ...]
-    score: float
-    source: tuple[str, ...]
-    weights: NDArray[np.float32]  # (T + 1, S + 1)
-
-
-def nematus(found: SoftAlignment) -> str:
-    """The text form of `nematus translate --output_alignment`, with the blank line that ends it.
-
-        number ||| target words ||| score ||| source words ||| S+1 T+1
-        T+1 lines of S+1 weights
-
-    White space, `|` and `&` inside a word become character references, as in the tokenizers of Moses.
-    """
-    target, source = (" ".join(map(escape, words)) for words in (found.target, found.source))
-    rows, columns = found.weights.shape
-    assert (rows, columns) == (len(found.target) + 1, len(found.source) + 1)
-    head = BAR.join((str(found.number), target, repr(float(found.score)), source, f"{columns} {rows}"))
-    return "\n".join((head, *(" ".join(f"{w:.9g}" for w in row) for row in found.weights), "", ""))
-
-
-def parse_nematus(text: str) -> Iterator[SoftAlignment]:
-    """The sentence pairs in a text in the form of Nematus; blank lines between them do not matter."""
-    lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    at = 0
-    while at < len(lines):
-        number, head = lines[at]
-        try:
-            name, target, score, source, sizes = head.split(BAR.rstrip())
-            columns, rows = map(int, sizes.split())
-            table = [[float(w) for w in line.split()] for _, line in lines[at + 1 : at + 1 + rows]]
-            weights = np.array(table, dtype=np.float32)
-            found = SoftAlignment(int(name), words(target), float(score), words(source), weights)
-            if weights.shape != (rows, columns) or (rows, columns) != (
-                len(found.target) + 1,
-                len(found.source) + 1,
-            ):
-                raise ValueError(f"the weights are not {rows} x {columns}, one more than the words")
-        except ValueError as error:
-            raise DataError(
-                f"not a soft alignment: {error}",
-                where=f"line {number}",
-                hint="expected: number ||| target ||| score ||| source ||| columns rows, then the weights",
-            ) from None
-        yield found
-        at += 1 + rows
-
-
-def escape(word: str) -> str:
-    return re.sub(r"[&|\s]", lambda found: f"&#{ord(found[0])};", word)
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Words that were written with `escape` between spaces."""
-    parts: Sequence[str] = text.strip(" ").split(" ") if text.strip(" ") else ()
-    return tuple(re.sub(r"&#([0-9]{1,7});", unescape, part) for part in parts)
-
-
-def unescape(found: re.Match[str]) -> str:
-    code = int(found[1])
-    return chr(code) if code <= 0x10FFFF else found[0]

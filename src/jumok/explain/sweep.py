@@ -92,13 +92,3 @@ def with_mask(edits: Edits, kind: Kind, layer: int, head: int) -> Edits:
     before = edits.attention.get((kind, layer), AttentionEdit())
     after = replace(before, factors=(*before.factors, (head, 0.0)))
     return replace(edits, attention={**edits.attention, (kind, layer): after})
-
-
-def score(translator: Translator, source: str | Source, target: str | Sequence[int]) -> float:
-    """log p(y | x), which the rows of a sweep are compared with."""
-    read, _ = source_ids(translator.tokenizers, source)
-    written = target_ids(translator.tokenizers.target, target)
-    if not written:
-        return 0.0
-    with explained():
-        return float(forced(translator.model, encode(translator.model, [read]), written).double().sum())

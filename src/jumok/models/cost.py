@@ -233,9 +233,7 @@ def _luong_work(config: LuongConfig, S: int, T: int) -> Iterator[PartCost]:
         case "general":
             yield PartCost("scores", "2·T·D² + 2·T·S·D", (Product(T, D, D), compare))
         case "concat":
-            # With input feeding each step projects the memory again.
-            again = T if config.input_feeding else 1
-            sides = (Product(T, D, D), Product(S, D, D, again))
+            sides = (Product(T, D, D), Product(S, D, D))
             yield PartCost("scores", "2·T·D² + 2·S·D² + 2·T·S·D", (*sides, compare))
     yield PartCost("context", "2·T·S·D", (Product(T, S, D),))
     yield PartCost("[c; s] W_c", "4·T·D²", (Product(T, 2 * D, D),))
@@ -275,13 +273,16 @@ def _state_numbers(config: ModelConfig, S: int, T: int) -> int:
     """Numbers that decoding keeps for one hypothesis.
 
     Transformer 2·N_d·D·(T + S): keys and values, and 2·S·D to point at with model.copy; RNN N·C·D: the last
-    states (C is 2 for LSTM, else 1); Luong the same and S·D + D: the memory and the attentional state.
+    states (C is 2 for LSTM, else 1); Luong the same and S·D + D: the memory and the attentional state, and
+    with "concat" S·D more: the memory as it is compared.
     """
     if isinstance(config, TransformerConfig):
         pointed = 2 * S * config.width if config.copy else 0
         return 2 * config.decoder_layers * config.width * (T + S) + pointed
     states = config.layers * (2 if config.cell == "lstm" else 1) * config.width
-    return states + (S + 1) * config.width if isinstance(config, LuongConfig) else states
+    if not isinstance(config, LuongConfig):
+        return states
+    return states + ((2 if config.score == "concat" else 1) * S + 1) * config.width
 
 
 def _decoder_input(config: RnnConfig | LuongConfig) -> int:

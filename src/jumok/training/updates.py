@@ -108,6 +108,7 @@ class Updates:
     def batches_from(self, cursor: Cursor, step: int) -> Generator[tuple[list[Batch], Cursor], None, None]:
         """The same from a place in the data on, made by a thread while the model works on those before."""
         room, parts = self.room, self.parts
+        empty_too = room is not None and self.learner.model.fixed_shapes  # a captured step is replayed anyway
 
         def laid(update: tuple[Store, list[Indices], Cursor, int]) -> tuple[list[Batch], Cursor]:
             store, pieces, after, number = update
@@ -115,7 +116,7 @@ class Updates:
                 store = store.moved(self.config.image.shift, self.config.seed, number)
             # A thread knows not which GPU is this process's, and pinning memory wakes the one it thinks of.
             with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
-                batches = [lay_rows(store, rows, room).pin() for rows in pieces if room or len(rows)]
+                batches = [lay_rows(store, rows, room).pin() for rows in pieces if empty_too or len(rows)]
             if self.config.training.shard:
                 # Processes that share out the weights must call each layer equally often.
                 blank = lay_rows(store, np.zeros(1, dtype=np.int64)).unlearned()

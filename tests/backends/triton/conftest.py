@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.nn.kernels.interpreter import INTERPRETED
+from tests.backends.triton.interpreter import INTERPRETED
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +33,14 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
     monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", create_dot)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that the interpreter can bear, longer one way, and each of the passes its own."""
+    from jumok.backends.triton import attention
+
+    if INTERPRETED:
+        for table, tile in ((attention.FORWARD, (32, 16)), (attention.BACKWARD, (16, 32))):
+            for key in table:
+                monkeypatch.setitem(table, key, attention.AttentionTile(*tile))

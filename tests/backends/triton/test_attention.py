@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, INTERPRETED, needs_triton
+from tests.backends.triton.interpreter import DEVICE, INTERPRETED, captured, needs_triton
 from tests.nn.packing import own_ranges, reads_and_readers
 from torch import Tensor
 
-from jumok.nn import kernels
-from jumok.nn.spans import (
-    Spans,
-    causal_spans,
-    cross_spans,
-    masked_attention,
-    own_spans,
-    with_wide_heads,
-)
+from jumok.backends.torch import masked_attention, query_key_value
+from jumok.backends.triton.backend import with_wide_heads
+from jumok.backends.triton.guard import Guard
+from jumok.nn.spans import Spans, causal_spans, cross_spans, own_spans
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 KINDS = ["own", "causal", "cross"]
@@ -33,10 +28,11 @@ KINDS = ["own", "causal", "cross"]
 def test_the_kernels_compile_for_a_hopper_gpu_without_having_one(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jumok.nn.kernels import attention
     from triton import compile as build  # type: ignore[import-untyped]
     from triton.backends.compiler import GPUTarget  # type: ignore[import-untyped]
     from triton.compiler import ASTSource  # type: ignore[import-untyped]
+
+    from jumok.backends.triton import attention
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     kernel = getattr(attention, name)
@@ -55,24 +51,12 @@ def test_the_kernels_compile_for_a_hopper_gpu_without_having_one(
 
 
 @pytest.fixture
-def poison(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every new tensor is full of NaN, so that what a kernel leaves out is seen; and no kernel is off."""
-    monkeypatch.setattr(kernels, "_off", set())
+def poison() -> Iterator[None]:
+    """Every new tensor is full of NaN, so that what a kernel leaves out is seen."""
     torch.use_deterministic_algorithms(mode=True)
     assert torch.empty(1).isnan().all()
     yield
     torch.use_deterministic_algorithms(mode=False)
-
-
-@pytest.fixture
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks that the interpreter can bear, longer one way, and each of the passes its own."""
-    from jumok.nn.kernels import attention
-
-    if INTERPRETED:
-        for table, tile in ((attention.FORWARD, (32, 16)), (attention.BACKWARD, (16, 32))):
-            for key in table:
-                monkeypatch.setitem(table, key, attention.AttentionTile(*tile))
 
 
 def packed_spans(kind: str, sources: list[int], targets: list[int], fillers: tuple[int, int]) -> Spans:
@@ -83,7 +67,8 @@ def packed_spans(kind: str, sources: list[int], targets: list[int], fillers: tup
 
 
 def on_device(spans: Spans) -> Spans:
-    return Spans(**{name: x.to(DEVICE) for name, x in vars(spans).items()})
+    ends = (spans.key_begin, spans.key_end, spans.query_begin, spans.query_end)
+    return Spans(*(end.to(DEVICE) for end in ends))
 
 
 def draw_inputs(kind: str, spans: Spans, width: int, dtype: torch.dtype) -> tuple[Tensor, ...]:
@@ -97,7 +82,7 @@ def expected(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Context and gradients in float64."""
     leaves = tuple(x.double().requires_grad_() for x in inputs)
-    out = masked_attention(leaves, heads, spans, scale=scale)
+    out = masked_attention(query_key_value(leaves), heads, spans, scale=scale)
     return out.detach(), torch.autograd.grad(out, leaves, d_out.double())
 
 
@@ -112,7 +97,7 @@ def check_kernels(
     scale: bool = True,
 ) -> None:
     """Kernels = float64 up to the accuracy of the type; no gradient comes from queries past the real ones."""
-    from jumok.nn.kernels.attention import attend
+    from jumok.backends.triton.attention import attend
 
     inputs = draw_inputs(kind, spans, heads * head_width, dtype)
     if not scale:  # scores of the same size
@@ -122,10 +107,11 @@ def check_kernels(
     context, gradients = expected(inputs, heads, spans, d_out, scale=scale)
     leaves = tuple(x.to(DEVICE).requires_grad_() for x in inputs)
     biases = tuple(torch.zeros_like(x[0]).requires_grad_() for x in leaves)
-    out = attend(leaves, heads, on_device(spans), biases, scale=scale)
+    guard = Guard()
+    out = attend(leaves, heads, on_device(spans), biases, scale=scale, guard=guard)
     assert out.dtype == dtype
     found = torch.autograd.grad(out, (*leaves, *biases), d_out.to(DEVICE))
-    assert not kernels._off, "the twin stood in for a kernel"
+    assert not guard.off, "the twin stood in for a kernel"
     check_close(out.detach(), context, dtype)
     for one, other in zip(found, (*gradients, *(one.sum(0) for one in gradients)), strict=True):
         check_close(one, other, dtype)
@@ -182,17 +168,17 @@ class TestKernels:
         check_kernels("cross", spans, 1, 16, torch.float32, 0)
 
     def test_a_key_without_readers_gets_no_gradient(self) -> None:
-        from jumok.nn.kernels.attention import attend
+        from jumok.backends.triton.attention import attend
 
         spans = packed_spans("cross", [3], [2], (20, 0))
         q, kv = torch.randn(2, 16, device=DEVICE), torch.randn(23, 32, device=DEVICE, requires_grad=True)
-        (gradient,) = torch.autograd.grad(attend((q, kv), 1, on_device(spans)).sum(), kv)
+        (gradient,) = torch.autograd.grad(attend((q, kv), 1, on_device(spans), guard=Guard()).sum(), kv)
         assert gradient[:3].abs().sum() > 0
         assert torch.equal(gradient[3:], torch.zeros(20, 32, device=DEVICE))
 
     @pytest.mark.parametrize(("kind", "scale"), [*((kind, True) for kind in KINDS), ("cross", False)])
     def test_heads_of_a_width_that_they_do_not_take(self, kind: str, *, scale: bool) -> None:
-        from jumok.nn.kernels.attention import attend
+        from jumok.backends.triton.attention import attend
 
         torch.manual_seed(0)
         spans = packed_spans(kind, [5, 1], [4, 7], (3, 2))
@@ -201,21 +187,25 @@ class TestKernels:
         context, gradients = expected(inputs, 2, spans, d_out, scale=scale)
         leaves = tuple(x.to(DEVICE).requires_grad_() for x in inputs)
         there = on_device(spans)
-        out = with_wide_heads(leaves, 2, lambda wide: attend(wide, 2, there, scale=scale), scale=scale)
+
+        def run(wide: tuple[Tensor, ...]) -> Tensor:
+            return attend(wide, 2, there, scale=scale, guard=Guard())
+
+        out = with_wide_heads(leaves, 2, run, scale=scale)
         check_close(out.detach(), context, torch.float32)
         found = torch.autograd.grad(out, leaves, d_out.to(DEVICE))
         for one, other in zip(found, gradients, strict=True):
             check_close(one, other, torch.float32)
 
     def test_inputs_and_gradients_may_have_any_strides(self) -> None:
-        from jumok.nn.kernels.attention import attend
+        from jumok.backends.triton.attention import attend
 
         torch.manual_seed(0)
         spans = packed_spans("own", [], [4, 7], (0, 1))
         qkv, d_out = torch.randn(48, 12), torch.randn(16, 12)
         context, (gradient,) = expected((qkv.mT,), 1, spans, d_out.mT)
         leaf = qkv.to(DEVICE).requires_grad_()
-        out = attend((leaf.mT,), 1, on_device(spans))
+        out = attend((leaf.mT,), 1, on_device(spans), guard=Guard())
         (found,) = torch.autograd.grad(out, leaf, d_out.to(DEVICE).mT)
         check_close(out.detach(), context, torch.float32)
         check_close(found.mT, gradient, torch.float32)
@@ -224,7 +214,7 @@ class TestKernels:
     def test_the_twin_gives_the_gradients_of_a_kernel_that_fails(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, scale: bool
     ) -> None:
-        from jumok.nn.kernels import attention
+        from jumok.backends.triton import attention
 
         torch.manual_seed(0)
         torch.use_deterministic_algorithms(mode=False)  # the twin's products on a GPU need not be
@@ -232,10 +222,11 @@ class TestKernels:
         spans = packed_spans("causal", [], [4, 7], (0, 1))
         qkv, d_out = torch.randn(12, 48), torch.randn(12, 16)
         _, (gradient,) = expected((qkv,), 1, spans, d_out, scale=scale)
+        guard = Guard()
         for _ in range(2):
             leaf = qkv.to(DEVICE).requires_grad_()
             with caplog.at_level(logging.WARNING, "jumok"):
-                out = attention.attend((leaf,), 1, on_device(spans), scale=scale)
+                out = attention.attend((leaf,), 1, on_device(spans), scale=scale, guard=guard)
                 (found,) = torch.autograd.grad(out, leaf, d_out.to(DEVICE))
             check_close(found, gradient, torch.float32)
         assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
@@ -257,17 +248,14 @@ class TestOnTheGpu:
             check_kernels(kind, spans, 4, head_width, dtype, sum(lengths))
 
     def test_a_captured_graph_takes_other_sentences(self) -> None:
-        from jumok.nn.spans import self_attention
+        from jumok.backends.triton.attention import attend
 
         torch.manual_seed(0)
         own = own_ranges([40, 24], 0).cuda()
         other = own_ranges([3, 21, 40], 0).cuda()
         x = torch.randn(64, 192, device="cuda", dtype=torch.bfloat16)
-        self_attention(x, 4, causal_spans(own))
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            out = self_attention(x, 4, causal_spans(own))
+        graph, out = captured(lambda: (attend((x,), 4, causal_spans(own), guard=Guard()),))
         own.copy_(other)
         graph.replay()
-        wanted = masked_attention((x.double(),), 4, causal_spans(other))
-        check_close(out, wanted.cpu(), torch.bfloat16)
+        wanted = masked_attention(query_key_value((x.double(),)), 4, causal_spans(other))
+        check_close(out[0], wanted.cpu(), torch.bfloat16)

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from jumok.nn.beams import twin_past, twin_source
-from tests.nn.kernels.interpreter import DEVICE, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, runs_kernels
 from torch import Tensor
 
+from jumok.backends.beams import twin_past, twin_source
 from jumok.nn.functional import split_heads
 
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 3e-2}
@@ -24,7 +24,7 @@ def random(*shape: int, dtype: torch.dtype, seed: int) -> Tensor:
 def test_beams_see_their_ancestors_and_leave_their_keys(
     W: int, K: int, place: int, dtype: torch.dtype, *, scale: bool
 ) -> None:
-    from jumok.nn.kernels.beams import attend_past
+    from jumok.backends.triton.beams import attend_past
 
     B, H, T, N = 3, 2, 32, 2
     qkv = random(B, W, 3 * H * K, dtype=dtype, seed=0)
@@ -42,7 +42,7 @@ def test_beams_see_their_ancestors_and_leave_their_keys(
 
 @runs_kernels
 def test_keys_with_other_strides_than_the_query_are_taken() -> None:
-    from jumok.nn.kernels.beams import attend_past
+    from jumok.backends.triton.beams import attend_past
 
     B, H, W, K, T = 2, 2, 4, 16, 8
     query, key, value = (random(B, H, W, K, dtype=torch.float32, seed=n) for n in range(3))
@@ -61,7 +61,7 @@ def test_keys_with_other_strides_than_the_query_are_taken() -> None:
 def test_beams_read_the_real_tokens_of_their_source(
     W: int, K: int, S: int, dtype: torch.dtype, *, scale: bool
 ) -> None:
-    from jumok.nn.kernels.beams import attend_source
+    from jumok.backends.triton.beams import attend_source
 
     B, H = 4, 2
     query = split_heads(random(B, W, H * K, dtype=dtype, seed=0), H)

@@ -1,8 +1,8 @@
-"""The kernel behind the gradient of a bias against plain torch; test_kernels.py has it interpreted."""
+"""The kernel behind the gradient of a bias against plain torch; test_guard.py has it interpreted."""
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, TOLERANCE, check_close, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, TOLERANCE, check_close, runs_kernels
 
 
 @runs_kernels
@@ -10,7 +10,7 @@ class TestKernel:
     @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
     @pytest.mark.parametrize(("rows", "width"), [(1, 8), (33, 300), (50, 512)])
     def test_sums_over_rows(self, rows: int, width: int, dtype: torch.dtype) -> None:
-        from jumok.nn.kernels.columns import column_sums
+        from jumok.backends.triton.columns import column_sums
 
         torch.manual_seed(0)
         dy = torch.randn(rows, width).to(DEVICE, dtype)
@@ -21,7 +21,7 @@ class TestKernel:
     @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
     @pytest.mark.parametrize(("rows", "width"), [(1, 8), (33, 300), (50, 512)])
     def test_masks_and_sums(self, rows: int, width: int, dtype: torch.dtype) -> None:
-        from jumok.nn.kernels.columns import mask_and_sum
+        from jumok.backends.triton.columns import mask_and_sum
 
         torch.manual_seed(0)
         dy, h = (torch.randn(rows, width).to(DEVICE, dtype) for _ in range(2))

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, leaf, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, leaf, runs_kernels
 
 
 def keeps(rows: int, columns: int, share: float) -> torch.Tensor:
-    from jumok.nn.kernels.dropout import drop
+    from jumok.backends.triton.dropout import drop
 
     return drop(torch.ones(rows, columns, device=DEVICE), share) != 0
 
@@ -14,7 +14,7 @@ def keeps(rows: int, columns: int, share: float) -> torch.Tensor:
 @pytest.fixture
 def large_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter runs one program after another, and takes its time to start each."""
-    from jumok.nn.kernels import dropout
+    from jumok.backends.triton import dropout
 
     monkeypatch.setattr(dropout, "TILE", 2**15)
 
@@ -32,7 +32,7 @@ class TestKernel:
             assert (means - share).abs().max() < 5 * deviation
 
     def test_what_stays_is_scaled_up(self) -> None:
-        from jumok.nn.kernels.dropout import drop
+        from jumok.backends.triton.dropout import drop
 
         x = leaf(5, 7, 33)
         y = drop(x, 0.25)
@@ -40,7 +40,7 @@ class TestKernel:
         torch.testing.assert_close(y[y != 0], x[y != 0] / 0.75)
 
     def test_backward_has_the_same_mask(self) -> None:
-        from jumok.nn.kernels.dropout import drop
+        from jumok.backends.triton.dropout import drop
 
         x = leaf(40, 1100)
         y = drop(x, 0.3)

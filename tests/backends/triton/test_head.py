@@ -1,17 +1,17 @@
-"""The head's kernels against their plain torch twins; test_kernels.py runs this file in the interpreter."""
+"""The head's kernels against their plain torch twins; test_guard.py runs this file in the interpreter."""
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, check_close, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, check_close, runs_kernels
 from torch import Tensor
 
-from jumok.nn import fused
+from jumok.backends import head as plain
 
 
 @pytest.fixture(params=[32768, 64], ids=["whole", "blocks"])
 def row_lengths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows at once, or in blocks of 256 numbers."""
-    from jumok.nn.kernels import head
+    from jumok.backends.triton import head
 
     monkeypatch.setattr(head, "WHOLE", request.param)
     monkeypatch.setattr(head, "BLOCK", 256)
@@ -32,12 +32,12 @@ class TestKernels:
     @pytest.mark.usefixtures("row_lengths")
     @pytest.mark.parametrize("smoothing", [0.0, 0.1])
     def test_smoothed_rows(self, V: int, dtype: torch.dtype, smoothing: float) -> None:
-        from jumok.nn.kernels.head import smoothed_rows
+        from jumok.backends.triton.head import smoothed_rows
 
         torch.manual_seed(V)
         logits, target = draw(4, V, dtype)
         exact = logits.double()
-        wanted = fused.smoothed_rows(exact, target, smoothing, grad=True)
+        wanted = plain.smoothed_rows(exact, target, smoothing, grad=True)
         before = logits.clone()
         for grad in (False, True):
             found = smoothed_rows(logits, target, smoothing, grad=grad)
@@ -51,14 +51,14 @@ class TestKernels:
     def test_rdrop_rows(
         self, V: int, dtype: torch.dtype, alpha: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from jumok.nn.kernels import head
+        from jumok.backends.triton import head
 
         monkeypatch.setattr(head, "BLOCK", 256)
         torch.manual_seed(V)
         logits, target = draw(6, V, dtype)
         target = target[:3]
         exact = logits.double()
-        wanted = fused.rdrop_rows(exact, target, 0.1, alpha, grad=True)
+        wanted = plain.rdrop_rows(exact, target, 0.1, alpha, grad=True)
         before = logits.clone()
         for grad in (False, True):
             found = head.rdrop_rows(logits, target, 0.1, alpha, grad=grad)
@@ -71,6 +71,6 @@ class TestKernels:
 
 @runs_kernels
 def test_a_thread_has_a_few_numbers_and_a_program_at_most_a_thousand_threads() -> None:
-    from jumok.nn.kernels.head import warps_of
+    from jumok.backends.triton.head import warps_of
 
     assert [warps_of(block, 32) for block in (8, 4096, 8192, 16384, 32768, 65536)] == [4, 4, 8, 16, 32, 32]

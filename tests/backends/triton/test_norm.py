@@ -1,12 +1,12 @@
-"""Add & norm's kernels against its plain torch twin; test_kernels.py runs this file in the interpreter."""
+"""Add & norm's kernels against its plain torch twin; test_guard.py runs this file in the interpreter."""
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, TOLERANCE, check_close, leaf, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, TOLERANCE, check_close, leaf, runs_kernels
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumok.nn import kernels
+from jumok.backends.triton.guard import Guard
 
 
 def twin(x: Tensor, f: Tensor, leaves: tuple[Tensor | None, Tensor, Tensor], keep: Tensor) -> Tensor:
@@ -20,14 +20,15 @@ def check(
     shape: tuple[int, int], share: float, dtype: torch.dtype, *, bias: bool, uses: str, fails: bool = False
 ) -> None:
     """Kernels = twin in float64, values and gradients, where s, y or both are used."""
-    from jumok.nn.kernels.dropout import drop
-    from jumok.nn.kernels.norm import add_norm
+    from jumok.backends.triton.dropout import drop
+    from jumok.backends.triton.norm import add_norm
 
     x, f = leaf(*shape, dtype=dtype), leaf(*shape, dtype=dtype)
     b, weight, shift = (leaf(shape[1]) for _ in range(3))
     given = [x, f, *([b] if bias else []), weight, shift]
     torch.manual_seed(5)
-    s, y = add_norm(x, f, b if bias else None, weight, shift, share)
+    guard = Guard()
+    s, y = add_norm(x, f, b if bias else None, weight, shift, share, None, guard=guard)
     assert s.dtype == y.dtype == dtype
     torch.manual_seed(5)
     keep = drop(torch.ones(shape, device=DEVICE), share).double()
@@ -42,7 +43,7 @@ def check(
     for one, other in zip(given, exact, strict=True):
         assert other.grad is not None
         check_close(one.grad, other.grad, dtype)
-    assert bool(kernels._off) == fails
+    assert bool(guard.off) == fails
 
 
 @runs_kernels
@@ -64,41 +65,40 @@ class TestKernel:
     def test_plain_torch_gives_the_gradients_of_a_kernel_that_fails(
         self, share: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from jumok.nn.kernels import norm
+        from jumok.backends.triton import norm
 
-        monkeypatch.setattr(kernels, "_off", set())
         monkeypatch.setattr(norm, "BACKWARD", None)
         check((23, 48), share, torch.float32, bias=True, uses="sy", fails=True)
         check((23, 48), share, torch.bfloat16, bias=False, uses="y", fails=True)
 
     def test_without_dropout_both_inputs_share_one_gradient(self) -> None:
-        from jumok.nn.kernels.norm import _AddNorm
+        from jumok.backends.triton.norm import _AddNorm
 
         x, f, weight, shift = leaf(4, 16), leaf(4, 16), leaf(16), leaf(16)
-        _, y = _AddNorm.apply(x, f, None, weight, shift, 0.0, None)  # type: ignore[no-untyped-call]
+        _, y = _AddNorm.apply(x, f, None, weight, shift, 0.0, None, Guard())  # type: ignore[no-untyped-call]
         d_x, d_f, *_ = y.grad_fn.apply(None, torch.ones_like(y))
         assert d_x is d_f
 
     def test_weights_may_be_of_the_type_of_the_states(self) -> None:
-        from jumok.nn.kernels.norm import add_norm
+        from jumok.backends.triton.norm import add_norm
 
         given = [leaf(4, 16, dtype=torch.bfloat16) for _ in range(2)]
         given += [leaf(16, dtype=torch.bfloat16) for _ in range(3)]
         x, f, bias, weight, shift = given
-        sum(add_norm(x, f, bias, weight, shift, 0.1)).sum().backward()  # type: ignore[union-attr]
+        sum(add_norm(x, f, bias, weight, shift, 0.1, guard=Guard())).sum().backward()  # type: ignore[union-attr]
         assert all(one.grad is not None and one.grad.dtype == torch.bfloat16 for one in given)
 
     def test_every_call_draws_its_own_mask(self) -> None:
-        from jumok.nn.kernels.norm import add_norm
+        from jumok.backends.triton.norm import add_norm
 
         x, f, weight, shift = leaf(30, 64), leaf(30, 64), leaf(64), leaf(64)
-        masks = [add_norm(x, f, None, weight, shift, 0.5)[0] == x for _ in range(2)]
+        masks = [add_norm(x, f, None, weight, shift, 0.5, guard=Guard())[0] == x for _ in range(2)]
         assert (masks[0] == masks[1]).double().mean() == pytest.approx(0.5, abs=0.06)
 
 
 @runs_kernels
 def test_programs_share_all_rows_and_none_is_idle() -> None:
-    from jumok.nn.kernels.norm import walk
+    from jumok.backends.triton.norm import walk
 
     for rows in (1, 4, 5, 527, 528, 529, 25_088):
         programs, steps = walk(rows, 4, 528)

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from tests.nn.kernels.interpreter import DEVICE, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, runs_kernels
 
 
 @runs_kernels
 @pytest.mark.parametrize("vocabulary", [300, 4096, 9001])
 def test_every_chunk_has_its_peak_and_every_row_its_sum(vocabulary: int) -> None:
-    from jumok.nn.kernels.peaks import find_peaks
+    from jumok.backends.triton.peaks import find_peaks
 
     logits = torch.randn(5, vocabulary, generator=torch.Generator().manual_seed(0)).to(DEVICE) * 9
     logits[1] += 200
