@@ -29,6 +29,7 @@ from jumok.settings import (
     read_environment,
     read_toml,
     read_words,
+    with_new_names,
 )
 
 count = st.integers(1, 10**6)
@@ -353,3 +354,16 @@ def test_full_names_cover_every_architecture() -> None:
 @given(st.dictionaries(st.sampled_from(sorted(known_names())), st.integers()))
 def test_flatten_undoes_nest(flat: dict[str, int]) -> None:
     assert flatten(nest(flat)) == flat
+
+
+def test_the_name_that_version_0_1_had_for_sorted_batches_is_still_read() -> None:
+    assert parse_config({"training": {"batches": "padded"}}).training.batches == "sorted"
+    assert with_new_names({"training.batches": "padded", "seed": 1}) == {
+        "training.batches": "sorted",
+        "seed": 1,
+    }
+    assert with_new_names({"training.batches": "packed"}) == {"training.batches": "packed"}
+    with pytest.raises(ConfigError) as caught:
+        parse_config({"training": {"batches": "boxed"}})
+    assert "padded" not in str(caught.value)
+    assert "sorted" in str(caught.value)

@@ -57,6 +57,12 @@ def upgrade_settings(flat: Flat, version: object) -> Flat:
     return flat | {"decoding.batch_tokens": 0} if unset else flat
 
 
+def with_new_names(flat: Mapping[str, Any]) -> Flat:
+    """Settings with the values that were renamed since version 0.1 as they are called now."""
+    old = flat.get("training.batches") == "padded"
+    return {**flat, "training.batches": "sorted"} if old else dict(flat)
+
+
 def config_to_dict(config: RunConfig) -> dict[str, Any]:
     """Nested plain values; `parse_config` reads them back to an equal object."""
     return asdict(config)

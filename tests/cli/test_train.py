@@ -263,7 +263,7 @@ def test_the_end_in_words(
     reason: str, metric: str, score: float | None, text: str, tmp_path: Path, capsys: Captured
 ) -> None:
     config = parse_config({"training": {"metric": metric}})
-    show_end(TrainedRun(tmp_path, config, reason, 6, 65.0, score))
+    show_end(TrainedRun(tmp_path, config, reason, 6, 65.0, score), [], quiet=False)
     assert capsys.readouterr().err.splitlines()[0] == text
 
 

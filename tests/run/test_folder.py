@@ -43,6 +43,17 @@ def test_a_run_of_before_had_4096_tokens_where_nobody_chose(folder: RunFolder) -
     assert folder.read({"decoding.batch_tokens": 4096}).decoding.batch_tokens == 4096
 
 
+@pytest.mark.parametrize("given", ["padded", "sorted"])
+def test_a_run_of_before_called_sorted_batches_padded(folder: RunFolder, given: str) -> None:
+    config = folder.path / "config.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('batches = "auto"', 'batches = "padded"'), encoding="utf-8")
+    assert folder.read({}).training.batches == "sorted"
+    assert folder.read({"training.batches": given}).training.batches == "sorted"
+    with pytest.raises(ConfigError, match="was started with training.batches='sorted', not 'packed'"):
+        folder.read({"training.batches": "packed"})
+
+
 def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("notes")
     with pytest.raises(ConfigError, match="run is a file\n  give a folder for the run with --out"):

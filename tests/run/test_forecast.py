@@ -45,8 +45,8 @@ def test_small_models_are_bound_by_the_number_of_kernels() -> None:
     config = replace(BASE, model=tiny, training=replace(BASE.training, batch_tokens=1000))
     packed = tokens_per_second(config, H200)
     assert packed == tokens_per_second(config, replace(H200, gflops=2 * H200.gflops))
-    padded = replace(config, training=replace(config.training, batches="padded"))
-    assert tokens_per_second(padded, H200) < packed
+    by_length = replace(config, training=replace(config.training, batches="sorted"))
+    assert tokens_per_second(by_length, H200) < packed
 
 
 def test_recurrent_models_are_bound_by_their_steps_in_time() -> None:
@@ -89,11 +89,11 @@ def test_weights_are_counted_well_enough(model: Any, *, shared: bool) -> None:
 def test_memory_grows_with_everything() -> None:
     need = need_of(BASE, H200)
     fp32 = need_of(replace(BASE, training=replace(BASE.training, precision="fp32")), H200)
-    padded = need_of(replace(BASE, training=replace(BASE.training, batches="padded")), H200)
+    by_length = need_of(replace(BASE, training=replace(BASE.training, batches="sorted")), H200)
     averaged = need_of(replace(BASE, training=replace(BASE.training, ema=0.99)), H200)
     twice = need_of(replace(BASE, training=replace(BASE.training, rdrop=1.0)), H200)
     assert fp32.per_token == 2 * need.per_token == twice.per_token
-    assert padded.per_token > 2 * need.per_token
+    assert by_length.per_token > 2 * need.per_token
     copying = need_of(replace(BASE, model=replace(BASE.model, copy=True)), H200)
     assert copying.per_token == need.per_token + 6 * BASE.text.vocabulary
     assert averaged.at_rest > need.at_rest
@@ -109,7 +109,7 @@ def test_processes_share_an_update_and_a_sharded_model() -> None:
 
 
 def test_a_cpu_is_never_refused_and_threads_count() -> None:
-    huge = replace(BASE, training=replace(BASE.training, batch_tokens=10**9, batches="padded"))
+    huge = replace(BASE, training=replace(BASE.training, batch_tokens=10**9, batches="sorted"))
     refuse_too_large(huge, CPU)
     one = replace(huge, training=replace(huge.training, threads=1))
     assert tokens_per_second(one, CPU) == tokens_per_second(huge, CPU) / 2

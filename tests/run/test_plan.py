@@ -273,12 +273,12 @@ def test_a_gpu_gets_packed_batches_and_few_looks() -> None:
     plan = make_plan({}, found(250_000), GPU)
     training = plan.config.training
     assert training.batches == "packed"
-    assert "no padding" in reasons(plan)["training.batches"]
+    assert reasons(plan)["training.batches"] == "batches of one size: steps are captured once and replayed"
     assert training.max_steps // 13 <= training.validate_every <= training.max_steps // 12
     assert reasons(plan)["training.validate_every"] == "about 12 looks at the validation set"
     assert training.precision == "auto"
     assert training.accumulate == 1
-    assert make_plan({}, found(250_000), CPU).config.training.batches == "padded"
+    assert make_plan({}, found(250_000), CPU).config.training.batches == "sorted"
 
 
 @given(st.integers(20, 3_000_000), st.integers(20, 3_000_000))
@@ -300,16 +300,18 @@ def test_an_old_gpu_computes_in_fp32_and_the_plan_says_so() -> None:
     assert make_plan({"training.precision": "auto"}, found(), OLD_GPU).config.training.precision == "auto"
 
 
-def test_weights_that_are_shared_out_read_padded_batches() -> None:
+def test_weights_that_are_shared_out_read_sorted_batches() -> None:
     plan = make_plan({"training.shard": True}, found(), replace(GPU, processes=2))
-    assert plan.config.training.batches == "padded"
-    assert reasons(plan)["training.batches"] == "processes that share the weights out read padded batches"
+    assert plan.config.training.batches == "sorted"
+    assert (
+        reasons(plan)["training.batches"] == "processes that share the weights out read pairs of like lengths"
+    )
 
 
-def test_updates_too_small_for_the_longest_pair_are_padded() -> None:
+def test_updates_too_small_for_the_longest_pair_are_sorted() -> None:
     asked = {"training.batch_tokens": 200, "data.max_length": 128}
     plan = make_plan(asked, found(), GPU)
-    assert plan.config.training.batches == "padded"
+    assert plan.config.training.batches == "sorted"
     reason = "a pair of 258 pieces would not fit into a packed piece of 200"
     assert reasons(plan)["training.batches"] == reason
     with pytest.raises(ConfigError) as caught:
@@ -318,7 +320,7 @@ def test_updates_too_small_for_the_longest_pair_are_padded() -> None:
         "training.batch_tokens=200 leaves 200 pieces for one pass, "
         "and a pair of data.max_length=128 needs 258\n"
         "  set training.batch_tokens to 258 or more, data.max_length to 99 or less, "
-        "or training.batches=padded"
+        "or training.batches=sorted"
     )
 
 

@@ -115,6 +115,9 @@ def progress_of(out: Path) -> int:
     [
         {"training.optimizer": "muon", "training.ema": 0.9, "training.accumulate": 3},
         {"training.optimizer": "sgd", "training.teacher_forcing": 0.5},
+        {"training.batches": "packed", "training.rdrop": 1.0, "data.max_length": 30},
+        {"training.threads": 2, "training.batch_tokens": 3000},
+        {"training.precision": "bf16", "model.copy": True},
     ],
     ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
 )

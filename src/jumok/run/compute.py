@@ -104,5 +104,5 @@ def _default_threads() -> int:
 
 def tune_torch(config: RunConfig) -> None:
     torch.set_num_threads(config.training.threads or _default_threads())
-    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and padded batches have many shapes.
+    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and sorted batches have many shapes.
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)

@@ -25,6 +25,7 @@ from jumok.settings import (
     parse_config,
     read_toml,
     upgrade_settings,
+    with_new_names,
 )
 
 # Settings that may differ when a run goes on: they change when it looks, saves and ends, not what it learns.
@@ -94,8 +95,9 @@ class RunFolder:
     def read(self, given: Mapping[str, Any]) -> RunConfig:
         """The run's own configuration, with the free settings as given now; refuses any other difference."""
         record = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        stored = upgrade_settings(read_toml(self.path / "config.toml"), record.get("settings_version"))
-        changes = {key: value for key, value in given.items() if value != stored.get(key)}
+        file = read_toml(self.path / "config.toml")
+        stored = with_new_names(upgrade_settings(file, record.get("settings_version")))
+        changes = {key: value for key, value in with_new_names(given).items() if value != stored.get(key)}
         for key, value in changes.items():
             if key not in FREE and not key.startswith("decoding."):
                 raise ConfigError(
