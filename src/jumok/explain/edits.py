@@ -291,8 +291,6 @@ def misplaced(op: Op, n: int, error: ConfigError) -> ConfigError:
     )
 
 
-
-
 def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:
     """The layers or heads that an index means, of `count` that there are."""
     if index == "*":

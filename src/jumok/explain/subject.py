@@ -6,11 +6,11 @@ from time import perf_counter
 from typing import Any, Literal
 
 from jumok.decoding.batched import encode
+from jumok.decoding.beam import BeamTree
 from jumok.decoding.jobs import Request, SourceText, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
-from jumok.decoding.beam import BeamTree
 from jumok.errors import ConfigError, DataError, LimitError
 from jumok.explain.tokens import source_ids_of
 from jumok.text.beginning import beginning
