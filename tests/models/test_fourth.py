@@ -100,7 +100,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def live(tree: Path, folder: Path, device: str) -> None:
-    environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
+    paths = os.pathsep.join([str(tree), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(HERE / "fourth_story.py"), device]
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=400

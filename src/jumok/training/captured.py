@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from jumok.config import TrainingConfig
 from jumok.data.batch import Batch
+from jumok.decoding.graphs import end_failed_capture
 from jumok.models.interface import Seq2Seq
 from jumok.nn.attention import AttentionOutput
 from jumok.nn.layers import FeedForward
@@ -208,6 +209,7 @@ class StepGraphs:
             if is_out_of_memory(error):
                 raise
             self.enabled = False
+            end_failed_capture()
             reason, *_ = (str(error).strip() or type(error).__name__).splitlines()
             logger.warning("the GPU cannot replay this model's steps (%s): they run one by one", reason)
             return
