@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import pytest
+
 from jumok.cli.main import cli
 from jumok.decoding.translator import load
+from jumok.errors import Error
 from jumok.server.app import build_app
 from jumok.server.serve import Server, listen
 from jumok.server.settings import ServerSettings
@@ -109,6 +112,14 @@ def main(device: str) -> None:
     jumok(
         "inspect", "-m", "run", "--text", "the cat", *(word for one in edits for word in ("--what-if", one))
     )
+    for words, answer in (
+        (("inspect", "-m", "run", "--cost"), "there are no formulas for the cost of a cnn model"),
+        (("export", "onnx", "-m", "run", "-o", "onnx"), "there are no graphs for cnn models"),
+        (("export", "native", "-m", "run", "-o", "c"), "the native engine has no cnn models"),
+        (("translate", "-m", "run", "--engine", "native", "a"), "has no model of the architecture cnn"),
+    ):
+        with pytest.raises(Error, match=answer):
+            jumok(*words)
     with serving("run") as url:
         assert ask(f"{url}/v1/models/cnn")["kinds"] == {"cross": {"layers": 2, "heads": 1, "d_head": 32}}
         assert ask(f"{url}/v1/translate", {"model": "cnn", "texts": ["the cat"]})["results"]
