@@ -22,9 +22,6 @@ import pytest
 from jumok.cli.main import cli
 from jumok.decoding.translator import load
 from jumok.errors import Error
-from jumok.server.app import build_app
-from jumok.server.serve import Server, listen
-from jumok.server.settings import ServerSettings
 
 WORDS = ["the", "a", "cat", "dog", "sees", "likes", "big", "small", "house", "tree"]
 SIZES = ("model.width=32", "model.encoder_layers=2", "model.decoder_layers=2", "text.kind=char")
@@ -67,6 +64,10 @@ def last_weights(folder: str) -> bytes:
 
 @contextlib.contextmanager
 def serving(folder: str) -> Iterator[str]:
+    from jumok.server.app import build_app  # a machine with a GPU need not have what a server needs
+    from jumok.server.serve import Server, listen
+    from jumok.server.settings import ServerSettings
+
     settings, up = ServerSettings(port=0), threading.Event()
     sock = listen(settings)
     server = Server(build_app({"cnn": load(folder, device="cpu")}, settings=settings), settings, up.set)
