@@ -38,7 +38,8 @@ def make_learner(
         shard(model, str(device), world.size)
     model = model.to(device)
     if not config.training.shard:
-        model.ops = choose_backend(device)
+        low = config.training.precision == "bf16"  # which our C library does not compute
+        model.ops = choose_backend(device, torch.bfloat16 if low else torch.float32)
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
     if newest is not None:
