@@ -33,8 +33,8 @@ from peers import copy_into_marian, marian_logits
 from jumok.checkpoint.checkpoints import load_model
 from jumok.config import DecodingConfig, TextConfig, TransformerConfig
 from jumok.data.batch import lay_pairs
-from jumok.decoding.characters import LEARNED
 from jumok.decoding.device import DeviceSearch
+from jumok.decoding.filters import LEARNED
 from jumok.decoding.jobs import Job
 from jumok.models.build import build_model
 from jumok.models.transformer import TransformerSeq2Seq

@@ -15,7 +15,7 @@ import torch
 
 from jumok.config import TransformerConfig
 from jumok.explain.capture import capture
-from jumok.explain.fingerprint import fingerprint
+from jumok.explain.head_profile import head_profile
 from jumok.explain.tensors import atlas, pack
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
@@ -56,7 +56,7 @@ def main() -> None:
         entropies = [
             bits
             for weights in one.weights.values()
-            for layer in fingerprint(weights, [False] * length, causal=False, same=True)["entropy"]
+            for layer in head_profile(weights, [False] * length, causal=False, same=True)["entropy"]
             for bits in layer
         ]
         raw = pack({f"{kind}.atlas": atlas(weights) for kind, weights in one.weights.items()})

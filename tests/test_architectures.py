@@ -1,11 +1,12 @@
 """The settings of the architectures; what they refuse is tested beside all others in test_config.py."""
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from jumok.architectures import (
     ARCHS,
+    Architecture,
     LuongConfig,
     ModelConfig,
     RnnConfig,
@@ -38,3 +39,39 @@ def test_what_cannot_work_is_named() -> None:
     with pytest.raises(ConfigError, match="a=1 cannot work") as found:
         require(False, "a", 1, "choose 2")  # noqa: FBT003
     assert found.value.hint == "choose 2"
+
+
+@pytest.mark.parametrize(
+    ("config", "depths", "kinds", "scoring", "placing", "native"),
+    [
+        (RnnConfig(layers=2), (2, 2), {}, None, None, True),
+        (LuongConfig(score="dot"), (1, 1), {"cross": (1, 1)}, "dot", None, True),
+        (
+            TransformerConfig(encoder_layers=3, copy=True, scaled=False),
+            (3, 6),
+            {"enc_self": (3, 8), "dec_self": (6, 8), "cross": (6, 8), "copy": (1, 1)},
+            "dot",
+            "sinusoidal",
+            False,
+        ),
+    ],
+    ids=["rnn", "luong", "transformer"],
+)
+def test_settings_say_what_a_model_has(
+    config: ModelConfig, depths: Any, kinds: Any, scoring: Any, placing: Any, *, native: bool
+) -> None:
+    assert (config.depths, config.attention) == (depths, kinds)
+    assert (config.scoring, config.placing, config.is_native) == (scoring, placing, native)
+    assert config.table_rows is None
+    assert copies(config) is ("copy" in kinds)
+
+
+def test_only_learned_positions_have_a_table() -> None:
+    assert TransformerConfig(positions="learned", max_positions=7).table_rows == 7
+
+
+def test_an_architecture_that_says_nothing_has_no_attention() -> None:
+    bare = Architecture()
+    assert (bare.depths, bare.attention, bare.scoring, bare.placing) == ((0, 0), {}, None, None)
+    assert not bare.is_native
+    assert bare.table_rows is None

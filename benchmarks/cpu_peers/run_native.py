@@ -41,9 +41,10 @@ def load(folder: Path, setting: Setting) -> Translate:
         data = mmap(file.fileno(), 0, access=ACCESS_READ)
     if setting["type"] == "int8":
         parts, _ = parse_parts(data, config, (V, V), str(there), shared=True)
-        model = NativeModel.from_packed(config, parts)
+        model = NativeModel(config, parts)
     else:
-        model = NativeModel(config, parse_tensors(data, str(there))[0], shared=True)
+        tensors, _ = parse_tensors(data, str(there))
+        model = NativeModel(config, pack_weights(config, tensors, shared=True))
     likely = make_likely(size) if setting.get("shortlist") else None
 
     def translate(sources: Ids, beam: int, batch: int, new: int) -> Ids:

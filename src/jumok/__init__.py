@@ -70,21 +70,6 @@ __all__ = [
 ]
 
 # Names that need torch are imported on first use, so that `jumok --help` never waits for it.
-_OPS = (
-    "ban",
-    "bridge",
-    "force_prefix",
-    "mask_edge",
-    "mask_head",
-    "no_positions",
-    "no_scale",
-    "positions",
-    "replace_source",
-    "require",
-    "scale_head",
-    "set_row",
-    "uniform",
-)
 _HOMES = {
     "ComparisonReport": "jumok.comparison.compare",
     "Evaluation": "jumok.evaluation.evaluate",
@@ -100,13 +85,12 @@ _HOMES = {
     "open_trace": "jumok.explain.trace",
     "side_by_side": "jumok.explain.side_by_side",
     "train": "jumok.run.train",
-    **dict.fromkeys(_OPS, "jumok.explain.ops"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:  # what has no other home is an intervention
+        return getattr(import_module(_HOMES.get(name, "jumok.explain.ops")), name)
     raise AttributeError(f"module 'jumok' has no attribute {name!r}")
 
 

@@ -11,6 +11,11 @@ from jumok.errors import ConfigError
 Arch = Literal["rnn", "luong", "transformer"]
 ARCHS: tuple[Arch, ...] = ("rnn", "luong", "transformer")
 
+Kind = Literal["enc_self", "dec_self", "cross", "copy"]
+"""Of attention; `copy` is where a model that copies points."""
+Scoring = Literal["scaled_dot", "dot", "general", "concat"]
+Placing = Literal["sinusoidal", "learned", "rotary", "none"]
+
 STRICT = {"extra": "forbid"}  # pydantic reads these classes at the edge; unknown keys are errors there
 
 
@@ -44,8 +49,45 @@ def check(config: object, section: str, *rules: tuple[str, bool, str]) -> None:
         require(holds, f"{section}.{name}", getattr(config, name), advice)
 
 
+class Architecture:
+    """What anyone may ask of a model's settings, whichever it is. A subclass says where it differs."""
+
+    __slots__ = ()
+
+    @property
+    def depths(self) -> tuple[int, int]:
+        """Layers of the encoder and of the decoder."""
+        both = getattr(self, "layers", 0)
+        return getattr(self, "encoder_layers", both), getattr(self, "decoder_layers", both)
+
+    @property
+    def attention(self) -> dict[Kind, tuple[int, int]]:
+        """Layers and heads of each kind of attention that the model has."""
+        return {}
+
+    @property
+    def scoring(self) -> Scoring | None:
+        """How a query and a key are compared; None without attention."""
+        return None
+
+    @property
+    def placing(self) -> Placing | None:
+        """How the model knows the order of tokens; None if it reads them one by one."""
+        return None
+
+    @property
+    def table_rows(self) -> int | None:
+        """Positions that a learned table has; None: no table sets a limit."""
+        return None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the C library has it."""
+        return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RnnConfig:
+class RnnConfig(Architecture):
     """RNN encoder-decoder joined by one fixed vector (Cho et al. 2014; Sutskever et al. 2014)."""
 
     arch: Literal["rnn"] = "rnn"
@@ -66,9 +108,13 @@ class RnnConfig:
     def __post_init__(self) -> None:
         _check_recurrent(self)
 
+    @property
+    def is_native(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LuongConfig:
+class LuongConfig(Architecture):
     """RNN encoder-decoder with global attention (Luong et al. 2015)."""
 
     arch: Literal["luong"] = "luong"
@@ -93,9 +139,21 @@ class LuongConfig:
     def __post_init__(self) -> None:
         _check_recurrent(self)
 
+    @property
+    def attention(self) -> dict[Kind, tuple[int, int]]:
+        return {"cross": (1, 1)}
+
+    @property
+    def scoring(self) -> Scoring:
+        return self.score
+
+    @property
+    def is_native(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransformerConfig:
+class TransformerConfig(Architecture):
     """Transformer encoder-decoder (Vaswani et al. 2017). The defaults are the paper's base model."""
 
     arch: Literal["transformer"] = "transformer"
@@ -151,13 +209,35 @@ class TransformerConfig:
             ("width", self.positions != "sinusoidal" or self.width % 2 == 0, waves),
         )
 
+    @property
+    def attention(self) -> dict[Kind, tuple[int, int]]:
+        encoder, decoder = (self.encoder_layers, self.heads), (self.decoder_layers, self.heads)
+        copy: dict[Kind, tuple[int, int]] = {"copy": (1, 1)} if self.copy else {}
+        return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
+
+    @property
+    def scoring(self) -> Scoring:
+        return "scaled_dot" if self.scaled else "dot"
+
+    @property
+    def placing(self) -> Placing:
+        return self.positions
+
+    @property
+    def table_rows(self) -> int | None:
+        return self.max_positions if self.positions == "learned" else None
+
+    @property
+    def is_native(self) -> bool:
+        return not self.copy
+
 
 ModelConfig = RnnConfig | LuongConfig | TransformerConfig
 
 
 def copies(config: ModelConfig) -> bool:
     """Whether such a model may point at pieces of its source."""
-    return isinstance(config, TransformerConfig) and config.copy
+    return "copy" in config.attention
 
 
 def _check_recurrent(config: RnnConfig | LuongConfig) -> None:

@@ -236,7 +236,7 @@ class DecodingConfig:
     utility: Utility = "chrf"
     """What `mbr` measures agreement by: chrF++ suits translations, ROUGE-1 summaries."""
     batch_tokens: int = 0
-    """Padded source pieces, times the beam or the draws, in one batch; 0: 4,096, on a GPU 65,536."""
+    """Source tokens, times the beam or the draws, in one batch; 0: 4,096, on a GPU 65,536."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:

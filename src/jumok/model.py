@@ -7,9 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
-from jumok.decoding.jobs import Job, SourceText
-from jumok.decoding.opening import Note, log, open_engine
-from jumok.decoding.request import make_request
+from jumok.decoding.engines import Note, log, open_engine
+from jumok.decoding.jobs import Job, SourceText, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Final, Partial
 from jumok.decoding.translator import BLOCK, Translator, check_texts

@@ -29,13 +29,14 @@ RECURRENT: dict[str, dict[str, Any]] = {
 }
 
 PRESETS = tuple(TRANSFORMERS)
+SIZES = {"transformer": TRANSFORMERS, "rnn": RECURRENT, "luong": RECURRENT}
 
 
 def preset(name: str, arch: Arch) -> dict[str, Any]:
-    """The model settings of a named size, by full name."""
+    """The model settings of a named size, by full name; an architecture without sizes has its defaults."""
     if arch not in ARCHS:
         raise ConfigError(f"unknown architecture {arch!r}", hint=nearest(arch, ARCHS), code="unknown_arch")
-    sizes = TRANSFORMERS if arch == "transformer" else RECURRENT
+    sizes = SIZES.get(arch, dict.fromkeys(PRESETS, {}))
     if name not in sizes:
         raise ConfigError(f"unknown preset {name!r}", where="given by --preset", hint=nearest(name, sizes))
     return {"model.arch": arch} | {f"model.{key}": value for key, value in sizes[name].items()}

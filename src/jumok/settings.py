@@ -216,3 +216,8 @@ def _sections() -> set[str]:
 def _plain(message: str) -> str:
     message = message.removeprefix("Input ")
     return message[:1].lower() + message[1:]
+
+
+def plain_word(value: object) -> str:
+    """A value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.backends.best import CHUNK, k_best, ranks, twin_peaks, unpacked
-from jumok.decoding.scores import top
+from jumok.decoding.search import top
 
 
 @settings(max_examples=100, deadline=None)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests.comparison.sample import sample_report
 
-from jumok.comparison.page import report_page
+from jumok.comparison.publish import report_page
 
 SECTIONS = [
     *("summary", "table", "length", "learning", "speed", "growth", "attention", "beyond", "ablations"),

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average, load_model
-from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify_folder
+from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify_folder, was_best
 from jumok.config import LuongConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.models.build import build_model
@@ -62,9 +62,14 @@ def leftovers(run: Path) -> list[str]:
     return [name for name in names if not name.startswith(known) or ".tmp-" in name or ".old-" in name]
 
 
+def best_of(checkpoints: Checkpoints) -> Checkpoint | None:
+    """The newest whole checkpoint that was the best when it was saved."""
+    return next((one for one in checkpoints.recent(100) if was_best(one.folder)), None)
+
+
 def test_a_run_without_checkpoints_has_none(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "run")
-    assert (checkpoints.newest(), checkpoints.best(), checkpoints.recent(3)) == (None, None, [])
+    assert (checkpoints.newest(), checkpoints.recent(3)) == (None, [])
     assert not (tmp_path / "run").exists()
 
 
@@ -74,10 +79,8 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     assert folder == tmp_path / "checkpoints" / "step-00001200"
     assert verify_folder(folder) == []
     check(checkpoints.newest(), 1200)
-    check(Checkpoints(tmp_path).best(), 1200)
-    best = checkpoints.best()
-    assert best is not None
-    assert best.score == 31.5
+    check(best_of(Checkpoints(tmp_path)), 1200)
+    assert json.loads((folder / "state.json").read_text())["score"] == 31.5
     hint = {"step": 1200, "score": 31.5}
     assert json.loads((tmp_path / "checkpoints" / "best.json").read_text()) == hint
     assert json.loads((tmp_path / "checkpoints" / "latest.json").read_text()) == hint
@@ -88,7 +91,7 @@ def test_the_newest_the_best_and_the_protected_are_kept(tmp_path: Path) -> None:
     for step in range(1, 8):
         save(checkpoints, step, best=step in (1, 3), protect=[4])
     assert steps(tmp_path) == [7, 6, 4, 3]
-    check(checkpoints.best(), 3)
+    check(best_of(checkpoints), 3)
     check(checkpoints.newest(), 7)
     assert [checkpoint.step for checkpoint in checkpoints.recent(3)] == [7, 6, 4]
     save(checkpoints, 8, best=True)
@@ -109,7 +112,7 @@ def test_saving_a_step_again(tmp_path: Path) -> None:
     save(checkpoints, 5)
     assert content_fingerprint(folder) == before
     save(checkpoints, 5, best=True)  # the same weights turned out to be the best
-    check(checkpoints.best(), 5)
+    check(best_of(checkpoints), 5)
     (folder / "MANIFEST.json").unlink()
     save(checkpoints, 5)
     check(checkpoints.newest(), 5)
@@ -190,8 +193,7 @@ def test_state_of_the_wrong_type_is_damage(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "m", 1)
     with pytest.raises(ModelError, match="state.json is damaged: it holds no training state"):
         assert checkpoint.state
-    assert not checkpoint.is_best
-    assert checkpoint.score is None
+    assert not was_best(checkpoint.folder)
 
 
 def test_a_second_trainer_is_kept_out_and_its_leftovers_are_left(tmp_path: Path) -> None:
@@ -285,8 +287,8 @@ def test_a_crash_at_every_moment_of_saving(tmp_path: Path, mode: str) -> None:
         newest = checkpoints.newest()
         assert newest is not None
         check(newest, newest.step)
-        found.add((newest.step, newest.is_best))
-        best = checkpoints.best()
+        found.add((newest.step, was_best(newest.folder)))
+        best = best_of(checkpoints)
         if mode != "again":
             assert best is not None
             assert best.step == (4 if newest.step == 4 else 1)  # the best goes with its checkpoint
@@ -496,7 +498,7 @@ class Store(RuleBasedStateMachine):
             assert self.checkpoints.newest() is None
             return
         check(self.checkpoints.newest(), max(self.whole))
-        best = self.checkpoints.best()
+        best = best_of(self.checkpoints)
         bests = [step for step, was in self.whole.items() if was]
         assert (best.step if best else None) == max(bests, default=None)
 

@@ -13,14 +13,17 @@ from jumok.checkpoint.folder import write_folder
 from jumok.checkpoint.manifest import (
     JSON_LIMIT,
     MANIFEST,
+    candidates,
     checkpoint_folders,
     content_fingerprint,
+    first_whole,
     model_folders,
     parse_json,
     read_file,
     read_json,
     read_manifest,
     verify_folder,
+    was_best,
 )
 from jumok.errors import ModelError
 
@@ -234,3 +237,48 @@ def test_a_buffer_holds_the_bytes_of_a_file_and_begins_at_a_page(tmp_path: Path)
     (tmp_path / "a" / "one").write_bytes(b"y" * 5000)
     with pytest.raises(ModelError, match="one was changed: SHA-256"):
         read_buffer(tmp_path / "a", "one")
+
+
+def step(run: Path, number: int, *, best: bool = False, score: float | None = None) -> Path:
+    folder = run / "checkpoints" / f"step-{number:08d}" if number else run / "averaged"
+    state, config = {"best": best}, {"info": {"score": score}}
+    files = {"state.json": state, "config.json": config} if number else {"config.json": config}
+    write_folder(folder, {name: json.dumps(value).encode() for name, value in files.items()})
+    return folder
+
+
+def test_the_best_comes_first_then_the_newest(tmp_path: Path) -> None:
+    one, two, three = step(tmp_path, 1), step(tmp_path, 2, best=True, score=5.0), step(tmp_path, 3)
+    assert candidates(tmp_path) == [two, three, one]
+    assert [was_best(folder) for folder in (one, two, three)] == [False, True, False]
+    worse = step(tmp_path, 0, score=4.0)
+    assert candidates(tmp_path) == [two, three, one, worse]
+
+
+def test_an_average_that_is_better_comes_before_all(tmp_path: Path) -> None:
+    one, two = step(tmp_path, 1), step(tmp_path, 2, best=True, score=5.0)
+    better = step(tmp_path, 0, score=6.0)
+    assert candidates(tmp_path) == [better, two, one]
+
+
+def test_what_cannot_be_read_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    one, two = step(tmp_path, 1), step(tmp_path, 2, best=True)
+
+    def read(folder: Path) -> str:
+        if folder == two:
+            raise ModelError("it is damaged")
+        return folder.name
+
+    assert first_whole(tmp_path, read) == one.name
+    assert f"it is damaged\n  {one} is used instead" in caplog.text
+
+
+def test_the_first_error_is_told_if_there_is_nothing_else(tmp_path: Path) -> None:
+    step(tmp_path, 1)
+    step(tmp_path, 2, best=True)
+
+    def read(folder: Path) -> str:
+        raise ModelError(f"no {folder.name}")
+
+    with pytest.raises(ModelError, match="no step-00000002"):
+        first_whole(tmp_path, read)

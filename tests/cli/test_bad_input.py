@@ -14,7 +14,7 @@ import pytest
 from tests.run.conftest import quick_settings
 
 import jumok
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import run_lock
 from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.run.train import TrainedRun
 

@@ -14,10 +14,7 @@ from tests.cli.test_process import as_words, start_quickly, train_events, wait_f
 from tests.run.conftest import quick_settings
 
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.compare import read_budget
-from jumok.comparison.budget import Budget
 from jumok.comparison.entry import MeasureOptions
-from jumok.comparison.plan import DATES_STEPS
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -109,18 +106,6 @@ def test_a_killed_child_is_recorded_and_ctrl_c_saves(corpus: Path) -> None:
     else:
         pytest.fail("the child outlived its parent")
     assert not (out / "report.json").exists()
-
-
-def test_one_budget() -> None:
-    assert read_budget("10m", None, None, {}) == Budget("time", 600.0)
-    assert read_budget("", 50, None, {}) == Budget("steps", 50)
-    assert read_budget("", None, 1e12, {}) == Budget("flops", 1e12)
-    assert read_budget("", None, None, {}) == Budget("time", 600.0)
-    assert read_budget("", None, None, {"data.name": "dates"}) == Budget("steps", DATES_STEPS)
-    given = {"training.max_steps": 70, "training.time_limit": 0}
-    assert read_budget("", None, None, given) == Budget("steps", 70)
-    assert given == {}  # a budget is no setting of its own any more
-    assert read_budget("5s", None, None, {"training.max_steps": 70}) == Budget("time", 5.0)
 
 
 @pytest.mark.parametrize(

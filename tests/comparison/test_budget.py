@@ -1,12 +1,18 @@
 """A budget is the same for every entry, whatever it is counted in."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
-from jumok.comparison.budget import NO_END, Budget, steps_for
+from jumok.checkpoint.model import build_for
+from jumok.comparison.budget import NO_END, WITHIN, Budget, count, fit, spread, steps_for
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.errors import ConfigError
+from jumok.images.patches import PatchReader
 from jumok.settings import nest, parse_config
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
 from tests.comparison.conftest import tiny_request
 
 
@@ -39,3 +45,66 @@ def test_flops_become_steps_by_the_formula(corpus: Path) -> None:
     assert spent["rnn"] > spent["transformer"] > 10  # of the same width, a Transformer's update costs more
     with pytest.raises(ConfigError, match="less than one update of transformer"):
         steps_for(1e3, config, prepared.train, prepared.tokenizers)
+
+
+MODELS: list[ModelConfig] = [
+    RnnConfig(width=24, cell="lstm", layers=2),
+    LuongConfig(width=24, input_feeding=True),
+    TransformerConfig(width=24, heads=2, feedforward=40, encoder_layers=2, decoder_layers=1, norm="pre"),
+    TransformerConfig(
+        width=16, heads=4, feedforward=24, encoder_layers=1, decoder_layers=2, positions="rotary"
+    ),
+]
+
+POSITIONS: list[ModelConfig] = [
+    TransformerConfig(width=16, heads=4, feedforward=24, positions="learned", max_positions=20),
+    TransformerConfig(width=16, heads=4, feedforward=24, positions="none"),
+]
+
+
+def tokenizers(kind: str) -> Tokenizers:
+    words = train_tokenizer(iter(["eins zwei drei"] * 3), TextConfig(vocabulary=300))
+    letters = train_tokenizer(iter(["a b c"]), TextConfig(kind="char", vocabulary=300))
+    source = {"shared": words, "two": letters, "pictures": PatchReader(8, 4)}[kind]
+    return Tokenizers(source, words)
+
+
+@pytest.mark.parametrize("kind", ["shared", "two", "pictures"])
+@pytest.mark.parametrize("model", MODELS + POSITIONS, ids=lambda model: model.arch)
+def test_the_count_is_that_of_the_real_model(model: ModelConfig, kind: str) -> None:
+    both = tokenizers(kind)
+    with torch.device("meta"):
+        real = build_for(model, both)
+    assert count(model, both) == sum(one.numel() for one in real.parameters())
+
+
+@pytest.mark.parametrize("target", [60_000, 1_000_000, 20_000_000])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.arch}-{model.width}")
+def test_a_width_brings_the_count_to_the_target(model: ModelConfig, target: int) -> None:
+    both = tokenizers("shared")
+    fitted = fit(model, target, both)
+    assert abs(count(fitted, both) / target - 1) <= WITHIN
+    if isinstance(fitted, TransformerConfig):
+        assert isinstance(model, TransformerConfig)
+        ratio = fitted.feedforward / fitted.width
+        assert ratio == pytest.approx(model.feedforward / model.width, rel=0.05)
+        assert replace(fitted, width=model.width, feedforward=model.feedforward) == model
+    else:
+        assert replace(fitted, width=model.width) == model
+
+
+def test_the_inner_width_stays_if_it_was_given() -> None:
+    model = MODELS[2]
+    fitted = fit(model, 1_000_000, tokenizers("shared"), inner=False)
+    assert isinstance(fitted, TransformerConfig)
+    assert fitted.feedforward == 40
+    assert fitted.width > model.width
+
+
+def test_an_impossible_target_gets_the_nearest() -> None:
+    assert fit(RnnConfig(), 1, tokenizers("shared")).width == 2
+
+
+def test_spread() -> None:
+    assert spread([100, 105, 102]) == pytest.approx(0.05)
+    assert spread([7]) == 0

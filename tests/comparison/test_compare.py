@@ -8,8 +8,9 @@ import pytest
 
 import jumok
 from jumok.comparison.budget import Budget
-from jumok.comparison.compare import ComparisonReport, compare
+from jumok.comparison.compare import ComparisonReport, compare, read_request
 from jumok.comparison.experiment import Experiment
+from jumok.comparison.plan import DATES_STEPS
 from jumok.errors import ConfigError, RunError
 from tests.comparison.conftest import tiny_request
 
@@ -58,6 +59,24 @@ def test_one_budget_at_most(corpus: Path, conducted: list[Experiment]) -> None:
         call(corpus, max_steps=0)
     call(corpus, max_steps=7)
     assert conducted[0].request.budget == Budget("steps", 7)
+
+
+def budget_of(given: dict[str, Any], *values: float | None) -> Budget:
+    budgets = dict(zip(("time_limit", "max_steps", "flops"), values or (None,) * 3, strict=True))
+    return read_request(
+        given, archs="rnn", seeds="", ablate="", metric="", budgets=budgets, out=Path("runs")
+    ).budget
+
+
+def test_a_budget_is_given_by_an_option_a_setting_or_the_data() -> None:
+    assert budget_of({}, 600.0, None, None) == budget_of({}) == Budget("time", 600.0)
+    assert budget_of({}, None, 50, None) == Budget("steps", 50)
+    assert budget_of({}, None, None, 1e12) == Budget("flops", 1e12)
+    assert budget_of({"data.name": "dates"}) == Budget("steps", DATES_STEPS)
+    given = {"training.max_steps": 70, "training.time_limit": 0}
+    assert budget_of(given) == Budget("steps", 70)
+    assert given == {}  # a budget is no setting of its own any more
+    assert budget_of({"training.max_steps": 70}, 5.0, None, None) == Budget("time", 5.0)
 
 
 def test_an_interruption_is_an_error(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,29 @@
-"""What goes through a file comes back as it was."""
+"""What goes through a file comes back as it was; what is tested: files, a built-in split, or validation."""
 
 import json
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs, base_of
+from jumok.comparison.entry import (
+    METRICS,
+    ComparisonEntry,
+    MeasureOptions,
+    TestPairs,
+    base_of,
+    read_test,
+    validation_pairs,
+)
+from jumok.config import RunConfig, TrainingConfig
+from jumok.errors import ConfigError
+from jumok.evaluation.metrics import check_names
+from jumok.settings import nest, parse_config
 
 TEXT = st.text(max_size=8)
 
@@ -19,7 +37,7 @@ TEXT = st.text(max_size=8)
     )
 )
 def test_pairs_come_back(pairs: TestPairs) -> None:
-    assert TestPairs.from_dict(json.loads(json.dumps(pairs.to_dict()))) == pairs
+    assert TypeAdapter(TestPairs).validate_json(json.dumps(asdict(pairs))) == pairs
     assert len(pairs) == 2
     assert pairs.references == tuple(one[0] for one in pairs.answers)
 
@@ -33,10 +51,10 @@ def test_entries_and_options_come_back() -> None:
         changes={"model.scaled": False},
         settings={"model.scaled": False, "seed": 2},
     )
-    assert ComparisonEntry.from_dict(json.loads(json.dumps(entry.to_dict()))) == entry
+    assert TypeAdapter(ComparisonEntry).validate_json(json.dumps(asdict(entry))) == entry
     assert entry.folder == "transformer-s2-no-scale"
     options = MeasureOptions(metrics=("exact", "cer"), device="cpu", growth=False)
-    assert MeasureOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
+    assert TypeAdapter(MeasureOptions).validate_json(json.dumps(asdict(options))) == options
 
 
 def row(name: str, group: str = "plain", seed: int = 1, **changes: object) -> dict[str, object]:
@@ -55,3 +73,44 @@ def test_an_ablation_is_compared_with_what_shares_most_of_its_changes() -> None:
     found = [base_of(one, rows) for one in rows]
     names = [one["name"] if one else None for one in found]
     assert names == [None, None, None, "transformer", "transformer rotary", "transformer"]
+
+
+def config(**settings: Any) -> RunConfig:
+    return parse_config(nest({name.replace("__", "."): value for name, value in settings.items()}))
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "t.en").write_text("one\ntwo\n")
+    (tmp_path / "t.de").write_text("eins\nzwei\n")
+    found = read_test(str(tmp_path / "t.en"), str(tmp_path / "t.de"), config())
+    assert found is not None
+    assert (found.name, found.sources, found.references) == ("t", ("one", "two"), ("eins", "zwei"))
+    (tmp_path / "three.tsv").write_text("x\tone\teins\nx\ttwo\tzwei\n")
+    found = read_test(str(tmp_path / "three.tsv"), "", config(data__columns="2,3"))
+    assert found is not None
+    assert found.answers == (("eins",), ("zwei",))
+
+
+def test_a_built_in_split() -> None:
+    found = read_test("", "", config(data__name="dates"))
+    assert found is not None
+    assert (found.name, len(found)) == ("dates test", 2000)
+
+
+def test_nothing_but_validation() -> None:
+    assert read_test("", "", config(data__source="a.tsv")) is None
+    prepared: Any = SimpleNamespace(valid_pairs=(("a", "b"), ("c", "d")))
+    found = validation_pairs(prepared)
+    assert (found.sources, found.references, found.name) == (("a", "c"), ("b", "d"), "validation")
+
+
+def test_a_target_without_a_source() -> None:
+    with pytest.raises(ConfigError, match="--test-target is given without --test-source"):
+        read_test("", "t.de", config())
+
+
+def test_every_metric_of_training_has_metrics_of_a_test() -> None:
+    for metric in get_args(TrainingConfig.__annotations__["metric"]):
+        names = METRICS[metric]
+        assert check_names(names) == names
+        assert metric in ("loss", names[0])

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
-from jumok.comparison.budget import Budget
-from jumok.comparison.entry import ComparisonEntry
+from jumok.comparison.budget import WITHIN, Budget, spread
+from jumok.comparison.entry import ComparisonEntry, TestPairs
 from jumok.comparison.experiment import ComparisonRequest, data_folder, open_experiment, shorter
-from jumok.comparison.facts import parameter_counts
-from jumok.comparison.match import WITHIN, spread
 from jumok.comparison.plan import SAME, Variant
+from jumok.comparison.publish import parameter_counts
 from jumok.config import TextConfig
 from jumok.data.store import build_store
 from jumok.errors import ConfigError
@@ -42,7 +42,8 @@ def test_all_share_text_data_and_budget_and_have_complete_settings(
     ]
     assert all(one == common[0] for one in common)
     assert (comparison_request.out / "data" / "prepared.json").is_file()
-    assert json.loads((comparison_request.out / "test.json").read_bytes()) == experiment.test.to_dict()
+    pairs = TypeAdapter(TestPairs).validate_json((comparison_request.out / "test.json").read_bytes())
+    assert pairs == experiment.test
     assert experiment.options.metrics == ("bleu", "chrf")
     (note,) = experiment.notes
     assert note.startswith("no test files are given: tested on the validation pairs")

@@ -14,7 +14,6 @@ from jumok.comparison.plan import (
     given_for,
     make_entries,
     own_settings,
-    plain_entries,
     read_ablations,
     read_archs,
     read_seeds,
@@ -39,7 +38,7 @@ BASES = {arch: base(arch) for arch in ARCHS}
 def test_an_ablation_changes_exactly_the_settings_it_names(seeds: list[int], names: list[str]) -> None:
     entries = make_entries(BASES, seeds, [Variant(name) for name in names], 24)
     assert len({one.name for one in entries}) == len({one.folder for one in entries}) == len(entries)
-    plain = {(one.arch, one.seed): one.settings for one in plain_entries(entries)}
+    plain = {(one.arch, one.seed): one.settings for one in entries if one.group == "plain"}
     assert list(plain) == [(arch, seed) for seed in seeds for arch in ARCHS]
     for (arch, seed), settings in plain.items():
         assert settings == BASES[arch] | {"seed": seed}

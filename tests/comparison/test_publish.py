@@ -1,11 +1,109 @@
-"""A report is written as JSON and as a page, also when an entry failed."""
+"""A report is written as JSON and as a page, also when an entry failed.
+
+The page has the JSON inside and no code of others, and says something without scripts.
+"""
 
 import json
+import re
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from jumok.comparison.experiment import open_experiment
-from jumok.comparison.publish import publish
+from jumok.comparison.publish import facts_of, main_row, parameter_counts, plain_html, publish, report_page
 from tests.comparison.conftest import tiny_request
+from tests.comparison.sample import failed_entry, sample_report
+
+HOSTILE = "</script><script>alert(1)</script></noscript>\"'><img src=x onerror=alert(2)>&\u2028\x00\ud800"
+
+
+class Reader(HTMLParser):
+    """The tags of a page with their attributes, and the text inside scripts by their id."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: dict[str, str] = {}
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1][0] == "script":
+            name = self.tags[-1][1].get("id") or "page"
+            self.scripts[name] = self.scripts.get(name, "") + data
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return report_page(sample_report(seeds=2))
+
+
+def test_the_report_is_inside(page: str) -> None:
+    assert json.loads(Reader(page).scripts["jumok-report"]) == sample_report(seeds=2)
+
+
+def test_nothing_is_loaded_and_only_our_own_script_runs(page: str) -> None:
+    found = Reader(page)
+    kinds = [attributes.get("type") for tag, attributes in found.tags if tag == "script"]
+    assert kinds == ["application/json"] * 3 + [None]
+    assert not [one for _, one in found.tags if "src" in one or any(name.startswith("on") for name in one)]
+    [policy] = [one["content"] or "" for tag, one in found.tags if tag == "meta" and "http-equiv" in one]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert len(re.findall("'sha256-", policy)) == 2
+    addresses = re.findall(r"https?://[\w.-]+", page)
+    assert set(addresses) <= {"http://www.w3.org"}  # names of XML, not places
+
+
+def replaced(value: Any, text: str) -> Any:
+    """A report with a hostile text in front of every text."""
+    if isinstance(value, dict):
+        return {key: replaced(inner, text) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [replaced(inner, text) for inner in value]
+    return f"{text}{value}" if isinstance(value, str) else value
+
+
+def test_hostile_texts_stay_texts() -> None:
+    report = replaced(sample_report(), HOSTILE)
+    page = report_page(report)
+    found = Reader(page)
+    assert [tag for tag, _ in found.tags].count("script") == 4
+    assert not [one for tag, one in found.tags if tag == "img" or "onerror" in one]
+    assert page.count("</noscript>") == 1
+    page.encode()  # no half of a character
+
+
+def test_without_scripts_it_has_the_summary_and_the_main_table() -> None:
+    report = sample_report()
+    plain = plain_html(report)
+    for sentence in report["summary"]:
+        assert f"<li>{sentence}</li>" in plain
+    row = ("rnn", "60.2", "59.0 to 61.5", "420,002", "1,001", "72", "completed")
+    assert f"<tr>{''.join(f'<td>{one}</td>' for one in row)}</tr>" in plain
+    assert plain.count("<tr>") == 1 + len(report["entries"])
+    assert f"<noscript>{plain}</noscript>" in report_page(report)
+
+
+def test_an_entry_that_failed_has_a_row() -> None:
+    assert main_row(failed_entry("rnn no-scale")) == ["rnn no-scale", "–", "–", "–", "–", "–", "failed"]
+    early = {key: value for key, value in failed_entry("a").items() if key not in ("steps", "train_s")}
+    assert main_row(early)[-1] == "failed"  # nothing was logged yet
+
+
+def test_twenty_entries_fit_into_a_megabyte() -> None:
+    report = sample_report(seeds=3, ablations=tuple(f"cut-{n}" for n in range(10)), points=200)
+    assert len(report["entries"]) == 20
+    assert len(report_page(report).encode()) < 1_000_000
+
+
+def test_equal_reports_give_equal_pages(page: str) -> None:
+    assert report_page(sample_report(seeds=2)) == page
 
 
 def test_both_files_of_an_experiment_in_which_all_failed(corpus: Path) -> None:
@@ -18,3 +116,23 @@ def test_both_files_of_an_experiment_in_which_all_failed(corpus: Path) -> None:
     assert [entry["status"] for entry in report["entries"]] == ["failed", "failed"]
     page = (experiment.out / "report.html").read_text()
     assert "it &lt;diverged&gt;" in page
+
+
+def test_facts(corpus: Path) -> None:
+    experiment = open_experiment(tiny_request(corpus, metrics=("exact", "cer")))
+    facts = facts_of(experiment, "jumok compare --source train.src")
+    assert facts["title"] == "train.src: rnn and transformer"
+    assert facts["command"] == "jumok compare --source train.src"
+    assert facts["metric"] == "exact"
+    data = facts["data"]
+    assert (data["train"], data["valid"], data["test"], data["test_name"]) == (280, 20, 20, "validation")
+    assert data["vocabulary"] == experiment.prepared.tokenizers.target.size
+    counts = parameter_counts(experiment)
+    apart = max(counts.values()) / min(counts.values()) - 1
+    assert facts["budget"] == {
+        "kind": "steps",
+        "value": 6,
+        "matched": apart <= 0.05,
+        "spread": round(apart, 4),
+    }
+    assert facts["machine"]["device"] == "cpu"

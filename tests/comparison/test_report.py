@@ -12,7 +12,7 @@ from jumok.comparison.measure import TESTED
 from jumok.comparison.report import build_report, change_interval, telling_lines, worse
 from jumok.errors import DataError
 from jumok.evaluation.metrics import exact
-from jumok.evaluation.significance import paired_test
+from jumok.evaluation.report import paired_test
 from tests.comparison.experiments import (
     FACTS,
     REFERENCES,

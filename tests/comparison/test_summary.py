@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jumok.comparison.report import build_report
-from jumok.comparison.summary import summarise
+from jumok.comparison.summary import joined, summarise
 from tests.comparison.experiments import FACTS, answers, entry, failed, longer_than, measured
 
 ATTENTION = {"entropy_bits": 1.04, "max_entropy_bits": 4.1, "sharpness": 0.78, "by_layer": [[1.04]]}
@@ -187,3 +187,7 @@ def test_ablations_of_several_seeds_share_a_sentence(tmp_path: Path) -> None:
         "Worse, in exact match: transformer no-scale 62.5 against 100.0 of transformer (model.scaled=false, "
         "every seed)." in report["summary"]
     )
+
+
+def test_joined() -> None:
+    assert [joined("a"), joined("ab"), joined("abc")] == ["a", "a and b", "a, b and c"]

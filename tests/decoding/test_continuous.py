@@ -12,8 +12,7 @@ from jumok.config import TransformerConfig
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.continuous import Continuous
 from jumok.decoding.filters import NEVER, forbid
-from jumok.decoding.jobs import Job
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import Job, make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
 from jumok.text.tokenizer import EOS

@@ -249,7 +249,7 @@ def test_a_gpu_searches_in_bf16() -> None:
     model = make_model(7).cuda()
     sources, limits = many(50)
     search = DeviceSearch(model)
-    assert search.static.dtype == torch.bfloat16
+    assert search.fixed.dtype == torch.bfloat16
     found = searched(search, sources, limits, SearchOptions(5))
     wanted = twin(make_model(7), sources, limits, SearchOptions(5))
     near = [abs(a[0].score - b[0].score) < 0.5 for a, b in zip(found, wanted, strict=True)]

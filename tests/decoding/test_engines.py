@@ -1,9 +1,31 @@
-import pytest
+import ctypes
+from dataclasses import replace
+from pathlib import Path
 
-from jumok.config import DecodingConfig
-from jumok.decoding.engines import ENGINES, cannot, check_engine, first_lack
-from jumok.decoding.request import make_request
-from jumok.errors import ConfigError
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.decoding.conftest import COPYING, TINY, untrained
+
+from jumok.checkpoint.model import save_model
+from jumok.config import DecodingConfig, TransformerConfig
+from jumok.decoding.engines import (
+    ENGINES,
+    SENTENCES,
+    NativeEngine,
+    cannot,
+    check_engine,
+    chunks,
+    gpu_seen,
+    open_engine,
+)
+from jumok.decoding.jobs import Job, make_request
+from jumok.decoding.torch_engine import TorchEngine
+from jumok.decoding.translator import Translator, load
+from jumok.errors import ConfigError, LimitError, ModelError, RunError
+from jumok.native.library import LEVEL, PATH, available, library
 
 
 def test_names_are_checked() -> None:
@@ -27,10 +49,286 @@ def test_names_are_checked() -> None:
     ],
 )
 def test_what_only_torch_has(options: dict[str, object], lack: str) -> None:
-    assert first_lack(make_request(DecodingConfig(), options)) == lack
+    assert NativeEngine.lacks(make_request(DecodingConfig(), options)) == lack
 
 
 def test_the_error_names_the_engine_and_the_option() -> None:
     assert str(cannot("native", "ban")) == (
         "the native engine has no ban\n  leave out ban, or choose --engine auto or torch"
     )
+
+
+needs_library = pytest.mark.skipif(not available(), reason="the C library was not built")
+
+TEXTS = ["a man rides a horse.", "", "the dog", "나는 어제 영화를 봤다. " * 6, "one two three four one", "a"]
+OPTIONS = [
+    {},
+    {"beam": 1},
+    {"beam": 4, "n_best": 3},
+    {"prefix": "the"},
+    {"prefix": ["a", "", "", "나는", "", "the man"], "beam": 3},
+    {"min_len": 5, "length_penalty": 0.0},
+    {"max_len": 1},
+    {"long": "cut", "beam": 2},
+]
+
+
+@pytest.fixture(scope="module", params=TINY)
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Translator, Translator]:
+    """The same model on both engines."""
+    return on_both(untrained(TINY[request.param]), tmp_path_factory.mktemp("both"))
+
+
+def on_both(loaded, place: Path) -> tuple[Translator, Translator]:
+    folder = save_model(
+        place / "tiny", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
+    )
+    return load(folder, "cpu", engine="native"), load(folder, "cpu", engine="torch")
+
+
+@needs_library
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_translations_are_those_of_torch(both, options) -> None:
+    native, whole = both
+    found, wanted = (one.translate(TEXTS, **options) for one in (native, whole))
+    for one, other in zip(found, wanted, strict=True):
+        assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
+        for ours, theirs in zip(one.hypotheses, other.hypotheses, strict=True):
+            assert (ours.finished, [t.id for t in ours.tokens]) == (
+                theirs.finished,
+                [t.id for t in theirs.tokens],
+            )
+            # Torch adds up in another order on another CPU: 1e-5 was not enough on one of them.
+            assert ours.score_per_token == pytest.approx(theirs.score_per_token, abs=3e-5, rel=1e-5)
+
+
+@needs_library
+def test_scores_are_those_of_torch(both) -> None:
+    native, whole = both
+    targets = ["the man", "a", "", "horse horse", "나는", "one"]
+    for one, other in zip(native.score(TEXTS, targets), whole.score(TEXTS, targets), strict=True):
+        assert [t.id for t in one.tokens] == [t.id for t in other.tokens]
+        for ours, theirs in zip(one.tokens, other.tokens, strict=True):
+            assert ours.logprob == pytest.approx(theirs.logprob, abs=1e-5, rel=3e-6)
+
+
+@needs_library
+def test_an_answer_does_not_depend_on_the_others(both) -> None:
+    native, _ = both
+    together = native.translate(TEXTS)
+    assert [native.translate(text) for text in TEXTS] == together
+    assert list(native.translate_iter(TEXTS, block=2)) == together
+
+
+@needs_library
+def test_a_position_past_the_table_is_told_as_torch_tells_it(tmp_path: Path) -> None:
+    config = TransformerConfig(
+        width=8,
+        heads=2,
+        feedforward=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        positions="learned",
+        max_positions=5,
+    )
+    for one in on_both(untrained(config), tmp_path):
+        with pytest.raises(
+            LimitError, match="has no learned row: the table ends at 5, so a sequence may have 5"
+        ):
+            one.translate("a man rides a horse.")
+
+
+@needs_library
+def test_numbers_that_are_not_finite_name_the_text(tmp_path: Path) -> None:
+    loaded = untrained(TINY["transformer"])
+    loaded.model.decoder[0].feedforward.outer.weight.data.fill_(3e38)
+    native, _ = on_both(loaded, tmp_path)
+    with pytest.raises(RunError, match="the model gave numbers that are not finite\n  for the text 'a man'"):
+        native.translate(["a man", ""])
+
+
+@given(st.lists(st.integers(1, 50), max_size=600))
+def test_chunks_hold_every_job_once_longest_first(lengths: list[int]) -> None:
+    jobs = [Job((260,) * length, (n,)) for n, length in enumerate(lengths)]
+    found = list(chunks(jobs))
+    flat = [job for chunk in found for job in chunk]
+    assert sorted(flat, key=lambda job: job.prefix) == jobs
+    assert [len(job.source) for job in flat] == sorted(lengths, reverse=True)
+    assert all(len(chunk) == SENTENCES for chunk in found[:-1])
+
+
+@needs_library
+def test_equal_jobs_have_equal_answers(both) -> None:
+    native, _ = both
+    one, two = native.translate(["a man", "a man"])
+    assert one == replace(two)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model in a folder; not to be changed."""
+    loaded = untrained(TINY["transformer"])
+    place = tmp_path_factory.mktemp("opening") / "tiny"
+    return save_model(place, loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3})
+
+
+@needs_library
+def test_auto_on_a_cpu_is_native(folder: Path) -> None:
+    notes: list[str] = []
+    engine = open_engine(folder, "cpu", note=notes.append)
+    assert isinstance(engine, NativeEngine)
+    assert not engine.strict
+    assert open_engine(folder, "cpu", "native").strict
+    assert notes == []
+    assert load(folder, "cpu").engine == {"name": "native", "type": "float32", "level": library().level}
+    whole = load(folder, "cpu", engine="torch").info
+    assert {**load(folder, "cpu").info, "engine": None} == {**whole, "engine": None}
+
+
+def test_torch_if_it_is_asked_for(folder: Path) -> None:
+    engine = open_engine(folder, "cpu", "torch")
+    assert isinstance(engine, TorchEngine)
+    assert engine.to_torch() is engine
+    assert load(folder, "cpu", engine="torch").engine == {"name": "torch", "type": "float32", "level": "cpu"}
+
+
+def test_without_a_library_torch_is_used_and_a_line_says_why(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PATH, "/no/such.so")
+    notes: list[str] = []
+    assert open_engine(folder, "cpu", note=notes.append).name == "torch"
+    assert notes == [f"torch is used, not the native engine: {PATH}=/no/such.so is no file"]
+    with pytest.raises(ConfigError, match="the native engine is not there: JUMOK_NATIVE_LIBRARY"):
+        open_engine(folder, "cpu", "native")
+
+
+@needs_library
+def test_a_cpu_without_avx2_gets_a_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, usual = library(), library().level
+    notes: list[str] = []
+    try:
+        found.use("portable")
+        engine = open_engine(folder, "cpu", note=notes.append)
+    finally:
+        found.use(usual)
+    assert isinstance(engine, NativeEngine)
+    assert notes == ["this CPU has no AVX2: the native engine runs its portable code, which is slower"]
+    monkeypatch.setenv(LEVEL, "portable")
+    open_engine(folder, "cpu", note=notes.append)
+    assert len(notes) == 1  # who forces a level knows it
+
+
+@needs_library
+def test_an_architecture_that_the_engine_does_not_have(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ModelError("the native engine cannot run this model: no such layer")
+
+    monkeypatch.setattr("jumok.decoding.engines.NativeModel", refuse)
+    notes: list[str] = []
+    assert open_engine(folder, "cpu", note=notes.append).name == "torch"
+    assert notes == ["torch is used: the native engine cannot run this model: no such layer"]
+    with pytest.raises(ConfigError, match="cannot run this model: no such layer\n  choose --engine torch"):
+        open_engine(folder, "cpu", "native")
+
+
+@needs_library
+def test_a_model_that_copies_is_torchs(tmp_path: Path) -> None:
+    """Under auto without a word, for that is known from the start."""
+    loaded, texts = untrained(COPYING), ["a man", "the dog sees two men!", "나는 영화를"]
+    place = save_model(
+        tmp_path / "copies", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
+    )
+    notes: list[str] = []
+    assert open_engine(place, "cpu", note=notes.append).name == "torch"
+    assert notes == []
+    with pytest.raises(ConfigError) as caught:
+        open_engine(place, "cpu", "native")
+    assert str(caught.value) == (
+        "the native engine has no model that copies (model.copy=true)\n  choose --engine auto or torch"
+    )
+    assert caught.value.code == "engine_lacks"
+    again = load(place, "cpu")
+    assert again.config.model == COPYING
+    assert again.translate(texts, beam=3, n_best=2) == Translator(loaded).translate(texts, beam=3, n_best=2)
+
+
+@needs_library
+def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
+    loaded = untrained(TINY["rnn"])
+    place = save_model(
+        tmp_path / "bad", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {"step": 3}
+    )
+    spoil(place, "decoder.weight_hh_l0")
+    for engine in ("auto", "native"):
+        with pytest.raises(ModelError, match="decoder.weight_hh_l0: 1 of 768 numbers are not finite"):
+            open_engine(place, "cpu", engine)
+
+
+def spoil(folder: Path, name: str) -> None:
+    """Make one number of a tensor NaN, behind the back of `save_model`, which would refuse it."""
+    from safetensors.numpy import load_file, save
+
+    from jumok.checkpoint.folder import write_folder
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors[name].flat[0] = np.nan
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "MANIFEST.json"}
+    write_folder(folder, {**files, "model.safetensors": save(tensors)})
+
+
+def test_devices_and_engines_that_do_not_go_together(folder: Path) -> None:
+    if available():
+        with pytest.raises(ConfigError, match="the native engine computes on a CPU, not on 'cuda'"):
+            open_engine(folder, "cuda", "native")
+    with pytest.raises(ConfigError, match="jumok does not run CTranslate2\n  choose native on a CPU"):
+        open_engine(folder, "cpu", "ctranslate2")
+    with pytest.raises(ConfigError, match="there is no engine 'tpu'"):
+        open_engine(folder, engine="tpu")
+    with pytest.raises(ConfigError, match="device 'abacus' is not available"):
+        open_engine(folder, "abacus")
+
+
+def test_a_gpu_is_seen_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Driver:
+        def __init__(self, _: str) -> None:
+            self.cuInit = lambda flags: 0
+            self.cuDeviceGetCount = lambda count: setattr(count._obj, "value", 2) or 0
+
+    gpu_seen.cache_clear()
+    assert gpu_seen() or not torch.cuda.is_available()
+    gpu_seen.cache_clear()
+    with monkeypatch.context() as changed:
+        changed.setattr(ctypes, "CDLL", Driver)
+        assert gpu_seen()
+    gpu_seen.cache_clear()
+
+
+@needs_library
+def test_torch_is_made_from_what_native_holds(folder: Path) -> None:
+    quick, whole = load(folder, "cpu"), load(folder, "cpu", engine="torch")
+    for name, tensor in whole.model.state_dict().items():
+        assert torch.equal(quick.model.state_dict()[name], tensor)
+    assert quick.engine["name"] == "native"  # and it still translates
+
+
+@needs_library
+@pytest.mark.parametrize("engine", ["auto", "native"])
+def test_all_that_the_engine_lacks(folder: Path, engine: str) -> None:
+    translator = load(folder, "cpu", engine=engine)
+    asked: list[tuple[str, object]] = [
+        ("sample", lambda: translator.translate("a man", sample=True)),
+        ("ban", lambda: translator.translate("a man", ban="x")),
+        ("stream", lambda: list(translator.stream("a man"))),
+        ("intervention", lambda: translator.edited(None)),
+    ]
+    for what, ask in asked:
+        assert callable(ask)
+        if engine == "auto":
+            assert ask()
+        else:
+            with pytest.raises(ConfigError, match=f"the native engine has no {what}\n"):
+                ask()
+    assert isinstance(translator, Translator)

@@ -4,8 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.searches import beam_search, greedy
 
+from jumok.decoding.batched import USUAL
 from jumok.decoding.filters import (
+    FREE,
+    LEARNED,
     NEVER,
+    CharacterTables,
     LiveRows,
     WholeCharacters,
     allow,
@@ -17,7 +21,7 @@ from jumok.decoding.filters import (
     require,
     written,
 )
-from jumok.decoding.jobs import Phrase
+from jumok.decoding.jobs import CHARACTER, Phrase
 from jumok.text.tokenizer import EOS, FIRST_BYTE
 
 PIECES = [b"", b"", b"", b"", b"a", b"b", b"ab", b"bc"]
@@ -223,3 +227,41 @@ def test_outside_of_a_character_only_fixed_ids_are_out(tokens, room, seed) -> No
     if usual.is_free(room) and not usual.may_be_inside(tokens[-1]):
         assert torch.equal(kept, usual.between(log_probs))
         assert set((kept == -torch.inf).nonzero()[:, 1].tolist()) == set(usual.fixed)
+
+
+VOCABULARY = LEARNED + 20
+TABLES = CharacterTables.make(USUAL, LEARNED + 4, torch.device("cpu"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), limit=st.integers(1, 14))
+def test_the_tables_allow_what_the_filter_allows_along_any_answer(data, limit) -> None:
+    state, tokens = torch.tensor([FREE]), list[int]()
+    for step in range(limit):
+        room = torch.tensor([limit - step])
+        rows = LiveRows(
+            torch.zeros(1, dtype=torch.long), room, torch.tensor([tokens], dtype=torch.long).view(1, -1),
+            torch.zeros(1, step), torch.zeros(1, step, dtype=torch.bool),
+        )  # fmt: skip
+        wanted = USUAL(torch.zeros(1, VOCABULARY), rows)[0] == 0  # (V,)
+        bias = TABLES.bias(state, room)[0]
+        allowed = torch.cat((bias, bias[-1:].expand(VOCABULARY - len(bias)))) == 0
+        assert torch.equal(allowed, wanted)
+        assert (state.item() == FREE) == bool(wanted[EOS])
+        choices = wanted.nonzero().squeeze(1).tolist()
+        bytes_ = [i for i in choices if 4 + 0x80 <= i < LEARNED]
+        token = data.draw(st.sampled_from(bytes_ if bytes_ and data.draw(st.booleans()) else choices))
+        tokens.append(token)
+        state = TABLES.after(state, torch.tensor([token]))
+    assert state.item() == FREE or limit < CHARACTER or tokens[-1] >= 4 + 0x80
+
+
+def test_room_beyond_what_a_character_takes_changes_nothing() -> None:
+    states = torch.arange(len(TABLES.allowed))
+    enough, more = (TABLES.bias(states, torch.full_like(states, room)) for room in (CHARACTER, 99))
+    assert torch.equal(enough, more)
+    assert torch.equal(TABLES.bias(states, torch.full_like(states, -3)), TABLES.bias(states, 0 * states))
+
+
+def test_every_state_allows_something() -> None:
+    assert (TABLES.allowed == 0).any(dim=2).all()

@@ -9,6 +9,7 @@ from tests.decoding.conftest import TINY, untrained
 from jumok.answers import Answer
 from jumok.config import Utility
 from jumok.decoding import mbr
+from jumok.decoding.jobs import make_request
 from jumok.decoding.mbr import (
     by_agreement,
     chrf_between,
@@ -16,7 +17,6 @@ from jumok.decoding.mbr import (
     overlaps,
     rouge1_between,
 )
-from jumok.decoding.request import make_request
 from jumok.decoding.translator import Translator
 from jumok.evaluation.metrics import rouge
 from jumok.text.tokenizer import EOS
@@ -35,7 +35,7 @@ def plain(utility: Utility, one: str, other: str) -> float:
     """How well a text agrees with another, by the metrics that evaluation has."""
     if utility == "chrf":
         return CHRF2.sentence_score(one, [other]).score / 100
-    [found] = [part for part in rouge([one], [other]) if part.name == "rouge1"]
+    found = rouge("rouge1", [one], [other])
     return float(found.score(found.rows)[0]) / 100
 
 

@@ -7,8 +7,7 @@ from tests.decoding.conftest import TINY, untrained
 
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
-from jumok.decoding.jobs import Job
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import Job, make_request
 from jumok.decoding.stream import Partial
 from jumok.decoding.torch_engine import TorchEngine
 

@@ -10,8 +10,8 @@ from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.backends.edits import Edits
 from jumok.decoding.batched import encode, lay_sources, lay_targets
-from jumok.decoding.opening import check_device
-from jumok.decoding.request import make_request
+from jumok.decoding.engines import check_device
+from jumok.decoding.jobs import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError

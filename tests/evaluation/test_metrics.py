@@ -3,6 +3,7 @@
 import math
 import random
 import time
+from collections.abc import Sequence
 from typing import get_args, get_type_hints
 
 import pytest
@@ -15,6 +16,7 @@ from sacrebleu.metrics.ter import TER
 from jumok.config import FALLING, TrainingConfig
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation import metrics
+from jumok.evaluation.metrics import common_subsequence, edit_distance
 
 SENTENCES = st.lists(
     st.sampled_from(["the", "cat", "sat", "on", "Mat", ",", "고양이", "나는", "."]), max_size=12
@@ -105,7 +107,8 @@ def test_an_empty_reference_is_right_only_for_an_empty_hypothesis(name: str) -> 
 
 def test_rouge_by_hand() -> None:
     # "the cat sat" / "the cat ate the mouse": 2 common words, 1 common bigram, common subsequence of 2
-    one, two, longest = metrics.rouge(["The cat sat."], ["the cat ate the mouse"])
+    names = ("rouge1", "rouge2", "rougeL")
+    one, two, longest = (metrics.rouge(name, ["The cat sat."], ["the cat ate the mouse"]) for name in names)
     assert [one.name, two.name, longest.name] == ["rouge1", "rouge2", "rougeL"]
     assert one.value == pytest.approx(100 * 2 * 2 / (3 + 5))
     assert two.value == pytest.approx(100 * 2 * 1 / (2 + 4))
@@ -113,11 +116,11 @@ def test_rouge_by_hand() -> None:
 
 
 def test_rouge_counts_a_repeated_word_as_often_as_both_sides_have_it() -> None:
-    assert metrics.rouge(["the the the"], ["the cat the"])[0].value == pytest.approx(100 * 2 / 3)
+    assert metrics.rouge("rouge1", ["the the the"], ["the cat the"]).value == pytest.approx(100 * 2 / 3)
 
 
 def test_rouge_l_respects_order_and_averages_over_sentences() -> None:
-    order = metrics.rouge(["a b c d", ""], ["d c b a", "x"])[2]
+    order = metrics.rouge("rougeL", ["a b c d", ""], ["d c b a", "x"])
     assert order.value == pytest.approx(100 * (1 / 4 + 0) / 2)
 
 
@@ -264,7 +267,7 @@ def test_the_best_reference_counts() -> None:
         [1, 4],
     ]  # a quarter is less than a third
     assert metrics.edit_rate("cer", ["abc"], [("xbc", "abd", "abc")]).value == 0
-    rouge1, _, _ = metrics.rouge(["a b"], [("c d", "a c")])
+    rouge1 = metrics.rouge("rouge1", ["a b"], [("c d", "a c")])
     assert rouge1.value == 50
     assert rouge1.signature.startswith("nrefs:2|")
 
@@ -273,3 +276,53 @@ def test_training_looks_at_metrics_that_exist() -> None:
     names = set(get_args(get_type_hints(TrainingConfig)["metric"])) - {"loss"}
     assert names <= set(metrics.LABELS)
     assert names & metrics.LOWER_IS_BETTER == FALLING - {"loss"}
+
+
+WORDS = st.lists(st.sampled_from("abcd"), max_size=70)
+
+
+def slow_edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, start=1):
+        above, row = row, [i]
+        for j, b in enumerate(second, start=1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (a != b)))
+    return row[-1]
+
+
+def slow_common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    row = [0] * (len(second) + 1)
+    for a in first:
+        above, row = row, [0]
+        for j, b in enumerate(second, start=1):
+            row.append(above[j - 1] + 1 if a == b else max(above[j], row[-1]))
+    return row[-1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "edits", "common"),
+    [
+        ("kitten", "sitting", 3, 4),
+        ("", "abc", 3, 0),
+        ("abc", "", 3, 0),
+        ("", "", 0, 0),
+        ("같은 말", "같은 말", 0, 4),
+    ],
+)
+def test_values_counted_by_hand(first: str, second: str, edits: int, common: int) -> None:
+    assert edit_distance(first, second) == edits
+    assert common_subsequence(first, second) == common
+
+
+@settings(max_examples=200, deadline=None)
+@given(first=WORDS, second=WORDS)
+def test_the_bits_agree_with_the_tables(first: list[str], second: list[str]) -> None:
+    assert edit_distance(first, second) == slow_edit_distance(first, second) == edit_distance(second, first)
+    assert common_subsequence(first, second) == slow_common_subsequence(first, second)
+
+
+@settings(max_examples=50, deadline=None)
+@given(first=WORDS, second=WORDS, third=WORDS)
+def test_the_distance_is_a_metric(first: list[str], second: list[str], third: list[str]) -> None:
+    assert (edit_distance(first, second) == 0) == (first == second)
+    assert edit_distance(first, third) <= edit_distance(first, second) + edit_distance(second, third)

@@ -1,16 +1,32 @@
 """Reports: schema eval/1, finite JSON, and comparisons on the same resamples."""
 
 import json
+import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest, _bootstrap_resample
 
 from jumok.errors import DataError
-from jumok.evaluation.evaluate import score_texts
+from jumok.evaluation import metrics
+from jumok.evaluation.evaluate import Evaluation, score_texts
 from jumok.evaluation.lengths import count_lengths
 from jumok.evaluation.metrics import Metric, bleu, chrf
-from jumok.evaluation.report import compare_evaluations
-from jumok.evaluation.significance import paired_test
+from jumok.evaluation.report import (
+    SEED,
+    Significance,
+    Speed,
+    compare_evaluations,
+    draw_table,
+    interval,
+    metric_of,
+    paired_test,
+    resampled,
+    verdict,
+)
 
 REFERENCES = [f"the cat number {i} sat on mat {i % 7} ." for i in range(40)]
 WORSE = [line.replace("cat", "dog") if i % 2 else line for i, line in enumerate(REFERENCES)]
@@ -121,3 +137,137 @@ def test_different_test_sets_are_not_compared() -> None:
     other = score_texts(WORSE[1:], REFERENCES[1:], name="b", bootstrap=0)
     with pytest.raises(DataError, match="b and a were evaluated on different test sets\n  sha256 "):
         compare_evaluations([one, other])
+
+
+ROWS = [f"a b c {i} e" for i in range(40)]
+SHORT = ["w " * (5 if i < 35 else 15) for i in range(40)]
+HALF = [line if i % 2 else "x" for i, line in enumerate(ROWS)]
+
+
+def report(name: str, texts: list[str], bootstrap: int = 20) -> Evaluation:
+    return score_texts(texts, ROWS, SHORT, metrics=["exact", "wer"], name=name, bootstrap=bootstrap)
+
+
+def test_one_system() -> None:
+    lines = draw_table([report("mine", ROWS, bootstrap=0)]).split("\n")
+    assert lines == [
+        "model   exact   WER     1–10    11–20",
+        "mine    100.0   0.0   100.0    100.0*",
+        "exact by source words   * fewer than 30 sentences",
+        "exact  nrefs:1|case:mixed|space:strip",
+        "WER    nrefs:1|case:mixed|unit:word",
+    ]
+
+
+def test_several_systems_with_intervals_speed_and_a_verdict() -> None:
+    half = report("half", HALF)
+    whole = replace(report("주목", ROWS), speed=Speed(10.0, 1234.5, 4.0))
+    lines = draw_table([half, whole], compare_evaluations([half, whole])).split("\n")
+    assert lines[0].split() == ["model", "exact", "95", "%", "WER", "tok/s", "1–10", "11–20"]
+    assert lines[1].split()[:2] == ["half", "50.0"]
+    assert "–" in lines[1].split()
+    assert lines[2].split() == ["주목", "100.0", "[100.0,", "100.0]", "0.0", "1,234", "100.0", "100.0*"]
+    assert lines[1].index("50.0") + len("50.0") == lines[0].index("exact") + len("exact")
+    assert lines[4] == "주목 vs half: +50.0 exact, p = 0.048 (20 resamples)"
+    assert len(lines) == 7  # table, legend, verdict, two signatures
+
+
+def test_without_thin_bins_there_is_no_legend_for_the_star() -> None:
+    sources = ["w " * 12] * 40
+    text = draw_table([score_texts(HALF, ROWS, sources, metrics=["exact"], bootstrap=0)])
+    assert "*" not in text
+    assert "exact by source words" in text
+
+
+def test_without_sources_there_are_no_bins() -> None:
+    text = draw_table([score_texts(HALF, ROWS, metrics=["exact"], name="n", bootstrap=0)])
+    assert text.split("\n")[:2] == ["model   exact", "n        50.0"]
+    assert "by source" not in text
+
+
+def test_a_verdict_says_which_how_far_and_how_likely() -> None:
+    comparison = Significance("bleu", "rnn-attn", "transformer", 3.51, 1 / 1001, 1000)
+    assert verdict(comparison) == "transformer vs rnn-attn: +3.5 BLEU, p = 0.001 (1,000 resamples)"
+    assert verdict(replace(comparison, delta=-0.26)).startswith("transformer vs rnn-attn: -0.3 BLEU")
+
+
+def test_answers_chosen_among_draws_say_so() -> None:
+    decode = {"mbr": 64, "utility": "rouge1", "temperature": 0.65, "seed": 42}
+    drawn = replace(report("mine", HALF, bootstrap=0), speed=Speed(10.0, 1234.5, 4.0), decode=decode)
+    assert "mine: 64 draws by rouge1, temperature 0.65, seed 42" in draw_table([drawn]).split("\n")
+
+
+VOCABULARY = [f"w{i}" for i in range(40)]
+
+
+def system(references: list[str], share: float, seed: int) -> list[str]:
+    """References with this share of their words exchanged."""
+    draw = random.Random(seed)
+    return [" ".join("x" if draw.random() < share else w for w in line.split()) for line in references]
+
+
+@pytest.fixture(scope="module")
+def references() -> list[str]:
+    draw = random.Random(7)
+    return [" ".join(draw.choices(VOCABULARY, k=draw.randint(3, 15))) for _ in range(120)]
+
+
+def test_resamples_are_sacrebleus(references: list[str]) -> None:
+    hypotheses, theirs = system(references, 0.2, 1), BLEU()
+    counts = theirs._extract_corpus_statistics(hypotheses, [references])
+    seed, scores = _bootstrap_resample(counts, theirs, 200)
+    assert seed == str(SEED)
+    ours = resampled(metrics.bleu(hypotheses, references), 200)
+    np.testing.assert_allclose(ours, [score.score for score in scores], rtol=1e-5)
+
+
+def test_the_interval_and_signature_are_sacrebleus(references: list[str]) -> None:
+    hypotheses, theirs = system(references, 0.2, 1), BLEU()
+    score = theirs.corpus_score(hypotheses, [references], n_bootstrap=200)
+    ours = metric_of(metrics.bleu(hypotheses, references), 200)
+    assert ours.ci95 is not None
+    assert (ours.ci95[1] - ours.ci95[0]) / 2 == pytest.approx(score._ci, rel=1e-4)
+    assert ours.ci95[0] < ours.value < ours.ci95[1]
+    assert ours.signature == str(theirs.get_signature())
+
+
+def test_the_interval_leaves_out_one_in_forty_on_either_side() -> None:
+    assert interval(np.arange(1000.0)[::-1]) == (25, 974)
+    assert interval(np.array([3.0])) == (3, 3)
+
+
+def test_without_resamples_there_is_no_interval(references: list[str]) -> None:
+    statistics = metrics.exact(references, references)
+    assert metric_of(statistics, 0) == metrics.Metric("exact", 100, statistics.signature, None)
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.1), (0.2, 0.21), (0.1, 0.3)])
+def test_the_paired_test_is_sacrebleus(references: list[str], shares: tuple[float, float]) -> None:
+    first, second = (system(references, share, seed) for seed, share in enumerate(shares))
+    test = PairedTest(
+        [("first", first), ("second", second)],
+        {"bleu": BLEU(), "chrf": CHRF(word_order=2)},
+        [references],
+        test_type="bs",
+        n_samples=300,
+    )
+    _, results = test()
+    for name, measure in (("bleu", metrics.bleu), ("chrf", metrics.chrf)):
+        baseline, result = next(column for key, column in results.items() if key.lower().startswith(name[:3]))
+        delta, p = paired_test(measure(first, references), measure(second, references), 300)
+        assert delta == pytest.approx(result.score - baseline.score)
+        assert p == pytest.approx(result.p_value, abs=1e-9)
+
+
+def test_a_system_against_itself_is_no_evidence(references: list[str]) -> None:
+    statistics = metrics.chrf(system(references, 0.2, 0), references)
+    assert paired_test(statistics, statistics, 100) == (0, 1)
+
+
+def test_swapping_the_systems_only_turns_the_sign(references: list[str]) -> None:
+    first, second = (
+        metrics.edit_rate("wer", system(references, share, 3), references) for share in (0.2, 0.3)
+    )
+    there, back = paired_test(first, second, 100), paired_test(second, first, 100)
+    assert there == (-back[0], back[1])
+    assert there[0] > 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jumok.explain.align import Link, links, pharaoh
+from jumok.explain.attention import Link, links, pharaoh
 
 WEIGHTS = [
     [0.7, 0.1, 0.1, 0.1],

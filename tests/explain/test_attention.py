@@ -10,6 +10,7 @@ from jumok.errors import ConfigError
 from jumok.explain.attention import Attention, Attentions, attention_of
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
+from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
 
 TEXT = "2024년 5월 3일, 금요일"
@@ -36,11 +37,10 @@ def attention(model: Seq2Seq, tokenizers: Tokenizers, kind: Kind = "cross") -> A
 
 def test_cross_attention_is_what_explain_gives(model: Seq2Seq, tokenizers: Tokenizers) -> None:
     found = attention(model, tokenizers)
-    source = torch.tensor([[*tokenizers.source.encode(TEXT), EOS]])
-    target_in = torch.tensor([[0, *tokenizers.target.encode("2024-05-03")]])
+    source = Sentences.lay([[*tokenizers.source.encode(TEXT), EOS]], torch.device("cpu"))
+    target_in = Sentences.lay([[0, *tokenizers.target.encode("2024-05-03")]], torch.device("cpu"))
     with torch.no_grad():
-        memory = model.encode(source, torch.ones_like(source, dtype=torch.bool))
-        maps = model.explain(target_in, memory)
+        maps = model.explain(target_in, model.encode(source))
     np.testing.assert_allclose(found.weights, torch.cat(maps).numpy(), atol=1e-6)
     assert found.source == (*TEXT, "</s>")
     assert found.target == (*"2024-05-03", "</s>")
@@ -124,12 +124,10 @@ def test_layers_and_heads_are_indices(model: Seq2Seq, tokenizers: Tokenizers) ->
         found[2, 0]
 
 
-def test_mean_and_max_are_attention_with_one_head(model: Seq2Seq, tokenizers: Tokenizers) -> None:
+def test_a_mean_is_attention_with_one_head(model: Seq2Seq, tokenizers: Tokenizers) -> None:
     found = attention(model, tokenizers)
     np.testing.assert_allclose(found.mean(layer=0)[0, 0], found.weights[0].mean(axis=0), atol=1e-7)
-    np.testing.assert_array_equal(found.max(layer=None)[0, 0], found.weights.max(axis=(0, 1)))
     assert found.mean().words().ascii().startswith("cross · layer 2 · mean of 3 heads · words")
-    assert found.max(layer=None).ascii().startswith("cross · max of 2 layers · max of 3 heads · pieces")
     assert found.mean(layer=None).ascii() == found.show(layer=None)
 
 

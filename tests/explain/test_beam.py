@@ -6,8 +6,8 @@ import pytest
 from tests.explain.conftest import Workshop
 
 from jumok.decoding.translator import Translator
-from jumok.explain.beam import beam_tree
 from jumok.explain.ops import mask_head
+from jumok.explain.subject import beam_tree
 from jumok.explain.trace import make_trace
 
 TEXT = "a man rides 영화를 봤다."

@@ -1,5 +1,6 @@
 """What each intervention does to a model, seen in its weights, its scores or its text."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 from tests.explain.seeing import picture, seeing
 
 from jumok.backends.edits import Edits, PositionEdit
+from jumok.backends.recording import RecordingBackend
 from jumok.backends.values import Kind
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
@@ -30,7 +32,8 @@ def seen(translator: Translator, *given: Op, text: str = TEXT) -> Captured:
 
 
 def scores(translator: Translator, *given: Op, text: str = TEXT) -> np.ndarray:
-    changed = translator.edited(compile_ops(given, translator, text).edits)
+    changed = copy.copy(translator)  # also without edits on the explicit path, for one rounding
+    changed.model = translator.model.using(RecordingBackend(compile_ops(given, translator, text).edits))
     target = translator.tokenizers.target.encode(TARGET)
     return log_probs(changed, [translator.tokenizers.source.encode(text)], target)[0].numpy()
 

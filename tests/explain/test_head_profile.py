@@ -1,6 +1,7 @@
 """Head fingerprints: numbers that stay in their bounds, and words that fit heads made by hand."""
 
 from math import log2
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from jumok.explain.head_profile import WORDS, head_profile
+from jumok.explain.head_profile import Label, head_profile
 
 
 def label_of(
@@ -37,7 +38,7 @@ def test_heads_made_by_hand_get_their_word() -> None:
 
 
 def test_every_label_has_words() -> None:
-    assert set(WORDS) == {"previous", "diagonal", "special", "sharp", "broad", "mixed"}
+    assert set(get_args(Label)) == {"previous", "diagonal", "special", "sharp", "broad", "mixed"}
 
 
 @pytest.mark.parametrize("shape", [(8, 4), (4, 8), (3, 7), (1, 5), (5, 1)])

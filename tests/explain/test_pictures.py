@@ -11,10 +11,10 @@ from tests.explain.seeing import picture, seeing
 from jumok.errors import ConfigError
 from jumok.explain.documents import Manifest
 from jumok.explain.html import trace_html
+from jumok.explain.influence import sweep
 from jumok.explain.ops import mask_head, replace_source
-from jumok.explain.pictures import ended, endless, hidden, is_picture, source_ids_of
 from jumok.explain.side_by_side import side_by_side
-from jumok.explain.sweep import sweep
+from jumok.explain.tokens import ended, endless, hidden, is_picture, source_ids_of
 from jumok.explain.trace import open_trace
 from jumok.images.patches import PatchReader
 from jumok.model import Model

@@ -7,9 +7,8 @@ from tests.explain.conftest import Workshop
 from tests.explain.test_page import Reader
 
 from jumok.decoding.translator import Translator
-from jumok.explain.html import trace_html
+from jumok.explain.html import picture, shares, show_trace, trace_html, word_rows
 from jumok.explain.influence import Influence
-from jumok.explain.show import picture, shares, show_trace, word_rows
 from jumok.explain.trace import make_trace, open_trace
 
 TEXT = "a man rides 영화를 봤다."

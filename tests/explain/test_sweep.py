@@ -8,8 +8,8 @@ from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import log_probs
+from jumok.explain.influence import sweep
 from jumok.explain.ops import mask_head, scale_head
-from jumok.explain.sweep import sweep
 from jumok.text.tokenizer import EOS
 
 TEXT, TARGET = "the dog sees a horse.", "나는 봤다."

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from jumok.errors import ConfigError, DataError
-from jumok.explain.tensors import FileStore, TensorNeed, atlas, check_need, names_of, pack, parse_need, unpack
+from jumok.explain.tensors import (
+    TensorNeed,
+    TensorStore,
+    atlas,
+    check_need,
+    names_of,
+    pack,
+    parse_need,
+    unpack,
+)
 
 MANIFEST = {
     "model": {"arch": "transformer", "kinds": {"cross": {}, "enc_self": {}}},
@@ -91,7 +100,7 @@ def test_negative_numbers_count_from_the_end() -> None:
 
 
 def test_a_file_says_what_it_does_not_hold() -> None:
-    store = FileStore({"cross.q:0.1": np.zeros((4, 2))})
+    store = TensorStore({"cross.q:0.1": np.zeros((4, 2))})
     assert store.stage("cross", "q", 0, 1).shape == (4, 2)
     with pytest.raises(ConfigError, match=r"saved without cross\.q:1\.1") as caught:
         store.stage("cross", "q", 1, 1)

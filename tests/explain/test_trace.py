@@ -17,7 +17,7 @@ from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError, RunError
 from jumok.explain.capture import STAGES
 from jumok.explain.ops import bridge, mask_head
-from jumok.explain.tensors import names_of
+from jumok.explain.tensors import names_of, pack
 from jumok.explain.trace import Trace, make_trace, make_traces, open_trace
 from jumok.nn.edit import AttentionEdit
 
@@ -153,16 +153,14 @@ def test_luong_and_recurrent_states_have_their_own_names(workshop: Workshop) -> 
 
 def test_needs_travel_as_safetensors_under_their_own_names(trace: Trace) -> None:
     needs = ["cross.atlas", "cross.weights:1.0", "enc_self.q:0", "cross.out:1.1", "dec_self.mask:0.1"]
-    found = load(trace.tensors(needs))
+    found = load(pack({need: trace.tensor(need) for need in needs}))
     assert set(found) == set(needs)
     np.testing.assert_array_equal(found["cross.weights:1.0"], trace.attention.cross[1, 0])  # type: ignore[index]
     np.testing.assert_array_equal(
         found["dec_self.mask:0.1"], np.tril(np.ones_like(found["dec_self.mask:0.1"]))
     )
     with pytest.raises(ConfigError, match="cross has 2 layers"):
-        trace.tensors(["cross.atlas", "cross.q:2.0"])
-    with pytest.raises(ConfigError, match="no tensor was asked for"):
-        trace.tensors([])
+        trace.tensor("cross.q:2.0")
 
 
 def test_attention_has_labels_stages_and_words(trace: Trace) -> None:
@@ -185,7 +183,7 @@ def test_a_model_without_attention_has_a_trace(workshop: Workshop, tmp_path: Pat
     assert trace.attention.to_dict() == {"cross": None, "enc_self": None, "dec_self": None}
     assert open_trace(trace.save(tmp_path / "x")).tensor("rnn.bridge").shape == (1, 1, 16)
     with pytest.raises(ConfigError, match=r"no tensor cross\.atlas"):
-        trace.tensors(["cross.atlas"])
+        trace.tensor("cross.atlas")
 
 
 def test_a_saved_trace_answers_everything(translator: Translator, tmp_path: Path) -> None:
@@ -195,7 +193,6 @@ def test_a_saved_trace_answers_everything(translator: Translator, tmp_path: Path
     assert (opened.id, repr(opened)) == (trace.id, repr(trace))
     for name in names_of(trace.manifest):
         np.testing.assert_array_equal(opened.tensor(name), trace.tensor(name))
-        assert opened.tensors([name]) == trace.tensors([name])
     assert opened.attention.to_dict() == trace.attention.to_dict()
     again = open_trace(opened.save(tmp_path / "y.trace"))
     assert (tmp_path / "x.trace").read_bytes() == (tmp_path / "y.trace").read_bytes()

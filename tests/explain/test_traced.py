@@ -8,7 +8,7 @@ from tests.explain.conftest import Workshop
 
 from jumok.decoding.results import Translation
 from jumok.errors import ConfigError, RunError
-from jumok.explain.align import links, pharaoh
+from jumok.explain.attention import links, pharaoh
 from jumok.explain.influence import influence
 from jumok.explain.trace import open_trace
 from jumok.explain.traced import AlignedWords, TracedTranslation

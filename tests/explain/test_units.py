@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import TextConfig
-from jumok.explain.tokens import side_of
-from jumok.explain.units import agreed_units, units_of
+from jumok.explain.tokens import agreed_units, side_of, units_of
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizer, train_tokenizer
 

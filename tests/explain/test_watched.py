@@ -5,8 +5,8 @@ import torch
 from tests.explain.conftest import MODELS, Workshop
 
 from jumok.errors import LimitError
+from jumok.explain.influence import sweep
 from jumok.explain.ops import bridge, mask_head
-from jumok.explain.sweep import sweep
 from jumok.explain.trace import make_trace
 from jumok.explain.watched import watched
 

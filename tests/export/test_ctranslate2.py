@@ -18,6 +18,7 @@ from jumok.decoding.filters import NEVER
 from jumok.errors import ModelError
 from jumok.export import ctranslate2
 from jumok.export.format import WriteOptions
+from jumok.export.layouts import table_rows
 from jumok.export.parity import Sample, compare
 from jumok.export.sample import find_sample
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
@@ -187,6 +188,6 @@ def test_bytes_that_make_no_character_are_broken() -> None:
 
 def test_a_computed_table_is_long_enough() -> None:
     config = RunConfig()
-    assert ctranslate2.positions(config) == 1024
+    assert table_rows(config, ctranslate2.POSITIONS) == 1024
     longer = replace(config, data=replace(config.data, max_length=3000))
-    assert ctranslate2.positions(longer) == 3001
+    assert table_rows(longer, ctranslate2.POSITIONS) == 3001

@@ -22,6 +22,7 @@ from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import ConfigError
 from jumok.export import huggingface
 from jumok.export.format import WriteOptions
+from jumok.export.layouts import table_rows
 from jumok.models.build import build_model
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
@@ -188,6 +189,6 @@ def test_two_vocabularies_are_refused_even_if_the_settings_do_not_say_so(tmp_pat
 
 
 def test_tables_of_waves_are_long_enough(dates: LoadedModel) -> None:
-    assert huggingface.positions(dates.config) == 512
+    assert table_rows(dates.config, huggingface.ROWS) == 512
     long = replace(dates.config, data=replace(dates.config.data, max_length=900))
-    assert huggingface.positions(long) == 901
+    assert table_rows(long, huggingface.ROWS) == 901

@@ -1,6 +1,9 @@
 """A fourth model, made by the recipe in CONTRIBUTING: the laws hold for it, and nothing else need know it."""
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +31,8 @@ from tests.models.test_interface import (  # noqa: F401
     test_two_explanations_never_see_each_other,
 )
 
+import jumok
+
 SMALL: dict[str, Any] = {"width": 8, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0}
 some_configs = st.builds(
     CnnConfig,
@@ -45,5 +50,70 @@ def bench() -> Bench:
 
 
 @pytest.fixture
-def config() -> Iterator[CnnConfig]:
+def config() -> CnnConfig:
     return CnnConfig(**SMALL)
+
+
+HERE, PACKAGE = Path(__file__).parent, Path(jumok.__file__).parent
+
+
+def added(text: str, *changes: tuple[str, str]) -> str:
+    for before, after in changes:
+        assert text.count(before) == 1, before
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package with the model added, in the three places that CONTRIBUTING names and nowhere else."""
+    root = tmp_path_factory.mktemp("tree")
+    copy = root / "jumok"
+    (copy / "models").mkdir(parents=True)
+    for folder, left_out in ((".", {"architectures.py", "models"}), ("models", {"build.py"})):
+        for path in (PACKAGE / folder).iterdir():
+            if path.name not in left_out | {"__pycache__"}:
+                (copy / folder / path.name).symlink_to(path)
+    config = (HERE / "fourth_config.py").read_text(encoding="utf-8")
+    union = "ModelConfig = RnnConfig | LuongConfig | TransformerConfig"
+    settings = added(
+        (PACKAGE / "architectures.py").read_text(encoding="utf-8"),
+        ('"luong", "transformer"]', '"luong", "transformer", "cnn"]'),
+        ('"luong", "transformer")', '"luong", "transformer", "cnn")'),
+        (f"{union}\n", f"{config[config.index('@dataclass') :]}\n\n{union} | CnnConfig\n"),
+    )
+    (copy / "architectures.py").write_text(settings, encoding="utf-8")
+    model = added(
+        (HERE / "fourth.py").read_text(encoding="utf-8"),
+        ("tests.models.fourth_config", "jumok.architectures"),
+    )
+    (copy / "models" / "cnn.py").write_text(model, encoding="utf-8")
+    imports = "from jumok.architectures import CnnConfig\nfrom jumok.models.cnn import CnnSeq2Seq\n"
+    made = "return CnnSeq2Seq(config, source_vocab, target_vocab, shared=shared)"
+    built = added(
+        (PACKAGE / "models" / "build.py").read_text(encoding="utf-8"),
+        ("from jumok.models.interface", f"{imports}from jumok.models.interface"),
+        ("        case _:\n", f"        case CnnConfig():\n            {made}\n        case _:\n"),
+    )
+    (copy / "models" / "build.py").write_text(built, encoding="utf-8")
+    return root
+
+
+def live(tree: Path, folder: Path, device: str) -> None:
+    paths = os.pathsep.join([str(tree), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(HERE / "fourth_story.py"), device]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=400
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_it_is_trained_resumed_searched_evaluated_traced_and_served(tree: Path, tmp_path: Path) -> None:
+    live(tree, tmp_path, "cpu")
+
+
+@pytest.mark.gpu
+def test_the_same_on_a_gpu(tree: Path, tmp_path: Path) -> None:
+    live(tree, tmp_path, "cuda")

@@ -44,7 +44,7 @@ def test_parts_come_back_and_answer_the_same(name: str, *, shared: bool) -> None
         np.testing.assert_array_equal(found[key].data.reshape(-1), part.data.reshape(-1))
         assert (found[key].scale is None, found[key].bias is None) == (part.scale is None, part.bias is None)
     sources, limits, options = [(260, 261), (262,)], [6, 6], SearchOptions(beam=2)
-    one, two = NativeModel.from_packed(config, parts), NativeModel.from_packed(config, found)
+    one, two = NativeModel(config, parts), NativeModel(config, found)
     assert one.search(sources, limits, options) == two.search(sources, limits, options)
 
 

@@ -22,7 +22,7 @@ SOURCES = [(260, 261, 262), (264,), tuple(range(260, 272)), (263, 263)]
 @pytest.mark.parametrize("beam", [1, 4])
 def test_answers_are_those_of_torch(name: str, beam: int) -> None:
     model, arrays = make(CONFIGS[name])
-    native = NativeModel(CONFIGS[name], arrays, shared=True)
+    native = NativeModel(CONFIGS[name], pack_weights(CONFIGS[name], arrays, shared=True))
     config = DecodingConfig(beam=beam, n_best=min(beam, 2), max_len=14, min_len=2)
     jobs = [Job(source, (265, 266) if n == 2 else ()) for n, source in enumerate(SOURCES)]
     options = SearchOptions(beam=beam, n_best=config.n_best, min_len=2)
@@ -42,7 +42,9 @@ def test_answers_are_those_of_torch(name: str, beam: int) -> None:
 def test_a_sentence_does_not_depend_on_others_nor_on_threads() -> None:
     _, arrays = make(CONFIGS["transformer"])
     for kind in ("float32", "int8"):
-        native = NativeModel(CONFIGS["transformer"], arrays, shared=True, type=kind)
+        native = NativeModel(
+            CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True, type=kind)
+        )
         assert native.type == kind
         options, limits = SearchOptions(beam=3), [9, 5, 12, 1]
         together = native.search(SOURCES, limits, options, threads=2)
@@ -54,7 +56,10 @@ def test_a_sentence_does_not_depend_on_others_nor_on_threads() -> None:
 def test_int8_is_near_float32() -> None:
     _, arrays = make(CONFIGS["transformer"])
     wide, narrow = (
-        NativeModel(CONFIGS["transformer"], arrays, shared=True, type=kind) for kind in ("float32", "int8")
+        NativeModel(
+            CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True, type=kind)
+        )
+        for kind in ("float32", "int8")
     )
     a, b = (np.concatenate(one.score(SOURCES, SOURCES)) for one in (wide, narrow))
     assert 0 < np.abs(a - b).max() < 0.5
@@ -62,7 +67,7 @@ def test_int8_is_near_float32() -> None:
 
 def test_keep_says_how_many_answers() -> None:
     _, arrays = make(CONFIGS["rnn"])
-    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    native = NativeModel(CONFIGS["rnn"], pack_weights(CONFIGS["rnn"], arrays, shared=True))
     many = native.search(SOURCES[:1], [8], SearchOptions(beam=4, n_best=4))[0]
     [best] = native.search(SOURCES[:1], [8], SearchOptions(beam=4, n_best=4, keep=1))[0]
     assert len(many) == 4
@@ -71,14 +76,14 @@ def test_keep_says_how_many_answers() -> None:
 
 def test_no_sentences_have_no_answers() -> None:
     _, arrays = make(CONFIGS["rnn"])
-    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    native = NativeModel(CONFIGS["rnn"], pack_weights(CONFIGS["rnn"], arrays, shared=True))
     assert native.search([], [], SearchOptions()) == []
     assert native.score([], []) == []
 
 
 def test_what_cannot_be_searched_is_refused() -> None:
     _, arrays = make(CONFIGS["rnn"])
-    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    native = NativeModel(CONFIGS["rnn"], pack_weights(CONFIGS["rnn"], arrays, shared=True))
     with pytest.raises(ValueError, match="cannot search sentence 1: an id or a length is wrong"):
         native.search([(4,), (VOCABULARY,)], [5, 5], SearchOptions())
     with pytest.raises(ValueError, match="every sentence needs a limit of 1 token or more"):
@@ -94,7 +99,7 @@ def test_what_cannot_be_searched_is_refused() -> None:
 @pytest.mark.parametrize("beam", [VOCABULARY, VOCABULARY + 1, 400])
 def test_a_beam_larger_than_the_vocabulary(beam: int) -> None:
     model, arrays = make(CONFIGS["rnn"])
-    native = NativeModel(CONFIGS["rnn"], arrays, shared=True)
+    native = NativeModel(CONFIGS["rnn"], pack_weights(CONFIGS["rnn"], arrays, shared=True))
     [found] = native.search([(260,)], [3], SearchOptions(beam=beam))
     config = DecodingConfig(beam=beam, max_len=3)
     [wanted] = search(model, [Job((260,))], config, PIECES)
@@ -103,7 +108,7 @@ def test_a_beam_larger_than_the_vocabulary(beam: int) -> None:
 
 def test_a_position_past_the_learned_table() -> None:
     _, arrays = make(CONFIGS["pre"])
-    native = NativeModel(CONFIGS["pre"], arrays, shared=True)
+    native = NativeModel(CONFIGS["pre"], pack_weights(CONFIGS["pre"], arrays, shared=True))
     assert native.search([(260,) * 29], [3], SearchOptions())  # 30 rows, with the end
     with pytest.raises(LookupError, match="position 30 has no learned row: the table ends at 30"):
         native.search([(260,), (260,) * 30], [3, 3], SearchOptions())
@@ -112,7 +117,7 @@ def test_a_position_past_the_learned_table() -> None:
 def test_weights_that_overflow_name_the_sentence() -> None:
     _, arrays = make(CONFIGS["transformer"])
     arrays["decoder.0.feedforward.outer.weight"][:] = 3e38
-    native = NativeModel(CONFIGS["transformer"], arrays, shared=True)
+    native = NativeModel(CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True))
     with pytest.raises(NotFiniteError) as caught:
         native.search(SOURCES, [5] * 4, SearchOptions(beam=1))
     assert caught.value.sentence in range(4)
@@ -124,7 +129,7 @@ def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
     parts = pack_weights(config, arrays, shared=True)
     wrong = PackedWeights(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
     with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
-        NativeModel.from_packed(config, {**parts, "decoder.0.input": wrong})
+        NativeModel(config, {**parts, "decoder.0.input": wrong})
 
 
 def test_a_config_as_the_library_gets_it() -> None:

@@ -70,7 +70,7 @@ def twins(config: Config, *, shared: bool = False, type: str = "float32") -> Twi
                 weight.mul_(2)
             model.head.mul_(2)
     tensors = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return Twins(model, NativeModel(config, tensors, shared=shared, type=type))  # type: ignore[arg-type]
+    return Twins(model, NativeModel(config, pack_weights(config, tensors, shared=shared, type=type)))  # type: ignore[arg-type]
 
 
 @settings(max_examples=min(60, settings().max_examples))
@@ -145,7 +145,7 @@ def test_int8_is_near(arch: str, cell: str) -> None:
     both = twins(config)
     state = {name: tensor.numpy() / 2 for name, tensor in both.torch.state_dict().items()}
     parts = pack_weights(config, state, type="int8")
-    native = NativeModel.from_packed(config, parts)
+    native = NativeModel(config, parts)
     assert native.type == "int8"
     plain = unpack_weights(config, parts, shared=False)
     both.torch.load_state_dict({name: torch.from_numpy(array) for name, array in plain.items()})
@@ -168,7 +168,7 @@ def test_numbers_that_are_not_finite_are_told(name: str, type_: str) -> None:
     parts = pack_weights(config, state, type=type_)  # type: ignore[arg-type]
     bias = np.array(parts[name].bias)
     bias[3] = np.nan
-    native = NativeModel.from_packed(config, {**parts, name: replace(parts[name], bias=bias)})
+    native = NativeModel(config, {**parts, name: replace(parts[name], bias=bias)})
     with pytest.raises(NotFiniteError, match="sentence 0 of the batch"):
         native.search([[5, 6], [7]], [4, 4], SearchOptions(beam=2))
     with pytest.raises(NotFiniteError, match="sentence 0 of the batch"):

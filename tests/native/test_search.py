@@ -24,7 +24,7 @@ from jumok.decoding.filters import at_least, force_prefix
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.native.library import BAD_ARGUMENT, OK, CAnswers, CBatch, COptions, available, why_not
 from jumok.native.model import NativeModel, SearchOptions, address, c_options
-from jumok.native.weights import Type
+from jumok.native.weights import Type, pack_weights
 from jumok.text.tokenizer import EOS, FIRST_BYTE
 
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())
@@ -50,7 +50,10 @@ def twins(kind: str) -> Twins:
             model.target_embedding.weight.mul_(0 if kind == "equal" else 1.7)
             model.target_embedding.weight[EOS] *= 1.2  # so that answers end
     state = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    made = (NativeModel(SHAPE, state, shared=True, type=type_) for type_ in ("float32", "int8"))
+    made = (
+        NativeModel(SHAPE, pack_weights(SHAPE, state, shared=True, type=type_))
+        for type_ in ("float32", "int8")
+    )
     return Twins(model, *made)
 
 
@@ -181,7 +184,7 @@ def test_a_few_rows_share_matrices() -> None:
     state = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     types: tuple[Type, ...] = ("float32", "int8")
     for type_ in types:
-        native = NativeModel(config, state, shared=True, type=type_)
+        native = NativeModel(config, pack_weights(config, state, shared=True, type=type_))
         for beam in (1, 3):
             one = native.search([[5, 6, 7]], [30], SearchOptions(beam=beam, min_len=29), threads=1)
             assert native.search([[5, 6, 7]], [30], SearchOptions(beam=beam, min_len=29), threads=3) == one
@@ -224,7 +227,7 @@ def test_a_child_of_fork_has_threads_of_its_own() -> None:
         import numpy as np
         from jumok.architectures import TransformerConfig
         from jumok.native.model import NativeModel, SearchOptions
-        from jumok.native.weights import layout
+        from jumok.native.weights import layout, pack_weights
         warnings.simplefilter("ignore")
         config = TransformerConfig(width=256, heads=4, feedforward=256, encoder_layers=1, decoder_layers=1)
         draw = np.random.default_rng(0)
@@ -233,7 +236,7 @@ def test_a_child_of_fork_has_threads_of_its_own() -> None:
             state[part.weight] = draw.standard_normal(part.shape, dtype=np.float32)
             if part.bias:
                 state[part.bias] = np.zeros(part.bias_shape, np.float32)
-        model = NativeModel(config, state, shared=True)
+        model = NativeModel(config, pack_weights(config, state, shared=True))
         def both():
             many = model.search([[5, 6]] * 40, [5] * 40, SearchOptions(beam=2), threads=3)
             return [*many, *model.search([[5, 6]], [20], SearchOptions(beam=2, min_len=19), threads=3)]

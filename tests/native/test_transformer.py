@@ -63,7 +63,7 @@ def twins(config: TransformerConfig, *, shared: bool = False, type: Type = "floa
                 if weight.dim() == 1:
                     weight.add_(0.3 * torch.randn_like(weight))
     tensors = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return Twins(model, NativeModel(config, tensors, shared=shared, type=type))
+    return Twins(model, NativeModel(config, pack_weights(config, tensors, shared=shared, type=type)))
 
 
 def sentences(most: int = 5, length: int = 12) -> st.SearchStrategy[list[list[int]]]:
@@ -132,7 +132,7 @@ def test_int8_is_near(norm: Any) -> None:
     both = twins(config)
     state = {name: tensor.numpy() for name, tensor in both.torch.state_dict().items()}
     parts = pack_weights(config, state, type="int8")
-    native = NativeModel.from_packed(config, parts)
+    native = NativeModel(config, parts)
     plain = unpack_weights(config, parts, shared=False)
     both.torch.load_state_dict({name: torch.from_numpy(array) for name, array in plain.items()})
     sources, targets = [[5, 9, 30, 12], [8]], [[270, 31, 90, 140]] * 2
@@ -149,7 +149,7 @@ def test_numbers_that_are_not_finite_are_told(name: str, type_: Type) -> None:
     parts = pack_weights(SMALL, state, type=type_)
     broken = np.array(parts[name].data)
     broken.reshape(-1)[3] = np.nan
-    native = NativeModel.from_packed(SMALL, {**parts, name: replace(parts[name], data=broken)})
+    native = NativeModel(SMALL, {**parts, name: replace(parts[name], data=broken)})
     with pytest.raises(NotFiniteError, match="sentence 0 of the batch"):
         native.search([[5, 6], [5, 6]], [4, 4], SearchOptions(beam=2))
     with pytest.raises(NotFiniteError, match="sentence 0 of the batch"):
@@ -161,7 +161,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     parts = both.native.parts
     turned = replace(parts["encoder.0.inner"], rows=24, columns=40)
     with pytest.raises(ModelError, match=r"encoder\.0\.inner is 24 x 40, and 40 x 24 was expected"):
-        NativeModel.from_packed(SMALL, {**parts, "encoder.0.inner": turned})
+        NativeModel(SMALL, {**parts, "encoder.0.inner": turned})
     bare = replace(parts["decoder.1.cross_q"], bias=None)
     with pytest.raises(ModelError, match=r"decoder\.1\.cross_q has no bias"):
-        NativeModel.from_packed(SMALL, {**parts, "decoder.1.cross_q": bare})
+        NativeModel(SMALL, {**parts, "decoder.1.cross_q": bare})

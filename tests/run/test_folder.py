@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import run_lock
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.folder import RunFolder
 from jumok.run.plan import Choice

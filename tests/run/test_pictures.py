@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from jumok.checkpoint.manifest import verify_folder
-from jumok.checkpoint.tensors import unpack
+from jumok.checkpoint.model import unpack
 from jumok.cli.main import main
 from jumok.data.picture_store import PictureStore
 from jumok.data.reader import survey

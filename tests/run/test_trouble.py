@@ -10,7 +10,7 @@ import torch
 
 import jumok
 from jumok.checkpoint.checkpoints import Checkpoints
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import run_lock
 from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.folder import RunFolder

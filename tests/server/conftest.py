@@ -183,5 +183,5 @@ def slow_luong(tiny_models: dict[str, Translator]) -> tuple[Translator, list[flo
         time.sleep(0.01)
 
     slow = copy.copy(tiny_models["luong"])
-    slow.model = Watched(slow.model, look, 10**6)
+    slow.model = Watched(slow.model, [look], 10**6)
     return slow, looks

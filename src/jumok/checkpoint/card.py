@@ -11,7 +11,11 @@ from jumok.config import RunConfig
 from jumok.settings import SETTINGS_VERSION, config_to_dict
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizers
 
-_ARCHITECTURES = {"rnn": "RnnSeq2Seq", "luong": "LuongSeq2Seq", "transformer": "TransformerSeq2Seq"}
+TOKENS = ("bos_token", "pad_token", "eos_token", "unk_token")
+IDS = {
+    **{f"{name}_id": value for name, value in zip(TOKENS, (BOS, PAD, EOS, UNK), strict=True)},
+    "decoder_start_token_id": BOS,
+}
 
 
 def model_files(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> dict[str, bytes]:
@@ -22,8 +26,22 @@ def model_files(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, An
     return {
         "config.json": dump_json(_config(config, tokenizers, info)),
         **tokenizers.files(),
-        "tokenizer_config.json": dump_json(_tokenizer_config(config)),
-        "generation_config.json": dump_json(_generation_config(config)),
+        "tokenizer_config.json": dump_json(
+            {
+                "tokenizer_class": "PreTrainedTokenizerFast",
+                **dict(zip(TOKENS, SPECIALS, strict=True)),
+                "model_max_length": config.data.max_length,
+                "clean_up_tokenization_spaces": False,
+            }
+        ),
+        "generation_config.json": dump_json(
+            {
+                "num_beams": config.decoding.beam,
+                "max_new_tokens": config.decoding.max_len,
+                "length_penalty": config.decoding.length_penalty,
+                **{name: value for name, value in IDS.items() if name != "unk_token_id"},
+            }
+        ),
         "README.md": _readme(config, tokenizers, info).encode(),
     }
 
@@ -31,7 +49,7 @@ def model_files(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, An
 def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "model_type": "jumok",
-        "architectures": [_ARCHITECTURES[config.model.arch]],
+        "architectures": [f"{config.model.arch.capitalize()}Seq2Seq"],
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
         "is_encoder_decoder": True,
@@ -41,39 +59,10 @@ def _config(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
         "target_vocab_size": tokenizers.target.size,
         "shared_vocabulary": tokenizers.shared,
         "tokenizer_sha256": tokenizers.fingerprint,
-        **_special_ids(),
+        **IDS,
         "settings_version": SETTINGS_VERSION,
         "jumok": config_to_dict(config),
         "info": dict(info),
-    }
-
-
-def _special_ids() -> dict[str, int]:
-    return {
-        "bos_token_id": BOS,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
-        "unk_token_id": UNK,
-        "decoder_start_token_id": BOS,
-    }
-
-
-def _tokenizer_config(config: RunConfig) -> dict[str, Any]:
-    names = ("bos_token", "pad_token", "eos_token", "unk_token")
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        **dict(zip(names, SPECIALS, strict=True)),
-        "model_max_length": config.data.max_length,
-        "clean_up_tokenization_spaces": False,
-    }
-
-
-def _generation_config(config: RunConfig) -> dict[str, Any]:
-    return {
-        "num_beams": config.decoding.beam,
-        "max_new_tokens": config.decoding.max_len,
-        "length_penalty": config.decoding.length_penalty,
-        **{name: value for name, value in _special_ids().items() if name != "unk_token_id"},
     }
 
 
@@ -87,7 +76,11 @@ def _readme(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
         vocabulary = f"pictures of {side} pixels in {patches} patches, {tokenizers.target.size:,} pieces"
     elif not tokenizers.shared:
         vocabulary = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target pieces"
-    facts = {"architecture": config.model.arch, "vocabulary": vocabulary, **_plain(info)}
+    facts = {
+        "architecture": config.model.arch,
+        "vocabulary": vocabulary,
+        **{key: value for key, value in info.items() if isinstance(value, str | int | float)},
+    }
     table = "\n".join(f"| {_cell(key)} | {_cell(value)} |" for key, value in facts.items())
     return f"""---
 {_front_matter(config, info, name, "translation" if tokenizers.pictures is None else "image-to-text")}
@@ -132,10 +125,6 @@ def _front_matter(config: RunConfig, info: Mapping[str, Any], name: str, does: s
             {"name": name, "results": [{"task": task, "dataset": dataset, "metrics": [metric]}]}
         ]
     return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in header.items())
-
-
-def _plain(info: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in info.items() if isinstance(value, str | int | float)}
 
 
 def _cell(value: object) -> str:

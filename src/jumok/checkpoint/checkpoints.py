@@ -15,19 +15,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumok.checkpoint.candidates import first_whole, was_best
-from jumok.checkpoint.folder import discard, dump_json, replace_file, settle, write_folder
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import discard, dump_json, replace_file, run_lock, settle, write_folder
 from jumok.checkpoint.manifest import (
     CHECKPOINTS,
     checkpoint_folders,
     damaged,
+    first_whole,
     read_file,
     read_json,
     verify_folder,
+    was_best,
 )
-from jumok.checkpoint.model import LoadedModel, read_model
-from jumok.checkpoint.tensors import pack, unpack
+from jumok.checkpoint.model import LoadedModel, pack, read_model, unpack
 from jumok.errors import Error, ModelError, RunError
 
 log = logging.getLogger("jumok")
@@ -52,24 +51,10 @@ class Checkpoint:
     @property
     def state(self) -> dict[str, Any]:
         """The training state as it was given to `save`, as JSON keeps it: tuples are lists."""
-        match self._record():
+        match read_json(self.folder, "state.json"):
             case {"training": dict(state)}:
                 return state
         raise damaged(self.folder / "state.json", "state.json is damaged: it holds no training state")
-
-    @property
-    def is_best(self) -> bool:
-        """Whether this was the best checkpoint when it was saved."""
-        return self._record().get("best") is True
-
-    @property
-    def score(self) -> float | None:
-        """The validation score that it was saved with."""
-        score = self._record().get("score")
-        return float(score) if isinstance(score, int | float) else None
-
-    def _record(self) -> dict[str, Any]:
-        return read_json(self.folder, "state.json")
 
 
 class Checkpoints:
@@ -145,10 +130,6 @@ class Checkpoints:
                 code="damaged",
             )
         return whole
-
-    def best(self) -> Checkpoint | None:
-        """The best whole checkpoint: the newest that was the best when it was saved."""
-        return next((checkpoint for checkpoint in self._whole() if checkpoint.is_best), None)
 
     def recent(self, n: int) -> list[Checkpoint]:
         """The newest `n` whole checkpoints, newest first."""

@@ -1,17 +1,19 @@
 """One atomic folder: written beside its place, flushed, read back, and only then renamed into it.
 
-A crash at any moment leaves the old folder or the new one. No torch: files are bytes here.
+A crash at any moment leaves the old folder or the new one. A run folder has one trainer at a time: a lock
+that the system releases when its holder ends, however it ends. No torch: files are bytes here.
 """
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,11 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     The same content already there is accepted; another folder of ours in its place is replaced. A disk that
     is full or fails ends in a RunError (`disk_full`, `io_error`) and leaves nothing behind.
     """
-    if _holds(path, files):
+    digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
+    if _holds(path, digests):
         return
     _refuse_strange(path)
-    contents = {**files, MANIFEST: _manifest(files)}
+    contents = {**files, MANIFEST: dump_manifest(digests)}
     need = sum(map(len, contents.values()))
     temporary = path.with_name(f"{path.name}.tmp-{secrets.token_hex(4)}")
     try:
@@ -113,25 +116,19 @@ def dump_json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _manifest(files: Mapping[str, bytes]) -> bytes:
-    digests = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
-    return dump_manifest(digests)
-
-
 def dump_manifest(files: Mapping[str, tuple[int, str]]) -> bytes:
     """The bytes of a manifest: size and SHA-256 of each file."""
     entries = {name: {"size": size, "sha256": digest} for name, (size, digest) in files.items()}
     return dump_json({"format_version": FORMAT_VERSION, "files": entries})
 
 
-def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
+def _holds(path: Path, files: Mapping[str, tuple[int, str]]) -> bool:
     """Whether the folder is whole and has this content already."""
     try:
-        saved = {name: entry.sha256 for name, entry in read_manifest(path).items()}
+        saved = {name: (entry.size, entry.sha256) for name, entry in read_manifest(path).items()}
     except ModelError:
         return False
-    wanted = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    return saved == wanted and not verify_folder(path)
+    return saved == files and not verify_folder(path)
 
 
 def _refuse_strange(path: Path) -> None:
@@ -184,3 +181,39 @@ def _save_error(path: Path, error: OSError, need: int) -> RunError:
         hint=f"{need:,} bytes were to be written: check that the disk works and may be written to",
         code="io_error",
     )
+
+
+@contextmanager
+def run_lock(run: Path) -> Iterator[None]:
+    """Hold the run folder, made if need be; a second holder is refused at once."""
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(run / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write to the run folder: {error.strerror}",
+            where=str(run),
+            hint="choose a folder that you may write to with --out",
+            code="unwritable",
+        ) from None
+    try:
+        _take(descriptor, run)
+        yield
+    finally:
+        os.close(descriptor)  # this releases the lock; the file stays, deleting it would be a race
+
+
+def _take(descriptor: int, run: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+        raise RunError(
+            f"another process is training in this folder (process {holder})",
+            where=str(run),
+            hint="wait until it ends, stop it, or choose another folder with --out",
+            code="locked",
+        ) from None
+    with suppress(OSError):  # the number only serves the message; a full disk must not matter here
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -1,4 +1,7 @@
-"""A model folder: safetensors, JSON and a manifest in, a model out. Nothing in it is executed."""
+"""A model folder: safetensors, JSON and a manifest in, a model out. Nothing in it is executed.
+
+Tensors are plain numbers, never code, and no number that is not finite is ever saved.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from jumok.backends.choose import choose_backend
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.contents import WEIGHTS, Contents, read_contents, read_parts
 from jumok.checkpoint.folder import write_folder
-from jumok.checkpoint.manifest import read_file
-from jumok.checkpoint.tensors import pack, unpack
-from jumok.config import ModelConfig, RunConfig, TransformerConfig
+from jumok.checkpoint.manifest import COPY_AGAIN, read_file
+from jumok.config import ModelConfig, RunConfig
+from jumok.errors import ModelError, RunError
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.native.folder import WEIGHTS as PACKED
@@ -110,13 +115,48 @@ def _under_every_name(model: Seq2Seq, tensors: dict[str, Tensor]) -> dict[str, T
 
 def _least_numbers(config: ModelConfig, vocabulary: int) -> int:
     """A model has more numbers than one embedding and one square matrix per layer."""
-    if isinstance(config, TransformerConfig):
-        layers, widest = config.encoder_layers + config.decoder_layers, max(config.width, config.feedforward)
-        rows = config.max_positions if config.positions == "learned" else 0
-    else:
-        layers, widest, rows = 2 * config.layers, config.width, 0
-    return config.width * (vocabulary + rows + layers * widest)
+    widest = max(config.width, getattr(config, "feedforward", 0))
+    return config.width * (vocabulary + (config.table_rows or 0) + sum(config.depths) * widest)
 
 
 def _kinds(tensors: Mapping[str, Tensor]) -> Kinds:
     return {name: (str(t.dtype).removeprefix("torch."), tuple(t.shape)) for name, t in tensors.items()}
+
+
+def pack(tensors: Mapping[str, Tensor], name: str) -> bytes:
+    """The bytes of a safetensors file; `name` says in an error which file was to be written.
+
+    Tensors that share memory (tied weights) are each written in full.
+    """
+    plain: dict[str, Tensor] = {}
+    storages: set[int] = set()
+    for key, tensor in tensors.items():
+        _require_finite(tensor, f"{name}: {key}")
+        tensor = tensor.detach().cpu().contiguous()
+        storage = tensor.untyped_storage().data_ptr()
+        plain[key] = tensor.clone() if storage in storages else tensor
+        storages.add(storage)
+    return save(plain, metadata={"format": "pt"})
+
+
+def unpack(data: bytes, where: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, on the CPU; anything else is a ModelError."""
+    try:
+        return load(data)
+    except (SafetensorError, ValueError, KeyError, RuntimeError, OverflowError) as error:
+        raise ModelError(
+            f"{where.name} holds no readable tensors: {str(error)[:200]}",
+            where=str(where),
+            hint=COPY_AGAIN,
+            code="damaged",
+        ) from None
+
+
+def _require_finite(tensor: Tensor, what: str) -> None:
+    if tensor.is_floating_point() and not (finite := tensor.isfinite()).all():
+        raise RunError(
+            f"{int((~finite).sum()):,} of {tensor.numel():,} numbers are not finite",
+            where=what,
+            hint="nothing was saved; the checkpoint before this one is still good",
+            code="non_finite",
+        )

@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import say, to_json
-from jumok.cli.shared.options import DEVICE, DRAWS, LONG, MODEL, command, flag, given_options
+from jumok.cli.shared.options import (
+    DEVICE,
+    DRAWING,
+    DRAWS,
+    LONG,
+    MODEL,
+    command,
+    count,
+    flag,
+    given_options,
+    switch,
+    text,
+)
 from jumok.errors import ConfigError, Error
 
 if TYPE_CHECKING:
-    from jumok.cli.shared.conversation import Conversation, Turn
+    from jumok.cli.shared.conversation import Conversation
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok chat -m runs/chat
   jumok chat -m runs/chat --temperature 0.5 --top-k 20 --seed 7
   jumok chat -m runs/answers --context "The lamp is on. The door is shut."
@@ -23,16 +34,14 @@ Examples:
 """
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="An object per line, with the seed that drew it.", quiet="No greeting.")
 @MODEL
-@click.option("--context", default="", metavar="FILE_OR_TEXT", help="What questions are about.")
-@click.option("--greedy", is_flag=True, help="The most probable token each time: no chance.")
+@text("--context", metavar="FILE_OR_TEXT", help="What questions are about.")
+@switch("--greedy", help="The most probable token each time: no chance.")
 @DRAWS
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@count("--max-len", help="Most tokens of an answer.")
 @LONG
-@click.option("--json", "as_json", is_flag=True, help="An object per line, with the seed that drew it.")
 @DEVICE
-@click.option("-q", "--quiet", is_flag=True, help="No greeting.")
 def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: bool, **options: Any) -> None:
     """Talk to a model: one message in, one answer out, drawn at random from what it finds probable.
 
@@ -49,7 +58,7 @@ def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: 
     if not quiet:
         warn_context(conversation.model, told)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
-        from jumok.cli.shared.prompt import Prompt
+        from jumok.cli.shared.conversation import Prompt
 
         Prompt(conversation).run(name=Path(model).name, quiet=quiet)  # of a run, not its checkpoint
     else:
@@ -63,14 +72,18 @@ def choose(options: dict[str, Any]) -> dict[str, Any]:
     given = given_options(options)
     if not given.pop("greedy", False):
         return {"sample": True, "temperature": 0.8, "top_p": 0.9, "seed": 1, "long": "error"} | given
-    for name in ("temperature", "top_k", "top_p", "seed"):
+    for name in DRAWING:
         if name in given:
             raise ConfigError(f"{flag(name)} changes nothing with --greedy", hint="leave out one of them")
     return {"sample": False, "beam": 1, "long": "error"} | given
 
 
 def answer_lines(conversation: "Conversation", *, as_json: bool) -> None:
-    """One answer for each line of standard input, as it comes; a blank line gets a blank one."""
+    """One answer for each line of standard input, as it comes; a blank line gets a blank one.
+
+    In JSON it has the fields of `jumok translate --json`, and what it takes to draw it again.
+    """
+    from jumok.cli.translate import answer_fields
     from jumok.data.corpus import read_lines
 
     for number, line in enumerate(read_lines("-"), start=1):
@@ -79,16 +92,8 @@ def answer_lines(conversation: "Conversation", *, as_json: bool) -> None:
         except Error as error:
             error.where = error.where or f"line {number} of standard input"
             raise
-        click.echo(json_line(number, turn) if as_json else turn.answer.text)
+        asked = {"line": number, "message": turn.message}
+        asked |= {"context": turn.context} if turn.context else {}
+        answer = {"src": turn.answer.source, **answer_fields(turn.answer), "seed": turn.options.get("seed")}
+        click.echo(to_json(asked | answer) if as_json else turn.answer.text)
         sys.stdout.flush()
-
-
-def json_line(number: int, turn: "Turn") -> str:
-    """A turn as an object: the fields of `jumok translate --json`, and what it takes to draw it again."""
-    from jumok.cli.translate import answer_fields
-
-    line: dict[str, Any] = {"line": number, "message": turn.message}
-    if turn.context:
-        line["context"] = turn.context
-    line |= {"src": turn.answer.source, **answer_fields(turn.answer), "seed": turn.options.get("seed")}
-    return to_json(line)

@@ -5,17 +5,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say
-from jumok.cli.shared.options import COLUMNS, command
+from jumok.cli.shared.options import COLUMNS, command, switch, text
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.data.clean import CleanedCopy
     from jumok.data.corpus import Corpus
-    from jumok.data.findings import Finding
     from jumok.data.reader import CheckReport
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok check train.en train.de
   jumok check train.en train.de --valid valid.en valid.de --fix
   jumok check pairs.tsv.gz --json
@@ -25,20 +23,16 @@ Examples:
 PAIR = (str, str)
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="Print one JSON object.", quiet="Print only the number of errors and warnings.")
 @click.argument("source", required=False, default="")
 @click.argument("target", required=False, default="")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
 @click.option("--test", nargs=2, type=PAIR, metavar="SRC TGT", help="Test files, to look for leaks.")
 @click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
-@click.option(
-    "--images", default="", metavar="PATH", help="Folder or zip: the sources are names of pictures."
-)
+@text("--images", metavar="PATH", help="Folder or zip: the sources are names of pictures.")
 @COLUMNS
-@click.option("--fix", is_flag=True, help="Write a cleaned copy beside the original (train.clean.en).")
-@click.option("--force", is_flag=True, help="Let --fix replace an earlier cleaned copy.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the number of errors and warnings.")
+@switch("--fix", help="Write a cleaned copy beside the original (train.clean.en).")
+@switch("--force", help="Let --fix replace an earlier cleaned copy.")
 def check(
     source: str, target: str, *, fix: bool, force: bool, as_json: bool, quiet: bool, **places: Any
 ) -> int:
@@ -90,10 +84,8 @@ def _corpora(
     if data and source:
         raise ConfigError(f"both --data {data} and {source} are given", hint="choose one of them")
     if data:
-        return builtin_corpus(data, "train"), {
-            "valid": builtin_corpus(data, "valid"),
-            "test": builtin_corpus(data, "test"),
-        }
+        valid, test = builtin_corpus(data, "valid"), builtin_corpus(data, "test")
+        return builtin_corpus(data, "train"), {"valid": valid, "test": test}
     if not source:
         raise ConfigError("nothing to check", hint="name the files: jumok check train.en train.de")
 
@@ -110,18 +102,14 @@ def _print_report(report: "CheckReport") -> None:
         click.echo(f"{part.part:7} {min(part.lines):>10,} pairs   {files}")
     click.echo()
     for finding in report.findings:
-        _print_finding(finding, several=len(report.parts) > 1)
+        part_name = f"{finding.part}: " if len(report.parts) > 1 else ""
+        click.echo(f"{finding.severity:7} {finding.count:>10,} {part_name}{finding.title}")
+        if finding.lines:
+            more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
+            click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
+        for text_line in filter(None, (finding.example, finding.advice)):
+            click.echo(f"{'':19}{text_line}")
     click.echo(_verdict(report))
-
-
-def _print_finding(finding: "Finding", *, several: bool) -> None:
-    part = f"{finding.part}: " if several else ""
-    click.echo(f"{finding.severity:7} {finding.count:>10,} {part}{finding.title}")
-    if finding.lines:
-        more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
-        click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
-    for text in filter(None, (finding.example, finding.advice)):
-        click.echo(f"{'':19}{text}")
 
 
 def _print_cleaned(cleaned: "CleanedCopy") -> None:
@@ -135,10 +123,6 @@ def _print_cleaned(cleaned: "CleanedCopy") -> None:
 
 def _verdict(report: "CheckReport") -> str:
     severities = [finding.severity for finding in report.findings]
-    errors, warnings = severities.count("error"), severities.count("warning")
-    if not errors and not warnings:
-        return "nothing wrong"
-    kinds = [
-        f"{n} kind{'s' * (n != 1)} of {word}" for n, word in ((errors, "error"), (warnings, "warning")) if n
-    ]
-    return ", ".join(kinds)
+    counts = {word: severities.count(word) for word in ("error", "warning")}
+    kinds = [f"{n} kind{'s' * (n != 1)} of {word}" for word, n in counts.items() if n]
+    return ", ".join(kinds) or "nothing wrong"

@@ -1,24 +1,22 @@
 """`jumok compare`: the three generations, and variants of them, as one experiment with one report."""
 
-import json
 import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import progress_display, say
-from jumok.cli.train import gather, interruptible, seconds
+from jumok.cli.shared.console import print_json, progress_display, say
+from jumok.cli.shared.options import command, several, switch, text
+from jumok.cli.train import gather, interruptible, seconds, settings_in
 from jumok.errors import RunError
 
 if TYPE_CHECKING:
-    from jumok.comparison.budget import Budget
     from jumok.comparison.experiment import ComparisonRequest, Experiment
-    from jumok.settings import Flat
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok compare --data dates
   jumok compare --source a.en --target a.de --archs rnn,luong,transformer --time-limit 10m
   jumok compare --source pairs.tsv --seeds 1,2,3 --max-steps 5000 --out runs/seeds
@@ -26,97 +24,68 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@command(EXAMPLES, json="The report as JSON on standard output.", quiet="Only the table.")
 @click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
-@click.option("--test-source", default="", metavar="FILE", help="What all are tested on.")
-@click.option("--test-target", default="", metavar="FILE", help="Its references.")
+@text("--test-source", metavar="FILE", help="What all are tested on.")
+@text("--test-target", metavar="FILE", help="Its references.")
 @click.option("--archs", default="rnn,luong,transformer", show_default=True, help="What to compare.")
-@click.option("--seeds", default="", metavar="1,2,3", help="Train each with these seeds.")
-@click.option(
+@text("--seeds", metavar="1,2,3", help="Train each with these seeds.")
+@text(
     "--ablate",
-    default="",
     metavar="NAMES",
     help="Also train without a part: no-scale, no-residual, no-norm, one-head, positions, forcing.",
 )
-@click.option("--time-limit", "limit", default="", metavar="10m", help="Train each this long [10m].")
+@text("--time-limit", "limit", metavar="10m", help="Train each this long [10m].")
 @click.option("--max-steps", "steps", type=click.IntRange(min=1), help="Or train each for so many updates.")
 @click.option("--flops", type=float, metavar="1e15", help="Or for so many operations, by formula.")
-@click.option("--metric", default="", metavar="NAMES", help="What the report speaks of, such as bleu,chrf.")
-@click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
-@click.option("--set", "words", multiple=True, metavar="A.B=V", help="One setting; may be repeated.")
-@click.option("--no-match", is_flag=True, help="Leave the sizes as they are, whatever their parameters.")
+@text("--metric", metavar="NAMES", help="What the report speaks of, such as bleu,chrf.")
+@several("--config", "files", help="TOML file with settings; may be repeated.")
+@several("--set", "words", metavar="A.B=V", help="One setting; may be repeated.")
+@switch("--no-match", help="Leave the sizes as they are, whatever their parameters.")
 @click.option("--out", default="runs/compare", show_default=True, help="Folder of the experiment.")
-@click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+@click.option("--device", help="cpu or cuda; default: the best there is.")
 def compare(
-    test_source: str,
-    test_target: str,
-    archs: str,
-    seeds: str,
-    ablate: str,
-    limit: str,
-    steps: int | None,
-    flops: float | None,
-    metric: str,
     files: tuple[str, ...],
     words: tuple[str, ...],
     out: str,
-    device: str | None,
+    limit: str,
+    steps: int | None,
+    flops: float | None,
     *,
     no_match: bool,
     as_json: bool,
     quiet: bool,
-    **settings: Any,
+    **options: Any,
 ) -> None:
     """Train several architectures on the same data with the same budget, and see where they differ.
 
     Sizes are matched: each gets the width that gives it about as many parameters as the others. Writes
     report.json and report.html into the folder. Run the same command again to go on where it stopped.
     """
-    from jumok.comparison.experiment import ComparisonRequest
-    from jumok.comparison.plan import read_ablations, read_archs, read_seeds
-    from jumok.evaluation.metrics import check_names
+    from jumok.comparison.compare import read_request
 
-    options = {key.replace("__", "."): value for key, value in settings.items() if value}
-    given = {key: value for key, (value, _) in gather(options, "", files, words).items()}
-    chosen = read_archs(archs)
-    request = ComparisonRequest(
-        out=Path(out),
-        given=given,
-        archs=chosen,
-        seeds=read_seeds(seeds) if seeds else (),
-        variants=read_ablations(ablate, chosen) if ablate else (),
-        budget=read_budget(limit, steps, flops, given),
+    given = gather(settings_in(options), "", files, words)
+    request = read_request(
+        {key: value for key, (value, _) in given.items()},
+        budgets={
+            "--time-limit": seconds(limit) if limit else None,
+            "--max-steps": steps,
+            "--flops": flops,
+        },
         match=not no_match,
-        test_source=test_source,
-        test_target=test_target,
-        metrics=check_names([name.strip() for name in metric.split(",")]) if metric else (),
-        device=device,
+        out=Path(out),
+        **options,
     )
     carry_out(request, as_json=as_json, quiet=quiet)
 
 
-def read_budget(limit: str, steps: int | None, flops: float | None, given: "Flat") -> "Budget":
-    """The one budget that is given, by an option or by a setting."""
-    from jumok.comparison.budget import Budget
-    from jumok.comparison.plan import choose_budget
-
-    named = {
-        "--time-limit": Budget("time", seconds(limit)) if limit else None,
-        "--max-steps": Budget("steps", steps) if steps else None,
-        "--flops": Budget("flops", flops) if flops is not None else None,
-    }
-    return choose_budget(named, given)
-
-
 def carry_out(request: "ComparisonRequest", *, as_json: bool, quiet: bool) -> None:
     """Open the experiment, conduct it under the eyes of a person or a program, and report."""
-    from jumok.cli.shared.follow import Follow
+    from jumok.cli.shared.panel import Follow
     from jumok.comparison.conduct import conduct
     from jumok.comparison.experiment import open_experiment
     from jumok.comparison.publish import publish
@@ -125,13 +94,14 @@ def carry_out(request: "ComparisonRequest", *, as_json: bool, quiet: bool) -> No
         experiment = open_experiment(request, progress)
         if not quiet:
             introduce(experiment)
-        with Follow(experiment.entries, experiment.request.budget, progress, flag, quiet=quiet) as follow:
+        follow = Follow(experiment.entries, request.budget, progress, flag, quiet=quiet)
+        with closing(follow):
             measured = conduct(experiment, follow.callbacks)
         if measured is None:
             say("stopped; run the same command again to go on")
             raise click.exceptions.Exit(128 + flag[0])
         progress("report", 0, 1)
-        report = publish(experiment, measured, command_line())
+        report = publish(experiment, measured, shlex.join(["jumok", *sys.argv[1:]]))
         progress("report", 1, 1)
     show(report, request.out, as_json=as_json, quiet=quiet)
     refuse_failed(report)
@@ -139,7 +109,7 @@ def carry_out(request: "ComparisonRequest", *, as_json: bool, quiet: bool) -> No
 
 def introduce(experiment: "Experiment") -> None:
     """What is compared on what, and what each may spend."""
-    from jumok.comparison.facts import budget_facts, data_facts, parameter_counts
+    from jumok.comparison.publish import budget_facts, data_facts, parameter_counts
 
     data, budget = data_facts(experiment), budget_facts(experiment)
     say(
@@ -154,17 +124,12 @@ def introduce(experiment: "Experiment") -> None:
         say(f"note     {note}")
 
 
-def command_line() -> str:
-    """The command as it can be repeated."""
-    return shlex.join(["jumok", *sys.argv[1:]])
-
-
 def show(report: dict[str, Any], out: Path, *, as_json: bool, quiet: bool) -> None:
     from jumok.cli.views.comparison import comparison_text
     from jumok.comparison.publish import PAGE
 
     if as_json:
-        click.echo(json.dumps(report, ensure_ascii=False, allow_nan=False))
+        print_json(report)
         return
     click.echo(comparison_text(report))
     if not quiet:

@@ -8,18 +8,17 @@ from jumok.cli.shared.options import command
 
 SHELLS = ("bash", "zsh", "fish")
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   eval "$(jumok completion bash)"        # or put the line into ~/.bashrc
   eval "$(jumok completion zsh)"         # or put the line into ~/.zshrc
   jumok completion fish | source         # or > ~/.config/fish/completions/jumok.fish
 """
 
 
-@command(EXAMPLES)
+@command(
+    EXAMPLES, json="The script inside one JSON object.", quiet="Changes nothing: the script is all there is."
+)
 @click.argument("shell", type=click.Choice(SHELLS))
-@click.option("--json", "as_json", is_flag=True, help="The script inside one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="Changes nothing: the script is all there is.")
 def completion(shell: str, *, as_json: bool, quiet: bool) -> None:
     """Print a shell completion script for bash, zsh or fish."""
     script = script_for(shell)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.serve import best_first, check_installed, serve_folders
+from jumok.cli.serve import check_installed, serve_folders
 from jumok.cli.shared.console import duration, print_json, progress_display, say, wants_colour
-from jumok.cli.shared.options import command
+from jumok.cli.shared.options import command, switch, text
 from jumok.cli.train import interruptible, seconds
 from jumok.errors import ConfigError
 from jumok.server.settings import PORT
@@ -17,8 +17,7 @@ from jumok.server.settings import PORT
 if TYPE_CHECKING:
     from jumok.run.demo import Contestant
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok demo
   jumok demo --time-limit 20s --out runs/quick-demo
   jumok demo --no-serve
@@ -31,10 +30,10 @@ NAMES = {
 }
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="The table as JSON on standard output, and no explorer.", quiet="Only the table.")
 @click.option("--out", default="runs/demo", show_default=True, help="Folder for the three runs.")
-@click.option("--time-limit", default="", metavar="20s", help="Train each model this long.")
-@click.option("--no-serve", is_flag=True, help="End after the tables, without the explorer.")
+@text("--time-limit", metavar="20s", help="Train each model this long.")
+@switch("--no-serve", help="End after the tables, without the explorer.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -42,11 +41,7 @@ NAMES = {
     show_default=True,
     help="Of the explorer, or the next that is free.",
 )
-@click.option("--no-open", is_flag=True, help="Serve, and open no browser.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="The table as JSON on standard output, and no explorer."
-)
-@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+@switch("--no-open", help="Serve, and open no browser.")
 def demo(
     out: str, time_limit: str, *, no_serve: bool, port: int, no_open: bool, as_json: bool, quiet: bool
 ) -> None:
@@ -100,7 +95,7 @@ def explore(contestants: "list[Contestant]", out: Path, port: int, *, browse: bo
         return 0
     from jumok.server.settings import ServerSettings
 
-    folders = best_first({contestant.arch: contestant.run.folder for contestant in contestants})
+    folders: dict[str, Path] = {one.arch: one.run.folder for one in reversed(contestants)}  # the best first
     settings = ServerSettings(port=port, runs=out)
     return serve_folders(folders, settings, screen="/" if browse else None, another_port=True)
 

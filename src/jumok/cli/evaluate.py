@@ -10,20 +10,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say, to_json
-from jumok.cli.shared.options import SEARCH, check_drawing, command, flag, given_options, say_once
+from jumok.cli.shared.options import (
+    SEARCH,
+    check_drawing,
+    choice,
+    command,
+    flag,
+    given_options,
+    say_once,
+    several,
+    text,
+)
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from jumok.data.builtin import Split
     from jumok.data.corpus import Corpus
     from jumok.evaluation.lengths import Bins
-    from jumok.evaluation.report import Evaluation
-    from jumok.evaluation.significance import Significance
+    from jumok.evaluation.report import Evaluation, Significance
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok evaluate -m runs/en-de -s test.en -t test.de
   jumok evaluate -m runs/en-de -s test.en -t test.de --metric bleu,bleu-lc,chrf --beam 5
   jumok evaluate -m runs/rnn -m runs/transformer --data dates --metric exact --bins thirds
@@ -49,25 +56,19 @@ class TestSet:
     pictures: bool = False  # the sources are names of pictures, and have no length
 
 
-@command(EXAMPLES)
-@click.option(
-    "-m", "--model", "models", multiple=True, metavar="MODEL", help="Model or run; repeat to compare."
+@command(
+    EXAMPLES,
+    json="Print JSON (schema eval/1) instead of the table.",
+    quiet="Print only the first metric's value, a line per system.",
 )
-@click.option(
-    "-s", "--source", default="", metavar="FILE", help="Source lines; or TSV, JSONL with both sides."
-)
-@click.option(
-    "-t", "--target", "targets", multiple=True, metavar="FILE", help="Reference lines; repeat for several."
-)
-@click.option(
-    "--columns", default="", metavar="LIST", help="Of a TSV 1,3, of JSONL keys; more are references."
-)
-@click.option("--images", default="", metavar="PATH", help="Folder or zip: sources are names of pictures.")
-@click.option("--data", default="", metavar="NAME", help="A built-in data set instead of files.")
-@click.option(
-    "--split", type=click.Choice(["train", "valid", "test"]), default="test", help="Part of --data [test]."
-)
-@click.option("--hypotheses", multiple=True, metavar="FILE", help="Score this output; repeat to compare.")
+@several("-m", "--model", "models", metavar="MODEL", help="Model or run; repeat to compare.")
+@text("-s", "--source", metavar="FILE", help="Source lines; or TSV, JSONL with both sides.")
+@several("-t", "--target", "targets", metavar="FILE", help="Reference lines; repeat for several.")
+@text("--columns", metavar="LIST", help="Of a TSV 1,3, of JSONL keys; more are references.")
+@text("--images", metavar="PATH", help="Folder or zip: sources are names of pictures.")
+@text("--data", metavar="NAME", help="A built-in data set instead of files.")
+@choice("--split", of=["train", "valid", "test"], default="test", help="Part of --data [test].")
+@several("--hypotheses", metavar="FILE", help="Score this output; repeat to compare.")
 @click.option(
     "--metric",
     default="bleu,chrf",
@@ -75,33 +76,14 @@ class TestSet:
     help="Of bleu, bleu-lc, chrf (chrF++), chrf-char, ter, exact, wer, cer, per, rouge, ppl [bleu,chrf].",
 )
 @click.option("--by-length/--no-by-length", default=True, help="The first metric by source length [on].")
-@click.option(
-    "--bins", default="", metavar="BINS", help="words, thirds, or shortest lengths such as 1,11,21."
-)
+@text("--bins", metavar="BINS", help="words, thirds, or shortest lengths such as 1,11,21.")
 @SEARCH
-@click.option(
-    "--lang", default="", metavar="CODE", help="Target language, for BLEU's words [from file name]."
-)
+@text("--lang", metavar="CODE", help="Target language, for BLEU's words [from file name].")
 @click.option("--bootstrap", type=click.IntRange(min=0), default=1000, metavar="N", help="Resamples [1000].")
 @click.option("--min-bleu", type=float, metavar="X", help="Exit with code 4 when a BLEU is below X.")
-@click.option("-o", "--output", default="", metavar="FILE", help="Also write the JSON to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema eval/1) instead of the table.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the first metric's value, a line per system.")
+@text("-o", "--output", metavar="FILE", help="Also write the JSON to this file.")
 def evaluate(
-    models: tuple[str, ...],
-    hypotheses: tuple[str, ...],
-    metric: str,
-    *,
-    by_length: bool,
-    bins: str,
-    bootstrap: int,
-    min_bleu: float | None,
-    device: str | None,
-    engine: str,
-    output: str,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    models: tuple[str, ...], hypotheses: tuple[str, ...], *, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """BLEU, chrF and more, by sentence length, with 95 % intervals.
 
@@ -111,16 +93,18 @@ def evaluate(
     from jumok.evaluation.evaluate import compare_evaluations
     from jumok.evaluation.metrics import check_names
 
+    names = ("metric", "by_length", "bins", "bootstrap", "min_bleu", "output")
+    metric, by_length, bins, bootstrap, min_bleu, output = (options.pop(name) for name in names)
     places = {name: options.pop(name) for name in TEST_SET}
+    loading = {name: options.pop(name) for name in ("device", "engine")} | {"note": say_once(quiet=quiet)}
     search = given_options(options)
     check_given(models, hypotheses, output, search)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
-    names = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
-    test = read_test_set(need=bool(models), **places)
-    loading: dict[str, Any] = {"device": device, "engine": engine, "note": say_once(quiet=quiet)}
+    metrics = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
+    test = read_test_set(places, need=bool(models))
     with progress_display(quiet=quiet) as progress:
         measuring: dict[str, Any] = {
-            "metrics": names,
+            "metrics": metrics,
             "by_length": by_length and not test.pictures,
             "bins": read_bins(bins),
             "bootstrap": bootstrap,
@@ -133,7 +117,9 @@ def evaluate(
             *score_files(hypotheses, test, measuring),
         ]
         comparisons = compare_evaluations(evaluations)
-    result = as_one_object(evaluations, comparisons)
+    plain = [evaluation.to_dict() for evaluation in evaluations]
+    several_of = {"evaluations": plain, "comparisons": [asdict(one) for one in comparisons]}
+    result = plain[0] if len(plain) == 1 else {"schema": "evals/1", **several_of}
     if output and output != "-":
         write_json(Path(output), result)
     show(evaluations, comparisons, result if as_json or output == "-" else None, quiet=quiet)
@@ -157,23 +143,14 @@ def check_given(
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
 
 
-def read_test_set(
-    *,
-    source: str,
-    targets: tuple[str, ...],
-    columns: str,
-    images: str,
-    data: str,
-    split: "Split",
-    lang: str,
-    need: bool,
-) -> TestSet:
+def read_test_set(places: dict[str, Any], *, need: bool) -> TestSet:
     """The test set in these files, or a part of a built-in one; an empty one is refused, and so is one
     without sources that we need."""
     from jumok.data.builtin import builtin_corpus, builtin_info
     from jumok.data.corpus import open_corpus
     from jumok.data.pictures import with_pictures
 
+    source, targets, columns, images, data, split, lang = (places[name] for name in TEST_SET)
     if data:
         if source or targets or columns or images:
             raise ConfigError(f"both --data {data} and files are given", hint="choose one of them")
@@ -243,38 +220,33 @@ def evaluate_models(
     measuring: dict[str, Any],
     search: dict[str, Any],
     loading: dict[str, Any],
-) -> "list[Evaluation]":
+) -> "Iterator[Evaluation]":
     """Translate the test set with each model in turn; a run folder keeps its result."""
     if not models:
-        return []
+        return
     from jumok.decoding.translator import load
     from jumok.evaluation.evaluate import evaluate as evaluate_translator
 
-    evaluations = []
     for model, name in zip(models, _names(models), strict=True):
         sources, translator = test.sources or [], load(model, **loading)
         check_drawing(search, translator.config.decoding)
-        evaluations.append(
-            evaluate_translator(translator, sources, test.references, name=name, **measuring, **search)
-        )
+        found = evaluate_translator(translator, sources, test.references, name=name, **measuring, **search)
         if is_run(Path(model)):
-            keep(Path(model), evaluations[-1])
-    return evaluations
+            keep(Path(model), found)
+        yield found
 
 
-def score_files(files: tuple[str, ...], test: TestSet, measuring: dict[str, Any]) -> "list[Evaluation]":
+def score_files(files: tuple[str, ...], test: TestSet, measuring: dict[str, Any]) -> "Iterator[Evaluation]":
     """Score output files that exist already."""
     from jumok.data.corpus import read_lines
     from jumok.evaluation.evaluate import score_texts
 
-    evaluations = []
     for file, name in zip(files, _names(files), strict=True):
         lines = list(read_lines(file))
         check_pair(file, lines, f"the test set {test.name}", test.references)
-        evaluations.append(
-            score_texts(lines, test.references, test.sources, name=name, pictures=test.pictures, **measuring)
+        yield score_texts(
+            lines, test.references, test.sources, name=name, pictures=test.pictures, **measuring
         )
-    return evaluations
 
 
 def read_bins(text: str) -> "Bins":
@@ -290,17 +262,6 @@ def read_bins(text: str) -> "Bins":
             raise ConfigError(f"--bins {text} cannot be read", hint="say words, thirds, or numbers: 1,11,21")
 
 
-def as_one_object(evaluations: "list[Evaluation]", comparisons: "list[Significance]") -> dict[str, Any]:
-    """Schema eval/1 for one system; for several, a list of them with the comparisons."""
-    if len(evaluations) == 1:
-        return evaluations[0].to_dict()
-    return {
-        "schema": "evals/1",
-        "evaluations": [evaluation.to_dict() for evaluation in evaluations],
-        "comparisons": [asdict(comparison) for comparison in comparisons],
-    }
-
-
 def show(
     evaluations: "list[Evaluation]",
     comparisons: "list[Significance]",
@@ -309,7 +270,7 @@ def show(
     quiet: bool,
 ) -> None:
     """The result on stdout, in one of its three forms; notes on stderr."""
-    from jumok.evaluation.table import draw_table
+    from jumok.evaluation.report import draw_table
 
     if result is not None:
         print_json(result)

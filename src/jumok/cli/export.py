@@ -7,13 +7,12 @@ from typing import Any
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say
-from jumok.cli.shared.options import command
+from jumok.cli.shared.options import choice, command, count, several, switch, text
 
 FORMATS = ["native", "ctranslate2", "huggingface", "onnx", "argos"]
 TYPES = ["float32", "int8"]
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok export native -m runs/en-de -o en-de-int8 --type int8 -s test.en -t test.de
   jumok export native -m runs/en-de -o en-de-int8 --shortlist
   jumok export ctranslate2 -m runs/en-de -o en-de-ct2
@@ -22,53 +21,42 @@ Examples:
 """
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="Print the certificate as JSON.", quiet="No progress, and no line at the end.")
 @click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
 @click.option("-m", "--model", required=True, metavar="MODEL", help="Run folder, checkpoint or model folder.")
 @click.option("-o", "--output", required=True, metavar="OUT", help="New folder; of argos, a new file.")
-@click.option("-s", "--source", default="", metavar="FILE", help="Sentences to compare with [validation].")
-@click.option("-t", "--target", default="", metavar="FILE", help="Their references, for BLEU and chrF.")
-@click.option("--sentences", type=click.IntRange(min=1), default=1000, metavar="N", help="At most [1000].")
-@click.option("--type", "kind", type=click.Choice(TYPES), help="Of the weights [float32; of native int8].")
-@click.option("--shortlist", is_flag=True, help="Of native: learn one from the model's training data.")
-@click.option(
+@text("-s", "--source", metavar="FILE", help="Sentences to compare with [validation].")
+@text("-t", "--target", metavar="FILE", help="Their references, for BLEU and chrF.")
+@count("--sentences", default=1000, help="At most [1000].")
+@choice("--type", "kind", of=TYPES, help="Of the weights [float32; of native int8].")
+@switch("--shortlist", help="Of native: learn one from the model's training data.")
+@several(
     "--shortlist-from",
     "learned",
-    multiple=True,
     metavar="FILE",
     help="Learn it from this TSV or JSONL; repeat for source and target.",
 )
-@click.option(
+@several(
     "--threshold",
     "thresholds",
-    multiple=True,
     metavar="NAME=VALUE",
     help="equal, score, agreement or bleu: what must agree; none asks nothing.",
 )
-@click.option(
-    "--from", "read", default="", metavar="CODE=NAME", help="Source language, for argos [the model's]."
-)
-@click.option("--to", "written", default="", metavar="CODE=NAME", help="Target language, for argos.")
-@click.option("--overwrite", is_flag=True, help="Replace an earlier export.")
-@click.option("--json", "as_json", is_flag=True, help="Print the certificate as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, and no line at the end.")
+@text("--from", "read", metavar="CODE=NAME", help="Source language, for argos [the model's].")
+@text("--to", "written", metavar="CODE=NAME", help="Target language, for argos.")
+@switch("--overwrite", help="Replace an earlier export.")
 def export(
     format: str,  # noqa: A002
     model: str,
     output: str,
-    source: str,
-    target: str,
-    sentences: int,
     kind: str | None,
     thresholds: tuple[str, ...],
     learned: tuple[str, ...],
-    read: str,
-    written: str,
     *,
     shortlist: bool,
-    overwrite: bool,
     as_json: bool,
     quiet: bool,
+    **options: Any,
 ) -> None:
     """A model for another program, with proof that it gives the same answers.
 
@@ -89,8 +77,8 @@ def export(
         Path(output),
         kind,
         read_thresholds(kind, thresholds),
-        overwrite,
-        (read, written),
+        options["overwrite"],
+        (options["read"], options["written"]),
         listed=read_thresholds("shortlist", thresholds),
     )
     with progress_display(quiet=quiet) as progress:
@@ -98,7 +86,7 @@ def export(
         if shortlist or learned:
             order = replace(order, shortlist=training_data(loaded.config.data, learned))
         check_order(order, loaded.config, quantised=loaded.info.get("weights") == "int8")
-        sample = find_sample(loaded.config.data, source, target, sentences)
+        sample = find_sample(loaded.config.data, options["source"], options["target"], options["sentences"])
         if not quiet:
             say(f"comparing on {len(sample.sources):,} sentences of {sample.name}")
         result = export_model(loaded, order, sample, progress)

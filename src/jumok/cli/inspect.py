@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, say
-from jumok.cli.shared.options import command
+from jumok.cli.shared.options import command, count, flag, several, switch, text
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.cli.views.view import View
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok inspect -m runs/en-de
   jumok inspect -m runs/en-de --text "A man is riding a horse." --words
   jumok inspect -m runs/en-de --text "A man is riding a horse." --view steps --q 2 --k 3
@@ -54,11 +53,11 @@ class ViewName(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="One JSON object on standard output.", quiet="Print only the essential line.")
 @click.option("-m", "--model", metavar="MODEL", type=click.Path(path_type=Path), help="Model or run folder.")
 @click.option("--text", metavar="TEXT", help="Show what the model does while it translates this.")
 @click.option("--target", metavar="TEXT", help="Take this text instead of the model's own translation.")
-@click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses of the search.")
+@count("--beam", help="Hypotheses of the search.")
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
@@ -79,27 +78,24 @@ class ViewName(click.Choice[str]):
 )
 @click.option("--layer", default="last", metavar="N", help="A layer from 1, last, or mean [last].")
 @click.option("--head", metavar="N", help="A head from 1, or mean [mean; steps: 1].")
-@click.option("--q", type=click.IntRange(min=1), metavar="N", help="Steps of this query: a token from 1.")
-@click.option("--k", type=click.IntRange(min=1), metavar="N", help="And of this key: a token from 1.")
-@click.option("--words", is_flag=True, help="Join the tokens of words.")
+@count("--q", help="Steps of this query: a token from 1.")
+@count("--k", help="And of this key: a token from 1.")
+@switch("--words", help="Join the tokens of words.")
 @click.option(
     "--style",
     type=click.Choice(["auto", "colour", "blocks", "digits"]),
     default="auto",
     help="How weights are drawn [auto: colour on a terminal, else blocks].",
 )
-@click.option(
+@several(
     "--what-if",
-    multiple=True,
     metavar="OP",
     help="Change the model and see: 'OP field=value …', counted from 1; or JSON, from 0. Repeatable.",
 )
-@click.option("-o", "--output", default="", metavar="FILE", help="Write .html, .json, .trace or .csv.")
+@text("-o", "--output", metavar="FILE", help="Write .html, .json, .trace or .csv.")
 @click.option("--shapes", metavar="TEXT", help="The shape of every tensor while it translates this.")
-@click.option("--cost", is_flag=True, help="Parameters, FLOPs and bytes by formula, and as measured.")
+@switch("--cost", help="Parameters, FLOPs and bytes by formula, and as measured.")
 @click.option("--lengths", default=LENGTHS, metavar="N,…", help=f"Sentence lengths for --cost [{LENGTHS}].")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the essential line.")
 @click.pass_context
 def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any) -> None:
     """A model's card; or what it does with a text, its tensors (--shapes), its cost (--cost).
@@ -109,23 +105,16 @@ def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any
     replace_source (unit, text). Those of heads take kind, layer and head; * means all.
     """
     subject = check_options(ctx)
-    sizes = parse_lengths(options["lengths"])
-    model, target = options["model"], options["target"]
+    sizes, model = parse_lengths(options["lengths"]), options["model"]
     if subject in ("text", "trace"):
         show_trace(options, as_json=as_json, quiet=quiet)
         return
+    from jumok.cli.views.model import card_view, cost_view, shapes_view
+
     if subject == "shapes":
-        from jumok.cli.views.shapes import shapes_view
-
-        view = shapes_view(model, options["shapes"], target)
-    elif subject == "cost":
-        from jumok.cli.views.cost import cost_view
-
-        view = cost_view(model, sizes)
+        view = shapes_view(model, options["shapes"], options["target"])
     else:
-        from jumok.cli.views.card import card_view
-
-        view = card_view(model)
+        view = cost_view(model, sizes) if subject == "cost" else card_view(model)
     show(view, as_json=as_json, quiet=quiet)
 
 
@@ -141,34 +130,32 @@ def show(view: "View", *, as_json: bool, quiet: bool) -> None:
 
 def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     """One view of a trace, on standard output or in a file."""
-    from jumok.cli.views import source
-    from jumok.cli.views.heat import AttentionChoice, heat_view
-    from jumok.cli.views.steps import steps_view
+    from jumok.cli.views.attention import AttentionChoice, heat_view, steps_view
+    from jumok.cli.views.trace import Inspection, check_file, inspect_text, with_change, write_file
     from jumok.cli.views.view import harmless
+    from jumok.explain.trace import open_trace
 
     path, words, steps = options["output"], options["what_if"], options["view"] == "steps"
     if path:
-        source.check_file(path)
+        check_file(path)
     names = ("kind", "layer", "style", "words", "q", "k")
     choice = AttentionChoice(
         head=options["head"] or ("1" if steps else "mean"), **{name: options[name] for name in names}
     )
     if options["trace"] is not None:
-        inspection = source.inspect_file(options["trace"])
+        inspection = Inspection(open_trace(options["trace"]))
     else:
         search = {} if options["beam"] is None else {"beam": options["beam"]}
-        inspection = source.inspect_text(
-            options["model"], options["text"], target=options["target"], what_if=words, options=search
-        )
+        inspection = inspect_text(options["model"], options["text"], options["target"], words, **search)
     for warning in inspection.trace.manifest["warnings"]:
         say(harmless(f"warning: {warning['message']}"))
     view = (steps_view if steps else heat_view)(inspection.trace, choice)
     if inspection.change is not None:
-        view = source.with_change(view, inspection.change, words)
+        view = with_change(view, inspection.change, words)
     if not path:
         show(view, as_json=as_json, quiet=quiet)
         return
-    said = source.write_file(path, inspection, view)
+    said = write_file(path, inspection, view)
     if as_json:
         print_json({"file": path, "bytes": Path(path).stat().st_size, "trace": inspection.trace.id})
     elif not quiet:
@@ -177,11 +164,8 @@ def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
 
 def check_options(ctx: click.Context) -> str:
     """The subject that is asked for ("" for the card); no option may be ignored."""
-    given = {
-        name
-        for name in ctx.params
-        if ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-    }
+    typed = click.core.ParameterSource.COMMANDLINE
+    given = {name for name in ctx.params if ctx.get_parameter_source(name) == typed}
     subjects = [name for name in SUBJECTS if name in given]
     if len(subjects) > 1:
         raise ConfigError(
@@ -192,7 +176,7 @@ def check_options(ctx: click.Context) -> str:
         raise ConfigError("which model?", hint="name its folder with -m, or a saved trace with --trace")
     for name, one_of in NEEDS.items():
         if name in given and subject not in one_of and not (name == "model" and not subject):
-            raise ConfigError(f"{written(name)} goes with {' or '.join(map(written, one_of))}")
+            raise ConfigError(f"{flag(name)} goes with {' or '.join(map(flag, one_of))}")
     for name, view in VIEW_OF.items():
         if name in given and ctx.params["view"] != view:
             raise ConfigError(f"--{name} goes with --view {view}")
@@ -204,11 +188,6 @@ def check_options(ctx: click.Context) -> str:
             hint="a what-if asks what the model would write: leave out --target",
         )
     return subject
-
-
-def written(name: str) -> str:
-    """A parameter as it is written on the command line."""
-    return {"output": "-o", "model": "-m"}.get(name, f"--{name.replace('_', '-')}")
 
 
 def parse_lengths(text: str) -> list[int]:

@@ -26,9 +26,6 @@ COMMANDS = {
 }
 
 
-HELP = ["-h", "--help"]
-
-
 class ClosedPipe(Exception):  # noqa: N818
     """Whoever read our output has gone away. Not an OSError: click would take that for a failure."""
 
@@ -49,7 +46,6 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"jumok.cli.{name}"), name)
-        command.context_settings.setdefault("help_option_names", HELP)
         return command
 
     def resolve_command(
@@ -75,7 +71,7 @@ Examples:
 """
 
 
-@click.group(cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": HELP})
+@click.group(cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Sequence-to-sequence models that you can train, see inside and ship."""
 
@@ -109,19 +105,15 @@ def report(error: Exception) -> int:
     """Print an error in three parts and give the exit code; unexpected ones keep their traceback."""
     from jumok.errors import Error
 
-    if isinstance(error, Error) and not os.environ.get("JUMOK_DEBUG"):
-        first, *rest = str(error).split("\n")
-        click.echo(f"error: {first}", err=True)
-        for line in rest:
-            click.echo(line, err=True)
+    if os.environ.get("JUMOK_DEBUG") or not isinstance(error, Error | OSError):
+        raise error
+    if isinstance(error, Error):
+        click.echo(f"error: {error}", err=True)
         return error.exit_code
-    if isinstance(error, OSError) and not os.environ.get("JUMOK_DEBUG"):
-        drop_output()
-        click.echo(f"error: {error.strerror or error}", err=True)
-        if error.filename:
-            click.echo(f"  {error.filename}", err=True)
-        return 1
-    raise error
+    drop_output()
+    where = f"\n  {error.filename}" if error.filename else ""
+    click.echo(f"error: {error.strerror or error}{where}", err=True)
+    return 1
 
 
 def open_closed_streams() -> None:

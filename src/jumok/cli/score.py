@@ -6,31 +6,28 @@ from typing import Literal
 import click
 
 from jumok.cli.shared.console import progress_display
-from jumok.cli.shared.options import COLUMNS, DEVICE, ERRORS, MODEL, command
+from jumok.cli.shared.options import COLUMNS, DEVICE, ERRORS, MODEL, command, text
 from jumok.cli.shared.output import open_output
 
 BLOCK = 1024  # pairs that are sorted by length together
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok score -m runs/en-de -s test.en -t test.de
   jumok score -m runs/en-de -s pairs.tsv --json
   printf 'Hello.\\tHallo.\\n' | jumok score -m runs/en-de
 """
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="An object per pair, with every token.", quiet="No progress.")
 @MODEL
 @click.option(
     "-s", "--source", default="-", metavar="FILE", help="Source lines; or TSV, JSONL [TSV on stdin]."
 )
-@click.option("-t", "--target", default="", metavar="FILE", help="Target lines.")
+@text("-t", "--target", metavar="FILE", help="Target lines.")
 @COLUMNS
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
-@click.option("--json", "as_json", is_flag=True, help="An object per pair, with every token.")
 @ERRORS
 @DEVICE
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def score(
     model: str,
     source: str,

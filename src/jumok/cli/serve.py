@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, say
-from jumok.cli.shared.options import DEVICE, ENGINE, command, say_once
+from jumok.cli.shared.options import DEVICE, ENGINE, command, say_once, several, switch
 from jumok.errors import ConfigError, DataError
 from jumok.server.settings import PORT
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
     from jumok.server.settings import ModelNotes, ServerSettings
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok serve runs/en-de
   jumok serve rnn=runs/demo/rnn runs/demo/transformer --runs runs --open
   jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host mt.example.org
@@ -38,11 +37,12 @@ NEEDED = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
 EXAMPLE_TEXTS = 6
 SAMPLES_LINE = 1 << 20  # characters
+FOLDER = click.Path(path_type=Path)
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="Say where it listens as one JSON object.", quiet="Only the address.")
 @click.argument("models", nargs=-1, metavar="[MODEL]...")
-@click.option("--runs", metavar="DIR", help="Show the training runs in this folder.")
+@click.option("--runs", type=FOLDER, metavar="DIR", help="Show the training runs in this folder.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any free one."
@@ -51,32 +51,20 @@ SAMPLES_LINE = 1 << 20  # characters
     "--open", "screen", is_flag=False, flag_value="/", metavar="[/SCREEN]", help="Open the browser."
 )
 @click.option("--api-key-file", metavar="FILE", help="Ask callers for one of these keys, one per line.")
-@click.option(
-    "--allow-origin",
-    "allow_origins",
-    multiple=True,
-    metavar="URL",
-    help="Pages of this origin may call, too.",
-)
-@click.option(
-    "--allowed-host", "allowed_hosts", multiple=True, metavar="NAME", help="Another name of this server."
-)
-@click.option("--insecure", is_flag=True, help="Let everyone in who can reach the address.")
-@click.option("--keep", metavar="DIR", help="Keep traces here, for short links.")
+@several("--allow-origin", "allow_origins", metavar="URL", help="Pages of this origin may call, too.")
+@several("--allowed-host", "allowed_hosts", metavar="NAME", help="Another name of this server.")
+@switch("--insecure", help="Let everyone in who can reach the address.")
+@click.option("--keep", type=FOLDER, metavar="DIR", help="Keep traces here, for short links.")
 @DEVICE
 @ENGINE
-@click.option("--json", "as_json", is_flag=True, help="Say where it listens as one JSON object.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="One line per request on standard error, without its text."
-)
-@click.option("-q", "--quiet", is_flag=True, help="Only the address.")
+@switch("-v", "--verbose", help="One line per request on standard error, without its text.")
 def serve(
     models: tuple[str, ...],
-    runs: str | None,
+    runs: Path | None,
     screen: str | None,
     *,
     api_key_file: str | None,
-    keep: str | None,
+    keep: Path | None,
     device: str | None,
     engine: str,
     as_json: bool,
@@ -94,15 +82,19 @@ def serve(
         models, screen = (screen, *models), "/"
     from jumok.server.settings import ServerSettings, read_keys
 
+    check_folders(runs, keep)
     settings = ServerSettings(
         keys=read_keys(api_key_file) if api_key_file else (),
-        runs=folder_of(runs, "--runs") if runs else None if models else bundled_runs(),
-        keep=made_folder(keep) if keep else None,
+        runs=runs or (None if models else bundled_runs()),
+        keep=keep,
         **network,
     )
     folders = name_models(models) or bundled_models()
-    if verbose:
-        log_requests()
+    if verbose:  # method, route, status, time and id of each request, on standard error
+        handler, logger = logging.StreamHandler(), logging.getLogger("jumok.access")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
     raise click.exceptions.Exit(
         serve_folders(
             folders, settings, device=device, engine=engine, screen=screen, as_json=as_json, quiet=quiet
@@ -149,15 +141,6 @@ def serve_folders(
         return run_server(app, settings, sock, started)
 
 
-def log_requests() -> None:
-    """Method, route, status, time and id of each request, on standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger = logging.getLogger("jumok.access")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-
-
 def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:
     """A socket on the port, or on the first of the next ones that is free."""
     from jumok.server.serve import listen
@@ -202,7 +185,7 @@ def bundled_models() -> dict[str, Path]:
     """The three small models that come with the package, the one first that clients get by default."""
     from jumok.checkpoint.bundled import bundled
 
-    return best_first(bundled())
+    return dict(reversed(bundled().items()))
 
 
 def bundled_runs() -> Path | None:
@@ -218,11 +201,6 @@ def record_of(folder: Path) -> Path:
 
     place = named_folder(folder)
     return RECORDS / place.name if place.parent == TRAINED else folder
-
-
-def best_first(folders: dict[str, Path]) -> dict[str, Path]:
-    """Models by architecture, the youngest first."""
-    return dict(reversed(folders.items()))
 
 
 def load_models(
@@ -278,20 +256,17 @@ def samples_of(run: Path) -> tuple[str, ...]:
         return ()
 
 
-def folder_of(path: str, option: str) -> Path:
-    if not Path(path).is_dir():
-        raise ConfigError(f"{option} {path}: there is no such folder", hint="name a folder that exists")
-    return Path(path)
-
-
-def made_folder(path: str) -> Path:
+def check_folders(runs: Path | None, keep: Path | None) -> None:
+    """Refuse a folder of runs that is not there; make the one for traces."""
+    if runs is not None and not runs.is_dir():
+        raise ConfigError(f"--runs {runs}: there is no such folder", hint="name a folder that exists")
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"--keep {path}: {error.strerror}", hint="name a folder that you may write to", code="unwritable"
+            f"--keep {keep}: {error.strerror}", hint="name a folder that you may write to", code="unwritable"
         ) from None
-    return Path(path)
 
 
 def greet(address: str, engines: dict[str, str], seconds: float, *, as_json: bool, quiet: bool) -> None:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live
-from jumok.cli.shared.options import command
+from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live, to_json
+from jumok.cli.shared.options import choice, command, several, switch, text
 
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
     from jumok.run.plan import Plan
     from jumok.run.train import RunCallbacks, RunRequest, TrainedRun
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok train --source train.en --target train.de --out runs/en-de
   jumok train --data dates --arch luong --time-limit 2m
   jumok train --images photos.zip --source captions.tsv
@@ -26,8 +25,15 @@ Examples:
 """
 
 
+REASONS = {
+    "max_steps": "all steps are done",
+    "time_limit": "the time is up",
+    "no_better": "it no longer improves",
+}
+
+
 # Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
-@command(EXAMPLES)
+@command(EXAMPLES, json="Events as JSON lines on standard output.", quiet="Say nothing but errors.")
 @click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
@@ -35,49 +41,41 @@ Examples:
 @click.option("--columns", "data__columns", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
-@click.option(
-    "--long", "data__long", type=click.Choice(["skip", "cut"]), help="Sources above data.max_length [skip]."
-)
+@choice("--long", "data__long", of=["skip", "cut"], help="Sources above data.max_length [skip].")
 @click.option("--arch", "model__arch", help="rnn, luong or transformer.")
-@click.option("--preset", "size", default="", help="tiny, small, base, big or fast; else the plan chooses.")
-@click.option("--config", "files", multiple=True, help="TOML file with settings; may be repeated.")
-@click.option("--set", "words", multiple=True, metavar="A.B=V", help="One setting; may be repeated.")
-@click.option("--out", default="", help="Folder of the run; default runs/<data>-<arch>.")
-@click.option("--time-limit", "limit", default="", metavar="10m", help="Train this long: 90s, 10m, 2h.")
+@text("--preset", "size", help="tiny, small, base, big or fast; else the plan chooses.")
+@several("--config", "files", help="TOML file with settings; may be repeated.")
+@several("--set", "words", metavar="A.B=V", help="One setting; may be repeated.")
+@text("--out", help="Folder of the run; default runs/<data>-<arch>.")
+@text("--time-limit", "limit", metavar="10m", help="Train this long: 90s, 10m, 2h.")
 @click.option("--max-steps", "training__max_steps", type=int, help="Stop after this many updates.")
-@click.option("--fresh", is_flag=True, help="Start over; the earlier run is kept under another name.")
-@click.option("--allow-data-change", is_flag=True, help="Go on although the files differ from before.")
-@click.option("--allow-world-change", is_flag=True, help="Go on with another number of processes.")
-@click.option("--device", default=None, help="cpu or cuda; default: the best there is.")
-@click.option("--print-config", is_flag=True, help="Show every setting with its origin, and stop.")
-@click.option("--dry-run", is_flag=True, help="Show the plan, and stop.")
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON lines on standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Say more: every choice of the plan.")
+@switch("--fresh", help="Start over; the earlier run is kept under another name.")
+@switch("--allow-data-change", help="Go on although the files differ from before.")
+@switch("--allow-world-change", help="Go on with another number of processes.")
+@click.option("--device", help="cpu or cuda; default: the best there is.")
+@switch("--print-config", help="Show every setting with its origin, and stop.")
+@switch("--dry-run", help="Show the plan, and stop.")
+@switch("-v", "--verbose", help="Say more: every choice of the plan.")
 def train(
     size: str,
     files: tuple[str, ...],
     words: tuple[str, ...],
     out: str,
     limit: str,
-    device: str | None,
     *,
-    fresh: bool,
-    allow_data_change: bool,
-    allow_world_change: bool,
     print_config: bool,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
     verbose: bool,
-    **settings: Any,
+    **others: Any,
 ) -> None:
     """Train a model; run the same command again to go on where it stopped.
 
     Two text files are enough: jumok looks at them and at the machine, chooses everything else, and says what
     it chose and why.
     """
-    options = {key.replace("__", "."): value for key, value in settings.items() if value not in (None, "")}
+    options, device = settings_in(others), others["device"]
     if limit:
         options["training.time_limit"] = seconds(limit)
     layers = gather(options, size, files, words)
@@ -90,17 +88,16 @@ def train(
         from jumok.run.train import RunRequest, default_folder, run
 
         folder = Path(out) if out else default_folder(given)
-        request = RunRequest(
-            given=given,
-            out=folder,
-            fresh=fresh,
-            device=device,
-            allow_data_change=allow_data_change,
-            allow_world_change=allow_world_change,
-        )
+        request = RunRequest(given=given, out=folder, **others)
         with shown(request, as_json=as_json, quiet=quiet, verbose=verbose) as (callbacks, signals):
             done = run(request, callbacks)
         show_end(done, signals, quiet=quiet)
+
+
+def settings_in(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options that are settings out of the others; the ones that are given, by full name."""
+    found = {key.replace("__", "."): options.pop(key) for key in [*options] if "__" in key}
+    return {key: value for key, value in found.items() if value not in (None, "")}
 
 
 @contextmanager
@@ -115,7 +112,7 @@ def shown(
     from jumok.errors import Error
     from jumok.run.train import RunCallbacks
     from jumok.training.distributed import is_first_here, is_told
-    from jumok.training.log import to_json
+    from jumok.training.log import to_json as event_json
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
     panel = Panel(quiet=quiet)
@@ -124,7 +121,7 @@ def shown(
         def on_event(event: Any) -> None:
             panel.event(event)
             if as_json:
-                click.echo(to_json(event))
+                click.echo(event_json(event))
 
         def on_start(start: Any) -> None:
             if not quiet:
@@ -154,29 +151,16 @@ def gather(
     from jumok.presets import preset
     from jumok.settings import read_environment, read_toml, read_words
 
-    layers: dict[str, tuple[Any, str]] = {}
-    chosen = read_words(words)
-    from_files = [(path, read_toml(path)) for path in files]
-    environment = read_environment()
-    arch = chosen.get("model.arch") or options.get("model.arch") or environment.get("model.arch")
-    for _, flat in reversed(from_files):
-        arch = arch or flat.get("model.arch")
+    layers = [(path, read_toml(path)) for path in files]
+    layers += [("environment", read_environment()), ("option", options), ("--set", read_words(words))]
     if size:
-        layers |= {
-            key: (value, f"--preset {size}") for key, value in preset(size, arch or "transformer").items()
-        }
-    for path, flat in from_files:
-        layers |= {key: (value, str(path)) for key, value in flat.items()}
-    layers |= {key: (value, "environment") for key, value in environment.items()}
-    layers |= {key: (value, "option") for key, value in options.items()}
-    layers |= {key: (value, "--set") for key, value in chosen.items()}
-    return layers
+        archs = [flat["model.arch"] for _, flat in layers if flat.get("model.arch")]
+        layers.insert(0, (f"--preset {size}", preset(size, archs[-1] if archs else "transformer")))
+    return {key: (value, origin) for origin, flat in layers for key, value in flat.items()}
 
 
 def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> str:
     """Every setting, its value and where it comes from, as TOML; without data there is no plan yet."""
-    import json
-
     from jumok.settings import config_to_dict, flatten, nest, parse_config
 
     given = {key: value for key, (value, _) in layers.items()}
@@ -187,10 +171,10 @@ def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> st
         origins |= {choice.key: f"plan: {choice.reason}" for choice in plan.choices}
     else:
         config = parse_config(nest(given), "your settings")
-    rows = []
-    for key, value in flatten(config_to_dict(config)).items():
-        rows.append(f"{key} = {json.dumps(value, ensure_ascii=False)}  # {origins.get(key, 'default')}")
-    return "\n".join(rows)
+    return "\n".join(
+        f"{key} = {to_json(value)}  # {origins.get(key, 'default')}"
+        for key, value in flatten(config_to_dict(config)).items()
+    )
 
 
 def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
@@ -224,8 +208,9 @@ def check_command(given: Mapping[str, Any]) -> str:
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
     """What was chosen and why: one line per reason, or per setting with its full name."""
-    values = {choice.key: str(choice.value) for choice in plan.choices}
-    values |= {key: text.lower() for key, text in values.items() if text in ("True", "False")}  # as in TOML
+    from jumok.settings import plain_word
+
+    values = {choice.key: plain_word(choice.value) for choice in plan.choices}
     rows = [(f"{choice.key} = {values[choice.key]}", choice.reason) for choice in plan.choices]
     if not verbose:
         groups: dict[str, list[str]] = {}
@@ -251,15 +236,10 @@ def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
         raise click.exceptions.Exit(128 + signals[0])
     if quiet or not is_first_here():
         return
-    reasons = {
-        "max_steps": "all steps are done",
-        "time_limit": "the time is up",
-        "no_better": "it no longer improves",
-    }
     metric = done.config.training.metric
     value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
     score = "" if done.score is None else f" · best {metric} {value:.2f}"
-    say(f"done: {reasons[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
+    say(f"done: {REASONS[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
     asks = ".json" in done.config.data.source and done.model.tokenizers.reads_context
     context = '--context "…" ' if asks else ""

@@ -12,7 +12,20 @@ import click
 
 from jumok.cli.shared import explained
 from jumok.cli.shared.console import progress_display, say, to_json
-from jumok.cli.shared.options import ERRORS, MODEL, SEARCH, check_drawing, command, given_options, say_once
+from jumok.cli.shared.options import (
+    ERRORS,
+    MODEL,
+    SEARCH,
+    check_drawing,
+    choice,
+    command,
+    count,
+    given_options,
+    say_once,
+    several,
+    switch,
+    text,
+)
 from jumok.cli.shared.output import open_output
 from jumok.errors import ConfigError
 
@@ -27,8 +40,7 @@ Errors = Literal["strict", "replace"]
 
 BLOCK = 1024  # lines that are read, sorted by length and answered together
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok translate -m runs/en-de "A man is riding a horse."
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
@@ -38,30 +50,28 @@ Examples:
 """
 
 
-@command(EXAMPLES)
+@command(EXAMPLES, json="The same as --format json: an object per line.", quiet="No progress and no summary.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @MODEL
-@click.option("-i", "--input", "source", default="", metavar="FILE", help="Text, one per line; - is stdin.")
-@click.option("--context", default="", metavar="FILE", help="The texts ask about this file, or text.")
+@text("-i", "--input", "source", metavar="FILE", help="Text, one per line; - is stdin.")
+@text("--context", metavar="FILE", help="The texts ask about this file, or text.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
-@click.option("--n-best", type=click.IntRange(min=1), metavar="N", help="Answers per text.")
-@click.option("--max-len", type=click.IntRange(min=1), metavar="N", help="Most tokens of an answer.")
+@count("--n-best", help="Answers per text.")
+@count("--max-len", help="Most tokens of an answer.")
 @click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest tokens of an answer.")
 @click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N tokens twice.")
-@click.option("--sample", is_flag=True, help="Draw answers at random.")
+@switch("--sample", help="Draw answers at random.")
 @SEARCH
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
-@click.option("--ban", multiple=True, metavar="TEXT", help="Appears in no answer; may be repeated.")
-@click.option("--require", multiple=True, metavar="TEXT", help="Appears in every answer; may be repeated.")
-@click.option("--align", is_flag=True, help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
-@click.option("--attention", default="", metavar="FILE", help="Where it looked, as .html or .trace.")
-@click.option("--stream", is_flag=True, help="Write answers as they grow, as far as sure; --beam 1: at once.")
-@click.option("--scores", is_flag=True, help="Add a tab and the log-probability to each line.")
-@click.option("--format", "form", type=click.Choice(["text", "moses", "json"]), help="[text; n-best: moses]")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json: an object per line.")
+@several("--ban", metavar="TEXT", help="Appears in no answer; may be repeated.")
+@several("--require", metavar="TEXT", help="Appears in every answer; may be repeated.")
+@switch("--align", help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
+@text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
+@switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
+@switch("--scores", help="Add a tab and the log-probability to each line.")
+@choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
 @ERRORS
-@click.option("--line-buffered", is_flag=True, help="Answer each line as it comes [on a terminal].")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary.")
+@switch("--line-buffered", help="Answer each line as it comes [on a terminal].")
 def translate(
     texts: tuple[str, ...],
     model: str,
@@ -69,16 +79,11 @@ def translate(
     context: str,
     output: str,
     *,
-    form: Form | None,
-    scores: bool,
-    as_json: bool,
-    align: bool,
-    attention: str,
-    stream: bool,
     errors: Errors,
     device: str | None,
     engine: str,
     line_buffered: bool,
+    as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -89,15 +94,19 @@ def translate(
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
+    form = options.pop("form")
+    shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
+    if as_json and form not in (None, "json"):
+        raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
     search = given_options(options)
-    chosen = choose_form(form, search, as_json=as_json)
-    writer = AnswerWriter(chosen, search, scores, align, attention, stream, quiet)
+    usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
+    writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
     if context:
         lines = about(lines, context)
-    if attention and not Path(attention).is_dir():
-        lines = explained.only_line(lines, attention)
+    if writer.attention and not Path(writer.attention).is_dir():
+        lines = explained.only_line(lines, writer.attention)
     translator = writer.load(model, device, engine)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     if context and not quiet:
@@ -107,9 +116,7 @@ def translate(
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
     began, count, tokens = time.monotonic(), 0, 0
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
-        for result in writer.write(
-            translator, lines, file, block, lambda what, done, _: report(what, done, total)
-        ):
+        for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
             count += 1
             tokens += len(result.tokens)
     if not quiet and (source or output != "-"):
@@ -194,7 +201,9 @@ class AnswerWriter:
                 explained.keep_attention(self.attention, number, result, quiet=self.quiet)
         match self.form:
             case "json":
-                return json_line(number, result, links)
+                more = [answer_fields(answer) for answer in result.alternatives]
+                about = {"line": number, "src": result.source, **answer_fields(result), **links}
+                return to_json(about | ({"alternatives": more} if more else {}))
             case "moses":
                 return "\n".join(
                     f"{number - 1} ||| {answer.text} ||| {answer.score:.4f}" for answer in result.hypotheses
@@ -232,21 +241,6 @@ def about(lines: Iterable[str], context: str) -> Iterator[str]:
 
     text = read_context(context)
     return (join_question(line, text) if line.strip() else line for line in lines)
-
-
-def choose_form(form: Form | None, search: dict[str, Any], *, as_json: bool) -> Form:
-    """How results become lines; several answers are in moses form unless another is asked for."""
-    if as_json and form not in (None, "json"):
-        raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
-    several = search.get("n_best", 1) > 1
-    return "json" if as_json else form or ("moses" if several else "text")
-
-
-def json_line(number: int, result: "Translation", links: dict[str, Any]) -> str:
-    line: dict[str, Any] = {"line": number, "src": result.source, **answer_fields(result), **links}
-    if result.alternatives:
-        line["alternatives"] = [answer_fields(answer) for answer in result.alternatives]
-    return to_json(line)
 
 
 def answer_fields(answer: "Hypothesis") -> dict[str, Any]:

@@ -8,18 +8,17 @@ from jumok.checkpoint.manifest import model_folders, verify_folder
 from jumok.cli.shared.console import print_json
 from jumok.cli.shared.options import command
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok verify runs/en-de
   jumok verify runs/en-de/checkpoints/step-00001200
   jumok verify --json runs/en-de
 """
 
 
-@command(EXAMPLES)
+@command(
+    EXAMPLES, json="One JSON object on standard output.", quiet="Print only the folders that are damaged."
+)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the folders that are damaged.")
 @click.pass_context
 def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> None:
     """Is a model folder, a checkpoint or a whole run whole and unchanged?

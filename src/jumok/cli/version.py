@@ -14,41 +14,20 @@ from jumok.cli.shared.options import command
 
 PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "click", "rich")
 
-EXAMPLES = """\b
-Examples:
+EXAMPLES = """
   jumok version
   jumok version --json
   jumok version -q
 """
 
 
-@command(EXAMPLES)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@click.option("-q", "--quiet", is_flag=True, help="Only jumok's own version.")
+@command(EXAMPLES, json="One JSON object on standard output.", quiet="Only jumok's own version.")
 def version(*, as_json: bool, quiet: bool) -> None:
     """Versions and devices: what to copy into a bug report."""
     if quiet and not as_json:
         click.echo(__version__)
         return
-    facts = collect()
-    if as_json:
-        print_json(facts)
-        return
-    lines = {
-        "jumok": facts["jumok"],
-        "python": f"{facts['python']}  {facts['platform']}",
-        **facts["packages"],
-    }
-    lines |= {device["name"]: describe(device) for device in facts["devices"]}
-    lines["native"] = describe_native(facts["native"])
-    width = max(map(len, lines))
-    for name, text in lines.items():
-        click.echo(f"{name:<{width}}  {text}")
-
-
-def collect() -> dict[str, Any]:
-    """Everything this command knows, as plain values."""
-    return {
+    facts: dict[str, Any] = {
         "jumok": __version__,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
@@ -56,6 +35,17 @@ def collect() -> dict[str, Any]:
         "devices": devices(),
         "native": native(),
     }
+    if as_json:
+        print_json(facts)
+        return
+    own, engine = {"jumok": __version__, "python": f"{facts['python']}  {facts['platform']}"}, facts["native"]
+    lines = own | facts["packages"] | {device["name"]: describe(device) for device in facts["devices"]}
+    lines["native"] = f"not there: {engine.get('reason')}"
+    if engine["available"]:  # `vnni of portable, avx2, avx512, vnni; threads 2`
+        lines["native"] = f"{engine['level']} of {', '.join(engine['levels'])}; threads {engine['threads']}"
+    width = max(map(len, lines))
+    for name, text in lines.items():
+        click.echo(f"{name:<{width}}  {text}")
 
 
 def native() -> dict[str, Any]:
@@ -67,13 +57,6 @@ def native() -> dict[str, Any]:
     native_library = library()
     levels = {"level": native_library.level, "levels": list(native_library.levels)}
     return {"available": True, "version": native_library.version, **levels, "threads": thread_count()}
-
-
-def describe_native(about: dict[str, Any]) -> str:
-    """The native engine in words: `vnni of portable, avx2, avx512, vnni; threads 2`."""
-    if not about["available"]:
-        return f"not there: {about['reason']}"
-    return f"{about['level']} of {', '.join(about['levels'])}; threads {about['threads']}"
 
 
 def installed(name: str) -> str:

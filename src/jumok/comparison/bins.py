@@ -8,7 +8,7 @@ import numpy as np
 
 from jumok.evaluation.lengths import THIN, Group, TrainLengths, Unit, length_of
 from jumok.evaluation.metrics import Statistics
-from jumok.evaluation.significance import metric_of
+from jumok.evaluation.report import metric_of
 
 MOST_BINS = 6
 SENTENCES = 2 * THIN  # a bin has at least so many, where the test set allows
@@ -55,31 +55,19 @@ def by_length(
     bins = []
     for group in equal_groups(sources, unit, trained_to):
         beyond = trained_to is not None and group.lo > trained_to
-        bins.append(score_of_group(group, statistics, bootstrap) | {"thin": group.thin, "beyond": beyond})
+        found = scored(statistics.select(group.sentences), bootstrap)
+        figures = {"value": found["value"], "ci95": found["ci95"], "thin": group.thin, "beyond": beyond}
+        bins.append({"lo": group.lo, "hi": group.hi, "n": len(group.sentences), **figures})
     return {"unit": unit, "trained_to": trained_to, "bins": bins}
-
-
-def score_of_group(group: Group, statistics: Statistics, bootstrap: int) -> dict[str, Any]:
-    """How well the sentences of one group were translated."""
-    found = scored(statistics.select(group.sentences), bootstrap)
-    return {
-        "lo": group.lo,
-        "hi": group.hi,
-        "n": len(group.sentences),
-        "value": found["value"],
-        "ci95": found["ci95"],
-    }
 
 
 def scored(statistics: Statistics, bootstrap: int) -> dict[str, Any]:
     """A metric's value, interval and signature; the interval of a share is Wilson's, others are resampled."""
-    if statistics.name == "exact" and bootstrap:
-        found = metric_of(statistics, 0)
-        ci95 = list(wilson(float(statistics.rows[:, 0].sum()), len(statistics.rows)))
-        return {"value": found.value, "ci95": ci95, "signature": f"{found.signature}|ci:wilson"}
-    found = metric_of(statistics, bootstrap)
-    ci95_or_none = None if found.ci95 is None else list(found.ci95)
-    return {"value": found.value, "ci95": ci95_or_none, "signature": found.signature}
+    share = statistics.name == "exact" and bootstrap > 0
+    found = metric_of(statistics, 0 if share else bootstrap)
+    ci95 = wilson(float(statistics.rows[:, 0].sum()), len(statistics.rows)) if share else found.ci95
+    signature = f"{found.signature}|ci:wilson" if share else found.signature
+    return {"value": found.value, "ci95": None if ci95 is None else list(ci95), "signature": signature}
 
 
 def hopeless(part: Mapping[str, Any], *, lower: bool) -> bool:

@@ -1,16 +1,18 @@
-"""What every entry of an experiment may spend: seconds, updates or FLOPs of training."""
+"""Equal terms: what every entry may spend (seconds, updates or FLOPs), and widths of as many parameters."""
 
-from dataclasses import asdict, dataclass
-from math import inf
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import inf, lcm
+from typing import Literal
 
 import numpy as np
 
+from jumok.architectures import ModelConfig, TransformerConfig
 from jumok.checkpoint.model import patches_of
 from jumok.config import RunConfig
 from jumok.data.store import Store
 from jumok.errors import ConfigError
-from jumok.models.cost import forward_cost
+from jumok.models.cost import forward_cost, parameters
 from jumok.settings import Flat
 from jumok.text.tokenizer import Tokenizers
 
@@ -18,6 +20,10 @@ SECONDS = 600.0  # for each entry, when nobody says
 NO_END = 1_000_000  # updates that no budget of time reaches
 PASSES = 3  # an update costs as much as three forward passes: one forward, two backward
 LOOKED_AT = 1000  # pairs whose cost stands for all
+WITHIN = 0.05  # of each other: then counts are called matched
+STEPS = (16, 8, 2)  # widths are multiples of the first of these that comes close enough
+CLOSE = 0.02
+WIDEST = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +38,6 @@ class Budget:
             raise ConfigError(
                 f"a budget of {self.value:g} {self.kind} cannot work", hint="choose a number above 0"
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def settings(self, steps: int = NO_END) -> Flat:
         """What a run is told; `steps` are those that the FLOPs are worth."""
@@ -65,3 +68,54 @@ def steps_for(flops: float, config: RunConfig, store: Store, tokenizers: Tokeniz
             hint=f"one takes about {passes * float(np.mean(costs)) * pairs:.2g}",
         )
     return steps
+
+
+def count(model: ModelConfig, tokenizers: Tokenizers) -> int:
+    """Parameters of a model with this vocabulary, by formula."""
+    sizes, patches = (tokenizers.source.size, tokenizers.target.size), patches_of(tokenizers)
+    return sum(part.count for part in parameters(model, *sizes, shared=tokenizers.shared, patches=patches))
+
+
+def fit(model: ModelConfig, target: int, tokenizers: Tokenizers, *, inner: bool = True) -> ModelConfig:
+    """The model with the width that brings its parameters closest to `target`.
+
+    With `inner` the feed-forward network of a Transformer keeps its ratio to the width.
+    """
+
+    def widened(width: int) -> ModelConfig:
+        if isinstance(model, TransformerConfig) and inner:
+            feedforward = max(1, round(model.feedforward * width / model.width))
+            return replace(model, width=width, feedforward=feedforward)
+        return replace(model, width=width)
+
+    best = model
+    for step in STEPS:
+        best = closest((widened(width) for width in widths(model, step)), target, tokenizers)
+        if abs(count(best, tokenizers) / target - 1) <= CLOSE:
+            break
+    return best
+
+
+def closest(models: Iterable[ModelConfig], target: int, tokenizers: Tokenizers) -> ModelConfig:
+    """Of models that grow, the one whose count is nearest; those far beyond are not looked at."""
+    best, distance = None, 0
+    for model in models:
+        off = abs(count(model, tokenizers) - target)
+        if best is not None and off > distance:
+            break
+        best, distance = model, off
+    assert best is not None
+    return best
+
+
+def widths(model: ModelConfig, step: int) -> range:
+    """Widths that the architecture allows: whole heads, and even numbers for what comes in pairs."""
+    if isinstance(model, TransformerConfig):
+        step = lcm(step, model.heads * (2 if model.positions == "rotary" else 1))
+    return range(step, max(WIDEST, step) + 1, step)
+
+
+def spread(counts: Iterable[int]) -> float:
+    """How much more parameters the largest model has than the smallest, as a share of the latter."""
+    known = list(counts)
+    return max(known) / min(known) - 1

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from jumok.comparison.budget import Budget
 from jumok.comparison.conduct import ExperimentCallbacks, conduct
@@ -67,24 +67,17 @@ def compare(  # noqa: PLR0913  each has a default
     """
     plain = {"data.source": str(source), "data.target": str(target), "data.name": data}
     given: Flat = {key: value for key, value in plain.items() if value}
-    given = (read_toml(config) if config else {}) | given | dict(overrides or {})
-    chosen = read_archs(",".join(archs))
-    budgets = {
-        "time_limit": None if time_limit is None else Budget("time", time_limit),
-        "max_steps": None if max_steps is None else Budget("steps", max_steps),
-        "flops": None if flops is None else Budget("flops", flops),
-    }
-    request = ComparisonRequest(
-        budget=choose_budget(budgets, given),
-        out=Path(out),
-        given=given,
-        archs=chosen,
-        seeds=read_seeds(",".join(map(str, seeds))) if seeds else (),
-        variants=read_ablations(",".join(ablate), chosen) if ablate else (),
+    request = read_request(
+        (read_toml(config) if config else {}) | given | dict(overrides or {}),
+        archs=",".join(archs),
+        seeds=",".join(map(str, seeds)),
+        ablate=",".join(ablate),
+        metric=",".join(metrics),
+        budgets={"time_limit": time_limit, "max_steps": max_steps, "flops": flops},
         match=match,
+        out=Path(out),
         test_source=str(test_source),
         test_target=str(test_target),
-        metrics=check_names(list(metrics)) if metrics else (),
         device=device,
     )
     callbacks = callbacks or ExperimentCallbacks()
@@ -93,3 +86,34 @@ def compare(  # noqa: PLR0913  each has a default
     if measured is None:
         raise RunError("the comparison was interrupted", hint="call it again to go on", code="interrupted")
     return ComparisonReport(request.out, publish(experiment, measured, "jumok.compare()"))
+
+
+def read_request(
+    given: Flat,
+    *,
+    archs: str,
+    seeds: str,
+    ablate: str,
+    metric: str,
+    budgets: Mapping[str, float | None],
+    **more: Any,
+) -> ComparisonRequest:
+    """What the words of the command ask for; `more` are fields of the request as they are.
+
+    `budgets` has a time in seconds, updates and FLOPs, in this order, by the names of their options.
+    """
+    chosen = read_archs(archs)
+    kinds: tuple[Literal["time", "steps", "flops"], ...] = ("time", "steps", "flops")
+    named = {
+        option: None if value is None else Budget(kind, value)
+        for kind, (option, value) in zip(kinds, budgets.items(), strict=True)
+    }
+    return ComparisonRequest(
+        given=given,  # without the settings that gave the budget
+        archs=chosen,
+        seeds=read_seeds(seeds) if seeds else (),
+        variants=read_ablations(ablate, chosen) if ablate else (),
+        budget=choose_budget(named, given),
+        metrics=check_names([name.strip() for name in metric.split(",")]) if metric else (),
+        **more,
+    )

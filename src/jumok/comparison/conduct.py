@@ -2,27 +2,51 @@
 
 A child that fails or is killed is recorded, and the others go on. Run again, finished entries are kept and
 the rest go on where they stopped.
+
+`python -m jumok.comparison.conduct FOLDER` is the child. It reads FOLDER/entry.json, and each line on its
+standard output is an object:
+
+{"type": "event", "event": …}                       an event of the run
+{"type": "progress", "what", "done", "total"}       work that has no events
+{"type": "error", "message", "where", "hint"}       why it failed
+{"type": "stopped"}                                 it was told to stop, and saved
+
+Its standard input stays open as long as the parent wants the entry: when it ends, because the parent closes
+it or is gone, training saves and stops. Everything else that is said goes to standard error.
 """
 
 import json
-import queue
+import os
+import select
 import signal
 import subprocess
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from textwrap import shorten
+from typing import Any, TextIO
+
+import torch
+from pydantic import TypeAdapter
 
 from jumok.checkpoint.folder import replace_file
-from jumok.comparison.child import JOB, MEASURED, EntryJob
-from jumok.comparison.entry import ComparisonEntry
+from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
 from jumok.comparison.experiment import ENTRIES, TEST, Experiment, data_folder
+from jumok.comparison.measure import measure_entry
+from jumok.errors import Error
 from jumok.progress import Progress, silent
+from jumok.run.train import RunCallbacks, RunRequest, run
+from jumok.training.log import finite
 
-COMMAND = (sys.executable, "-m", "jumok.comparison.child")
+JOB, MEASURED = "entry.json", "measured.json"
+PAUSE = 0.1  # seconds between two lines about the same work
+WORDS = 200  # characters of an error that nobody foresaw; the log has all of it
+COMMAND = (sys.executable, "-m", "jumok.comparison.conduct")
 LOOK = 0.2  # seconds between two looks at whether somebody interrupts
 LAST_WORDS = 2000  # characters of a child's log that may hold the reason of its end
 AGAIN = "run the same command again to go on"
@@ -32,12 +56,24 @@ Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
+class EntryJob:
+    """What a child is told. Paths are the parent's: both work in the same folder."""
+
+    entry: ComparisonEntry
+    run: Path
+    data: Path
+    data_seed: int
+    test: Path
+    options: MeasureOptions
+    key: str
+    """What was measured how: a result with the same key need not be found again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExperimentCallbacks:
     """Called while the experiment goes on; `interrupted` may stop it. Each may be left out."""
 
-    on_entry: Callable[[int, ComparisonEntry], None] = lambda number, entry: (
-        None
-    )  # from 1, before it is trained
+    on_entry: Callable[[int, ComparisonEntry], None] = lambda number, entry: None  # from 1, before training
     on_event: Callable[[Event], None] = lambda event: None  # of the entry's run
     on_end: Callable[[int, ComparisonEntry, Event], None] = lambda number, entry, measured: None
     progress: Progress = silent
@@ -53,7 +89,7 @@ def conduct(experiment: Experiment, callbacks: ExperimentCallbacks) -> dict[str,
         measured = kept(folder, job)
         if measured is None and not callbacks.interrupted():
             callbacks.on_entry(number, entry)
-            measured = carried_out(folder, job, callbacks)
+            measured = run_child(folder, job, callbacks)
         if measured is None:
             return None
         found[entry.name] = measured
@@ -64,7 +100,7 @@ def conduct(experiment: Experiment, callbacks: ExperimentCallbacks) -> dict[str,
 def job_for(experiment: Experiment, entry: ComparisonEntry) -> EntryJob:
     """What the entry's child is told."""
     options = experiment.options
-    about = [experiment.test.to_dict(), options.to_dict(), entry.to_dict()]
+    about = [asdict(one) for one in (experiment.test, options, entry)]
     return EntryJob(
         entry=entry,
         run=experiment.out / entry.folder,
@@ -86,13 +122,15 @@ def kept(folder: Path, job: EntryJob) -> dict[str, Any] | None:
     return measured
 
 
-def carried_out(folder: Path, job: EntryJob, callbacks: ExperimentCallbacks) -> dict[str, Any] | None:
+def run_child(folder: Path, job: EntryJob, callbacks: ExperimentCallbacks) -> dict[str, Any] | None:
     """Start the child, pass on what it says, and read what it measured; None when it was interrupted."""
     folder.mkdir(parents=True, exist_ok=True)
-    replace_file(folder / JOB, json.dumps(job.to_dict(), ensure_ascii=False, indent=1).encode())
+    told = json.dumps(asdict(job), ensure_ascii=False, indent=1, default=str)
+    replace_file(folder / JOB, told.encode())
     log = folder / "log.txt"
     status, error = "failed", None
-    with log.open("wb") as said, child_process(folder, said) as child:
+    command, pipe = [*COMMAND, str(folder)], subprocess.PIPE
+    with log.open("wb") as said, ChildProcess(command, stdin=pipe, stdout=pipe, stderr=said) as child:
         for line in lines_of(child, callbacks.interrupted):
             match line["type"]:
                 case "event":
@@ -112,10 +150,6 @@ def carried_out(folder: Path, job: EntryJob, callbacks: ExperimentCallbacks) -> 
     return {"status": status, "error": error or last_words(code, log)}
 
 
-def child_process(folder: Path, said: IO[bytes]) -> "ChildProcess":
-    return ChildProcess([*COMMAND, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
-
-
 class ChildProcess(subprocess.Popen[bytes]):
     """A process that does not outlive the block it is used in: what has not ended then is ended."""
 
@@ -125,32 +159,19 @@ class ChildProcess(subprocess.Popen[bytes]):
         super().__exit__(*error)  # type: ignore[arg-type]
 
 
-def lines_of(child: "ChildProcess", interrupted: Callable[[], bool]) -> Iterator[dict[str, Any]]:
+def lines_of(child: ChildProcess, interrupted: Callable[[], bool]) -> Iterator[dict[str, Any]]:
     """The child's lines until it ends; an interruption closes its input, which tells it to save and end."""
     assert child.stdin is not None
     assert child.stdout is not None
-    waiting: queue.Queue[bytes] = queue.Queue()
-    reader = threading.Thread(target=pass_on, args=(child.stdout, waiting), daemon=True)
-    reader.start()
+    rest = b""  # one cut short is the last of a child that was killed
     while True:
         if interrupted() and not child.stdin.closed:
             child.stdin.close()
-        try:
-            line = waiting.get(timeout=LOOK)
-        except queue.Empty:
-            continue
-        if not line:
-            reader.join()
-            return
-        if line.endswith(b"\n"):  # one cut short is the last of a child that was killed
-            yield json.loads(line)
-
-
-def pass_on(stream: IO[bytes], waiting: "queue.Queue[bytes]") -> None:
-    """Every line, and an empty one at the end."""
-    for line in stream:
-        waiting.put(line)
-    waiting.put(b"")
+        if select.select([child.stdout], [], [], LOOK)[0]:
+            if not (said := os.read(child.stdout.fileno(), 1 << 16)):
+                return
+            *lines, rest = (rest + said).split(b"\n")
+            yield from map(json.loads, lines)
 
 
 def last_words(code: int, log: Path) -> dict[str, str]:
@@ -162,3 +183,93 @@ def last_words(code: int, log: Path) -> dict[str, str]:
     text = log.read_text(encoding="utf-8", errors="replace")[-LAST_WORDS:].strip()
     last = text.splitlines()[-1] if text else "without a word"
     return {"message": f"the process ended with code {code}: {last}", "where": str(log), "hint": ""}
+
+
+class ChildStopped(Exception):  # noqa: N818  no error
+    """The parent wants no more."""
+
+
+class ParentChannel:
+    """The way to the parent: lines out, and one sign in."""
+
+    def __init__(self, out: TextIO, stopped: threading.Event) -> None:
+        self.out, self.stopped = out, stopped
+        self.last: tuple[str, float] = ("", 0.0)
+
+    def tell(self, kind: str, **values: Any) -> None:
+        """A parent that has gone away wants no more: training saves and stops, and is not torn by it."""
+        try:
+            self.out.write(json.dumps(finite({"type": kind, **values}), ensure_ascii=False) + "\n")
+            self.out.flush()
+        except BrokenPipeError:
+            self.stopped.set()
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        self.tell("event", event=dict(event))
+
+    def progress(self, what: str, done: int, total: int | None) -> None:
+        """Tell of work now and then, and stop it when nobody wants it any more."""
+        if self.stopped.is_set():
+            raise ChildStopped
+        before, then = self.last
+        now = time.monotonic()
+        if what != before or now - then >= PAUSE or done == total:
+            self.last = (what, now)
+            self.tell("progress", what=what, done=done, total=total)
+
+
+def carry_out(folder: Path, channel: ParentChannel) -> None:
+    """Train and measure as ordered; the result is in the folder when this returns."""
+    job = TypeAdapter(EntryJob).validate_json((folder / JOB).read_bytes())
+    request = RunRequest(
+        given=job.entry.settings,
+        out=job.run,
+        device=job.options.device,
+        data_folder=job.data,
+        data_seed=job.data_seed,
+    )
+    callbacks = RunCallbacks(
+        progress=channel.progress, on_event=channel.event, interrupted=channel.stopped.is_set
+    )
+    threads = torch.get_num_threads()
+    if run(request, callbacks).reason == "signal":
+        raise ChildStopped
+    torch.set_num_threads(threads)  # all are measured alike, whatever suited their training
+    test = TypeAdapter(TestPairs).validate_json(job.test.read_bytes())
+    measured = measure_entry(job.run, test, job.options, channel.progress)
+    result = {"key": job.key, "measured": measured}
+    replace_file(folder / MEASURED, json.dumps(result, ensure_ascii=False, allow_nan=False).encode())
+
+
+def listen(inwards: int, stopped: threading.Event) -> None:
+    """Wait until the parent closes its end. Not through a buffer, whose lock would outlive the program."""
+    while os.read(inwards, 1024):
+        pass
+    stopped.set()
+
+
+def child_main(folder: Path) -> int:
+    """The exit code: 0 also for one that stopped when told."""
+    stopped = threading.Event()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal; the parent decides
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
+    threading.Thread(target=listen, args=(sys.stdin.fileno(), stopped), daemon=True).start()
+    outwards = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody else writes between the lines
+    channel = ParentChannel(outwards, stopped)
+    try:
+        carry_out(folder, channel)
+    except ChildStopped:
+        channel.tell("stopped")
+    except Error as error:
+        channel.tell("error", message=error.message, where=error.where, hint=error.hint)
+        return error.exit_code
+    except Exception as error:
+        traceback.print_exc()
+        channel.tell("error", message=shorten(f"{type(error).__name__}: {error}", WORDS), where="", hint="")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(child_main(Path(sys.argv[1])))

@@ -11,13 +11,29 @@ report.json, report.html
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from jumok.config import Arch
+from jumok.config import Arch, RunConfig
+from jumok.data.builtin import builtin_corpus
+from jumok.errors import ConfigError
+from jumok.run.prepare import Prepared, open_side
 from jumok.settings import Flat
 
 PLAIN = "plain"
+VALIDATION = "validation"
+
+# By what training looks at: the metric that the report speaks of, and those beside it.
+METRICS = {
+    "bleu": ("bleu", "chrf"),
+    "chrf": ("chrf", "bleu"),
+    "exact": ("exact", "cer"),
+    "per": ("per", "exact"),
+    "rouge1": ("rouge1", "rouge2", "rougeL"),
+    "rougeL": ("rougeL", "rouge1", "rouge2"),
+    "loss": ("bleu", "chrf"),
+}
 
 Json = Mapping[str, Any]
 Facts = dict[str, Any]
@@ -27,7 +43,7 @@ version, command, data, machine, budget; and metric, which is only its name."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonEntry:
-    """One model of an experiment. `to_dict` and `from_dict` are each other's inverse."""
+    """One model of an experiment."""
 
     name: str
     """Such as "rnn", "rnn-s2" or "transformer no-scale"."""
@@ -44,13 +60,6 @@ class ComparisonEntry:
     def folder(self) -> str:
         """The name of the entry's run folder, inside the experiment's."""
         return self.name.replace(" ", "-")
-
-    def to_dict(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**data)
 
 
 def base_of(entry: Json, entries: Sequence[Json]) -> Json | None:
@@ -89,15 +98,6 @@ class TestPairs:
         """The first reference of each source."""
         return tuple(one[0] for one in self.answers)
 
-    def to_dict(self) -> dict[str, Any]:
-        answers = [list(one) for one in self.answers]
-        return {"name": self.name, "sources": list(self.sources), "answers": answers}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        answers = tuple(tuple(one) for one in data["answers"])
-        return cls(name=data["name"], sources=tuple(data["sources"]), answers=answers)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureOptions:
@@ -114,10 +114,31 @@ class MeasureOptions:
     focus: bool = True
     """Measure attention's entropy and sharpness, and influence by distance."""
 
-    def to_dict(self) -> dict[str, Any]:
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return plain | {"metrics": list(self.metrics)}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**(dict(data) | {"metrics": tuple(data["metrics"])}))
+def read_test(source: str, target: str, config: RunConfig) -> TestPairs | None:
+    """The pairs of the test files, or of the test split of a built-in set; None if there are neither."""
+    data = config.data
+    if target and not source:
+        raise ConfigError("--test-target is given without --test-source", hint="give both, or none")
+    if source:
+        corpus = open_side(data, source, target)
+        name = Path(source).name.removesuffix(".gz").split(".")[0] or "test"
+    elif data.name:
+        corpus, name = builtin_corpus(data.name, "test"), f"{data.name} test"
+    else:
+        return None
+    lines = list(corpus.texts())
+    return TestPairs(
+        name=name,
+        sources=tuple(source for source, *_ in lines),
+        answers=tuple(tuple(answers) for _, *answers in lines),
+    )
+
+
+def validation_pairs(prepared: Prepared) -> TestPairs:
+    """What validation looks at, when there is nothing else to test on."""
+    return TestPairs(
+        name=VALIDATION,
+        sources=tuple(source for source, _ in prepared.valid_pairs),
+        answers=tuple((target,) for _, target in prepared.valid_pairs),
+    )

@@ -5,7 +5,7 @@ Opened again, it is the same experiment: settings are read back, and what would 
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 
 from jumok.checkpoint.folder import replace_file
-from jumok.comparison.budget import Budget, steps_for
-from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
-from jumok.comparison.match import count, fit
+from jumok.comparison.budget import Budget, count, fit, steps_for
+from jumok.comparison.entry import (
+    METRICS,
+    VALIDATION,
+    ComparisonEntry,
+    MeasureOptions,
+    TestPairs,
+    read_test,
+    validation_pairs,
+)
 from jumok.comparison.plan import Variant, flat, given_for, make_entries, own_settings
-from jumok.comparison.test_pairs import VALIDATION, read_test, usual_metrics, validation_pairs
 from jumok.config import ARCHS, Arch, RunConfig
 from jumok.data.reader import CheckReport
 from jumok.data.store import Store
@@ -85,10 +91,11 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
     bases = planner.bases()
     test = pairs or validation_pairs(planner.prepared)
     first = bases[request.archs[0]]
-    metrics = request.metrics or usual_metrics(first["training.metric"])
+    metrics = request.metrics or METRICS[first["training.metric"]]
     chosen, seeds = {arch: bases[arch] for arch in request.archs}, request.seeds or (first["seed"],)
-    planner.write(bases)
-    replace_file(request.out / TEST, json.dumps(test.to_dict(), ensure_ascii=False).encode())
+    record = {"format": FORMAT, "asked": planner.question, "bases": bases}
+    replace_file(request.out / RECORD, json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n")
+    replace_file(request.out / TEST, json.dumps(asdict(test), ensure_ascii=False).encode())
     return Experiment(
         request=request,
         bases=chosen,
@@ -99,7 +106,7 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
         machine=planner.machine,
         data_seed=planner.text.seed,
         fingerprint=planner.corpora.fingerprint,
-        notes=tuple(filter(None, planner.notes(test, given=pairs is not None))),
+        notes=tuple(planner.notes(test, given=pairs is not None)),
     )
 
 
@@ -158,17 +165,12 @@ class ExperimentPlanner:
             yield NO_TEST
         if self.prepared.tokenizers.pictures is not None:
             yield PICTURES
-        yield self.seen(test)
-
-    def seen(self, test: TestPairs) -> str:
-        """How much of the test is known from training, if any; told once, when the text is read anyway."""
-        if self.record:
-            return ""
-        trained = set(self.found.train.source_hashes.tolist())
-        if test.name == VALIDATION and self.corpora.valid is None:
-            return ""  # held out
-        known = sum(text_hash(tidy(source)) in trained for source in test.sources)
-        return f"{known:,} of the {len(test):,} test sources are training sources, too" if known else ""
+        held_out = test.name == VALIDATION and self.corpora.valid is None
+        if not self.record and not held_out:  # told once, when the text is read anyway
+            trained = set(self.found.train.source_hashes.tolist())
+            known = sum(text_hash(tidy(source)) in trained for source in test.sources)
+            if known:
+                yield f"{known:,} of the {len(test):,} test sources are training sources, too"
 
     def check(self) -> None:
         """Refuse a folder that holds something else, or another experiment."""
@@ -198,7 +200,7 @@ class ExperimentPlanner:
         """What makes an experiment another one; architectures, seeds and ablations may be added to it."""
         request = self.request
         fixed = {key: value for key, value in sorted(request.given.items()) if key not in FREE}
-        about = {"budget": request.budget.to_dict(), "match": request.match, "data": self.corpora.fingerprint}
+        about = {"budget": asdict(request.budget), "match": request.match, "data": self.corpora.fingerprint}
         return fixed | about
 
     def bases(self) -> dict[Arch, Flat]:
@@ -271,11 +273,6 @@ class ExperimentPlanner:
             steps = steps_for(request.budget.value, draft, self.prepared.train, tokenizers)
             draft = self.draft(arch, more | request.budget.settings(steps))
         return draft
-
-    def write(self, bases: Mapping[Arch, Flat]) -> None:
-        record = {"format": FORMAT, "asked": self.question, "bases": bases}
-        data = json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n"
-        replace_file(self.request.out / RECORD, data)
 
 
 def data_folder(out: Path, entry: ComparisonEntry) -> Path:

@@ -2,6 +2,8 @@
 
 import json
 import time
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -10,6 +12,7 @@ import torch
 
 from jumok.checkpoint.folder import replace_file
 from jumok.comparison.bins import by_length, scored
+from jumok.comparison.cost import LENGTHS, measure_growth, peak_of, update_peak
 from jumok.comparison.entry import MeasureOptions, TestPairs
 from jumok.comparison.focus import (
     INFLUENCE_SENTENCES,
@@ -18,10 +21,7 @@ from jumok.comparison.focus import (
     measure_influence,
     spread,
 )
-from jumok.comparison.growth import LENGTHS, measure_growth
-from jumok.comparison.memory import peak_of, update_peak
 from jumok.comparison.record import training_record
-from jumok.comparison.unsplit import unsplit
 from jumok.decoding.translator import Translator, load
 from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.metrics import measure
@@ -34,6 +34,7 @@ TESTED = "tested.json"
 """In an entry's folder: what it made of every test source, for the tests against its neighbours."""
 ALONE = 30  # sentences translated one at a time, for milliseconds each
 TOGETHER = 64  # sentences translated at once, for memory
+NO_LIMIT = 1_000_000  # tokens
 
 
 def measure_entry(
@@ -68,6 +69,21 @@ def measure_entry(
     }
     plain: dict[str, Any] = finite(entry)
     return plain
+
+
+def unsplit(translator: Translator) -> Translator:
+    """A translator that reads every source in one part, so that a test shows what lies past training.
+
+    `jumok translate` cuts a source that is longer than any of training into parts, which hides the answer.
+    Only a table of learned positions still sets a limit.
+    """
+    config, decoding, most = translator.config, translator.config.decoding, NO_LIMIT
+    if rows := config.model.table_rows:
+        most = max(rows - 1, 1)  # the end takes a row
+        decoding = replace(decoding, max_len=min(decoding.max_len, most))
+    other = copy(translator)
+    other.config = replace(config, data=replace(config.data, max_length=most), decoding=decoding)
+    return other
 
 
 def write_tested(folder: Path, found: Evaluation, *, pictures: bool = False) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jumok.comparison.budget import Budget
-from jumok.comparison.entry import PLAIN, ComparisonEntry
+from jumok.comparison.entry import ComparisonEntry
 from jumok.config import ARCHS, Arch, LuongConfig, RnnConfig, RunConfig, TransformerConfig
 from jumok.errors import ConfigError, nearest
 from jumok.settings import Flat, config_to_dict, flatten, nest, parse_config
@@ -226,8 +226,3 @@ def _ablated(plain: ComparisonEntry, name: str, short: int) -> Iterator[Comparis
                 changes=changes,
                 settings=settings,
             )
-
-
-def plain_entries(entries: Sequence[ComparisonEntry]) -> list[ComparisonEntry]:
-    """The plain entries."""
-    return [one for one in entries if one.group == PLAIN]

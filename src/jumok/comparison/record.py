@@ -1,13 +1,13 @@
 """What a run's log says of its training: curves, time, tokens, speed. A run that failed has one, too."""
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from jumok.settings import Flat, read_toml
+from jumok.training.log import read_events
 
 CURVES = ("step", "elapsed_s", "tokens", "loss", "score")
 
@@ -16,23 +16,11 @@ def training_record(folder: Path) -> dict[str, Any]:
     """Settings, parameters, steps, seconds, tokens and curves of the run in a folder, as far as it came."""
     settings = read_toml(folder / "config.toml") if (folder / "config.toml").is_file() else {}
     log = LogReader(str(settings.get("training.metric", "bleu")))
-    for event in read_events(folder / "metrics.jsonl"):
-        log.read(event)
+    if (file := folder / "metrics.jsonl").is_file():
+        for event in read_events(file):
+            if "type" in event and "time" in event:
+                log.read(event)
     return log.to_dict(settings)
-
-
-def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The events of a log; a line that was torn when a run was killed is passed over."""
-    if not path.is_file():
-        return
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            if isinstance(event, dict) and "type" in event and "time" in event:
-                yield event
 
 
 @dataclass(frozen=True)
@@ -65,17 +53,16 @@ class LogReader:
 
     def read(self, event: dict[str, Any]) -> None:
         now = datetime.fromisoformat(event["time"]).timestamp()
-        passed, timed = now - self.moment, event["type"] in ("start", "train", "valid")
         match event["type"]:
             case "start":
                 self.start(event)
             case "train":
-                self.train(event, passed)
+                self.train(event, now - self.moment)
             case "valid":
-                self.valid(event, passed)
+                self.valid(event, now - self.moment)
             case "end":
                 self.status = event["status"]
-        if timed:
+        if event["type"] in ("start", "train", "valid"):
             self.moment = now
 
     def start(self, event: dict[str, Any]) -> None:

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from jumok.comparison.bins import hopeless
-from jumok.comparison.entry import PLAIN, ComparisonEntry, base_of
+from jumok.comparison.budget import spread
+from jumok.comparison.entry import PLAIN, ComparisonEntry, Json, base_of
 from jumok.comparison.measure import TESTED
 from jumok.comparison.record import training_record
 from jumok.comparison.summary import summarise
 from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
-from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER, Statistics
-from jumok.evaluation.significance import RESAMPLES, paired_test
+from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER
+from jumok.evaluation.report import RESAMPLES, paired_test
 from jumok.training.log import finite
 
 SCHEMA = "compare/1"
@@ -32,7 +33,7 @@ def build_report(
     folder: Path,
     entries: Sequence[ComparisonEntry],
     measured: Mapping[str, dict[str, Any]],
-    facts: Mapping[str, Any],
+    facts: Json,
 ) -> dict[str, Any]:
     """The report of an experiment whose runs lie in `folder`.
 
@@ -42,19 +43,26 @@ def build_report(
     """
     rows = [row_of(folder, entry, measured.get(entry.name, {})) for entry in entries]
     metric = str(facts["metric"])
-    tested = {row["name"]: one for row in rows if (one := read_answers(folder, entries, row)) is not None}
+    tested = {
+        entry.name: TestAnswers(**json.loads(path.read_text(encoding="utf-8")))
+        for entry, row in zip(entries, rows, strict=True)
+        if row["quality"] is not None and (path := folder / entry.folder / TESTED).is_file()
+    }
     check_same_test(tested)
     lower = metric in LOWER_IS_BETTER
+    counts = [row["parameters"] for row in rows if row["group"] == PLAIN and row.get("parameters")]
+    found = [row["quality"]["metrics"] for row in rows if row["quality"]]
+    signatures = [str(metrics[metric]["signature"]) for metrics in found if metric in metrics]
     add_examples(rows, tested)
     report = {
         "schema": SCHEMA,
         **{name: facts[name] for name in ("title", "made", "version", "command", "data", "machine")},
-        "budget": {**facts["budget"], "spread": spread_of(rows)},
+        "budget": {**facts["budget"], "spread": spread(counts) if counts else 0.0},
         "metric": {
             "name": metric,
             "label": LABELS[metric],
             "lower_is_better": lower,
-            "signature": signature_of(rows, metric),
+            "signature": signatures[0] if signatures else "",  # how it was computed
         },
         "entries": rows,
         "groups": groups_of(rows),
@@ -65,21 +73,14 @@ def build_report(
     return plain | {"summary": summarise(plain)}
 
 
-def row_of(folder: Path, entry: ComparisonEntry, measured: Mapping[str, Any]) -> dict[str, Any]:
+def row_of(folder: Path, entry: ComparisonEntry, measured: Json) -> dict[str, Any]:
     """One entry of the report; of a run that has not been measured what its log says."""
     record = {} if "quality" in measured else training_record(folder / entry.folder)
     for name in ("train_tokens_per_s", "process_peak_bytes"):
         record.pop(name, None)
-    planned = {"name": entry.name, "arch": entry.arch, "group": entry.group, "seed": entry.seed}
-    row = {
-        **planned,
-        "status": "stopped",
-        "error": None,
-        "changes": dict(entry.changes),
-        **record,
-        **dict.fromkeys(MEASURED),
-        **measured,
-    }
+    planned = {name: getattr(entry, name) for name in ("name", "arch", "group", "seed")}
+    begun = {"status": "stopped", "error": None, "changes": dict(entry.changes)}
+    row = {**planned, **begun, **record, **dict.fromkeys(MEASURED), **measured}
     row["settings"] = row.get("settings") or dict(entry.settings)
     if row["status"] == "completed" and row["quality"] is None:
         row["status"] = "stopped"  # trained, and stopped before it was measured
@@ -98,17 +99,6 @@ class TestAnswers:
     chrf: list[float]
 
 
-def read_answers(
-    folder: Path, entries: Sequence[ComparisonEntry], row: Mapping[str, Any]
-) -> TestAnswers | None:
-    """What `measure_entry` kept of an entry with a quality; None if it is gone."""
-    entry = next(entry for entry in entries if entry.name == row["name"])
-    path = folder / entry.folder / TESTED
-    if row["quality"] is None or not path.is_file():
-        return None
-    return TestAnswers(**json.loads(path.read_text(encoding="utf-8")))
-
-
 def check_same_test(tested: Mapping[str, TestAnswers]) -> None:
     """Refuse to compare what was measured on different test sets."""
     for (first, one), (name, other) in pairwise(tested.items()):
@@ -121,23 +111,12 @@ def check_same_test(tested: Mapping[str, TestAnswers]) -> None:
             )
 
 
-def spread_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """By how much of the smallest the largest parameter count of the plain entries is above it."""
-    counts = [row["parameters"] for row in rows if row["group"] == PLAIN and row.get("parameters")]
-    return max(counts) / min(counts) - 1 if counts else 0.0
-
-
-def signature_of(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
-    """How the metric was computed; "" if no entry came so far."""
-    done = (row["quality"]["metrics"] for row in rows if row["quality"])
-    return next((str(metrics[metric]["signature"]) for metrics in done if metric in metrics), "")
-
-
-def groups_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def groups_of(rows: Sequence[Json]) -> list[dict[str, Any]]:
     """Entries that differ only in their seed, together: mean, least and most of the metric."""
-    names: dict[str, list[Mapping[str, Any]]] = {}
+    names: dict[str, list[Json]] = {}
     for row in rows:
-        names.setdefault(group_name(row), []).append(row)
+        without_seed = row["name"].replace(f"{row['arch']}-s{row['seed']}", row["arch"], 1)
+        names.setdefault(without_seed, []).append(row)
     groups = []
     for name, members in names.items():
         done = [row for row in members if row["quality"] and row["quality"]["value"] is not None]
@@ -158,29 +137,24 @@ def groups_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return groups
 
 
-def group_name(row: Mapping[str, Any]) -> str:
-    """An entry's name without its seed."""
-    name: str = row["name"]
-    return name.replace(f"{row['arch']}-s{row['seed']}", row["arch"], 1)
-
-
-def pairs_of(
-    rows: Sequence[Mapping[str, Any]], tested: Mapping[str, TestAnswers], metric: str
-) -> list[dict[str, Any]]:
+def pairs_of(rows: Sequence[Json], tested: Mapping[str, TestAnswers], metric: str) -> list[dict[str, Any]]:
     """Each pair of neighbours: how far the second is above the first, and how likely chance goes that far."""
     rows = [row for row in rows if row["name"] in tested]
-    statistics = {row["name"]: statistics_of(tested[row["name"]], row, metric) for row in rows}
+    options: dict[str, Any] = {"metrics": (metric,), "by_length": False, "bootstrap": 0}
+    statistics = {}
+    for row in rows:
+        one, language = tested[row["name"]], str(row["settings"].get("data.target_language") or "")
+        found = score_texts(one.hypotheses, one.references, language=language, **options)
+        statistics[row["name"]] = found.statistics[metric]
     pairs = []
     for before, after in neighbours(rows):
         delta, p = paired_test(statistics[before], statistics[after])
-        pairs.append(
-            {"before": before, "after": after, "metric": metric}
-            | {"delta": delta, "p": p, "resamples": RESAMPLES}
-        )
+        figures = {"delta": delta, "p": p, "resamples": RESAMPLES}
+        pairs.append({"before": before, "after": after, "metric": metric, **figures})
     return pairs
 
 
-def neighbours(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def neighbours(rows: Sequence[Json]) -> Iterator[tuple[str, str]]:
     """Names of entries that stand side by side and share their seed."""
     seeds = dict.fromkeys(row["seed"] for row in rows)
     for seed in seeds:
@@ -192,28 +166,15 @@ def neighbours(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
                 yield base["name"], row["name"]
 
 
-def statistics_of(tested: TestAnswers, row: Mapping[str, Any], metric: str) -> Statistics:
-    """What the metric has to know of each of an entry's answers."""
-    language = str(row["settings"].get("data.target_language") or "")
-    found = score_texts(
-        tested.hypotheses,
-        tested.references,
-        metrics=(metric,),
-        by_length=False,
-        bootstrap=0,
-        language=language,
-    )
-    return found.statistics[metric]
-
-
-def slope_of(row: Mapping[str, Any], *, lower: bool) -> dict[str, Any] | None:
+def slope_of(row: Json, *, lower: bool) -> dict[str, Any] | None:
     """The shortest bin against the longest that training has seen; None without two bins to trust.
 
     `falls` is true where long sources are worse and the intervals do not touch, false where the interval of
     the change has room for none, and null where the figures leave it open: between the two, or where short
     sources leave nothing to lose.
     """
-    bins = [one for one in bins_of(row) if not one["thin"] and not one["beyond"]]
+    every = row["quality"]["by_length"]["bins"] if row["quality"] else []
+    bins = [one for one in every if not one["thin"] and not one["beyond"]]
     if len(bins) < 2:
         return None
     short, long = (
@@ -238,7 +199,7 @@ def slope_of(row: Mapping[str, Any], *, lower: bool) -> dict[str, Any] | None:
     }
 
 
-def change_interval(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[float]:
+def change_interval(before: Json, after: Json) -> list[float]:
     """The 95 % interval of the difference of two values from those of both (Zou and Donner 2008):
 
     after - before ∓ √(distance to the lower end of one² + distance to the upper end of the other²)
@@ -250,27 +211,20 @@ def change_interval(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
     return [change - down, change + up]
 
 
-def bins_of(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The length bins of an entry; none if it was not measured."""
-    return row["quality"]["by_length"]["bins"] if row["quality"] else []
-
-
 def worse(one: Sequence[float], other: Sequence[float], *, lower: bool) -> bool:
     """Whether one interval lies on the worse side of another and does not touch it."""
     return one[0] > other[1] if lower else one[1] < other[0]
 
 
-def add_examples(rows: Sequence[Mapping[str, Any]], tested: Mapping[str, TestAnswers]) -> None:
+def add_examples(rows: Sequence[Json], tested: Mapping[str, TestAnswers]) -> None:
     """The same sentences for every entry: those whose answers differ most between generations, by chrF++."""
     plain = [row["name"] for row in rows if row["group"] == PLAIN and row["name"] in tested]
+    lines = telling_lines([tested[name].chrf for name in plain or tested])
     for row in rows:
         if one := tested.get(row["name"]):
-            sides = (one.sources, [right[0] for right in one.references], one.hypotheses)
-            names = ("source", "reference", "hypothesis")
-            row["quality"]["examples"] = [
-                dict(zip(names, (side[line] for side in sides), strict=True))
-                for line in telling_lines([tested[name].chrf for name in plain or tested])
-            ]
+            sides = zip(one.sources, (right[0] for right in one.references), one.hypotheses, strict=True)
+            every = [{"source": s, "reference": r, "hypothesis": h} for s, r, h in sides]
+            row["quality"]["examples"] = [every[line] for line in lines]
 
 
 def telling_lines(scores: Sequence[Sequence[float]]) -> list[int]:

@@ -6,25 +6,23 @@ machine's moods. Entries of which the same can be said share a sentence.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from jumok.comparison.bins import hopeless
-from jumok.comparison.entry import PLAIN, base_of
+from jumok.comparison.entry import PLAIN, Json, base_of
+from jumok.settings import plain_word
 
-Report = Mapping[str, Any]
-Row = Mapping[str, Any]
 CHANCE = 0.05
 MOOD = 1.25  # times that differ by less say nothing
 STEEPER = 0.1  # by which factors of growth must differ
 NEARER = 1.25  # over an even share
 
 
-def summarise(report: Report) -> list[str]:
+def summarise(report: Json) -> list[str]:
     """All sentences that the figures carry, the most telling first."""
     return [sentence for write in SENTENCES for sentence in write(report) if sentence]
 
 
-def setting(report: Report) -> Iterator[str]:
+def setting(report: Json) -> Iterator[str]:
     """What was compared, on equal terms or not, and how often."""
     data, entries = report["data"], report["entries"]
     done = [one for one in entries if one["quality"]]
@@ -39,21 +37,17 @@ def setting(report: Report) -> Iterator[str]:
         yield "Each was trained once: how far another seed would come is not measured."
 
 
-def budget(report: Report) -> str:
+def budget(report: Json) -> str:
     """`each for 70 seconds`; training may end earlier, when it gets no better."""
-    value, done = report["budget"]["value"], [one for one in report["entries"] if one["quality"]]
-    match report["budget"]["kind"]:
-        case "time":
-            most = "" if all(one["train_s"] >= value for one in done) else "at most "
-            return f"each for {most}{value:,.0f} seconds"
-        case "steps":
-            most = "" if all(one["steps"] >= value for one in done) else "at most "
-            return f"each for {most}{value:,.0f} steps"
-        case _:
-            return f"each for at most {value:.3g} FLOPs"
+    value, kind = report["budget"]["value"], report["budget"]["kind"]
+    if kind == "flops":
+        return f"each for at most {value:.3g} FLOPs"
+    spent, unit = {"time": ("train_s", "seconds"), "steps": ("steps", "steps")}[kind]
+    whole = all(one[spent] >= value for one in report["entries"] if one["quality"])
+    return f"each for {'' if whole else 'at most '}{value:,.0f} {unit}"
 
 
-def sizes(report: Report) -> str:
+def sizes(report: Json) -> str:
     """Whether the generations have the same number of parameters."""
     counts = {one["arch"]: one["parameters"] for one in plain(report) if one.get("parameters")}
     if len(counts) < 2:
@@ -68,7 +62,7 @@ def sizes(report: Report) -> str:
     )
 
 
-def generations(report: Report) -> Iterator[str]:
+def generations(report: Json) -> Iterator[str]:
     """Each generation against the one before it."""
     values = {one["name"]: one for one in plain(report)}
     for pair in report["pairs"]:
@@ -80,33 +74,36 @@ def generations(report: Report) -> Iterator[str]:
             yield over_seeds(report, before, after)
 
 
-def difference(report: Report, pair: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def difference(report: Json, pair: Json, values: Json) -> str:
     """Two entries that were tested on the same resamples."""
-    label, after, before = measure_of(report), pair["after"], pair["before"]
-    scores = f"{number(quality(values[after]))} against {number(quality(values[before]))}"
+    after, before = pair["after"], pair["before"]
+    scores = " against ".join(number(values[name]["quality"]["value"]) for name in (after, before))
+    figures = f"{measure_of(report)} {scores}, p = {pair['p']:.3f}"
     if pair["p"] >= CHANCE:
-        return f"{after} and {before} do not differ beyond chance: {label} {scores}, p = {pair['p']:.3f}."
+        return f"{after} and {before} do not differ beyond chance: {figures}."
     better = (pair["delta"] > 0) != report["metric"]["lower_is_better"]
-    return (
-        f"{after} is {'better' if better else 'worse'} than {before}: {label} {scores}, p = {pair['p']:.3f}."
-    )
+    return f"{after} is {'better' if better else 'worse'} than {before}: {figures}."
 
 
-def over_seeds(report: Report, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def over_seeds(report: Json, before: Json, after: Json) -> str:
     """Two generations, each trained with several seeds: a claim only if every seed agrees."""
-    label = measure_of(report)
-    means = f"{label} {number(after['mean'])} against {number(before['mean'])} on average"
-    names, lower = f"{after['name']} is", report["metric"]["lower_is_better"]
-    above, below = after["min"] > before["max"], after["max"] < before["min"]
-    if not above and not below:
+    means = f"{measure_of(report)} {number(after['mean'])} against {number(before['mean'])} on average"
+    kind = by_seeds(report, before, after)
+    if not kind:
         return f"The seeds of {after['name']} and {before['name']} overlap: {means}."
-    word = "better" if above != lower else "worse"
-    return f"{names} {word} than {before['name']} with every seed: {means}."
+    word = "better" if kind > 0 else "worse"
+    return f"{after['name']} is {word} than {before['name']} with every seed: {means}."
 
 
-def lengths(report: Report) -> Iterator[str]:
+def by_seeds(report: Json, before: Json, after: Json) -> int:
+    """1 if every seed of the second is better than all of the first, -1 if worse, 0 if they overlap."""
+    sign = -1 if report["metric"]["lower_is_better"] else 1
+    return sign * int((after["min"] > before["max"]) - (after["max"] < before["min"]))
+
+
+def lengths(report: Json) -> Iterator[str]:
     """Who falls with the length of the source, and who does not; with several seeds all have to agree."""
-    slopes: dict[str, list[Row]] = {}
+    slopes: dict[str, list[Json]] = {}
     archs = {one["name"]: one["arch"] for one in report["entries"] if one["group"] == PLAIN}
     for slope in report["slopes"]:
         if slope["entry"] in archs and slope["ci95"]:
@@ -119,7 +116,11 @@ def lengths(report: Report) -> Iterator[str]:
         said[falls.pop() if len(falls) == 1 else None].append(arch)
     first = next(iter(slopes.values()))[0]
     ranges = f"{range_of(first['short'])} to {range_of(first['long'])} {unit_of(report, first['entry'])}"
-    figures = "; ".join(f"{arch} {ends_of(found)}" for arch, found in slopes.items())
+    ends = {
+        arch: ", ".join(f"{bounds(slope['short'])} to {bounds(slope['long'])}" for slope in found)
+        for arch, found in slopes.items()
+    }  # of each seed `35.4 [30.1, 41.3] to 0.0 [0.0, 1.1]`
+    figures = "; ".join(f"{arch} {both}" for arch, both in ends.items())
     yield f"{verdicts(said)}. From sources of {ranges}, {measure_of(report)}: {figures}."
 
 
@@ -136,12 +137,7 @@ def verdicts(said: Mapping[bool | None, Sequence[str]]) -> str:
     return text.replace("for ", "For ", 1) if text.startswith("for ") else text
 
 
-def ends_of(slopes: Sequence[Row]) -> str:
-    """`35.4 [30.1, 41.3] to 0.0 [0.0, 1.1]` for each seed."""
-    return ", ".join(f"{bounds(slope['short'])} to {bounds(slope['long'])}" for slope in slopes)
-
-
-def beyond(report: Report) -> Iterator[str]:
+def beyond(report: Json) -> Iterator[str]:
     """What happens past the lengths seen in training."""
     holds, breaks = list[str](), list[str]()
     for one in report["entries"]:
@@ -153,7 +149,8 @@ def beyond(report: Report) -> Iterator[str]:
         last, first, unit = seen[-1], unseen[0], unit_of(report, one["name"])
         where = f"over {one['quality']['by_length']['trained_to']} {unit}"
         words = f"{one['name']} {bounds(first)} {where}, {bounds(last)} just below"
-        if overlap(last["ci95"], first["ci95"]):
+        (low, high), (low2, high2) = last["ci95"], first["ci95"]
+        if low <= high2 and low2 <= high:
             holds.append(words)
         elif (first["value"] < last["value"]) != report["metric"]["lower_is_better"]:
             breaks.append(words)
@@ -161,17 +158,11 @@ def beyond(report: Report) -> Iterator[str]:
     if breaks:
         yield f"Worse past the lengths of training, in {label}: {'; '.join(breaks)}."
     if holds:
-        yield (
-            f"No worse past them, as far as the intervals tell: {'; '.join(holds)}."
-            if breaks
-            else (
-                f"No worse past the lengths of training, as far as the intervals tell, in {label}: "
-                f"{'; '.join(holds)}."
-            )
-        )
+        where, metric = ("them", "") if breaks else ("the lengths of training", f", in {label}")
+        yield f"No worse past {where}, as far as the intervals tell{metric}: {'; '.join(holds)}."
 
 
-def ablations(report: Report) -> Iterator[str]:
+def ablations(report: Json) -> Iterator[str]:
     """What each change alone does: one sentence for all that got worse, better, or neither."""
     found: dict[str, list[str]] = {"Worse": [], "Better": [], "No difference beyond chance": []}
     worse, better, neither = found.values()
@@ -188,7 +179,7 @@ def ablations(report: Report) -> Iterator[str]:
             yield f"{words}, in {measure_of(report)}: {'; '.join(items)}."
 
 
-def changed_groups(report: Report) -> Iterator[tuple[Row, Row, str]]:
+def changed_groups(report: Json) -> Iterator[tuple[Json, Json, str]]:
     """Each ablation with what it is compared to, seeds taken together, and the settings that differ."""
     entries = {one["name"]: one for one in report["entries"]}
     home = {name: group for group in report["groups"] for name in group["entries"]}
@@ -197,16 +188,16 @@ def changed_groups(report: Report) -> Iterator[tuple[Row, Row, str]]:
         base = base_of(entry, report["entries"]) if entry["group"] != PLAIN else None
         if base and group["mean"] is not None and home[base["name"]]["mean"] is not None:
             own = {key: value for key, value in entry["changes"].items() if key not in base["changes"]}
-            said = ", ".join(f"{key}={plain_value(value)}" for key, value in own.items())
+            said = ", ".join(f"{key}={plain_word(value)}" for key, value in own.items())
             yield home[base["name"]], group, said
 
 
-def outcome(report: Report, before: Row, after: Row) -> tuple[int, str]:
+def outcome(report: Json, before: Json, after: Json) -> tuple[int, str]:
     """1 better, -1 worse, 0 neither, and why: the paired test, or all seeds on one side of the other's."""
     sign = -1 if report["metric"]["lower_is_better"] else 1
     if len(after["seeds"]) > 1:
-        above, below = after["min"] > before["max"], after["max"] < before["min"]
-        return sign * (above - below), "every seed" if above or below else "the seeds overlap"
+        kind = by_seeds(report, before, after)
+        return kind, "every seed" if kind else "the seeds overlap"
     names = set(before["entries"]), set(after["entries"])
     pair = next((p for p in report["pairs"] if p["before"] in names[0] and p["after"] in names[1]), None)
     if pair is None:
@@ -215,17 +206,12 @@ def outcome(report: Report, before: Row, after: Row) -> tuple[int, str]:
     return kind, f"p = {pair['p']:.3f}"
 
 
-def speeds(report: Report) -> Iterator[str]:
+def speeds(report: Json) -> Iterator[str]:
     """Who is fastest in training and in decoding."""
-    rates = {
-        "trains": ("train_tokens_per_s", "tokens/s"),
-        "decodes": ("sentences_per_s", "sentences/s"),
-    }
-    said = []
-    for verb, (key, unit) in rates.items():
-        found = {
-            one["arch"]: one["speed"][key] for one in plain(report) if one["speed"] and one["speed"][key]
-        }
+    said, known = [], [one for one in plain(report) if one["speed"]]
+    rates = ("trains", "train_tokens_per_s", "tokens/s"), ("decodes", "sentences_per_s", "sentences/s")
+    for verb, key, unit in rates:
+        found = {one["arch"]: one["speed"][key] for one in known if one["speed"][key]}
         if len(found) > 1:
             fast, slow = max(found, key=found.__getitem__), min(found, key=found.__getitem__)
             if found[fast] >= MOOD * found[slow]:
@@ -235,16 +221,16 @@ def speeds(report: Report) -> Iterator[str]:
         yield f"{'; '.join(said)}."
 
 
-def growths(report: Report) -> Iterator[str]:
+def growths(report: Json) -> Iterator[str]:
     """How the cost of a pass grows with length, by formula and as measured, at lengths that all have."""
     found = {one["arch"]: one["growth"] for one in plain(report) if one["growth"]}
     shared = sorted(set.intersection(*(set(one["lengths"]) for one in found.values()))) if found else []
     if len(found) < 2 or len(shared) < 2:
         return
-    factors = {
-        arch: [factor(growth, name, shared[-2:]) for name in ("flops", "ms", "bytes")]
-        for arch, growth in found.items()
-    }
+    factors = {}  # by how much each cost multiplies between the two longest
+    for arch, growth in found.items():
+        short, long = map(growth["lengths"].index, shared[-2:])
+        factors[arch] = [float(growth[name][long] / growth[name][short]) for name in ("flops", "ms", "bytes")]
     steep, flat = (pick(factors, key=lambda arch: factors[arch][0]) for pick in (max, min))
     if factors[steep][0] - factors[flat][0] < STEEPER:
         return
@@ -256,13 +242,7 @@ def growths(report: Report) -> Iterator[str]:
     )
 
 
-def factor(growth: Row, name: str, lengths: Sequence[int]) -> float:
-    """By how much a cost multiplies between two lengths."""
-    before, after = (growth[name][growth["lengths"].index(n)] for n in lengths)
-    return float(after / before)
-
-
-def attentions(report: Report) -> Iterator[str]:
+def attentions(report: Json) -> Iterator[str]:
     """How sharp each model's look at the source is."""
     crosses = {
         one["arch"]: one["attention"]["kinds"]["cross"]
@@ -278,7 +258,7 @@ def attentions(report: Report) -> Iterator[str]:
         yield f"The largest weight of a step's attention to the source is, on average, {joined(list(parts))}."
 
 
-def influences(report: Report) -> Iterator[str]:
+def influences(report: Json) -> Iterator[str]:
     """How much of a token's influence comes from near places, where that is more than an even share."""
     parts = []
     for one in plain(report):
@@ -295,7 +275,7 @@ def influences(report: Report) -> Iterator[str]:
         )
 
 
-def failures(report: Report) -> Iterator[str]:
+def failures(report: Json) -> Iterator[str]:
     """What has no figures, and why."""
     for one in report["entries"]:
         if one["status"] == "failed":
@@ -305,7 +285,7 @@ def failures(report: Report) -> Iterator[str]:
             yield f"{one['name']} was stopped before it was tested."
 
 
-SENTENCES: tuple[Callable[[Report], Iterator[str]], ...] = (
+SENTENCES: tuple[Callable[[Json], Iterator[str]], ...] = (
     lengths,
     generations,
     failures,
@@ -319,49 +299,40 @@ SENTENCES: tuple[Callable[[Report], Iterator[str]], ...] = (
 )
 
 
-def plain(report: Report) -> list[Mapping[str, Any]]:
+def plain(report: Json) -> list[Json]:
     """The plain entries that were measured, one of each architecture: that of the first seed."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Json] = {}
     for one in report["entries"]:
         if one["group"] == PLAIN and one["quality"]:
             found.setdefault(one["arch"], one)
     return list(found.values())
 
 
-def measure_of(report: Report) -> str:
+def measure_of(report: Json) -> str:
     """The metric's name within a sentence."""
     label: str = report["metric"]["label"]
     return "exact match" if label == "exact" else label
 
 
-def several_seeds(report: Report) -> bool:
+def several_seeds(report: Json) -> bool:
     return any(len(group["seeds"]) > 1 for group in report["groups"])
-
-
-def quality(entry: Mapping[str, Any]) -> float | None:
-    value: float | None = entry["quality"]["value"]
-    return value
 
 
 def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def bounds(part: Mapping[str, Any]) -> str:
+def bounds(part: Json) -> str:
     """`86.1 [83.2, 89.0]`."""
     low, high = part["ci95"]
     return f"{number(part['value'])} [{number(low)}, {number(high)}]"
 
 
-def range_of(part: Mapping[str, Any]) -> str:
+def range_of(part: Json) -> str:
     return f"{part['lo']}" if part["lo"] == part["hi"] else f"{part['lo']}–{part['hi']}"
 
 
-def overlap(one: Sequence[float], other: Sequence[float]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
-def unit_of(report: Report, name: str) -> str:
+def unit_of(report: Json, name: str) -> str:
     """`words` or `characters`."""
     entry = next(one for one in report["entries"] if one["name"] == name)
     return str(entry["quality"]["by_length"]["unit"]).removeprefix("source_")
@@ -371,7 +342,3 @@ def joined(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def plain_value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

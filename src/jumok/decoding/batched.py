@@ -7,14 +7,11 @@ from torch import Tensor
 
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
-from jumok.decoding.beam import BeamSearch
+from jumok.decoding.beam import BeamSearch, BeamTree
 from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, force_prefix, no_repeat, require
-from jumok.decoding.greedy import Choose, GreedySearch
+from jumok.decoding.greedy import Choose, GreedySearch, sampler, uniforms
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
-from jumok.decoding.sample import sampler, uniforms
-from jumok.decoding.scores import check_finite, log_softmax
-from jumok.decoding.search import Search, run_search
-from jumok.decoding.tree import BeamTree
+from jumok.decoding.search import Search, check_finite, log_softmax, run_search
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences

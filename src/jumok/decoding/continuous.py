@@ -17,8 +17,7 @@ from jumok.answers import Answer
 from jumok.decoding.batched import USUAL, device_of, encode
 from jumok.decoding.filters import WholeCharacters
 from jumok.decoding.jobs import Job
-from jumok.decoding.scores import log_softmax, top
-from jumok.decoding.search import Search
+from jumok.decoding.search import Search, log_softmax, top
 from jumok.models.interface import Seq2Seq
 
 Outcome = tuple[Hashable, list[Answer] | Exception]

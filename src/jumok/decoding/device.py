@@ -24,12 +24,10 @@ from torch import Tensor
 from jumok.answers import Answer, NotFiniteError
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import USUAL, device_of, make_filters
-from jumok.decoding.characters import FREE, LEARNED, CharacterTables
-from jumok.decoding.device_answers import SearchRecord, unpack_answers
-from jumok.decoding.filters import Filter
+from jumok.decoding.filters import FREE, LEARNED, CharacterTables, Filter
 from jumok.decoding.graphs import Graphs
 from jumok.decoding.jobs import Job
-from jumok.decoding.slots import Growth, Slots, grow, penalties
+from jumok.decoding.slots import Growth, SearchRecord, Slots, grow, penalties, unpack_answers
 from jumok.models.cache import BatchShape, Buffers
 from jumok.models.fixed import FixedSteps, wide_bias
 from jumok.models.interface import Seq2Seq

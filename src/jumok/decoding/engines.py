@@ -1,17 +1,37 @@
 """Engines: what computes the answers. Torch does everything, native the plain search only, and faster.
 
-Nothing here imports torch. `docs/engines.md` says which engine is chosen when.
+A model folder is opened in the engine that will run it; torch is imported only if it is that engine.
+`docs/engines.md` says which engine is chosen when.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import ctypes
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Literal, Union, get_args
 
 from jumok.answers import Answer
-from jumok.checkpoint.contents import Contents
-from jumok.decoding.jobs import Job
-from jumok.decoding.request import Request
-from jumok.errors import ConfigError, nearest
+from jumok.checkpoint.contents import (
+    WEIGHTS,
+    Contents,
+    read_arrays,
+    read_contents,
+    read_parts,
+    read_shortlist,
+)
+from jumok.checkpoint.manifest import first_whole
+from jumok.config import copies
+from jumok.decoding.jobs import Job, Request
+from jumok.errors import ConfigError, ModelError, nearest
+from jumok.native.library import available, level_forced, library, thread_count, why_not
+from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.shortlist import Shortlist
+from jumok.native.weights import PackedWeights, pack_weights, parameter_count
 
 if TYPE_CHECKING:
     from jumok.decoding.torch_engine import TorchEngine
@@ -25,46 +45,16 @@ Answers = Iterator[tuple[list[Job], list[list[Answer]]]]
 """Some jobs at a time, and the answers to each, best first."""
 Scores = Iterator[tuple[list[Job], list[list[float]]]]
 """Some jobs at a time, and the log-probability of each target token and of the end."""
+SENTENCES = 256
+"""Of one call of the library: enough to sort by length, few enough that an interrupt is soon heard."""
+EACH = 32
+"""And so many for each thread."""
+log = logging.getLogger("jumok")
 
-
-class Engine(Protocol):
-    """A model and one way to compute its answers."""
-
-    @property
-    def name(self) -> str:
-        """As `--engine` names it."""
-        ...
-
-    @property
-    def contents(self) -> Contents:
-        """The folder that the model came from."""
-        ...
-
-    @property
-    def strict(self) -> bool:
-        """It was chosen by name: what it lacks is an error, not work for torch."""
-        ...
-
-    @property
-    def about(self) -> dict[str, str]:
-        """What people should know of it: its name, the type of its numbers, its instructions."""
-        ...
-
-    def lacks(self, request: Request) -> str:
-        """An option that is asked for and that this engine does not have; "" if there is none."""
-        ...
-
-    def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
-        """The answers to all jobs, in an order that suits the engine."""
-        ...
-
-    def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
-        """How probable each job's prefix is as a whole target; `budget` as in `batch_tokens`."""
-        ...
-
-    def to_torch(self) -> "TorchEngine":
-        """The same model in torch, for what this engine lacks."""
-        ...
+Note = Callable[[str], None]
+"""Takes one line that a user should see."""
+Engine = Union["NativeEngine", "TorchEngine"]  # a string: torch is not imported for it
+"""A model and one way to compute its answers; both have the same methods."""
 
 
 def check_engine(name: str) -> EngineName:
@@ -76,19 +66,6 @@ def check_engine(name: str) -> EngineName:
         hint = "choose native on a CPU; jumok export ctranslate2 writes folders for CTranslate2 itself"
         raise ConfigError("jumok does not run CTranslate2", hint=hint)
     raise ConfigError(f"there is no engine {name!r}", hint=nearest(name, ENGINES))
-
-
-def first_lack(request: Request) -> str:
-    """The first option that only torch has."""
-    config = request.decoding
-    options = {
-        "sample": config.sample,
-        "mbr": config.mbr,
-        "ban": request.ban,
-        "require": request.require,
-        "no_repeat_ngram": config.no_repeat_ngram,
-    }
-    return next((name for name, value in options.items() if value), "")
 
 
 def no_shortlist() -> ConfigError:
@@ -108,3 +85,207 @@ def cannot(engine: str, what: str) -> ConfigError:
         hint=f"{instead}, or choose --engine auto or torch",
         code="engine_lacks",
     )
+
+
+class NativeEngine:
+    """A model in the C library. Threads may share it."""
+
+    name = "native"  # as `--engine` has it
+
+    def __init__(self, model: NativeModel, contents: Contents, *, strict: bool = False) -> None:
+        """`strict`: it was chosen by name, and what it lacks is an error, not work for torch."""
+        self.model, self.contents, self.strict = model, contents, strict
+        self._torch: TorchEngine | None = None
+        self._lock = Lock()
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What people should know of it: its name, the type of its numbers, its instructions."""
+        return {"name": self.name, "type": self.model.type, "level": self.model.level}
+
+    @cached_property
+    def shortlist(self) -> Shortlist:
+        """That of the folder, read when it is first asked for."""
+        return read_shortlist(self.contents)
+
+    @staticmethod
+    def lacks(request: Request) -> str:
+        """The first option that is asked for and that only torch has; "" if there is none."""
+        config = request.decoding
+        options = {
+            "sample": config.sample,
+            "mbr": config.mbr,
+            "ban": request.ban,
+            "require": request.require,
+            "no_repeat_ngram": config.no_repeat_ngram,
+        }
+        return next((name for name, value in options.items() if value), "")
+
+    def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
+        """The answers to all jobs, in an order that suits the engine."""
+        config, shortlist = request.decoding, self.shortlist if request.shortlist else None
+        options = SearchOptions.of(config)
+        for batch in chunks(jobs):
+            limits = [job.limit(config) for job in batch]
+            prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
+            lists = [shortlist.ids(job.source, job.prefix) for job in batch] if shortlist else None
+            with explained(batch):
+                answers = self.model.search(
+                    [job.source for job in batch], limits, options, prefixes=prefixes, shortlists=lists
+                )
+            yield batch, answers
+
+    def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
+        """How probable each job's prefix is as a whole target; `budget` as in `batch_tokens`."""
+        for batch in chunks(jobs):
+            with explained(batch):
+                log_probs = self.model.score([job.source for job in batch], [job.prefix for job in batch])
+            yield batch, log_probs
+
+    def to_torch(self) -> "TorchEngine":
+        """The same model in torch, for what this engine lacks."""
+        from jumok.checkpoint.model import load_packed
+        from jumok.decoding.torch_engine import TorchEngine
+
+        with self._lock:
+            if self._torch is None:
+                self._torch = TorchEngine(load_packed(self.contents, self.model.parts).model, self.contents)
+            return self._torch
+
+
+def chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Jobs of similar length, longest first, a call's worth at a time."""
+    order = sorted(jobs, key=lambda job: len(job.source) + len(job.prefix), reverse=True)
+    size = max(SENTENCES, EACH * thread_count())
+    for begin in range(0, len(order), size):
+        yield order[begin : begin + size]
+
+
+def open_engine(
+    path: str | Path, device: str | None = None, engine: str = "auto", note: Note = log.info
+) -> Engine:
+    """The model of a run, a checkpoint or a model folder in the engine of this name.
+
+    auto: native on a CPU if the library is there and has the architecture, else torch; `note` hears why.
+    """
+    match check_engine(engine):
+        case "torch":
+            return open_torch(path, device)
+        case "native":
+            if device is not None and device.split(":")[0] != "cpu":
+                raise ConfigError(
+                    f"the native engine computes on a CPU, not on {device!r}", hint="choose --engine torch"
+                )
+            library()  # says what is missing
+            return open_native(path, note, strict=True)
+        case "auto":
+            return open_best(path, device, note)
+
+
+def open_best(path: str | Path, device: str | None, note: Note) -> Engine:
+    """The fastest engine that has the model."""
+    kind = "cpu" if device is None and not gpu_seen() else check_device(device).split(":")[0]
+    if kind != "cpu":
+        return open_torch(path, device)
+    if not available():
+        note(f"torch is used, not the native engine: {why_not()}")
+        return open_torch(path, "cpu")
+    try:
+        return open_native(path, note)
+    except NotNative as reason:
+        if not reason.silent:
+            note(f"torch is used: {reason.message}")
+        return open_torch(path, "cpu")
+
+
+def open_torch(path: str | Path, device: str | None) -> "TorchEngine":
+    """The model on a device that this machine has."""
+    import torch
+
+    from jumok.checkpoint.checkpoints import load_model
+    from jumok.decoding.torch_engine import TorchEngine
+
+    # cuDNN's attention makes a plan for each new shape, 0.4 s each, and every step has another.
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
+    loaded = load_model(path, check_device(device))
+    return TorchEngine(loaded.model, loaded)
+
+
+class NotNative(ConfigError):  # noqa: N818  under auto it is no error
+    """The native engine does not have this model; `silent` where that is known from the start."""
+
+    silent = False
+
+
+def open_native(path: str | Path, note: Note, *, strict: bool = False) -> NativeEngine:
+    """The model in the C library; NotNative if it does not have its architecture."""
+    contents, parts = first_whole(path, read_packed)
+    if lack := lacking(contents):
+        reason = cannot("native", lack)
+        error = NotNative(reason.message, hint="choose --engine auto or torch", code=reason.code)
+        error.silent = True
+        raise error
+    config, sizes = contents.config.model, (contents.tokenizers.source.size, contents.tokenizers.target.size)
+    try:
+        model = NativeModel(config, parts, str(contents.folder))
+    except ModelError as error:
+        raise NotNative(
+            error.message, where=error.where, hint="choose --engine torch", code="engine_lacks"
+        ) from None
+    if model.level == "portable" and not level_forced():
+        note("this CPU has no AVX2: the native engine runs its portable code, which is slower")
+    count = parameter_count(config, *sizes, shared=contents.tokenizers.shared)
+    contents = replace(contents, info={**contents.info, "parameters": count})
+    return NativeEngine(model, contents, strict=strict)
+
+
+def lacking(contents: Contents) -> str:
+    """What the model has and the C library does not; "" if there is nothing."""
+    if contents.tokenizers.pictures is not None:
+        return "model that reads pictures"
+    config = contents.config.model
+    if copies(config):
+        return "model that copies (model.copy=true)"
+    return "" if config.is_native else f"model of the architecture {config.arch}"
+
+
+def read_packed(folder: Path) -> tuple[Contents, Mapping[str, PackedWeights]]:
+    """A folder with its weights packed: those of an int8 folder as they are, others in float32."""
+    contents = read_contents(folder)
+    if lacking(contents):
+        return contents, {}
+    if contents.quantised:
+        return contents, read_parts(contents)
+    shared, where = contents.tokenizers.shared, str(folder / WEIGHTS)
+    sizes = (contents.tokenizers.source.size, contents.tokenizers.target.size)
+    arrays = read_arrays(contents)
+    return contents, pack_weights(contents.config.model, arrays, shared=shared, sizes=sizes, where=where)
+
+
+def check_device(name: str | None) -> str:
+    """The named device, if this machine has it."""
+    if name is not None and name.split(":")[0] == "cpu":
+        return name
+    import torch
+
+    cuda = torch.cuda.is_available()
+    if name is None:
+        return "cuda" if cuda else "cpu"
+    if name.split(":")[0] == "cuda" and cuda:
+        return name
+    raise ConfigError(
+        f"device {name!r} is not available", hint="choose cpu or cuda" if cuda else "this machine has: cpu"
+    )
+
+
+@lru_cache(maxsize=1)
+def gpu_seen() -> bool:
+    """Whether there may be a GPU that torch can use, found out without torch: its driver counts them."""
+    if Path("/dev/kfd").exists():
+        return True
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count = ctypes.c_int(0)
+        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    except (OSError, AttributeError):
+        return False

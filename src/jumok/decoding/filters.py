@@ -5,7 +5,7 @@ keep no state of their own and beam search can reorder rows freely.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -24,6 +24,17 @@ SECOND_BYTES = {
     0xF4: range(0x80, 0x90),
 }
 """First bytes after which not every continuation byte may follow."""
+LEARNED = FIRST_BYTE + 256
+"""The first id that is no byte."""
+FREE = 0
+"""The state between two characters."""
+ANY = range(0x80, 0xC0)  # a byte that goes on
+BEGINNINGS = [(1, range(0xC2, 0xE0)), (2, range(0xE0, 0xF0)), (3, range(0xF0, 0xF5))]
+INSIDE = [
+    *((left, ANY) for left in (1, 2, 3)),
+    *((2 + (byte >= 0xF0), after) for byte, after in SECOND_BYTES.items()),
+]
+"""States 1, 2, …: bytes that are still to come, and what the next one may be."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +63,17 @@ class LiveRows:
         """These rows before a choice from log_probs (R, V): `ends` knows the model's wish for it."""
         wish = log_probs[:, EOS] == log_probs.amax(dim=1)
         ends = torch.cat([self.ends, wish[:, None]], dim=1)
-        return LiveRows(self.sentence, self.room, self.tokens, self.log_probs, ends)
+        return replace(self, ends=ends)
 
     def select(self, rows: Tensor) -> "LiveRows":
         """These rows only, in this order."""
-        return LiveRows(
-            self.sentence[rows], self.room[rows], self.tokens[rows], self.log_probs[rows], self.ends[rows]
-        )
+        return LiveRows(**{name: tensor[rows] for name, tensor in vars(self).items()})
 
     def grow(self, token: Tensor, log_prob: Tensor) -> "LiveRows":
         """Every row with one more token (R,) and its log-probability (R,)."""
-        return LiveRows(
-            self.sentence,
-            self.room - 1,
-            torch.cat([self.tokens, token[:, None]], dim=1),
-            torch.cat([self.log_probs, log_prob[:, None]], dim=1),
-            self.ends,
-        )
+        tokens = torch.cat([self.tokens, token[:, None]], dim=1)
+        log_probs = torch.cat([self.log_probs, log_prob[:, None]], dim=1)
+        return replace(self, room=self.room - 1, tokens=tokens, log_probs=log_probs)
 
     def answers(self) -> list[tuple[int, Answer]]:
         """Each row as (sentence, answer); it is finished if its last token is the end."""
@@ -135,8 +140,8 @@ class WholeCharacters:
     def __call__(self, log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept = self.between(log_probs)
         if not self.is_free(int(rows.room.min())):
-            for length, first, last in ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4)):
-                kept[rows.room < length, FIRST_BYTE + first : FIRST_BYTE + last + 1] = -torch.inf
+            for left, begins in BEGINNINGS:
+                kept[rows.room <= left, FIRST_BYTE + begins.start : FIRST_BYTE + begins.stop] = -torch.inf
         recent = rows.tokens[:, -(CHARACTER - 1) :] - FIRST_BYTE  # (R, 3)
         for row in ((recent >= 0x80) & (recent < 0x100)).any(dim=1).nonzero().squeeze(1).tolist():
             if (following := next_bytes(recent[row].tolist())) is not None:
@@ -152,7 +157,7 @@ def next_bytes(recent: Sequence[int]) -> range | None:
         if 0xC2 <= byte <= 0xF4:  # the first byte of a character, k places from the end
             if k >= 2 + (byte >= 0xE0) + (byte >= 0xF0):
                 return None
-            return SECOND_BYTES.get(byte, range(0x80, 0xC0)) if k == 1 else range(0x80, 0xC0)
+            return SECOND_BYTES.get(byte, ANY) if k == 1 else ANY
         if not 0x80 <= byte < 0xC0:
             return None
     return None
@@ -261,3 +266,43 @@ def _force(log_probs: Tensor, forced: Mapping[int, int]) -> Tensor:
     kept = log_probs.index_fill(0, rows, -torch.inf)
     kept[rows, tokens] = log_probs[rows, tokens]
     return kept
+
+
+@dataclass(frozen=True)
+class CharacterTables:
+    """`WholeCharacters` in tensors: what may come next depends on a small state, so no history need be read.
+
+    A state is how many bytes of a character are still to come, and which may come first. Looking up is all a
+    step does. Letters: Q states, E first ids that have an entry of their own.
+    """
+
+    allowed: Tensor  # (Q, CHARACTER + 1, E), 0 or minus infinity, for each room up to CHARACTER
+    next: Tensor  # (Q, LEARNED + 1), the state after a token; the last column is for all learned ones
+
+    @staticmethod
+    def make(usual: WholeCharacters, entries: int, device: torch.device) -> "CharacterTables":
+        """Tables for the first `entries` ids, LEARNED of them or more; those from there on are alike."""
+        states = len(INSIDE) + 1
+        allowed = torch.full((states, CHARACTER + 1, entries), -torch.inf)
+        allowed[FREE] = 0
+        allowed[FREE][:, list(usual.fixed)] = -torch.inf
+        following = torch.zeros(states, LEARNED + 1, dtype=torch.long)
+        for length, begins in BEGINNINGS:
+            first = slice(FIRST_BYTE + begins.start, FIRST_BYTE + begins.stop)
+            allowed[FREE, : length + 1, first] = -torch.inf  # no room for all of its bytes
+            for byte in begins:
+                after = SECOND_BYTES.get(byte, ANY)
+                following[FREE, FIRST_BYTE + byte] = INSIDE.index((length, after)) + 1
+        for state, (left, bytes_) in enumerate(INSIDE, start=1):
+            places = slice(FIRST_BYTE + bytes_.start, FIRST_BYTE + bytes_.stop)
+            allowed[state, :, places] = 0
+            following[state, places] = INSIDE.index((left - 1, ANY)) + 1 if left > 1 else FREE
+        return CharacterTables(allowed.to(device), following.to(device))
+
+    def bias(self, state: Tensor, room: Tensor) -> Tensor:
+        """(R, E): 0 where an id may come next, with so much room (R,) left, its own place included."""
+        return self.allowed[state, room.clamp(0, CHARACTER)]
+
+    def after(self, state: Tensor, token: Tensor) -> Tensor:
+        """The state after one more token; any shape."""
+        return self.next[state, token.clamp(max=LEARNED)]

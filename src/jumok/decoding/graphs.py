@@ -48,6 +48,7 @@ class Graphs:
             self._graphs[key] = self._capture(work)
         except Exception as error:  # whatever the reason: the work itself can still be done
             self.off = True
+            end_failed_capture()
             first, *_ = (str(error).strip() or type(error).__name__).splitlines()
             log.warning("a CUDA graph cannot be captured here (%s); steps are started one by one", first)
 
@@ -67,3 +68,16 @@ class Graphs:
                 graph.capture_end()
         now.wait_stream(self._stream)
         return graph
+
+
+def end_failed_capture() -> None:
+    """Make the GPU usable again after a capture that broke off.
+
+    torch's random generator still takes itself for captured then, and the next draw would fail; the end of a
+    capture that works tells it otherwise.
+    """
+    if not torch.cuda.is_available():
+        return
+    torch.cuda.synchronize()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.zeros(1, device="cuda")

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
-from jumok.decoding.engines import Engine, cannot
-from jumok.decoding.jobs import BATCH_TOKENS, Job, SourceText, make_jobs, read_sources
-from jumok.decoding.opening import Note, log, open_engine
-from jumok.decoding.request import Request, make_request
+from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
+from jumok.decoding.jobs import BATCH_TOKENS, Job, Request, SourceText, make_jobs, make_request, read_sources
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
 from jumok.errors import ConfigError, DataError, LimitError, RunError
 from jumok.progress import Progress, silent
@@ -25,9 +23,9 @@ from jumok.text.tokenizer import EOS
 if TYPE_CHECKING:
     from jumok.backends.edits import Edits
     from jumok.checkpoint.model import LoadedModel
+    from jumok.decoding.beam import BeamTree
     from jumok.decoding.search import Search
     from jumok.decoding.stream import Final, Partial
-    from jumok.decoding.tree import BeamTree
     from jumok.models.interface import Seq2Seq
 
 BLOCK = 1024  # lines that are sorted by length together when the input is a stream
@@ -278,10 +276,13 @@ class Translator:
 
     def edited(self, edits: "Edits", interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
         """The same translator around a model with these edits inside; nothing is copied."""
+        from jumok.backends.edits import Edits
         from jumok.backends.recording import RecordingBackend
 
         other = copy.copy(self.on_torch("intervention"))
-        other.model, other.interventions = self.model.using(RecordingBackend(edits)), interventions
+        other.interventions = interventions
+        if edits != Edits():  # else the model is as it was: its own back end, the same rounding
+            other.model = self.model.using(RecordingBackend(edits))
         return other
 
     def _translate(

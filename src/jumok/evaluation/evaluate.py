@@ -1,17 +1,17 @@
 """Evaluates a translator, or given translations, on a test set: quality, quality by length, speed."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 from os.path import commonprefix
 from typing import Any
 from unicodedata import normalize
 
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import make_request
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.lengths import Bins, Group, TrainLengths, group_by_length, parse_train_lengths
+from jumok.evaluation.lengths import Bins, Group, group_by_length, parse_train_lengths
 from jumok.evaluation.metrics import (
     References,
     Statistics,
@@ -21,8 +21,7 @@ from jumok.evaluation.metrics import (
     perplexity,
     several,
 )
-from jumok.evaluation.report import Bin, Evaluation, Speed, compare_evaluations
-from jumok.evaluation.significance import RESAMPLES, metric_of
+from jumok.evaluation.report import RESAMPLES, Bin, Evaluation, Speed, compare_evaluations, metric_of
 from jumok.progress import Progress, silent
 
 __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
@@ -51,18 +50,28 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     `name` and `language` (the target's code, which decides how BLEU splits words) are the model's own unless
     given. Other options are those of decoding.
     """
-    language = language or translator.config.data.target_language
-    plan = _MetricPlan(check_names(metrics), bins, by_length, bootstrap, language)
+    names = _check_plan(metrics, bootstrap)
     _check_pairs(sources, references)
     hypotheses, speed = _translate(translator, sources, decode, progress)
-    name = name or str(translator.info["name"])
-    pictures = translator.info.get("source") == "image"
-    right = tuple(several(references))
-    test = _TestTexts(name, data, tuple(sources), right, tuple(hypotheses), pictures=pictures)
-    known = {"ppl": _perplexity(translator, sources, test.first, progress)} if "ppl" in plan.metrics else {}
+    first = [texts[0] for texts in several(references)]
+    found = score_texts(
+        hypotheses,
+        references,
+        sources,
+        metrics=names,
+        by_length=by_length,
+        bins=bins,
+        bootstrap=bootstrap,
+        name=name or str(translator.info["name"]),
+        data=data,
+        language=language or translator.config.data.target_language,
+        pictures=translator.info.get("source") == "image",
+        known={"ppl": _perplexity(translator, sources, first, progress)} if "ppl" in names else None,
+        progress=progress,
+    )
     settings = asdict(make_request(translator.config.decoding, decode).decoding) | decode
     trained = parse_train_lengths(translator.info.get("train_lengths"))
-    return _report(test, plan, known, decode=settings, speed=speed, trained=trained, progress=progress)
+    return replace(found, decode=settings, speed=speed, train_lengths=trained)
 
 
 def score_texts(  # noqa: PLR0913  as above
@@ -78,157 +87,105 @@ def score_texts(  # noqa: PLR0913  as above
     data: str = "test",
     language: str = "",
     pictures: bool = False,
+    known: Mapping[str, Statistics] | None = None,
     progress: Progress = silent,
 ) -> Evaluation:
     """Score lines that are already translated; without sources there are no length bins.
 
-    `pictures` says that the sources are names of pictures.
+    `pictures` says that the sources are names of pictures; `known` has metrics that were measured before,
+    such as `ppl`, which needs a model.
     """
     _check_pairs(hypotheses, references, "hypotheses")
     if sources is not None:
         _check_pairs(sources, references)
-    read, right = tuple(sources or ("",) * len(references)), tuple(several(references))
-    test = _TestTexts(name, data, read, right, tuple(hypotheses), pictures=pictures)
-    plan = _MetricPlan(check_names(metrics), bins, by_length and sources is not None, bootstrap, language)
-    return _report(test, plan, {}, decode={}, speed=None, trained=None, progress=progress)
+    names = _check_plan(metrics, bootstrap)
+    ours, right = tuple(hypotheses), tuple(several(references))
+    first = tuple(texts[0] for texts in right)
+    read = tuple(sources or ("",) * len(right))
+    # Both sides are compared in NFC, the form in which models read and write.
+    composed = (
+        tuple(normalize("NFC", text) for text in ours),
+        tuple(tuple(normalize("NFC", text) for text in texts) for texts in right),
+    )
+    statistics, note = _measure_all(*composed, names, language, known or {}, progress)
+    unit, groups = group_by_length(read, bins) if by_length and sources is not None else (None, [])
+    each: tuple[float, ...] = ()  # chrF++ of each sentence: unlike BLEU it tells bad ones from worse ones
+    if groups:
+        chrf = statistics.get("chrf") or measure("chrf", *composed)
+        each = tuple(chrf.score(chrf.rows).tolist())
+    other_form = "some texts were not in Unicode NFC and were brought to it before scoring"
+    return Evaluation(
+        model=name,
+        data=data,
+        sha256=_fingerprint(names_below(read) if pictures else read, right),
+        decode={},
+        metrics={name: metric_of(rows, bootstrap) for name, rows in statistics.items()},
+        length_ratio=_length_ratio(ours, first),
+        length_unit=unit,
+        bins=tuple(_bins(groups, ours, first, statistics, bootstrap, each, progress)),
+        sentence_chrf=each,
+        train_lengths=None,
+        bootstrap=bootstrap,
+        speed=None,
+        notes=tuple(filter(None, (note, other_form if composed != (ours, right) else ""))),
+        sources=read,
+        references=first,
+        all_references=right,
+        hypotheses=ours,
+        statistics=statistics,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _TestTexts:
-    name: str
-    data: str
-    sources: tuple[str, ...]
-    references: tuple[tuple[str, ...], ...]
-    hypotheses: tuple[str, ...]
-    pictures: bool = False
-
-    @property
-    def first(self) -> tuple[str, ...]:
-        """One reference of each sentence."""
-        return tuple(texts[0] for texts in self.references)
-
-    @property
-    def sha256(self) -> str:
-        """Of sources and references; of pictures the names count, not where their folder lies."""
-        sources = names_below(self.sources) if self.pictures else self.sources
-        lines = (*sources, *("\t".join(texts) for texts in self.references))
-        return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+def _fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> str:
+    """SHA-256 of a test set."""
+    lines = (*sources, *("\t".join(texts) for texts in references))
+    return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def names_below(paths: Sequence[str]) -> list[str]:
-    """Names of pictures without the folder that all of them lie in; a data URL is its own name."""
+    """Names of pictures without the folder that all of them lie in, wherever it is; a data URL is its own."""
     folders = [path.split("/")[:-1] for path in paths if not path.startswith("data:")]
     shared = len(commonprefix(folders))
     return [path if path.startswith("data:") else "/".join(path.split("/")[shared:]) for path in paths]
 
 
-@dataclass(frozen=True, slots=True)
-class _MetricPlan:
-    metrics: tuple[str, ...]
-    bins: Bins
-    by_length: bool
-    bootstrap: int
-    language: str
-
-    def __post_init__(self) -> None:
-        if self.bootstrap < 0:
-            raise ConfigError(
-                f"{self.bootstrap} resamples cannot work",
-                hint="choose 0 for no intervals, or 1000 for good ones",
-                code="bad_bootstrap",
-            )
-
-
-def _report(
-    test: _TestTexts,
-    plan: _MetricPlan,
-    known: Mapping[str, Statistics],
-    *,
-    decode: Mapping[str, Any],
-    speed: Speed | None,
-    trained: TrainLengths | None,
-    progress: Progress,
-) -> Evaluation:
-    statistics, notes = _measure_all(test, plan, known, progress)
-    unit, groups = group_by_length(test.sources, plan.bins) if plan.by_length else (None, [])
-    each = _sentence_chrf(test, statistics) if groups else ()
-    bins = []
-    for done, group in enumerate(groups, start=1):
-        bins.append(_bin(test, group, statistics, plan.bootstrap, each))
-        progress("intervals by length", done, len(groups))
-    return Evaluation(
-        model=test.name,
-        data=test.data,
-        sha256=test.sha256,
-        decode=dict(decode),
-        metrics={name: metric_of(rows, plan.bootstrap) for name, rows in statistics.items()},
-        length_ratio=_length_ratio(test.hypotheses, test.first),
-        length_unit=unit,
-        bins=tuple(bins),
-        sentence_chrf=each,
-        train_lengths=trained,
-        bootstrap=plan.bootstrap,
-        speed=speed,
-        notes=notes,
-        sources=test.sources,
-        references=test.first,
-        all_references=test.references,
-        hypotheses=test.hypotheses,
-        statistics=statistics,
-    )
-
-
 def _measure_all(
-    test: _TestTexts, plan: _MetricPlan, known: Mapping[str, Statistics], progress: Progress
-) -> tuple[dict[str, Statistics], tuple[str, ...]]:
-    """Statistics by metric name in the order asked for, and what a reader should know about them.
-
-    Both sides are compared in NFC, the form in which models read and write.
-    """
-    hypotheses, references = _composed(test)
-    composed = (hypotheses, references) != (list(test.hypotheses), list(test.references))
-    splits = any(name.startswith("bleu") for name in plan.metrics)
-    tokenize, note = bleu_tokenizer(plan.language) if splits else ("13a", "")
+    hypotheses: Sequence[str],
+    references: References,
+    names: Sequence[str],
+    language: str,
+    known: Mapping[str, Statistics],
+    progress: Progress,
+) -> tuple[dict[str, Statistics], str]:
+    """Statistics by metric name in the order asked for, and what a reader should know about them."""
+    splits = any(name.startswith("bleu") for name in names)
+    tokenize, note = bleu_tokenizer(language) if splits else ("13a", "")
     statistics = {}
-    for done, name in enumerate(plan.metrics):
-        progress("metrics", done, len(plan.metrics))
+    for done, name in enumerate(names):
+        progress("metrics", done, len(names))
         statistics[name] = known.get(name) or measure(name, hypotheses, references, tokenize=tokenize)
-    progress("metrics", len(plan.metrics), len(plan.metrics))
-    notes = (
-        note,
-        "some texts were not in Unicode NFC and were brought to it before scoring" if composed else "",
-    )
-    return statistics, tuple(filter(None, notes))
+    progress("metrics", len(names), len(names))
+    return statistics, note
 
 
-def _composed(test: _TestTexts) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Hypotheses and references in NFC."""
-    hypotheses = [normalize("NFC", text) for text in test.hypotheses]
-    return hypotheses, [tuple(normalize("NFC", text) for text in texts) for texts in test.references]
-
-
-def _sentence_chrf(test: _TestTexts, statistics: Mapping[str, Statistics]) -> tuple[float, ...]:
-    """chrF++ of each sentence alone: unlike BLEU it tells bad sentences from worse ones."""
-    chrf = statistics.get("chrf") or measure("chrf", *_composed(test))
-    return tuple(chrf.score(chrf.rows).tolist())
-
-
-def _bin(
-    test: _TestTexts,
-    group: Group,
+def _bins(
+    groups: Sequence[Group],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
     statistics: Mapping[str, Statistics],
     bootstrap: int,
     each: Sequence[float],
-) -> Bin:
-    lines = group.sentences
-    return Bin(
-        group=group,
-        metrics={name: metric_of(rows.select(lines), bootstrap) for name, rows in statistics.items()},
-        length_ratio=_length_ratio(
-            [test.hypotheses[i] for i in lines], [test.references[i][0] for i in lines]
-        ),
-        examples=tuple(sorted(lines, key=lambda line: (each[line], line))[:EXAMPLES]),
-    )
+    progress: Progress,
+) -> Iterator[Bin]:
+    for done, group in enumerate(groups, start=1):
+        lines = group.sentences
+        yield Bin(
+            group=group,
+            metrics={name: metric_of(rows.select(lines), bootstrap) for name, rows in statistics.items()},
+            length_ratio=_length_ratio([hypotheses[i] for i in lines], [references[i] for i in lines]),
+            examples=tuple(sorted(lines, key=lambda line: (each[line], line))[:EXAMPLES]),
+        )
+        progress("intervals by length", done, len(groups))
 
 
 def _translate(
@@ -248,6 +205,17 @@ def _perplexity(
     scores = translator.score(list(sources), list(references), progress=progress)
     unit = f"piece|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"
     return perplexity([score.score for score in scores], [len(score.tokens) for score in scores], unit=unit)
+
+
+def _check_plan(metrics: Sequence[str], bootstrap: int) -> tuple[str, ...]:
+    """The names of the metrics, if they and the number of resamples can work."""
+    if bootstrap < 0:
+        raise ConfigError(
+            f"{bootstrap} resamples cannot work",
+            hint="choose 0 for no intervals, or 1000 for good ones",
+            code="bad_bootstrap",
+        )
+    return check_names(metrics)
 
 
 def _check_pairs(sources: Sequence[str], references: References, what: str = "sources") -> None:

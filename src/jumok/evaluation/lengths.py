@@ -95,7 +95,12 @@ def parse_train_lengths(value: object) -> TrainLengths | None:
     """What `to_dict` wrote; None for anything else, since a model is as good without it."""
     match value:
         case {"pairs": int(pairs), "counted": int(counted), **rest}:
-            bars = {unit: parsed for unit in UNITS if (parsed := _parse_bars(rest.get(unit)))}
+            bars: dict[Unit, Bars] = {}
+            for unit in UNITS:
+                match rest.get(unit):
+                    case {"width": int(width), "counts": [*counts]} if width > 0:
+                        if all(isinstance(n, int) for n in counts):
+                            bars[unit] = Bars(width, tuple(counts))
             return TrainLengths(pairs, counted, bars)
     return None
 
@@ -112,15 +117,6 @@ def _bars(lengths: Sequence[int], scale: float) -> Bars:
     places = np.clip((np.array(lengths, dtype=np.int64) - 1) // width, 0, MOST_BARS - 1)
     counts = [round(count * scale) for count in np.bincount(places).tolist()]
     return Bars(width, tuple(counts))
-
-
-def _parse_bars(value: object) -> Bars | None:
-    match value:
-        case {"width": int(width), "counts": [*counts]} if width > 0 and all(
-            isinstance(n, int) for n in counts
-        ):
-            return Bars(width, tuple(counts))
-    return None
 
 
 def _thirds(lengths: NDArray[np.int64]) -> list[Group]:

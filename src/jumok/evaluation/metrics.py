@@ -2,7 +2,7 @@
 
 Every metric is a function of texts and their references, one or several for each, that returns `Statistics`.
 The sum of the rows is all that a metric needs, so any subset (a length bin) and any resample
-(`significance.py`) is scored without reading a sentence twice. Rates and shares are percentages, as sacrebleu
+(`report.py`) is scored without reading a sentence twice. Rates and shares are percentages, as sacrebleu
 gives them.
 
 BLEU, chrF and TER count with sacrebleu and carry its signatures. Edit rates and ROUGE are counted here; of
@@ -10,7 +10,7 @@ several references the one counts that suits the text best.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -21,7 +21,6 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from jumok.errors import ConfigError, DataError, nearest
-from jumok.evaluation.edits import common_subsequence, edit_distance
 from jumok.text.rouge_words import rouge_words
 
 Rows = NDArray[np.float64]
@@ -195,25 +194,24 @@ def exact(hypotheses: Texts, references: References) -> Statistics:
     return Statistics("exact", np.array(rows), _rate, signature)
 
 
-def rouge(hypotheses: Texts, references: References) -> list[Statistics]:
-    """ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004): F1 of each sentence pair, averaged.
+def rouge(name: str, hypotheses: Texts, references: References) -> Statistics:
+    """ROUGE-1, ROUGE-2 or ROUGE-L (Lin 2004), `name` says which: F1 of each sentence pair, averaged.
 
     Tokens are lower-cased runs of letters, marks and digits of any script; there is no stemming, and ROUGE-L
     takes each line as one sequence.
     """
-    ours = [rouge_words(text) for text in hypotheses]
-    theirs = [[rouge_words(text) for text in texts] for texts in several(references)]
-    pairs = list(zip(ours, theirs, strict=True))
+    order = int(name[-1]) if name != "rougeL" else 0
+
+    def f1(ours: Sequence[str], theirs: Sequence[str]) -> float:
+        if not order:
+            return _f1(common_subsequence(ours, theirs), len(ours), len(theirs))
+        first, second = _ngrams(ours, order), _ngrams(theirs, order)
+        return _f1((first & second).total(), first.total(), second.total())
+
+    pairs = zip(map(rouge_words, hypotheses), several(references), strict=True)
+    rows = [(max(f1(ours, rouge_words(text)) for text in theirs), 1.0) for ours, theirs in pairs]
     signature = f"{count_references(references)}|case:lc|stem:no|tok:alnum|f:1"
-    scores = {
-        "rouge1": [max(_ngram_f1(a, b, 1) for b in right) for a, right in pairs],
-        "rouge2": [max(_ngram_f1(a, b, 2) for b in right) for a, right in pairs],
-        "rougeL": [max(_f1(common_subsequence(a, b), len(a), len(b)) for b in right) for a, right in pairs],
-    }
-    return [
-        Statistics(name, np.array([(value, 1.0) for value in values]), _rate, signature)
-        for name, values in scores.items()
-    ]
+    return Statistics(name, np.array(rows), _rate, signature)
 
 
 def perplexity(log_probs: Sequence[float], tokens: Sequence[int], *, unit: str = "piece") -> Statistics:
@@ -234,23 +232,12 @@ def edit_rate(name: str, hypotheses: Texts, references: References) -> Statistic
     """Edits per unit of the reference that the text comes nearest to; `name` is wer, per or cer."""
     unit, split = EDIT_UNITS[name]
     pairs = zip(map(split, hypotheses), several(references), strict=True)
-    rows = [min((_edits(ours, split(text)) for text in theirs), key=_nearness) for ours, theirs in pairs]
+    rows = []
+    for ours, theirs in pairs:
+        counts = [(edit_distance(ours, right), len(right)) for right in map(split, theirs)]
+        rows.append(min(counts, key=lambda row: (row[0] / max(row[1], 1), row[0])))
     signature = f"{count_references(references)}|case:mixed|unit:{unit}"
-    return Statistics(name, np.array(rows), _rate, signature)
-
-
-def _edits(ours: Sequence[str], theirs: Sequence[str]) -> tuple[float, float]:
-    return float(edit_distance(ours, theirs)), float(len(theirs))
-
-
-def _nearness(row: tuple[float, float]) -> tuple[float, float]:
-    edits, units = row
-    return edits / max(units, 1.0), edits
-
-
-def _ngram_f1(ours: Sequence[str], theirs: Sequence[str], order: int) -> float:
-    first, second = _ngrams(ours, order), _ngrams(theirs, order)
-    return _f1((first & second).total(), first.total(), second.total())
+    return Statistics(name, np.array(rows, dtype=np.float64), _rate, signature)
 
 
 def _ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
@@ -294,7 +281,7 @@ def measure(name: str, hypotheses: Texts, references: References, *, tokenize: s
         case "chrf" | "chrf-char":
             return chrf(hypotheses, references, word_order=2 if name == "chrf" else 0)
         case "rouge1" | "rouge2" | "rougeL":
-            return next(statistics for statistics in rouge(hypotheses, references) if statistics.name == name)
+            return rouge(name, hypotheses, references)
         case "ppl":
             raise ConfigError(
                 "perplexity needs a model, not only its output", hint="leave out ppl", code="no_model"
@@ -303,3 +290,45 @@ def measure(name: str, hypotheses: Texts, references: References, *, tokenize: s
             return (ter if name == "ter" else exact)(hypotheses, references)
         case _:
             return edit_rate(name, hypotheses, references)
+
+
+def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """Fewest insertions, deletions and substitutions that turn one sequence into the other.
+
+    Hyyrö's bit-parallel form (2003) of Myers' algorithm: one column of the table is two integers,
+    whose bits say where the value rises or falls from one row to the next.
+    """
+    if not first:
+        return len(second)
+    where, full = _positions(first), (1 << len(first)) - 1
+    last = 1 << (len(first) - 1)
+    rises, falls, distance = full, 0, len(first)
+    for item in second:
+        equal = where.get(item, 0)
+        diagonal = (((equal & rises) + rises) ^ rises) | equal
+        right_rises = falls | (full & ~(diagonal | rises))
+        right_falls = rises & diagonal
+        distance += bool(right_rises & last) - bool(right_falls & last)
+        right_rises, right_falls = (right_rises << 1) | 1, right_falls << 1
+        keeps = equal | falls
+        rises = (right_falls | ~(keeps | right_rises)) & full
+        falls = right_rises & keeps & full
+    return distance
+
+
+def common_subsequence(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """Length of the longest common subsequence, bit-parallel (Hyyrö 2004): each zero bit is one match."""
+    where, full = _positions(first), (1 << len(first)) - 1
+    open_rows = full
+    for item in second:
+        hits = open_rows & where.get(item, 0)
+        open_rows = (open_rows + hits) | (open_rows - hits)
+    return len(first) - (open_rows & full).bit_count()
+
+
+def _positions(items: Sequence[Hashable]) -> dict[Hashable, int]:
+    """For each item, an integer with a bit set at each of its places."""
+    where: dict[Hashable, int] = {}
+    for place, item in enumerate(items):
+        where[item] = where.get(item, 0) | (1 << place)
+    return where

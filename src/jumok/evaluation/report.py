@@ -1,16 +1,84 @@
-"""What an evaluation found: a value that can be printed, stored as JSON and compared with another."""
+"""What an evaluation found: a value to be stored as JSON, compared with others and drawn as a table.
+
+Is a difference real? A resample draws as many sentences as there are, with replacement. The draws are a
+function of the number of sentences, the count and the seed, and are those of sacrebleu: every metric and
+every system on the same test set sees the same resamples.
+"""
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from jumok.errors import DataError
 from jumok.evaluation.lengths import Group, TrainLengths, Unit
-from jumok.evaluation.metrics import Metric, Statistics
-from jumok.evaluation.significance import Significance, paired_test
+from jumok.evaluation.metrics import LABELS, Metric, Statistics
+from jumok.explain.heatmap import cells, pad
+
+SEED = 12345
+RESAMPLES = 1000
+GAP = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class Significance:
+    """How far `system` is above `baseline` in one metric, and how likely chance alone goes that far."""
+
+    metric: str
+    baseline: str
+    system: str
+    delta: float
+    p: float
+    resamples: int
+
+
+def resampled(statistics: Statistics, count: int = RESAMPLES, seed: int = SEED) -> NDArray[np.float64]:
+    """The metric's value on each resample, (count,)."""
+    generator, sentences = np.random.default_rng(seed), len(statistics.rows)
+    sums = np.empty((count, statistics.rows.shape[1]))
+    for sample in sums:
+        draws = generator.choice(sentences, size=sentences, replace=True)
+        sample[:] = np.bincount(draws, minlength=sentences) @ statistics.rows
+    return statistics.score(sums)
+
+
+def interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The bounds that leave out one value in forty on either side."""
+    ordered = np.sort(values)
+    cut = len(ordered) // 40
+    return float(ordered[cut]), float(ordered[-1 - cut])
+
+
+def metric_of(statistics: Statistics, count: int = RESAMPLES) -> Metric:
+    """The metric with its 95 % interval; a count of 0 leaves the interval out."""
+    if count == 0:
+        return Metric(statistics.name, statistics.value, statistics.signature)
+    bounds = interval(resampled(statistics, count))
+    signature = re.sub(r"nrefs:\w+\|", rf"\g<0>bs:{count}|seed:{SEED}|", statistics.signature, count=1)
+    return Metric(statistics.name, statistics.value, signature, bounds)
+
+
+def paired_test(baseline: Statistics, system: Statistics, count: int = RESAMPLES) -> tuple[float, float]:
+    """(difference, p) of two systems by paired bootstrap (Koehn 2004), two-sided, as sacrebleu computes it.
+
+    With d_i the absolute difference on resample i, shifted to mean 0, and d the observed one:
+
+        p = (1 + #{i : d_i > d}) / (1 + count)
+
+    Two systems that differ on no resample get p = 1; the formula would call a difference of 0 significant.
+    """
+    difference = system.value - baseline.value
+    differences = np.abs(resampled(system, count) - resampled(baseline, count))
+    if not differences.any():
+        return difference, 1.0
+    beyond = np.count_nonzero(differences - differences.mean() > abs(difference))
+    return difference, (1 + beyond) / (1 + count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +203,78 @@ def _finite(value: float) -> float | None:
 
 def _bounds(metric: Metric) -> list[float | None] | None:
     return None if metric.ci95 is None else [_finite(bound) for bound in metric.ci95]
+
+
+def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Significance] = ()) -> str:
+    """The table, the signatures, and a line per comparison in the first metric.
+
+    The interval and the length bins are of the first metric; a star marks a bin of few sentences.
+    """
+    first = next(iter(evaluations[0].metrics))
+    timed = any(evaluation.speed for evaluation in evaluations)
+    rows = [_heading(evaluations[0], timed=timed), *(_row(one, timed=timed) for one in evaluations)]
+    lines = _align(rows)
+    if evaluations[0].bins:
+        unit = (evaluations[0].length_unit or "").replace("_", " ")
+        thin = any(part.group.thin for part in evaluations[0].bins)
+        lines.append(f"{LABELS[first]} by {unit}" + ("   * fewer than 30 sentences" if thin else ""))
+    lines += [verdict(comparison) for comparison in comparisons if comparison.metric == first]
+    lines += [_drawn(evaluation) for evaluation in evaluations if evaluation.decode.get("mbr")]
+    lines += _signatures(evaluations)
+    return "\n".join(lines)
+
+
+def verdict(comparison: Significance) -> str:
+    """One sentence: which system is how far above which other, and whether chance explains it."""
+    return (
+        f"{comparison.system} vs {comparison.baseline}: {comparison.delta:+.1f} {LABELS[comparison.metric]}, "
+        f"p = {comparison.p:.3f} ({comparison.resamples:,} resamples)"
+    )
+
+
+def _heading(model: Evaluation, *, timed: bool) -> list[str]:
+    labels = [LABELS[name] for name in model.metrics]
+    interval = ["95 %"] if model.bootstrap else []
+    speed = ["tok/s"] if timed else []
+    return ["model", labels[0], *interval, *labels[1:], *speed, *(part.group.label for part in model.bins)]
+
+
+def _row(evaluation: Evaluation, *, timed: bool) -> list[str]:
+    first, *others = evaluation.metrics.values()
+    low, high = first.ci95 or (first.value, first.value)
+    interval = [f"[{low:.1f}, {high:.1f}]"] if evaluation.bootstrap else []
+    speed = f"{evaluation.speed.target_tokens_per_s:,.0f}" if evaluation.speed else "–"
+    bins = [
+        f"{part.metrics[first.name].value:.1f}" + ("*" if part.group.thin else " ")
+        for part in evaluation.bins
+    ]
+    values = [f"{metric.value:.1f}" for metric in others]
+    return [evaluation.model, f"{first.value:.1f}", *interval, *values, *([speed] if timed else []), *bins]
+
+
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Names to the left, numbers to the right."""
+    widths = [max(cells(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for name, *numbers in rows:
+        right = [" " * (width - cells(cell)) + cell for cell, width in zip(numbers, widths[1:], strict=True)]
+        lines.append(GAP.join([pad(name, widths[0]), *right]).rstrip())
+    return lines
+
+
+def _drawn(evaluation: Evaluation) -> str:
+    """How answers were chosen that no search found."""
+    decode = evaluation.decode
+    by = f"{decode['mbr']} draws by {decode['utility']}, temperature {decode['temperature']:g}"
+    return f"{evaluation.model}: {by}, seed {decode['seed']}"
+
+
+def _signatures(evaluations: Sequence[Evaluation]) -> list[str]:
+    """A line per metric and way of measuring it."""
+    lines = dict.fromkeys(
+        (LABELS[name], metric.signature)
+        for evaluation in evaluations
+        for name, metric in evaluation.metrics.items()
+    )
+    width = max(len(label) for label, _ in lines)
+    return [f"{label:{width}}  {signature}" for label, signature in lines]

@@ -1,25 +1,26 @@
 """What a model looked at while it wrote a text: weights with the pieces or words they stand between.
 
-Axis letters: L layers, H heads, Q queries, K keys.
+Axis letters: L layers, H heads, Q queries, K keys; between words T target, S source.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
-from jumok.errors import ConfigError
 from jumok.explain.capture import Array, capture, read_only
 from jumok.explain.heatmap import Style, heat_map, merge_words
-from jumok.explain.pictures import ended
-from jumok.explain.tokens import label, text_of, word_groups
+from jumok.explain.ops import bad_parameter
+from jumok.explain.tokens import ended, label, text_of, word_groups
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
+
+THRESHOLD = 0.1  # the least weight of a link between words
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,26 +73,16 @@ class Attention:
 
     def mean(self, layer: int | None = -1) -> "Attention":
         """The mean over the heads of a layer, or of all layers: one layer, one head."""
-        return self._joined(self.pick(layer), self.name(layer, None))
-
-    def max(self, layer: int | None = -1) -> "Attention":
-        """The largest weight that any head of a layer, or of all layers, gives; rows sum to 1 or more."""
-        chosen = self.weights if layer is None else self.weights[layer][None]
-        return self._joined(
-            chosen.max(axis=(0, 1)), tuple(word.replace("mean", "max") for word in self.name(layer, None))
-        )
-
-    def _joined(self, matrix: Array, picked: tuple[str, ...]) -> "Attention":
-        sides = (self.kind, self.source, self.target)
-        return Attention(*sides, matrix[None, None], self.unit, picked, copied=self.copied)
+        matrix = self.pick(layer)[None, None]
+        picked = self.name(layer, None)
+        return Attention(self.kind, self.source, self.target, matrix, self.unit, picked, copied=self.copied)
 
     def stages(self, layer: int = -1, head: int = 0) -> HeadStages:
         """How the weights of one head came about: q, k, v, scores, scaled, mask, weights, context and out."""
         if self.find is None:
-            raise ConfigError(
+            raise bad_parameter(
                 f"these weights between {self.unit} are no longer those of a single head",
                 hint="ask the attention of a trace itself: trace.attention.cross.stages(layer, head)",
-                code="bad_parameter",
             )
         return self.find(layer, head)
 
@@ -205,3 +196,33 @@ def attention_of(
     keys, queries = own.get(kind, (read, written))
     copied = tuple(step.copied for step in found.steps if step.copied is not None) if kind == "copy" else ()
     return Attention(kind, tuple(keys), tuple(queries), found.weights[kind], copied=copied)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A target word and the source word it looked at most."""
+
+    source: int
+    target: int
+    weight: float
+
+
+def links(weights: ArrayLike, *, threshold: float = THRESHOLD, end: bool = True) -> list[Link]:
+    """Hard links from weights (T, S) between words: each target word to the source word with the largest.
+
+    A word has no link if that weight is below the threshold. With `end`, the last row and the last column are
+    the ends of the sentences: the end gets no link, and a word that looked at the end most has none. Of equal
+    weights the first counts.
+    """
+    table = np.asarray(weights, dtype=np.float64)
+    rows = table[:-1] if end else table
+    if not rows.size:
+        return []
+    best, last = rows.argmax(axis=1), table.shape[1] - 1
+    found = [Link(int(s), t, float(rows[t, s])) for t, s in enumerate(best)]
+    return [link for link in found if link.weight >= threshold and not (end and link.source == last)]
+
+
+def pharaoh(found: Iterable[Link]) -> str:
+    """Links in Pharaoh's form: `0-0 3-1 2-3`, source before target, words counted from 0."""
+    return " ".join(f"{link.source}-{link.target}" for link in found)

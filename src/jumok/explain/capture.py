@@ -7,7 +7,7 @@ Q queries, K keys.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -18,13 +18,15 @@ from jumok.backends.recording import RecordingBackend
 from jumok.backends.values import Kind
 from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Source
-from jumok.decoding.scores import log_softmax, top
-from jumok.explain.pictures import ended as with_end
+from jumok.decoding.search import log_softmax, top
+from jumok.explain.tokens import ended as with_end
 from jumok.models.interface import Seq2Seq, edits_of
+from jumok.nn.functional import Stages
 from jumok.text.tokenizer import EOS
 
 TOP = 5  # candidates kept for each step
-STAGES = ("q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out")
+Stage = Literal["q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
 """The stages of attention in the order of computation."""
 
 Array = NDArray[Any]
@@ -87,7 +89,9 @@ def capture(
     if ("copy", 0) in ops.stages:
         copied = target_in.flat(ops.stages["copy", 0].out)  # type: ignore[arg-type]  # (M, 1)
     steps = _steps(logits, copied, target_out, [len(out) for out in outs])
-    kept = {layer: _arrays(one if layer in stages else one.weights) for layer, one in ops.stages.items()}
+    kept = {
+        layer: _arrays(one, STAGES if layer in stages else ("weights",)) for layer, one in ops.stages.items()
+    }
     numbers = {name: state.float().cpu().numpy() for name, state in states.items()}
     return [
         _one(row, with_end(sources[row]), tuple(outs[row]), kept, numbers, steps[row])
@@ -117,23 +121,14 @@ def _steps(
     ]
 
 
-def _arrays(one: Any) -> dict[str, Array]:
-    """The weights (B, H, T, S) of a layer, or all its stages, by name: (B, H, …); `out` (B, T, D)."""
-    if isinstance(one, Tensor):
-        return {"weights": one.float().cpu().numpy()}
-    seen = one.mask.expand(one.weights.shape).to(torch.uint8)  # (B, H, T, S)
-    tensors = {
-        "q": one.query,
-        "k": one.key,
-        "v": one.value,
-        "scores": one.scores,
-        "scaled": one.scaled,
-        "weights": one.weights,
-        "context": one.context,
-        "out": one.out,
-    }
-    floats = {name: x.float().cpu().numpy() for name, x in tensors.items() if x is not None}
-    return {"mask": seen.cpu().numpy(), **floats}
+def _arrays(stages: Stages, parts: Sequence[Stage]) -> dict[str, Array]:
+    """Parts of the stages of a layer by name: (B, H, …); `out` (B, T, D)."""
+    ours = {"q": stages.query, "k": stages.key, "v": stages.value}
+    tensors = {part: ours[part] if part in ours else getattr(stages, part) for part in parts}
+    if "mask" in tensors:
+        tensors["mask"] = stages.mask.expand(stages.weights.shape)  # (B, H, T, S)
+    kinds = {name: torch.uint8 if name == "mask" else torch.float32 for name in tensors}
+    return {name: x.to(kinds[name]).cpu().numpy() for name, x in tensors.items() if x is not None}
 
 
 def _one(

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from jumok.backends.values import Kind
 from jumok.config import Arch, Utility
+from jumok.explain.capture import Stage
+from jumok.explain.head_profile import Label
 from jumok.explain.ops import Op
+from jumok.explain.tokens import TokenType
 
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(ge=1)]
 Number = float | None
-TokenType = Literal["normal", "special", "unk", "byte", "pad", "patch"]
-Stage = Literal["q", "k", "v", "scores", "scaled", "mask", "weights", "context", "out"]
-HeadLabel = Literal["previous", "diagonal", "special", "sharp", "broad", "mixed"]
 PositionKind = Literal["sinusoidal", "learned", "rotary", "none"]
 ScoreKind = Literal["scaled_dot", "dot", "general", "concat"]
 
@@ -191,7 +191,7 @@ class HeadProfile(DocumentPart):
     """Share on special tokens."""
     max: list[list[Number]]
     """Mean of the largest weight of a query."""
-    label: list[list[HeadLabel]]
+    label: list[list[Label]]
     """What the head mostly does."""
 
 

@@ -11,7 +11,6 @@ from torch import Tensor
 from jumok.backends.edits import Edits, PositionEdit
 from jumok.backends.torch import TorchBackend
 from jumok.backends.values import Kind
-from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.jobs import SourceText
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
@@ -36,9 +35,8 @@ from jumok.explain.ops import (
     bad_parameter,
     check_count,
 )
-from jumok.explain.tokens import side_of
-from jumok.explain.units import units_of
-from jumok.models.interface import Seq2Seq, edits_of
+from jumok.explain.tokens import side_of, units_of
+from jumok.models.interface import edits_of
 from jumok.nn.edit import AttentionEdit
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
@@ -130,7 +128,7 @@ class Compiler:
 
     def sizes(self, kind: Kind) -> tuple[int, int]:
         """Layers and heads of one kind of attention."""
-        found = attention_sizes(self.translator.config.model)
+        found = self.translator.config.model.attention
         if kind not in found:
             arch = self.translator.config.model.arch
             hint = (
@@ -187,29 +185,32 @@ class Compiler:
     def leave_scale_out(self, op: NoScale) -> None:
         layers, _ = self.sizes(op.kind)
         config = self.translator.config.model
-        if not isinstance(config, TransformerConfig):
+        if "scaled" not in config.__dataclass_fields__:
+            whose = "Luong's" if config.arch == "luong" else "this model's"
             raise bad_parameter(
-                "Luong's attention does not divide its scores by √d_k, so none can be left out"
+                f"{whose} attention does not divide its scores by √d_k, so none can be left out"
             )
-        if not config.scaled and op.kind != "copy":  # which always divides
+        if config.scoring != "scaled_dot" and op.kind != "copy":  # which always divides
             raise bad_parameter("this model was trained with scaled=false and divides by no √d_k")
         for layer in range(layers):
             self.drafts[op.kind, layer].scaled = False
 
     def check_positions(self) -> None:
         config = self.translator.config.model
-        if not isinstance(config, TransformerConfig):
+        if config.placing is None:
             raise bad_parameter(
                 f"a recurrent model ({config.arch}) knows the order from reading and has no positions"
             )
-        if config.positions == "none":
+        if config.placing == "none":
             raise bad_parameter('this model was trained with positions="none" and has none to change')
 
     def bridge_of(self, op: Bridge) -> Tensor:
         """What the decoder starts from instead, (N, C, D)."""
-        model, most = unedited(self.translator.model), self.translator.config.data.max_length
-        if isinstance(self.translator.config.model, TransformerConfig):
-            raise bad_parameter("a Transformer has no bridge: its decoder looks at all states of the encoder")
+        model, most = self.translator.model, self.translator.config.data.max_length
+        config = self.translator.config.model
+        if "cell" not in config.__dataclass_fields__:
+            name = config.arch.capitalize()
+            raise bad_parameter(f"a {name} has no bridge: its decoder looks at all states of the encoder")
         lines = [line for line in map(tidy, op.text.splitlines()) if line]
         if len(lines) > MOST_OPS:
             raise bad_parameter(f"text has {len(lines)} lines, and {MOST_OPS} is the most", field="text")
@@ -226,6 +227,8 @@ class Compiler:
                 hint="give a shorter text",
                 code="too_long",
             )
+        if edits_of(model) is not None:
+            model = model.using(TorchBackend())
         with explained():
             final = encode(model, sources).final  # (B, N, C, D)
         assert final is not None
@@ -245,7 +248,7 @@ def compile_ops(
     too long for the model is cut, never split: positions must mean one sentence.
     """
     check_count(ops)
-    if ops and edits_of(translator.model) is not None:
+    if ops and (translator.interventions or edits_of(translator.model) is not None):
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
@@ -254,12 +257,6 @@ def compile_ops(
     settings = dict(options or {})
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
     return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
-
-
-def source_taken(translator: Translator, line: str) -> list[Any]:
-    """The ids that a model takes of a text, or all patches of a picture."""
-    [source] = translator.read([line])
-    return taken(translator, source)
 
 
 def taken(translator: Translator, source: SourceText) -> list[Any]:
@@ -292,26 +289,6 @@ def misplaced(op: Op, n: int, error: ConfigError) -> ConfigError:
     return bad_parameter(
         f"{op.op}: {error.message}", hint=error.hint, where=f"interventions[{n}]", field=field
     )
-
-
-def attention_sizes(config: ModelConfig) -> dict[Kind, tuple[int, int]]:
-    """Layers and heads of each kind of attention that a model has."""
-    match config:
-        case RnnConfig():
-            return {}
-        case LuongConfig():
-            return {"cross": (1, 1)}
-        case TransformerConfig():
-            encoder, decoder = (config.encoder_layers, config.heads), (config.decoder_layers, config.heads)
-            copy: dict[Kind, tuple[int, int]] = {"copy": (1, 1)} if config.copy else {}
-            return {"enc_self": encoder, "dec_self": decoder, "cross": decoder, **copy}
-        case _:
-            assert_never(config)
-
-
-def unedited(model: Seq2Seq) -> Seq2Seq:
-    """A model without its edits."""
-    return model if edits_of(model) is None else model.using(TorchBackend())
 
 
 def choose(index: Index, count: int, what: str, kind: Kind) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from jumok.answers import NotFiniteError
 from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import BATCH_TOKENS, Source
-from jumok.decoding.scores import check_finite, log_softmax
+from jumok.decoding.search import check_finite, log_softmax
 from jumok.decoding.translator import Translator
 from jumok.errors import Error, LimitError, RunError
 from jumok.explain.ops import bad_parameter

@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 Label = Literal["previous", "diagonal", "special", "sharp", "broad", "mixed"]
 
-WORDS: dict[Label, str] = {
-    "previous": "mostly the token before",
-    "diagonal": "mostly the same place",
-    "special": "mostly special tokens",
-    "sharp": "mostly one token at a time",
-    "broad": "spread over nearly everything",
-    "mixed": "no single habit",
-}
-"""The labels in plain words."""
-
 MOSTLY = 0.5  # the share of all weight that makes a habit
 NEARLY = 0.8  # the share of the largest possible entropy that counts as spread over everything
 

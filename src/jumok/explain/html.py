@@ -1,4 +1,7 @@
-"""One HTML file from traces: the explorer's page with the data inside, for any browser, without a network."""
+"""One HTML file from traces: the explorer's page with the data inside, for any browser, without a network.
+
+In a notebook it is shown as a frame; in a terminal a picture of characters stands for it.
+"""
 
 import base64
 import json
@@ -8,29 +11,27 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import numpy as np
+from numpy.typing import NDArray
+
 from jumok.backends.values import Kind
-from jumok.errors import ConfigError, Error, nearest
+from jumok.errors import Error, nearest
 from jumok.explain.capture import Array
+from jumok.explain.heatmap import heat_map
+from jumok.explain.influence import Influence
 from jumok.explain.manifest import SIDES, finite
-from jumok.explain.page import document
-from jumok.explain.tensors import pack
+from jumok.explain.ops import bad_parameter
+from jumok.explain.page import document, frame
+from jumok.explain.tensors import Head, exact_names, heads_of, pack, state_names
 from jumok.explain.trace import Trace
 
 T = TypeVar("T")
 
 ROOM = 3_000_000  # bytes of exact numbers, unpacked; more are left out unless they are asked for
 
-Head = tuple[int, int]
+HEIGHT = 640  # pixels of a frame in a notebook
 Exact = Mapping[Kind, Sequence[Head]] | None
 """The heads whose exact numbers a file holds, by kind; None for all of them."""
-
-
-@dataclass(frozen=True)
-class FileContents:
-    """What a file holds of one trace."""
-
-    manifest: Mapping[str, Any]
-    tensors: Mapping[str, Array]
 
 
 def trace_html(
@@ -39,35 +40,24 @@ def trace_html(
     title: str = "",
     kinds: Collection[Kind] | None = None,
     heads: Sequence[Head] | None = None,
+    screen: str = "translate",
+    answers: Mapping[str, Any] | None = None,
 ) -> str:
     """A trace, or several, as one HTML file: every view that only looks works in it.
 
     All weights are in it as pictures of 8 bits, with influence, beam and positions where the model or the
     trace has them. Exact weights and all stages are those of every head if they take at most 3 MB, else of
     the last layer of cross-attention; or of the (layer, head) pairs in `heads`, counted from 0. `kinds` keeps
-    only those kinds of attention.
+    only those kinds of attention. The file opens on `screen`; `answers` are more that the page may ask for.
     """
     traces = [trace] if isinstance(trace, Trace) else list(trace)
-    return write(traces, title=title, kinds=kinds, heads=heads)
-
-
-def write(
-    traces: Sequence[Trace],
-    *,
-    title: str = "",
-    kinds: Collection[Kind] | None = None,
-    heads: Sequence[Head] | None = None,
-    screen: str = "translate",
-    answers: Mapping[str, Any] | None = None,
-) -> str:
-    """The file for these traces; it opens on `screen`, and `answers` are more that the page may ask for."""
     if not traces:
-        raise ConfigError("there is no trace to write", hint="give one or more", code="bad_parameter")
+        raise bad_parameter("there is no trace to write", hint="give one or more")
     kept = choose_kinds(traces, kinds)
     chosen = choose_heads(traces, kept, heads)
     names = names_of_models(traces)
     held = {one.id: hold(one, names[one.id], kept, chosen[one.id]) for one in traces}
-    manifests = [one.manifest for one in held.values()]
+    manifests = [manifest for manifest, _ in held.values()]
     found = {path: value for one in traces for path, value in ask(one, names[one.id])}
     data = {
         "models": cards(manifests, {one.id: one for one in traces}),
@@ -75,18 +65,15 @@ def write(
         "answers": finite({**found, **(answers or {})}),
         "start": start_address(screen, manifests[0]),
     }
-    return document(
-        title or title_of(manifests[0]), data, {id: pack(one.tensors) for id, one in held.items()}
-    )
+    packed = {id: pack(tensors) for id, (_, tensors) in held.items()}
+    return document(title or title_of(manifests[0]), data, packed)
 
 
 def choose_kinds(traces: Sequence[Trace], kinds: Collection[Kind] | None) -> list[Kind]:
     """The kinds of attention to keep, those that a trace has."""
     for kind in kinds or ():
         if kind not in SIDES:
-            raise ConfigError(
-                f"{kind!r} is no kind of attention", hint=nearest(str(kind), SIDES), code="bad_parameter"
-            )
+            raise bad_parameter(f"{kind!r} is no kind of attention", hint=nearest(str(kind), SIDES))
     there = {kind for one in traces for kind in one.manifest["attention"]}
     return [kind for kind in SIDES if kind in there and (kinds is None or kind in kinds)]
 
@@ -97,16 +84,13 @@ def choose_heads(
     """The heads whose exact numbers go in, by trace: those given, all, or the last layer of `cross`."""
     if heads is not None:
         check_heads(traces, kinds, heads)
-        return {one.id: {kind: inside(one.manifest, kind, heads) for kind in kinds} for one in traces}
+        return {
+            one.id: {kind: heads_of(one.manifest, kind, heads) for kind in kinds_in(one, kinds)}
+            for one in traces
+        }
     if sum(full_size(one.manifest, kinds) for one in traces) <= ROOM:
         return dict.fromkeys(one.id for one in traces)
     return {one.id: {"cross": last_layer(one.manifest)} for one in traces}
-
-
-def inside(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head]) -> list[Head]:
-    """The heads that one kind of attention has."""
-    L, H = manifest["attention"].get(kind, {"shape": (0, 0)})["shape"][:2]
-    return [(layer, head) for layer, head in heads if layer < L and head < H]
 
 
 def check_heads(traces: Sequence[Trace], kinds: Sequence[Kind], heads: Sequence[Head]) -> None:
@@ -115,10 +99,9 @@ def check_heads(traces: Sequence[Trace], kinds: Sequence[Kind], heads: Sequence[
     for layer, head in heads:
         if not any(0 <= layer < L and 0 <= head < H for L, H in sizes):
             L, H = (max((size[axis] for size in sizes), default=0) for axis in (0, 1))
-            raise ConfigError(
+            raise bad_parameter(
                 f"no attention has head {head} of layer {layer}",
                 hint=f"they count from 0, and there are {L} layers of {H} heads",
-                code="bad_parameter",
             )
 
 
@@ -144,31 +127,21 @@ def last_layer(manifest: Mapping[str, Any]) -> list[Head]:
     return [(L - 1, head) for head in range(H)]
 
 
-def hold(trace: Trace, name: str, kinds: Sequence[Kind], heads: Exact) -> FileContents:
-    """What a file keeps of a trace: the exact numbers of these heads, or of all."""
+def hold(
+    trace: Trace, name: str, kinds: Sequence[Kind], heads: Exact
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What a file keeps of a trace, manifest and tensors: the exact numbers of these heads, or of all."""
     mine = kinds_in(trace, kinds)
-    tensors: dict[str, Array] = {}
-    for part in ("encoder", "decoder", "bridge") if trace.manifest["rnn"] else ():
-        tensors[f"rnn.{part}"] = trace.tensor(f"rnn.{part}")
+    tensors = {name: trace.tensor(name) for name in state_names(trace.manifest)}
     if heads is None:
         trace.record(mine)
     for kind in mine:
         tensors[f"{kind}.atlas"] = trace.tensor(f"{kind}.atlas")
-        for need in needs_of(trace.manifest["attention"][kind]["stages"], kind, heads):
+        for need in exact_names(trace.manifest, kind, None if heads is None else heads.get(kind, ())):
             if (found := known(partial(trace.tensor, need))) is not None:
                 tensors[need] = found
     manifest = shown_manifest(trace.manifest, name, mine, heads)
-    return FileContents({**manifest, "file": {"kinds": mine, "tensors": sorted(tensors)}}, tensors)
-
-
-def needs_of(stages: Sequence[str], kind: Kind, heads: Exact) -> list[str]:
-    """The names of the exact tensors of one kind; of these heads only, unless all are kept."""
-    if heads is None:
-        return [f"{kind}.{part}" for part in stages]
-    mine = heads.get(kind, ())
-    parts = [part for part in stages if part != "out"]
-    joined = [f"{kind}.out:{layer}" for layer in sorted({layer for layer, _ in mine})]
-    return [f"{kind}.{part}:{layer}.{head}" for layer, head in mine for part in parts] + joined
+    return {**manifest, "file": {"kinds": mine, "tensors": sorted(tensors)}}, tensors
 
 
 def shown_manifest(
@@ -278,3 +251,51 @@ def shorter(value: Any, digits: int = 7) -> Any:
 def title_of(manifest: Mapping[str, Any]) -> str:
     source = manifest["source"]
     return f"{'▦' if 'image' in source else source['text']} → {manifest['target']['text']} · jumok"
+
+
+@dataclass(frozen=True, repr=False)
+class Display:
+    """What `show()` returns. A notebook draws it as a frame, which is saved with the notebook."""
+
+    document: Callable[[], str]
+    text: Callable[[], str]
+    height: int = HEIGHT
+
+    def _repr_html_(self) -> str:
+        return frame(self.document(), self.height)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def show_trace(trace: Trace, height: int = HEIGHT) -> Display:
+    """A trace to look at."""
+    return Display(lambda: trace_html(trace), lambda: picture(trace), height)
+
+
+def picture(trace: Trace) -> str:
+    """What the target looked at, words by words; by influence where the model has no attention."""
+    cross = trace.attention.cross
+    if cross is not None:
+        return cross.mean().words().show()
+    found = known(trace.influence)
+    if found is None:
+        return repr(trace)
+    weights = shares(found)
+    keep = [i for i, word in enumerate(trace.manifest["target"]["words"]) if "type" not in word]
+    words = [trace.manifest["target"]["words"][i]["text"] for i in keep]
+    drawn = heat_map([unit.text for unit in found.units], words, word_rows(trace, weights)[keep])
+    return "\n".join(filter(None, ("influence · words", drawn)))
+
+
+def shares(found: Influence) -> NDArray[np.float64]:
+    """For each target token (T, U), which share of its support each source unit has; all 0 if none has."""
+    support = found.values.astype(np.float64).clip(min=0)
+    found_shares: NDArray[np.float64] = support / np.maximum(support.sum(axis=1, keepdims=True), 1e-12)
+    return found_shares
+
+
+def word_rows(trace: Trace, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of target tokens as the mean over each target word."""
+    words = [word["tokens"] for word in trace.manifest["target"]["words"]]
+    return np.stack([rows[tokens].mean(axis=0) for tokens in words]) if words else rows[:0]

@@ -1,12 +1,17 @@
-"""Which source units an answer rests on: leave one out and see what the model then thinks of each token.
+"""What an answer rests on. Which source units: leave one out, and see what the model thinks of each token.
 
     influence[t, j] = log p(y_t | y_<t, x) - log p(y_t | y_<t, x without unit j)
 
 Above 0: unit j supported token t. It asks nothing of the architecture, so a model without attention has this
-picture, too. Axis letters: T target tokens, U units.
+picture, too. Which heads: mask each alone, and score the whole answer again.
+
+    delta[layer, head] = log p(y | x, head masked) - log p(y | x), below 0 where the answer needs the head
+
+Axis letters: T target tokens, U units, H heads.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,12 +19,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from jumok.backends.edits import Edits
+from jumok.backends.recording import RecordingBackend
+from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
-from jumok.errors import ConfigError, LimitError, nearest
-from jumok.explain.forced import log_probs, tokens_at_once
-from jumok.explain.pictures import hidden, is_picture, source_side
-from jumok.explain.units import Unit, UnitName, units_of
+from jumok.errors import LimitError, nearest
+from jumok.explain.forced import encode, explained, forced, log_probs, tokens_at_once
+from jumok.explain.ops import bad_parameter, check_name
+from jumok.explain.tokens import Unit, UnitName, hidden, is_picture, source_side, units_of
+from jumok.models.interface import edits_of
+from jumok.nn.edit import AttentionEdit
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, UNK, Tokenizer, Tokenizers
@@ -111,9 +121,7 @@ def without(source: Source, unit: Unit, replace: Replace) -> list[Any]:
     if replace == "unk":
         return [instead if i in gone else one for i, one in enumerate(source)]
     if is_picture(source):
-        raise ConfigError(
-            "a patch cannot be dropped from a picture", hint='take replace="unk"', code="bad_parameter"
-        )
+        raise bad_parameter("a patch cannot be dropped from a picture", hint='take replace="unk"')
     return [one for i, one in enumerate(source) if i not in gone]
 
 
@@ -132,12 +140,74 @@ def target_ids(tokenizer: Tokenizer, target: str | Sequence[int]) -> list[int]:
 
 
 def check_names(unit: object, replace: object) -> None:
-    known: Mapping[str, tuple[object, tuple[str, ...]]] = {
-        "unit": (unit, get_args(UnitName)),
-        "replace": (replace, get_args(Replace)),
-    }
-    for name, (value, names) in known.items():
-        if value not in names:
-            raise ConfigError(
-                f"{name}={value!r} is unknown", hint=nearest(str(value), names), code="bad_parameter"
+    check_name("unit", unit, get_args(UnitName))
+    check_name("replace", replace, get_args(Replace))
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """What masking each head of one layer does to the log-probability of the answer."""
+
+    kind: Kind
+    layer: int
+    values: NDArray[np.float32]  # (H,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {"kind": self.kind, "layer": self.layer, "values": self.values.tolist()}
+
+
+def sweep(
+    translator: Translator,
+    source: str | Source,
+    target: str | Sequence[int],
+    kinds: Sequence[Kind] | None = None,
+) -> Iterator[SweepRow]:
+    """One row for each layer of each kind of attention, as soon as it is done; of some kinds, if named.
+
+    Both sides are texts or ids, as in `influence`. A model without attention gives no rows. The interventions
+    of an edited translator stay in force.
+    """
+    sizes = translator.config.model.attention
+    for kind in kinds or ():
+        if kind not in sizes:
+            raise bad_parameter(
+                f"this model ({translator.config.model.arch}) has no {kind!r} attention",
+                hint=nearest(str(kind), sizes) if sizes else "",
             )
+    read, _ = source_ids(translator.tokenizers, source)
+    written = target_ids(translator.tokenizers.target, target)
+    return rows(translator, read, written, {kind: sizes[kind] for kind in kinds or sizes})
+
+
+def rows(
+    translator: Translator,
+    source: Source,
+    target: Sequence[int],
+    sizes: dict[Kind, tuple[int, int]],
+) -> Iterator[SweepRow]:
+    model = translator.model
+    edits = edits_of(model) or Edits()
+    if not sizes or not target:
+        return
+    with explained():
+        whole = model.using(RecordingBackend(edits))
+        memory = encode(whole, [source])
+        baseline = forced(whole, memory, target).double().sum()
+    for kind, (layers, heads) in sizes.items():
+        for layer in range(layers):
+            scores = []
+            for head in range(heads):
+                masked = model.using(RecordingBackend(with_mask(edits, kind, layer, head)))
+                with explained():
+                    seen = encode(masked, [source]) if kind == "enc_self" else memory
+                    scores.append(forced(masked, seen, target).double().sum())
+            delta = torch.stack(scores) - baseline
+            yield SweepRow(kind, layer, delta.float().cpu().numpy())
+
+
+def with_mask(edits: Edits, kind: Kind, layer: int, head: int) -> Edits:
+    """The edits with one more head masked."""
+    before = edits.attention.get((kind, layer), AttentionEdit())
+    after = dataclasses.replace(before, factors=(*before.factors, (head, 0.0)))
+    return dataclasses.replace(edits, attention={**edits.attention, (kind, layer): after})

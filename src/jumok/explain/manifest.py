@@ -8,15 +8,13 @@ from typing import Any
 from urllib.parse import quote
 
 from jumok.backends.values import Kind
-from jumok.config import LuongConfig, ModelConfig, TransformerConfig
+from jumok.config import LuongConfig, ModelConfig, RnnConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import STAGES, Captured, Step
-from jumok.explain.documents import KindSize, PositionKind, ScoreKind
-from jumok.explain.edits import attention_sizes
+from jumok.explain.documents import KindSize
 from jumok.explain.head_profile import head_profile
-from jumok.explain.pictures import is_picture, is_special, source_side
 from jumok.explain.subject import Subject
-from jumok.explain.tokens import label, side_of
+from jumok.explain.tokens import is_picture, is_special, label, side_of, source_side
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 SCHEMA = "trace/1"
@@ -129,45 +127,30 @@ def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
     }
 
 
-def score_kind(config: ModelConfig) -> ScoreKind | None:
-    """How a query and a key are compared; None for a model without attention."""
-    if isinstance(config, TransformerConfig):
-        return "scaled_dot" if config.scaled else "dot"
-    return config.score if isinstance(config, LuongConfig) else None
-
-
-def position_kind(config: ModelConfig) -> PositionKind | None:
-    """How a model knows the order of tokens; None for one that reads them one by one."""
-    return config.positions if isinstance(config, TransformerConfig) else None
-
-
 def kind_sizes(config: ModelConfig) -> dict[Kind, KindSize]:
     """Layers, heads and width of a head for each kind of attention that a model has."""
     return {
         kind: KindSize(layers=layers, heads=heads, d_head=config.width // heads)
-        for kind, (layers, heads) in attention_sizes(config).items()
+        for kind, (layers, heads) in config.attention.items()
     }
 
 
 def _parts(config: ModelConfig) -> dict[str, Any]:
     """Layers, heads, positions and score of an architecture."""
     common = {
-        "positions": position_kind(config),
-        "score": score_kind(config),
+        "positions": config.placing,
+        "score": config.scoring,
         "kinds": {kind: size.model_dump() for kind, size in kind_sizes(config).items()},
     }
-    if isinstance(config, TransformerConfig):
-        return {"layers": {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, **common}
-    recurrent = {
-        "cell": config.cell,
-        "bidirectional": config.bidirectional,
-        "input_feeding": isinstance(config, LuongConfig) and config.input_feeding,
-    }
-    return {
-        "layers": {"encoder": config.layers, "decoder": config.layers},
-        **common,
-        "recurrent": recurrent,
-    }
+    encoder, decoder = config.depths
+    parts: dict[str, Any] = {"layers": {"encoder": encoder, "decoder": decoder}, **common}
+    if isinstance(config, RnnConfig | LuongConfig):
+        parts["recurrent"] = {
+            "cell": config.cell,
+            "bidirectional": config.bidirectional,
+            "input_feeding": isinstance(config, LuongConfig) and config.input_feeding,
+        }
+    return parts
 
 
 def weights_fingerprint(translator: Translator) -> str:

@@ -34,8 +34,14 @@ MOST_OPS = 64
 
 
 def bad_parameter(message: str, *, hint: str = "", where: str = "", field: str | None = None) -> ConfigError:
-    """The error of an intervention that cannot be read, or not be applied to this model and text."""
+    """The error of something that cannot be read, or not be applied to this model and text."""
     return ConfigError(message, where=where, hint=hint, code="bad_parameter", field=field)
+
+
+def check_name(option: str, value: object, names: Sequence[str]) -> None:
+    """Refuse a value that is none of these names."""
+    if value not in names:
+        raise bad_parameter(f"{option}={value!r} is unknown", hint=nearest(str(value), names))
 
 
 def brief(value: object) -> str:

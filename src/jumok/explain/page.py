@@ -6,7 +6,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,30 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
     the id of their trace. Equal arguments give equal text.
     """
     page = bundle()
+    return page_around(
+        page,
+        title,
+        "This file draws itself, for which the browser must allow scripts.",
+        block("application/json", "jumok-words", to_json(page.words)),
+        block("application/json", "jumok-data", to_json(data)),
+        *(block("text/plain", f"jumok-tensors-{id}", packed(one)) for id, one in tensors.items()),
+        start=START,
+    )
+
+
+def page_around(page: Bundle, title: str, noscript: str, *blocks: str, start: str = "") -> str:
+    """A document around blocks of data: the page reads them, after the script `start` if there is one.
+
+    `noscript` is HTML for browsers that run no scripts.
+    """
+    scripts = [one for one in (start, page.script) if one]
     return "\n".join(
         (
             "<!doctype html>",
             '<html lang="en">',
             "<head>",
             '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy(page, START)}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(page, scripts)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<meta name="generator" content="jumok">',
@@ -74,12 +91,9 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
             "</head>",
             "<body>",
             '<div id="app"></div>',
-            "<noscript>This file draws itself, for which the browser must allow scripts.</noscript>",
-            block("application/json", "jumok-words", to_json(page.words)),
-            block("application/json", "jumok-data", to_json(data)),
-            *(block("text/plain", f"jumok-tensors-{id}", packed(one)) for id, one in tensors.items()),
-            f"<script>{START}</script>",
-            f"<script>{page.script}</script>",
+            f"<noscript>{noscript}</noscript>",
+            *blocks,
+            *(f"<script>{script}</script>" for script in scripts),
             "</body>",
             "</html>",
             "",
@@ -87,11 +101,11 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
     )
 
 
-def policy(page: Bundle, *scripts: str) -> str:
+def policy(page: Bundle, scripts: Sequence[str]) -> str:
     """The content policy: known scripts and styles by their hashes, pictures of its own, and no network."""
     rules = (
         "default-src 'none'",
-        f"script-src {' '.join(map(sha256, (*scripts, page.script)))}",
+        f"script-src {' '.join(map(sha256, scripts))}",
         f"style-src {sha256(page.style)}",
         "img-src data: blob:",
         "base-uri 'none'",

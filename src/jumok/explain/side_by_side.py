@@ -10,14 +10,12 @@ from sacrebleu.metrics.chrf import CHRF
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.edits import source_taken
-from jumok.explain.html import shorter, write
+from jumok.explain.edits import taken
+from jumok.explain.html import HEIGHT, Display, shorter, trace_html
 from jumok.explain.influence import Influence, leave_out
-from jumok.explain.pictures import source_side
-from jumok.explain.show import HEIGHT, Display
-from jumok.explain.tokens import text_of, word_groups
+from jumok.explain.ops import bad_parameter
+from jumok.explain.tokens import Unit, agreed_units, source_side, text_of, word_groups
 from jumok.explain.trace import Trace, make_trace, write_whole
-from jumok.explain.units import Unit, agreed_units
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
 
@@ -96,7 +94,7 @@ class SideBySide:
         """One HTML file with the Compare screen and the trace of every model."""
         traces = [column.trace for column in self.columns]
         answers = {"/v1/compare": shorter(self.to_dict())}
-        return write(traces, screen="compare", answers=answers)
+        return trace_html(traces, screen="compare", answers=answers)
 
     def save_html(self, path: str | Path) -> Path:
         """Write the comparison to one HTML file that opens in any browser."""
@@ -185,7 +183,7 @@ def source_line(models: Sequence[Translator], text: str) -> str:
 
 def cut_tokens(translator: Translator, line: str) -> tuple[list[Any], dict[str, Any]]:
     """The source ids that a model takes of a line, and their side."""
-    ids = source_taken(translator, line)
+    ids = taken(translator, *translator.read([line]))
     language = translator.config.data.source_language
     return ids, source_side(translator.tokenizers, ids, line, language, end=False)
 
@@ -199,11 +197,7 @@ def check_cuts(cuts: Sequence[int]) -> list[int]:
         )
     for cut in cuts:
         if type(cut) is not int or cut < 1:
-            raise ConfigError(
-                f"cuts: {cut!r} is no number of words",
-                hint="give whole numbers from 1 up",
-                code="bad_parameter",
-            )
+            raise bad_parameter(f"cuts: {cut!r} is no number of words", hint="give whole numbers from 1 up")
     return sorted(set(cuts))
 
 

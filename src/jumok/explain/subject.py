@@ -5,17 +5,21 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
-from jumok.config import TransformerConfig
-from jumok.decoding.jobs import SourceText
-from jumok.decoding.request import Request, make_request
+from jumok.decoding.batched import encode
+from jumok.decoding.beam import BeamTree
+from jumok.decoding.jobs import Request, SourceText, make_request
 from jumok.decoding.results import Translation
+from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError
+from jumok.explain.tokens import source_ids_of
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
 LONGEST = 1024  # pieces of a given target: attention keeps layers x heads x length² numbers
+SEARCHED = ("beam", "n_best", "length_penalty", "max_len", "min_len", "no_repeat_ngram")
+"""Settings of a search by their names in the configuration."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +99,8 @@ def with_target(translator: Translator, subject: Subject, text: str) -> Subject:
     target = tidy(text)
     ids = translator.tokenizers.target.encode(target)
     most = LONGEST
-    match translator.config.model:
-        case TransformerConfig(positions="learned", max_positions=rows):
-            most = min(LONGEST, rows - 1)
+    if rows := translator.config.model.table_rows:
+        most = min(LONGEST, rows - 1)
     if len(ids) > most:
         raise LimitError(
             f"the target has {len(ids):,} pieces, more than {most:,}",
@@ -149,15 +152,34 @@ def search_settings(request: Request, prefix: str) -> dict[str, Any]:
     }
     return {
         "method": method,
-        "beam": 1 if config.draws else config.beam,
-        "n_best": config.n_best,
+        **{name: getattr(config, name) for name in SEARCHED},
+        **({"beam": 1} if config.draws else {}),
         "length_penalty": float(config.length_penalty),
-        "max_len": config.max_len,
-        "min_len": config.min_len,
-        "no_repeat_ngram": config.no_repeat_ngram,
         **(drawn if config.draws else dict.fromkeys(drawn)),
         **({"mbr": config.mbr, "utility": config.utility} if config.mbr else {}),
         "prefix": prefix,
         "ban": list(request.ban),
         "require": list(request.require),
     }
+
+
+def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The tree in the form `beam/1` of the search that wrote a trace's target; None if no search did.
+
+    A search is a function of the model, the source and the settings in the manifest, so it comes out again
+    as it was. The translator is the one of the trace, with its interventions.
+    """
+    decode = manifest["decode"]
+    if decode["method"] not in ("beam", "greedy"):
+        return None
+    # Defaults first: what the folder says about drawing at random does not count here.
+    asked = {name: decode[name] for name in (*SEARCHED, "prefix", "ban", "require")}
+    options = {"sample": False, "long": "cut", **asked}
+    request = make_request(translator.config.decoding, options)
+    tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
+    text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])
+    [[job]] = translator.jobs([SourceText(text, text, tuple(ids))], request)  # a cut text may have other ids
+    search = translator.search_for(job, request, record=tree)
+    with translator.explained([job]):
+        run_search(translator.model, encode(translator.model, [job], [len(search.token)]), search)
+    return tree.to_dict(translator.tokenizers.target)

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,19 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from jumok.backends.values import Kind
-from jumok.errors import ConfigError, DataError, nearest
+from jumok.errors import DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
-from jumok.explain.pictures import endless
+from jumok.explain.ops import bad_parameter
+from jumok.explain.tokens import endless
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import EOS
 
 NEED = re.compile(r"([a-z_]{1,20}\.[a-z]{1,20})(?::(\d{1,6})(?:\.(\d{1,6}))?)?", re.ASCII)
 LUONG = {"scores": "scores", "weights": "weights", "context": "context", "attentional": "out"}
 """Luong's own names for stages of cross-attention."""
+
+Head = tuple[int, int]
+"""A layer and a head in it."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,9 @@ def parse_need(text: str) -> TensorNeed:
     """A need as requests write it: `name`, `name:layer` or `name:layer.head`."""
     found = NEED.fullmatch(text)
     if found is None:
-        raise ConfigError(
+        raise bad_parameter(
             f"{text[:80]!r} names no tensor",
             hint="write name, name:layer or name:layer.head, such as cross.weights:2.3",
-            code="bad_parameter",
             field="need",
         )
     name, layer, head = found.groups()
@@ -55,12 +58,16 @@ def names_of(manifest: Mapping[str, Any]) -> list[str]:
         for kind, about in manifest["attention"].items()
         for part in ("atlas", *about["stages"])
     ]
-    if manifest["rnn"]:
-        names += [f"rnn.{part}" for part in ("encoder", "decoder", "bridge")]
+    names += state_names(manifest)
     if manifest["model"]["arch"] == "luong" and "cross" in manifest["attention"]:
         held = manifest["attention"]["cross"]["stages"]
         names += [f"luong.{part}" for part, stage in LUONG.items() if stage in held]
     return names
+
+
+def state_names(manifest: Mapping[str, Any]) -> list[str]:
+    """The names of the states that a recurrent model has."""
+    return [f"rnn.{part}" for part in ("encoder", "decoder", "bridge")] if manifest["rnn"] else []
 
 
 def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
@@ -70,20 +77,14 @@ def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
     if name not in known:
         kinds = manifest["model"]["kinds"]
         reason = "was saved without" if need.group in kinds and need.part in STAGES else "has no tensor"
-        raise ConfigError(f"this trace {reason} {name}", hint=nearest(name, known), code="bad_parameter")
+        raise bad_parameter(f"this trace {reason} {name}", hint=nearest(name, known))
     kind = manifest["attention"].get(need.group)
     if kind is None:
         if need.layer is not None:
-            raise ConfigError(
-                f"{name} has neither layers nor heads", hint=f"ask for {name}", code="bad_parameter"
-            )
+            raise bad_parameter(f"{name} has neither layers nor heads", hint=f"ask for {name}")
         return need
     if need.layer is None and need.head is not None:
-        raise ConfigError(
-            f"head {need.head} of which layer of {need.group}?",
-            hint="name a layer, too",
-            code="bad_parameter",
-        )
+        raise bad_parameter(f"head {need.head} of which layer of {need.group}?", hint="name a layer, too")
     L, H = kind["shape"][:2]
     layer, head = _inside(need.group, "layer", need.layer, L), _inside(need.group, "head", need.head, H)
     return TensorNeed(need.group, need.part, layer, head)
@@ -92,146 +93,102 @@ def check_need(need: TensorNeed, manifest: Mapping[str, Any]) -> TensorNeed:
 def _inside(kind: str, what: str, number: int | None, count: int) -> int | None:
     if number is None or -count <= number < count:
         return None if number is None else number % count
-    raise ConfigError(
+    raise bad_parameter(
         f"{kind} has {count} {what}{'s' * (count > 1)}, and {what} {number} was asked for",
         hint=f"{what}s count from 0: " + ("only 0" if count == 1 else f"0 to {count - 1}"),
-        code="bad_parameter",
     )
 
 
-class TensorStore(Protocol):
-    """Where a trace's numbers come from."""
+class TensorStore:
+    """The numbers of a trace by the names they are saved under: `cross.weights`, `rnn.encoder`, `cross.q`.
 
-    def weights(self, kind: Kind) -> Array:
-        """[L, H, Q, K] of one kind."""
-        ...
+    A stage is there whole, of a layer (`cross.q:0`) or of one head (`cross.q:0.1`). With `live`, the model
+    and what was captured, the stages of a layer are computed when they are first asked for.
+    """
 
-    def stage(self, kind: Kind, part: str, layer: int, head: int | None) -> Array:
-        """One stage of a layer, [H, …], or of one head; `out` [Q, D] joins the heads."""
-        ...
+    def __init__(self, arrays: Mapping[str, Array], live: tuple[Seq2Seq, Captured] | None = None) -> None:
+        self.arrays, self.live = {name: read_only(array) for name, array in arrays.items()}, live
 
-    def state(self, part: str) -> Array:
-        """The states of a recurrent model: encoder, decoder or bridge."""
-        ...
+    @classmethod
+    def of(cls, model: Seq2Seq, captured: Captured) -> "TensorStore":
+        """The numbers of one captured sentence."""
+        states = {f"rnn.{part}": array for part, array in captured.states.items()}
+        weights = {f"{kind}.weights": array for kind, array in captured.weights.items()}
+        return cls(states | weights, (model, captured))
 
     @property
     def nbytes(self) -> int:
         """Memory that the numbers take now."""
-        ...
-
-
-class LiveStore:
-    """The numbers of one captured sentence; stages of a layer are computed when they are first asked for."""
-
-    def __init__(self, model: Seq2Seq, captured: Captured) -> None:
-        self.model, self.captured = model, captured
-        self.layers: dict[tuple[Kind, int], Mapping[str, Array]] = dict(captured.stages)
-
-    def weights(self, kind: Kind) -> Array:
-        return self.captured.weights[kind]
+        return sum(array.nbytes for array in list(self.arrays.values()))
 
     def stage(self, kind: Kind, part: str, layer: int, head: int | None) -> Array:
-        found: Array
-        if part == "weights":
-            found = self.captured.weights[kind][layer]
-        else:
-            if (kind, layer) not in self.layers:
-                self.record([(kind, layer)])
-            found = self.layers[kind, layer][part]
-        return found if head is None or part == "out" else found[head]
-
-    def state(self, part: str) -> Array:
-        return self.captured.states[part]
-
-    def record(self, layers: Sequence[tuple[Kind, int]]) -> None:
-        """Compute all stages of these layers in one pass, and keep them."""
-        source, target = self.captured.source, self.captured.target
-        ended = target[-1:] == (EOS,)
-        (again,) = capture(
-            self.model,
-            [endless(source)],
-            [target[:-1] if ended else target],
-            ended=[ended],
-            stages=layers,
-        )
-        self.layers.update(again.stages)
-
-    @property
-    def nbytes(self) -> int:
-        kept = [*self.captured.weights.values(), *self.captured.states.values()]
-        kept += [array for layer in list(self.layers.values()) for array in layer.values()]
-        return sum(array.nbytes for array in kept)
-
-
-class FileStore:
-    """The numbers of a file, by the names they were saved under."""
-
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self.arrays = {name: read_only(array) for name, array in arrays.items()}
-
-    def weights(self, kind: Kind) -> Array:
-        return self.find(f"{kind}.weights")
-
-    def stage(self, kind: Kind, part: str, layer: int, head: int | None) -> Array:
-        name = f"{kind}.{part}"
+        """One stage of a layer, [H, …], or of one head; `out` [Q, D] joins the heads."""
+        name, joined = f"{kind}.{part}", head is None or part == "out"
         if name in self.arrays:
             found: Array = self.arrays[name][layer]
-            return found if head is None or part == "out" else found[head]
-        return self.find(f"{name}:{layer}" if head is None or part == "out" else f"{name}:{layer}.{head}")
-
-    def state(self, part: str) -> Array:
-        return self.find(f"rnn.{part}")
+        else:
+            self.record([(kind, layer)])
+            if f"{name}:{layer}" not in self.arrays:
+                return self.find(f"{name}:{layer}" if joined else f"{name}:{layer}.{head}")
+            found = self.arrays[f"{name}:{layer}"]
+        return found if joined else found[head]
 
     def find(self, name: str) -> Array:
+        """The numbers of exactly this name."""
         if name not in self.arrays:
-            raise ConfigError(
+            raise bad_parameter(
                 f"the trace was saved without {name}",
                 hint="make the trace again from its model, or save it with this head",
-                code="bad_parameter",
             )
         return self.arrays[name]
 
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays.values())
+    def record(self, layers: Sequence[tuple[Kind, int]]) -> None:
+        """Compute all stages of these layers in one pass and keep them, where the model is there for it."""
+        missing = [(kind, layer) for kind, layer in layers if f"{kind}.q:{layer}" not in self.arrays]
+        if self.live is None or not missing:
+            return
+        model, captured = self.live
+        ended = captured.target[-1:] == (EOS,)
+        target = captured.target[:-1] if ended else captured.target
+        (again,) = capture(model, [endless(captured.source)], [target], ended=[ended], stages=missing)
+        for (kind, layer), stages in again.stages.items():
+            new = {f"{kind}.{part}:{layer}": array for part, array in stages.items() if part != "weights"}
+            self.arrays.update(new)  # the weights are here, of all layers
 
 
-def read_tensor(store: TensorStore, manifest: Mapping[str, Any], need: TensorNeed) -> Array:
+def read_tensor(store: TensorStore, need: TensorNeed) -> Array:
     """The numbers of a checked need, for a kind [L, H, …] less the axes that the need picks."""
     if need.group == "rnn":
-        return store.state(need.part)
+        return store.find(f"rnn.{need.part}")
     if need.group == "luong":
         return store.stage("cross", LUONG[need.part], 0, 0)
     kind: Kind = need.group  # type: ignore[assignment]  # a checked need
-    if need.part in ("atlas", "weights") and need.layer is None:
-        weights = store.weights(kind)
-        return atlas(weights) if need.part == "atlas" else weights
     part = "weights" if need.part == "atlas" else need.part
-    if need.layer is None:
-        layers = range(manifest["attention"][kind]["shape"][0])
-        return read_only(np.stack([store.stage(kind, part, layer, None) for layer in layers]))
-    found = store.stage(kind, part, need.layer, need.head)
+    if need.layer is not None:
+        found = store.stage(kind, part, need.layer, need.head)
+    elif f"{kind}.{part}" in store.arrays:
+        found = store.arrays[f"{kind}.{part}"]
+    else:
+        layers = range(len(store.find(f"{kind}.weights")))
+        found = read_only(np.stack([store.stage(kind, part, layer, None) for layer in layers]))
     return atlas(found) if need.part == "atlas" else found
 
 
-def to_save(
-    store: TensorStore, manifest: Mapping[str, Any], heads: Sequence[tuple[int, int]] | None
-) -> Iterator[tuple[str, Array]]:
-    """Name and numbers of all that a file keeps: weights, states, and the stages of all or some heads."""
-    for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
-        yield f"rnn.{part}", store.state(part)
-    for kind, about in manifest["attention"].items():
-        yield f"{kind}.weights", store.weights(kind)
-        parts = [part for part in about["stages"] if part != "weights"]
-        for part in parts:
-            if heads is None:
-                yield f"{kind}.{part}", read_tensor(store, manifest, TensorNeed(kind, part))
-                continue
-            L, H = about["shape"][:2]
-            for layer, head in heads:
-                if layer < L and head < H:
-                    name = f"{kind}.{part}:{layer}" if part == "out" else f"{kind}.{part}:{layer}.{head}"
-                    yield name, store.stage(kind, part, layer, head)
+def heads_of(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head]) -> list[Head]:
+    """Those of these heads that one kind of attention has."""
+    L, H = manifest["attention"][kind]["shape"][:2]
+    return [(layer, head) for layer, head in heads if 0 <= layer < L and 0 <= head < H]
+
+
+def exact_names(manifest: Mapping[str, Any], kind: Kind, heads: Sequence[Head] | None) -> list[str]:
+    """The names of all stages of one kind, or of those of some heads, as far as the kind has them."""
+    about = manifest["attention"][kind]
+    if heads is None:
+        return [f"{kind}.{part}" for part in about["stages"]]
+    mine = heads_of(manifest, kind, heads)
+    parts = [part for part in about["stages"] if part != "out"]
+    joined = [f"{kind}.out:{layer}" for layer in sorted({layer for layer, _ in mine})]
+    return [f"{kind}.{part}:{layer}.{head}" for layer, head in mine for part in parts] + joined
 
 
 def atlas(weights: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:

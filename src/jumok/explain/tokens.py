@@ -1,21 +1,29 @@
-"""One side of a translation for people: its pieces with their places in the text, and its words."""
+"""One side of a translation for people: its pieces with their places in the text, its words and its units.
 
-from collections.abc import Iterator, Sequence
+A source may be a picture: its tokens are patches, named by row and column, without an end. Units are what a
+question is asked about, words or pieces, never the special tokens.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 from unicodedata import bidirectional, category, combining, name
 
+import numpy as np
+
+from jumok.decoding.jobs import Source
 from jumok.explain.heatmap import cells
 from jumok.text.jamo import alone
 from jumok.text.normalize import nfc
-from jumok.text.tokenizer import BOS, BYTES, EOS, PAD, SPECIALS, UNK, Tokenizer
+from jumok.text.tokenizer import BOS, BYTES, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
 
 BYTE_OF = {piece: byte for byte, piece in enumerate(BYTES)}
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
 SPACE = "␣"
 
-TokenType = Literal["special", "unk", "pad", "byte", "normal"]
+TokenType = Literal["normal", "special", "unk", "byte", "pad", "patch"]
+UnitName = Literal["words", "pieces"]
 
 
 def side_of(
@@ -197,3 +205,123 @@ def starts_word(before: str, piece: str) -> bool:
 def joins(char: str) -> bool:
     """Letters, marks and digits of scripts that separate words by spaces."""
     return category(char)[0] in "LMN" and not name(char, "").startswith(UNSPACED)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Tokens of a source that stand and fall together."""
+
+    text: str
+    tokens: tuple[int, ...]
+    """Indices into the source's tokens."""
+    span: tuple[int, int]
+    """The half-open range of code points they cover in the source's text, without a space before it.
+
+    Of a patch, the range of patches."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"text": self.text, "tokens": list(self.tokens)}
+
+
+def units_of(side: Mapping[str, Any], unit: UnitName = "words") -> tuple[Unit, ...]:
+    """The units of one side of a trace, as `side_of` describes it, in the order of the text."""
+    tokens, text = side["tokens"], side["text"]
+    if "image" in side:
+        return tuple(Unit(token["text"], (i,), (i, i + 1)) for i, token in enumerate(tokens))
+    groups = (
+        [(word["text"], word["tokens"]) for word in side["words"]]
+        if unit == "words"
+        else [(token["text"], [token["i"]]) for token in tokens]
+    )
+    found = []
+    for shown, group in groups:
+        spans = [tokens[i]["span"] for i in group if tokens[i]["span"] is not None]
+        if spans:
+            begin, end = min(span[0] for span in spans), max(span[1] for span in spans)
+            space = len(text[begin:end]) - len(text[begin:end].lstrip())
+            found.append(Unit(shown, tuple(group), (begin + space, end)))
+    return tuple(found)
+
+
+def agreed_units(sides: list[Mapping[str, Any]]) -> list[tuple[Unit, ...]]:
+    """The words of one text, read by several tokenizers, as units that are the same text for all of them.
+
+    A unit ends where every tokenizer ends a word, so each is one word or several whole ones on every side:
+    unit j of each answer covers the same characters.
+    """
+    words = [units_of(side) for side in sides]
+    ends = set.intersection(*({unit.span[1] for unit in side} for side in words))
+    return [join_until(side["text"], mine, ends) for side, mine in zip(sides, words, strict=True)]
+
+
+def join_until(text: str, words: tuple[Unit, ...], ends: set[int]) -> tuple[Unit, ...]:
+    """Words joined into units that end at `ends`."""
+    found: list[Unit] = []
+    tokens: tuple[int, ...] = ()
+    begin: int | None = None
+    for word in words:
+        tokens += word.tokens
+        begin = word.span[0] if begin is None else begin
+        if word.span[1] in ends:
+            name = word.text if begin == word.span[0] else text[begin : word.span[1]].strip()
+            found.append(Unit(name, tokens, (begin, word.span[1])))
+            tokens, begin = (), None
+    return tuple(found)
+
+
+def is_picture(source: Source) -> bool:
+    """Whether these ids are patches."""
+    return bool(source) and isinstance(source[0], bytes)
+
+
+def ended(source: Source) -> tuple[Any, ...]:
+    """What the encoder reads: a text with its end, a picture as it is."""
+    return tuple(source) if is_picture(source) else (*source, EOS)
+
+
+def endless(source: Source) -> Source:
+    """What was read without its end."""
+    return source if is_picture(source) else source[:-1]
+
+
+def source_side(tokenizers: Tokenizers, ids: Source, text: str, lang: str, *, end: bool) -> dict[str, Any]:
+    """The `source` object of a trace: of a text as `side_of` makes it, of a picture its patches.
+
+    The text of a picture is the picture itself as a data URL, which the model reads as the same patches; its
+    `image` says how they lie.
+    """
+    reader = tokenizers.pictures
+    if reader is None:
+        return side_of(tokenizers.text_source, list(ids), text, lang, end=end)  # type: ignore[arg-type]
+    url = reader.decode(ids)  # type: ignore[arg-type]
+    names = list(enumerate(reader.pieces(ids)))
+    return {
+        "text": url,
+        "lang": lang,
+        "dir": "ltr",
+        "tokens": [
+            {"i": i, "id": i, "text": name, "piece": name, "type": "patch", "span": None, "word": i}
+            for i, name in names
+        ],
+        "words": [{"i": i, "text": name, "tokens": [i]} for i, name in names],
+        "image": {"url": url, "rows": reader.columns, "columns": reader.columns},
+    }
+
+
+def source_ids_of(tokenizers: Tokenizers | None, side: Mapping[str, Any]) -> list[Any]:
+    """The ids of the source of a trace, without an end: those of a picture are read from it again."""
+    if "image" not in side:
+        return [token["id"] for token in side["tokens"]][:-1]
+    return [] if tokenizers is None else list(tokenizers.source.encode(side["text"]))
+
+
+def hidden(source: Sequence[bytes]) -> bytes:
+    """A patch of the picture's mean colour: what stands for one that nobody may see."""
+    colours = np.frombuffer(b"".join(source), dtype=np.uint8).reshape(-1, 3)
+    mean: bytes = colours.mean(axis=0).round().astype(np.uint8).tobytes()
+    return mean * (len(source[0]) // 3)
+
+
+def is_special(token: Mapping[str, Any]) -> bool:
+    """Whether a token stands for no part of the source or the target, such as the end."""
+    return token["span"] is None and token["type"] != "patch"

@@ -16,31 +16,29 @@ from jumok.backends.values import Kind
 from jumok.decoding.jobs import SourceText, batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
-from jumok.errors import ConfigError, DataError, RunError
+from jumok.errors import DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
-from jumok.explain.beam import beam_tree
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import explained, tokens_at_once
 from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
-from jumok.explain.ops import Op, ops_to_json
-from jumok.explain.pictures import source_ids_of
-from jumok.explain.subject import Subject, subjects_of
+from jumok.explain.ops import Op, bad_parameter, ops_to_json
+from jumok.explain.subject import Subject, beam_tree, subjects_of
 from jumok.explain.tensors import (
-    FileStore,
-    LiveStore,
+    Head,
     TensorNeed,
     TensorStore,
     bad_trace,
     check_need,
+    exact_names,
     pack,
     parse_need,
     read_tensor,
-    to_save,
+    state_names,
     unpack,
 )
-from jumok.explain.units import UnitName, units_of
+from jumok.explain.tokens import UnitName, source_ids_of, units_of
 from jumok.models.interface import edits_of
 from jumok.progress import Progress, silent
 
@@ -105,7 +103,7 @@ class Trace:
             kind,
             keys,
             queries,
-            self._store.weights(kind),
+            self._store.find(f"{kind}.weights"),
             find=partial(self._head_stages, kind),
             copied=tuple(float("nan" if share is None else share) for share in shares),
         )
@@ -117,13 +115,7 @@ class Trace:
         """One tensor by name, such as `cross.scaled`: whole, of a layer, or of one head. Read-only."""
         plain = parse_need(name)
         need = TensorNeed(plain.group, plain.part, layer, head) if plain.layer is None else plain
-        return read_tensor(self._store, self.manifest, check_need(need, self.manifest))
-
-    def tensors(self, needs: Sequence[str]) -> bytes:
-        """The tensors named, such as `cross.weights:2.3`, in the safetensors layout; each under its need."""
-        if not needs:
-            raise ConfigError("no tensor was asked for", hint="name one or more", code="bad_parameter")
-        return pack({need: self.tensor(need) for need in needs})
+        return read_tensor(self._store, check_need(need, self.manifest))
 
     def influence(
         self, *, unit: UnitName = "words", replace: Replace = "unk", progress: Progress = silent
@@ -157,28 +149,24 @@ class Trace:
         """What the model says, asked once."""
         if name not in self._answers:
             if self.translator is None:
-                raise ConfigError(
+                raise bad_parameter(
                     f"this trace comes from a file that was saved without {name.split('.')[0]}",
                     hint="make the trace again from its model",
-                    code="bad_parameter",
                 )
             self._answers[name] = find(self.translator)
         return self._answers[name]
 
     def record(self, kinds: Collection[Kind]) -> None:
         """Compute every stage of these kinds now, in one pass instead of one for each layer."""
-        if isinstance(self._store, LiveStore):
-            shapes = {kind: self.manifest["attention"][kind]["shape"] for kind in kinds}
-            layers = [(kind, n) for kind in kinds for n in range(shapes[kind][0])]
-            if missing := [layer for layer in layers if layer not in self._store.layers]:
-                self._store.record(missing)
+        sizes = {kind: self.manifest["attention"][kind]["shape"][0] for kind in kinds}
+        self._store.record([(kind, n) for kind, layers in sizes.items() for n in range(layers)])
 
     def save(
         self,
         path: str | Path,
         *,
         kinds: Collection[Kind] | None = None,
-        heads: Sequence[tuple[int, int]] | None = None,
+        heads: Sequence[Head] | None = None,
     ) -> Path:
         """Write the trace to one file, which `open_trace` reads without the model.
 
@@ -189,7 +177,10 @@ class Trace:
         manifest = {**self.manifest, "attention": kept}
         if heads is None:
             self.record(kept)
-        arrays = dict(to_save(self._store, manifest, heads))
+        names = [*state_names(manifest), *(f"{kind}.weights" for kind in kept)]
+        exact = [name for kind in kept for name in exact_names(manifest, kind, heads)]
+        names += [name for name in exact if ".weights" not in name]
+        arrays = {name: self.tensor(name) for name in names}
         answers = dict(self._answers)  # as they are now: another thread may be asking
         arrays |= {name: one for name, one in answers.items() if isinstance(one, np.ndarray)}
         texts = {"manifest": manifest}
@@ -237,7 +228,7 @@ def open_trace(path: str | Path) -> Trace:
     try:
         manifest = json.loads(metadata["manifest"], parse_constant=_refuse)
         _check(manifest, arrays)
-        trace = Trace(lambda: manifest, FileStore(arrays), answers=_answers(metadata, manifest, arrays))
+        trace = Trace(lambda: manifest, TensorStore(arrays), answers=_answers(metadata, manifest, arrays))
         assert trace.attention is not None  # its labels are there
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise bad_trace(f"{type(error).__name__}: {str(error)[:200]}", str(path)) from None
@@ -259,9 +250,9 @@ def _check(manifest: Any, arrays: Mapping[str, Array]) -> None:
             raise ValueError(f"the weights of {kind!r} do not fit its tokens")
         if kind == "copy" and len(manifest["steps"]) != lengths[0]:
             raise ValueError("the steps do not fit the target")
-    for part in ("encoder", "decoder", "bridge") if manifest["rnn"] else ():
-        if list(arrays[f"rnn.{part}"].shape) != manifest["rnn"][part]:
-            raise ValueError(f"the states rnn.{part} have another shape")
+    for name in state_names(manifest):
+        if list(arrays[name].shape) != manifest["rnn"][name.removeprefix("rnn.")]:
+            raise ValueError(f"the states {name} have another shape")
 
 
 def _answers(
@@ -331,7 +322,7 @@ def make_traces(
     for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
         given = (about, translator.tokenizers, subject, captured, translator.interventions)
         manifest = partial(build_manifest, *given)
-        traces.append(Trace(manifest, LiveStore(translator.model, captured), translator))
+        traces.append(Trace(manifest, TensorStore.of(translator.model, captured), translator))
     return traces
 
 

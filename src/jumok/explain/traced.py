@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.decoding.results import Translation
-from jumok.errors import ConfigError, nearest
-from jumok.explain.align import THRESHOLD, Link, links, pharaoh
-from jumok.explain.attention import Attentions
-from jumok.explain.html import known
+from jumok.errors import ConfigError
+from jumok.explain.attention import THRESHOLD, Attentions, Link, links, pharaoh
+from jumok.explain.html import HEIGHT, Display, known, shares, show_trace, word_rows
 from jumok.explain.influence import Replace
-from jumok.explain.show import HEIGHT, Display, shares, show_trace, word_rows
+from jumok.explain.ops import bad_parameter, check_name
+from jumok.explain.tokens import UnitName
 from jumok.explain.trace import Trace
-from jumok.explain.units import UnitName
 
 Method = Literal["cross", "influence"]
 
@@ -83,22 +82,16 @@ class TracedTranslation(Translation):
         self, method: Method, layer: int | None, threshold: float
     ) -> tuple[Sequence[str], Sequence[str], list[Link]]:
         """The words of both sides, and the links between them."""
-        if method not in get_args(Method):
-            raise ConfigError(
-                f"method={method!r} is unknown",
-                hint=nearest(str(method), get_args(Method)),
-                code="bad_parameter",
-            )
+        check_name("method", method, get_args(Method))
         if self.made is None:
             return (), (), []
         if method == "influence":
             return self._influence_links(self.made, threshold)
         cross = self.made.attention.cross
         if cross is None:
-            raise ConfigError(
+            raise bad_parameter(
                 "this model has no attention to align by",
                 hint='method="influence" asks what each word depended on',
-                code="bad_parameter",
             )
         words = cross.mean(layer).words()
         weights = words.weights[0, 0]

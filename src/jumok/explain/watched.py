@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -17,61 +17,50 @@ T = TypeVar("T", bound=Translator)
 
 
 class Watched(Seq2Seq):
-    """`model` that calls `look` before every pass and every step, and takes so many tokens at the most.
+    """`model` that calls all `looks` before every pass and every step, and takes so many tokens at the most.
 
-    `look` ends the work by raising. Tokens are those of the source, and of a target that is given: a search
-    may write more.
+    A look ends the work by raising. Tokens are those of the source, and of a target that is given: a search
+    may write more. Copies on other back ends share the list, so one that is emptied ends the watch for all.
     """
 
-    def __init__(self, model: Seq2Seq, look: Callable[[], None], tokens: int) -> None:
+    def __init__(self, model: Seq2Seq, looks: list[Callable[[], None]], tokens: int) -> None:
         super().__init__()
-        self.model, self.look, self.tokens, self.ops = model, look, tokens, model.ops
+        self.model, self.looks, self.tokens, self.ops = model, looks, tokens, model.ops
+        self.start, self.position_rows = model.start, model.position_rows  # type: ignore[method-assign]
         self.training = model.training
 
     def encode(self, source: Sentences) -> Memory:
-        self.check("source", source.longest)
+        self.look("source", source.longest)
         return self.model.encode(source)
 
     def decode(self, target_in: Sentences, memory: Memory) -> Prediction:
-        self.check("target", target_in.longest)
+        self.look("target", target_in.longest)
         return self.model.decode(target_in, memory)
 
-    def start(self, memory: Memory) -> Any:
-        return self.model.start(memory)
-
     def step(self, token: Tensor, state: Any) -> tuple[Tensor, Any]:
-        self.look()
+        self.look("target", 0)
         return self.model.step(token, state)
 
     def using(self, ops: TorchBackend) -> "Watched":
-        other = super().using(ops)
-        other.model = self.model.using(ops)
-        return other
+        return Watched(self.model.using(ops), self.looks, self.tokens)
 
-    def position_rows(self, count: int) -> Tensor | None:
-        return self.model.position_rows(count)
-
-    def check(self, side: Literal["source", "target"], count: int) -> None:
-        """Look, and refuse more tokens than are taken."""
-        self.look()
+    def look(self, side: str, count: int) -> None:
+        """Refuse more tokens than are taken."""
+        for look in self.looks:
+            look()
         if count > self.tokens:
             raise too_long(side, count, self.tokens)
-
-    def release(self) -> None:
-        """Nobody looks any more; what was made with this model goes on to work."""
-        self.look = unseen
 
 
 @contextmanager
 def watched(translator: T, look: Callable[[], None], tokens: int) -> Iterator[T]:
     """The translator under watch while the block lasts. Traces made with it stay usable afterwards."""
-    model = Watched(translator.model, look, tokens)
-    other = copy.copy(translator)
-    other.model = model
+    other, looks = copy.copy(translator), [look]
+    other.model = Watched(translator.model, looks, tokens)
     try:
         yield other
     finally:
-        model.release()
+        looks.clear()
 
 
 def too_long(side: str, count: int, most: int) -> LimitError:
@@ -80,7 +69,3 @@ def too_long(side: str, count: int, most: int) -> LimitError:
         hint="give a shorter text",
         code="too_long",
     )
-
-
-def unseen() -> None:
-    """Nobody looks."""

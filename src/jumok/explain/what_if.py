@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import fsum
+from os.path import commonprefix
 from typing import Any, Literal
 
 from jumok.decoding.results import Translation
@@ -96,8 +97,7 @@ def changes(a: Sequence[int], b: Sequence[int]) -> tuple[Change, ...]:
 
 def shared(a: Sequence[int], b: Sequence[int]) -> int:
     """How many tokens both begin with."""
-    pairs = enumerate(zip(a, b, strict=False))
-    return next((n for n, (one, other) in pairs if one != other), min(len(a), len(b)))
+    return len(commonprefix([list(a), list(b)]))
 
 
 def side(answer: Translation, trace: Trace) -> dict[str, Any]:

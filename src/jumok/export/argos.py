@@ -115,11 +115,6 @@ here: Argos Translate uses its own for `{about["from_code"]}`, and fetches it wh
 """
 
 
-def open(folder: Path) -> ctranslate2.CTranslate2Answerer:  # noqa: A001
-    """The model in the folder, with text cut by SentencePiece."""
-    return ArgosAnswerer(folder)
-
-
 class ArgosAnswerer(ctranslate2.CTranslate2Answerer):
     """CTranslate2 behind SentencePiece: sources become text again, and are cut as Argos Translate does."""
 
@@ -132,6 +127,9 @@ class ArgosAnswerer(ctranslate2.CTranslate2Answerer):
     def cut(self, source: Sequence[int]) -> list[str]:
         pieces: list[str] = self._pieces.encode(self._pieces.decode(list(source)), out_type=str)
         return pieces
+
+
+open = ArgosAnswerer  # noqa: A001
 
 
 def more(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig, TransformerConfig
 from jumok.errors import ModelError
 from jumok.export.format import WriteOptions
-from jumok.export.layouts import position_table, projections
+from jumok.export.layouts import position_table, projections, table_rows
 from jumok.native.library import thread_count
 from jumok.native.shortlist import NO_TEXT
 from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, SPECIALS, UNK
@@ -72,11 +72,6 @@ def write_model(loaded: LoadedModel, folder: Path, options: WriteOptions, spell:
     options.progress("writing for ctranslate2", 2, 3)
     spec.save(str(folder))
     options.progress("writing for ctranslate2", 3, 3)
-
-
-def open(folder: Path) -> "CTranslate2Answerer":  # noqa: A001
-    """The model in the folder, computed in the type that it is stored in."""
-    return CTranslate2Answerer(folder)
 
 
 class CTranslate2Answerer:
@@ -153,6 +148,9 @@ class CTranslate2Answerer:
         return [self._source[i] for i in source]
 
 
+open = CTranslate2Answerer  # noqa: A001
+
+
 def as_answer(ids: Ids, log_probs: Sequence[float]) -> Answer:
     """An answer from the ids of a beam and the log-probabilities of its tokens and of an end."""
     finished = bool(ids) and ids[-1] == EOS
@@ -203,18 +201,13 @@ def make_spec(loaded: LoadedModel, spell: Spell = str) -> Any:
     spec.decoder.projection.weight = array(ours[output])
     for side, stack in (("encoder", spec.encoder), ("decoder", spec.decoder)):
         if config.positions != "rotary":
-            table = position_table(loaded.model, ours, side, positions(loaded.config))
+            table = position_table(loaded.model, ours, side, table_rows(loaded.config, POSITIONS))
             stack.position_encodings.encodings = array(table)
         for n, layer in enumerate(stack.layer):
             put_layer(layer, ours, f"{side}.{n}", scaled=config.scaled)
         if config.norm == "pre":
             put_norm(stack.layer_norm, ours, f"{side}_norm")
     return spec
-
-
-def positions(config: RunConfig) -> int:
-    """Rows of a position table that is computed: enough for what the model reads and writes."""
-    return max(POSITIONS, config.data.max_length + 1, config.decoding.max_len + 1)
 
 
 def put_layer(spec: Any, ours: Weights, name: str, *, scaled: bool) -> None:

@@ -16,14 +16,13 @@ from torch.nn import functional as F
 
 from jumok.answers import Answer
 from jumok.checkpoint.folder import dump_json
-from jumok.checkpoint.model import LoadedModel
-from jumok.checkpoint.tensors import pack
+from jumok.checkpoint.model import LoadedModel, pack
 from jumok.config import RunConfig, TransformerConfig
-from jumok.decoding.scores import log_softmax
+from jumok.decoding.search import log_softmax
 from jumok.errors import ConfigError
-from jumok.export.format import Answerer, WriteOptions
-from jumok.export.layouts import LAYOUTS, Layout, layout_weights
-from jumok.export.spelling import suppressed, tokenizer_file
+from jumok.export.format import WriteOptions
+from jumok.export.layouts import LAYOUTS, Layout, layout_weights, table_rows
+from jumok.export.spelling import IDS, suppressed, tokenizer_file
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS
 
 TYPES = ("float32",)
@@ -73,7 +72,7 @@ def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     if not loaded.tokenizers.shared:
         raise ConfigError("each side has a vocabulary of its own, and AutoTokenizer reads one for both")
     layout = LAYOUTS[model.norm, model.positions]
-    rows = positions(config)
+    rows = table_rows(config, ROWS)
     options.progress("laying out the weights", 0, None)
     files = {
         WEIGHTS: pack(layout_weights(loaded.model, model, layout, rows), WEIGHTS),
@@ -85,14 +84,6 @@ def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     }
     for name, data in files.items():
         (folder / name).write_bytes(data)
-
-
-def positions(config: RunConfig) -> int:
-    """Rows of the tables of positions: those learned, or enough for what the model reads and writes."""
-    assert isinstance(config.model, TransformerConfig)
-    if config.model.positions == "learned":
-        return config.model.max_positions
-    return max(ROWS, config.data.max_length + 1, config.decoding.max_len + 1)
 
 
 def _config(model: TransformerConfig, layout: Layout, rows: int, vocabulary: int) -> dict[str, Any]:
@@ -120,9 +111,7 @@ def _config(model: TransformerConfig, layout: Layout, rows: int, vocabulary: int
         "static_position_embeddings": layout.waves,
         "tie_word_embeddings": model.tied,
         "dropout": model.dropout,
-        "bos_token_id": BOS,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
+        **IDS,
         "decoder_start_token_id": BOS,
         "forced_eos_token_id": None,
     }
@@ -133,13 +122,11 @@ def _generation_config(config: RunConfig) -> dict[str, Any]:
     return {
         "num_beams": decoding.beam,
         "length_penalty": decoding.length_penalty,
-        "max_new_tokens": min(decoding.max_len, positions(config)),
+        "max_new_tokens": min(decoding.max_len, table_rows(config)),
         **({"min_new_tokens": decoding.min_len} if decoding.min_len else {}),
         "no_repeat_ngram_size": decoding.no_repeat_ngram,
         "suppress_tokens": suppressed(),
-        "bos_token_id": BOS,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
+        **IDS,
         "decoder_start_token_id": BOS,
     }
 
@@ -191,11 +178,6 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 """
 
 
-def open(folder: Path) -> Answerer:  # noqa: A001
-    """The model in `transformers`."""
-    return TransformersAnswerer(folder)
-
-
 class TransformersAnswerer:
     """Answers by `generate`."""
 
@@ -245,6 +227,9 @@ class TransformersAnswerer:
         ).logits
         log_probs = log_softmax(logits).gather(2, target[:, :, None]).flatten()  # (T,)
         return Answer(tuple(tokens[:-1] if finished else tokens), tuple(log_probs.tolist()), finished)
+
+
+open = TransformersAnswerer  # noqa: A001
 
 
 def padded(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

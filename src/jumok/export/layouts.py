@@ -18,7 +18,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from jumok.config import TransformerConfig
+from jumok.config import RunConfig, TransformerConfig
 from jumok.models.interface import Seq2Seq
 
 
@@ -67,6 +67,15 @@ def layout_weights(model: Seq2Seq, config: TransformerConfig, layout: Layout, ro
             theirs |= _layer(ours, f"{side}.{n}", f"model.{side}.layers.{n}", config, order)
     theirs["final_logits_bias"] = torch.zeros(1, len(theirs["model.shared.weight"]))
     return theirs
+
+
+def table_rows(config: RunConfig, least: int = 0) -> int:
+    """Rows of a table of positions: those learned, or enough for what the model reads and writes."""
+    match config.model:
+        case TransformerConfig(positions="learned", max_positions=rows):
+            return rows
+        case _:
+            return max(least, config.data.max_length + 1, config.decoding.max_len + 1)
 
 
 def position_table(model: Seq2Seq, ours: Mapping[str, Tensor], side: str, rows: int) -> Tensor:

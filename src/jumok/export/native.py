@@ -11,8 +11,7 @@ from pathlib import Path
 from jumok.answers import Answer
 from jumok.checkpoint.card import model_files
 from jumok.checkpoint.contents import WEIGHTS
-from jumok.checkpoint.model import LoadedModel
-from jumok.checkpoint.tensors import pack
+from jumok.checkpoint.model import LoadedModel, pack
 from jumok.config import RunConfig, copies
 from jumok.export.format import WriteOptions
 from jumok.native.folder import WEIGHTS as PACKED
@@ -36,7 +35,9 @@ def check(config: RunConfig) -> list[str]:
     copying = (
         "the native engine has no pointing at the source (model.copy=true)" if copies(config.model) else ""
     )
-    return [reason for reason in (why_not(), copying) if reason]
+    arch = config.model.arch
+    unknown = "" if copying or config.model.is_native else f"the native engine has no {arch} models"
+    return [reason for reason in (why_not(), copying, unknown) if reason]
 
 
 def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
@@ -65,11 +66,11 @@ def open(folder: Path, shortlist: Shortlist | None = None) -> "NativeAnswerer": 
     if (where := folder / PACKED).exists():
         sizes = tokenizers.source.size, tokenizers.target.size
         parts, _ = parse_parts(where.read_bytes(), config, sizes, str(where), shared=tokenizers.shared)
-        return NativeAnswerer(NativeModel.from_packed(config, parts, str(where)), shortlist)
-    where = folder / WEIGHTS
-    arrays, _ = parse_tensors(where.read_bytes(), str(where))
-    model = NativeModel(config, arrays, shared=tokenizers.shared, where=str(where))
-    return NativeAnswerer(model, shortlist)
+    else:
+        where = folder / WEIGHTS
+        arrays, _ = parse_tensors(where.read_bytes(), str(where))
+        parts = pack_weights(config, arrays, shared=tokenizers.shared, where=str(where))
+    return NativeAnswerer(NativeModel(config, parts, str(where)), shortlist)
 
 
 class NativeAnswerer:

@@ -24,13 +24,14 @@ from jumok.decoding.greedy import GreedySearch
 from jumok.decoding.search import Search, run_search
 from jumok.errors import LimitError
 from jumok.export import onnx_recurrent, onnx_transformer
-from jumok.export.format import Answerer, WriteOptions
+from jumok.export.format import WriteOptions
 from jumok.export.graph import Graph
-from jumok.export.spelling import suppressed, tokenizer_file
+from jumok.export.layouts import table_rows
+from jumok.export.spelling import IDS, suppressed, tokenizer_file
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.models.transformer import TransformerSeq2Seq
-from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizers
+from jumok.text.tokenizer import Tokenizers
 
 TYPES = ("float32",)
 NEEDS = ("onnx", "onnxruntime")
@@ -42,12 +43,14 @@ MOST = 2_000_000_000
 
 
 def check(config: RunConfig) -> list[str]:
-    """Why a model with these settings cannot be written; every architecture can, if it reads text."""
+    """Why a model with these settings cannot be written."""
     reasons = list[str]()
     if config.data.images:
         reasons.append("it reads pictures, and only models that read text are written as ONNX")
     if copies(config.model):
         reasons.append("it points at its source (model.copy=true), and the graphs do not")
+    elif not config.model.is_native:
+        reasons.append(f"there are no graphs for {config.model.arch} models (model.arch={config.model.arch})")
     return reasons
 
 
@@ -91,24 +94,13 @@ def _config(loaded: LoadedModel) -> dict[str, Any]:
     return {
         "format": "jumok-onnx/1",
         "arch": loaded.config.model.arch,
-        "bos_token_id": BOS,
-        "pad_token_id": PAD,
-        "eos_token_id": EOS,
+        **IDS,
         "suppress_tokens": suppressed(),
         "max_source": loaded.config.data.max_length,
-        "max_new_tokens": min(loaded.config.decoding.max_len, _rows(loaded.config)),
+        "max_new_tokens": min(loaded.config.decoding.max_len, table_rows(loaded.config)),
         "source_language": loaded.config.data.source_language,
         "target_language": loaded.config.data.target_language,
     }
-
-
-def _rows(config: RunConfig) -> int:
-    """Positions that the decoder has."""
-    match config.model:
-        case TransformerConfig(positions="learned", max_positions=rows):
-            return rows
-        case _:
-            return config.decoding.max_len
 
 
 def _readme(loaded: LoadedModel) -> str:
@@ -182,11 +174,6 @@ for text in sys.argv[1:]:
 """
 
 
-def open(folder: Path) -> Answerer:  # noqa: A001
-    """The model in onnxruntime, under our own search."""
-    return OnnxAnswerer(folder)
-
-
 @dataclass(frozen=True)
 class Values:
     """What a step takes besides the token."""
@@ -248,3 +235,6 @@ class OnnxAnswerer(Seq2Seq):
         else:
             search = BeamSearch(limits, [USUAL], beam=beam, length_penalty=length_penalty)
         return [best for best, *_ in run_search(self, memory, search)]
+
+
+open = OnnxAnswerer  # noqa: A001

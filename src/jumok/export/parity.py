@@ -14,12 +14,10 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
-from jumok.decoding.jobs import Job, batches, make_jobs, read_sources, token_spellings
-from jumok.decoding.request import make_request
+from jumok.decoding.jobs import Job, batches, make_jobs, make_request, read_sources, token_spellings
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
-from jumok.evaluation.edits import common_subsequence
-from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf
+from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf, common_subsequence
 from jumok.export.format import Answerer
 from jumok.native.folder import SCHEMA
 from jumok.progress import Progress, silent

@@ -8,10 +8,13 @@ import json
 from typing import Any
 
 from jumok.decoding.batched import USUAL
-from jumok.text.tokenizer import EOS, FIRST_BYTE, SPECIALS, Tokenizer
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, SPECIALS, Tokenizer
 
 WHITE = r"[\s\x1c-\x1f]+"
 """What `str.split` splits at."""
+
+IDS = {"bos_token_id": BOS, "pad_token_id": PAD, "eos_token_id": EOS}
+"""Our special ids as other programs name them."""
 
 
 def suppressed() -> list[int]:

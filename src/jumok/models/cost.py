@@ -11,7 +11,7 @@ numbers. Costs count the matrix products; norms, softmax and the like are less t
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.errors import ConfigError
 from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.nn.patches import Patches
@@ -135,7 +136,14 @@ def parameters(
         case RnnConfig() | LuongConfig():
             return (*embedded, *_recurrent_parameters(config), output)
         case _:
-            assert_never(config)
+            raise no_formula(config)
+
+
+def no_formula(config: ModelConfig) -> ConfigError:
+    return ConfigError(
+        f"there are no formulas for the cost of a {config.arch} model",
+        hint="jumok inspect without --cost has its number of parameters",
+    )
 
 
 def _recurrent_parameters(config: RnnConfig | LuongConfig) -> Iterator[Parameters]:
@@ -203,7 +211,7 @@ def forward_cost(
         case RnnConfig() | LuongConfig():
             work = (*read, *_recurrent_work(config, S, T), output)
         case _:
-            assert_never(config)
+            raise no_formula(config)
     return Cost(S, T, work, NUMBER * _state_numbers(config, S, T))
 
 

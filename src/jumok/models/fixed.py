@@ -17,13 +17,17 @@ from jumok.backends.choose import choose_backend
 from jumok.models.cache import BatchShape, Buffers, FixedCache
 from jumok.models.sentences import Sentences
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.nn.attention import exact_weights
 
 
 class FixedSteps:
     """A copy of a model's weights in one type of numbers, and the step that runs in `Buffers`."""
 
     def __init__(self, model: TransformerSeq2Seq, dtype: torch.dtype) -> None:
-        self.model = copy.deepcopy(model).to(dtype).eval().requires_grad_(requires_grad=False)
+        self.model = copy.deepcopy(model).eval().requires_grad_(requires_grad=False)
+        exact = exact_weights(self.model)
+        for weight in self.model.parameters():
+            weight.data = weight.data.to(torch.float32 if weight in exact else dtype)
         self.model.ops = self.ops = choose_backend(model.head.device, dtype)
         self.dtype, self.heads, self.layers = dtype, model.heads, len(model.decoder)
         self.head_width = model.width // model.heads.count

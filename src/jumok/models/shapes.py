@@ -57,16 +57,12 @@ class ShapeTrace:
 
 def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_in: Sentences) -> ShapeTrace:
     """Run the model on one pair, the target shifted right, and note the shape of what each op gives."""
-    ops = ShapeBackend(config)
+    ops = ShapeBackend(config, source.tokens)
     model = model.using(ops)
     with torch.inference_mode():
         pictures = source.tokens.dim() == 2
-        ops.add(
-            "source",
-            "patches" if pictures else "ids",
-            "[B,S,P]" if pictures else "[B,S]",
-            source.tokens[None],
-        )
+        name, axes = ("patches", "[B,S,P]") if pictures else ("ids", "[B,S]")
+        ops.add("source", name, axes, source.tokens[None])
         if pictures:
             located = getattr(model.source_embedding, "positions", None) is not None
             words = "patch W + b + E_pos" if located else "patch W + b"
@@ -115,8 +111,9 @@ SCORES = {
 class ShapeBackend(RecordingBackend):
     """Notes the shape of what each op gives, under the words for a model of this kind."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, source_ids: Tensor) -> None:
         super().__init__(record=True)
+        self.source_ids = source_ids
         self.config, self.seen, self.side = config, Counter[ShapeRow](), "source"
         self.deep = isinstance(config, TransformerConfig)
         self.stage, self.sublayer, self.located = "", "", False
@@ -134,9 +131,10 @@ class ShapeBackend(RecordingBackend):
 
     def embed(self, ids: Tensor, table: Tensor, scale: float = 1.0) -> Tensor:
         x = super().embed(ids, table, scale)
-        name = "embedding · √D" if self.deep else "X, embedding" if self.side == "source" else "y, embedding"
+        side = "source" if ids is self.source_ids else "target"
+        name = "embedding · √D" if self.deep else "X, embedding" if side == "source" else "y, embedding"
         if not self.deep or scale != 1:  # not a row of learned positions
-            self.add(stage_of(self.side), name, "[B,S,D]" if self.side == "source" else "[B,T,D]", x[None])
+            self.add(stage_of(side), name, "[B,S,D]" if side == "source" else "[B,T,D]", x[None])
         return x
 
     def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
@@ -153,9 +151,22 @@ class ShapeBackend(RecordingBackend):
             self.add_pointing(stages, out)
         elif self.deep:
             self.add_heads(where, stages, out)
-        else:
+        elif isinstance(self.config, LuongConfig):
             self.add_luong(stages, out)
+        else:
+            self.add_attention(where, stages, out)
         super().close(out)
+
+    def add_attention(self, where: Where, stages: Stages, out: Tensor) -> None:
+        """Of a model that has no words of its own here."""
+        stage, T = f"decoder layer {where[1] + 1}", self.letter
+        for name, axes, tensor in (
+            ("scores", f"[B,{T},S]", stages.scores[:, 0]),
+            ("softmax(scores)", f"[B,{T},S]", stages.weights[:, 0]),
+            ("context", f"[B,{T},D]", stages.context[:, 0]),
+            ("output", f"[B,{T},D]", out[None]),
+        ):
+            self.add(stage, f"attention: {name}", axes, tensor)
 
     def add_heads(self, where: Where, stages: Stages, out: Tensor) -> None:
         kind, layer = where
@@ -196,22 +207,13 @@ class ShapeBackend(RecordingBackend):
         self.add("copying", "1 - g: the share copied", "[B,T,1]", out)
 
     def add_norm(
-        self,
-        x: Tensor,
-        states: Tensor,
-        linear: nn.Linear,
-        norm: nn.Module | None,
-        share: float,
-        *,
-        training: bool,
-        seed: Tensor | None,
-        add: bool = True,
+        self, x: Tensor, states: Tensor, linear: nn.Linear, *rest: Any, add: bool = True, **options: Any
     ) -> tuple[Tensor, Tensor | None]:
         if self.pending is None:
             self.sublayer = "FFN"
             self.add(self.stage, "FFN: x W_1 + b_1", f"[B,{self.letter},F]", states[None])
             self.add(self.stage, "FFN: max(0, ·) W_2 + b_2", f"[B,{self.letter},D]", linear(states)[None])
-        s, normed = super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
+        s, normed = super().add_norm(x, states, linear, *rest, add=add, **options)
         if words := self.words_after(add=add):
             self.add(self.stage, f"{self.sublayer}: {words}", f"[B,{self.letter},D]", s[None])
         return s, normed

@@ -15,7 +15,6 @@ from ctypes import (
     c_float,
     c_int,
     c_int32,
-    c_int64,
     c_size_t,
     c_void_p,
 )
@@ -32,7 +31,7 @@ PATH, LEVEL = "JUMOK_NATIVE_LIBRARY", "JUMOK_NATIVE_LEVEL"
 F32, I8 = 0, 1
 OK, NOT_FINITE, PAST_TABLE, NO_MEMORY, BAD_ARGUMENT = range(5)
 
-Ints, Longs, Floats = POINTER(c_int32), POINTER(c_int64), POINTER(c_float)
+Ints = POINTER(c_int32)
 
 
 class CTensor(Structure):

@@ -1,6 +1,7 @@
 """NativeModel: ids in, answers or log-probabilities out, computed by the C library.
 
-    model = NativeModel(config, {name: tensor.numpy() for name, tensor in state_dict.items()}, shared=True)
+    tensors = {name: tensor.numpy() for name, tensor in state_dict.items()}
+    model = NativeModel(config, pack_weights(config, tensors, shared=True))
     [[best]] = model.search([[260, 261]], [32], SearchOptions(beam=5))
 
 Sources and targets are ids without their end, which is added here. Numbers are float32; with type="int8" the
@@ -10,7 +11,7 @@ matrices are int8 codes. No answer depends on the other sentences of a call, nor
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ from jumok.native.library import (
     library,
     thread_count,
 )
-from jumok.native.weights import PackedWeights, Type, layout, pack_weights
+from jumok.native.weights import PackedWeights, Type, layout
 from jumok.text.tokenizer import EOS
 
 MOST_BEAM = 1 << 16  # as in batch.c
@@ -76,29 +77,8 @@ class SearchOptions:
 class NativeModel:
     """A model in the C library. Nothing in it changes; threads may share it."""
 
-    def __init__(
-        self,
-        config: ModelConfig,
-        tensors: Mapping[str, NDArray[Any]],
-        *,
-        shared: bool = False,
-        type: Type = "float32",  # noqa: A002  the word of every tool
-        where: str = "",
-    ) -> None:
-        """A model from the tensors of its state dict; `shared`: both sides have one embedding.
-
-        ModelError for tensors that do not fit or are not finite, with `where` as their file.
-        """
-        self._open(config, pack_weights(config, tensors, shared=shared, type=type, where=where), where)
-
-    @classmethod
-    def from_packed(cls, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str = "") -> Self:
-        """A model from parts that are packed already, such as those of an int8 folder."""
-        model = cls.__new__(cls)
-        model._open(config, parts, where)
-        return model
-
-    def _open(self, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str) -> None:
+    def __init__(self, config: ModelConfig, parts: Mapping[str, PackedWeights], where: str = "") -> None:
+        """A model from its packed parts; a ModelError that names `where` if the library cannot run it."""
         self._handle: int | None = None
         self.config, self.parts = config, dict(parts)
         self.library = library()
@@ -214,8 +194,7 @@ class NativeModel:
             return
         if code == NOT_FINITE:
             raise NotFiniteError(bad)
-        if code == PAST_TABLE and isinstance(self.config, TransformerConfig):
-            rows = self.config.max_positions
+        if code == PAST_TABLE and (rows := self.config.table_rows):
             raise no_learned_row(max(len(sources[bad]), rows), rows)
         if code == NO_MEMORY:
             raise RunError(

@@ -269,10 +269,7 @@ def parameter_count(config: ModelConfig, source_vocab: int, target_vocab: int, *
 
 def check_layers(config: ModelConfig, tensors: int, where: str) -> None:
     """Refuse settings with more layers than a file has tensors: a forged number must not take all memory."""
-    if isinstance(config, TransformerConfig):
-        layers = config.encoder_layers + config.decoder_layers
-    else:
-        layers = 2 * config.layers
+    layers = sum(config.depths)
     if layers > tensors:
         raise wrong_weights([f"config.json has {layers:,} layers, and the file {tensors:,} tensors"], where)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.nn.functional import luong_dot
-from jumok.nn.layers import Matrix, init_linear
+from jumok.nn.layers import FeedForward, Matrix, init_linear
 
 
 class MergedProjection(nn.Module):
@@ -74,6 +74,20 @@ class AttentionOutput(nn.Module):
         self.scale = scale
         self.linear = nn.Linear(width, width)
         init_linear(self.linear)
+
+
+def exact_weights(model: nn.Module) -> set[Tensor]:
+    """The weights that are read in float32, whatever else is computed in: all that add & norm uses."""
+    found: set[Tensor] = set()
+    for module in model.modules():
+        match module:
+            case nn.LayerNorm():
+                found |= {module.weight, module.bias}
+            case AttentionOutput():
+                found.add(module.linear.bias)
+            case FeedForward():
+                found.add(module.outer.bias)
+    return found
 
 
 class LuongAttention(nn.Module):

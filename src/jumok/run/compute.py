@@ -37,9 +37,11 @@ def make_learner(
     if config.training.shard and world is not None:
         shard(model, str(device), world.size)
     model = model.to(device)
-    if not config.training.shard:
-        low = config.training.precision == "bf16"  # which our C library does not compute
-        model.ops = choose_backend(device, torch.bfloat16 if low else torch.float32)
+    place, training = torch.device(device), config.training
+    # The kernels are for steps that are captured, the C library is for float32: else it is plain torch.
+    fast = packs(config, place) if place.type == "cuda" else training.precision != "bf16"
+    if fast and not training.shard:
+        model.ops = choose_backend(place)
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
     if newest is not None:

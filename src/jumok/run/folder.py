@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jumok.checkpoint.folder import replace_file
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import replace_file, run_lock
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.run.plan import Choice

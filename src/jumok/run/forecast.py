@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok.config import LuongConfig, ModelConfig, RunConfig, TransformerConfig, copies
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, RunConfig, TransformerConfig, copies
 from jumok.errors import ConfigError
+from jumok.models.build import build_model
 from jumok.run.machine import Machine
 from jumok.training.updates import packs
 
@@ -51,7 +52,7 @@ def tokens_per_second(config: RunConfig, machine: Machine) -> float:
     device = torch.device(machine.device)
     batches = "packed" if packs(config, device) else "sorted"
     weights = active_weights(config.model, config.text.vocabulary)
-    steps_in_time = machine.gpu and not isinstance(config.model, TransformerConfig)
+    steps_in_time = machine.gpu and isinstance(config.model, RnnConfig | LuongConfig)
     share = RECURRENT_ON_GPU if steps_in_time else EFFICIENCY[device.type, batches]
     passes = 2 if config.training.rdrop else 1
     rate = share * machine.gflops * 1e9 / (6 * weights * passes)
@@ -68,6 +69,8 @@ def least_seconds(config: RunConfig, batches: str) -> float:
     if isinstance(model, TransformerConfig):
         layers = model.encoder_layers + 1.5 * model.decoder_layers  # these have a second attention
         return (KERNELS * layers + OTHER_KERNELS) * KERNEL[batches]
+    if not isinstance(model, RnnConfig | LuongConfig):
+        return (KERNELS * len(matrices(model)) / 4 + OTHER_KERNELS) * KERNEL["sorted"]  # four make a layer
     steps = config.data.max_length / 2  # the longest sentence of a batch, told by the limit
     encoder = decoder = model.layers * TIME_STEP
     if isinstance(model, LuongConfig) and model.input_feeding:
@@ -81,7 +84,16 @@ def active_weights(model: ModelConfig, vocabulary: int) -> float:
     if isinstance(model, TransformerConfig):
         encoder, decoder = layer_weights(model)
         return (model.encoder_layers * encoder + model.decoder_layers * decoder + D * vocabulary) / 2
+    if not isinstance(model, RnnConfig | LuongConfig):
+        return (sum(rows * columns for rows, columns in matrices(model)) + D * vocabulary) / 2
     return (2 * model.layers * GATES[model.cell] * 2 * D * D + 3 * D * D + D * vocabulary) / 2
+
+
+def matrices(model: ModelConfig) -> list[tuple[int, int]]:
+    """The shapes of all matrices of a model that has no formula here, beside its tables."""
+    with torch.device("meta"):
+        built = build_model(model, 1, 1, shared=True)  # tables of one row
+    return [(len(one), one[0].numel()) for one in built.parameters() if one.dim() > 1 and len(one) > 1]
 
 
 def layer_weights(model: TransformerConfig) -> tuple[int, int]:
@@ -140,6 +152,8 @@ def kept_numbers(model: ModelConfig, length: int) -> float:
         F = model.feedforward  # projections, attention, sums and norms, inner layer
         encoder, decoder = 8 * D + F, 14 * D + F
         return (model.encoder_layers * encoder + model.decoder_layers * decoder) / 2 + 4 * D
+    if not isinstance(model, RnnConfig | LuongConfig):  # what each matrix gives, and what is done with it
+        return 4 * sum(rows for rows, _ in matrices(model)) / 2 + 8 * D
     kept: float = model.layers * (2 * GATES[model.cell] + 2) * D + 8 * D
     if isinstance(model, LuongConfig):  # tables of states and scores; "concat" keeps D numbers for each pair
         pairs = length / 2 * (2 * D if model.score == "concat" else 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.decoding.opening import check_device
+from jumok.decoding.engines import check_device
 from jumok.errors import ConfigError
 
 BF16_SINCE = (8, 0)  # compute capability of the first GPUs that compute bf16 themselves

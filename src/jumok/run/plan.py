@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jumok.config import Arch, DataConfig, RunConfig, TransformerConfig
+from jumok.config import Arch, DataConfig, RunConfig
 from jumok.data.builtin import builtin_info, reads_pictures
 from jumok.data.survey import Survey, usual_hold_out
 from jumok.errors import ConfigError
@@ -342,13 +342,9 @@ def refuse_hopeless(config: RunConfig, given: Flat, found: Survey) -> None:
             code="cannot_learn",
         )
     model, length = config.model, config.data.max_length
-    if (
-        isinstance(model, TransformerConfig)
-        and model.positions == "learned"
-        and model.max_positions <= length
-    ):
+    if model.table_rows is not None and model.table_rows <= length:
         raise ConfigError(
-            f"model.max_positions={model.max_positions} cannot hold data.max_length={length} and an end",
+            f"model.max_positions={model.table_rows} cannot hold data.max_length={length} and an end",
             hint=f"set model.max_positions to {length + 1} or more",
             code="cannot_learn",
         )

@@ -20,9 +20,9 @@ from torch import Tensor, nn
 
 from jumok.config import TrainingConfig
 from jumok.data.batch import Batch
+from jumok.decoding.graphs import end_failed_capture
 from jumok.models.interface import Seq2Seq
-from jumok.nn.attention import AttentionOutput
-from jumok.nn.layers import FeedForward
+from jumok.nn.attention import exact_weights
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import (
     Reduce,
@@ -208,22 +208,9 @@ class StepGraphs:
             if is_out_of_memory(error):
                 raise
             self.enabled = False
+            end_failed_capture()
             reason, *_ = (str(error).strip() or type(error).__name__).splitlines()
             logger.warning("the GPU cannot replay this model's steps (%s): they run one by one", reason)
             return
         self.pool = self.pool or graph.pool()
         self.graphs[name] = graph
-
-
-def exact_weights(model: nn.Module) -> set[Tensor]:
-    """The weights that are read in float32, whatever else is computed in: all that add & norm uses."""
-    found: set[Tensor] = set()
-    for module in model.modules():
-        match module:
-            case nn.LayerNorm():
-                found |= {module.weight, module.bias}
-            case AttentionOutput():
-                found.add(module.linear.bias)
-            case FeedForward():
-                found.add(module.outer.bias)
-    return found

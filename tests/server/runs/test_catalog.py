@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.run.conftest import quick_settings, write_corpus
 
-from jumok.checkpoint.lock import run_lock
+from jumok.checkpoint.folder import run_lock
 from jumok.run.train import RunCallbacks, train
 from jumok.server.runs.catalog import (
     QUIET_S,

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
-from jumok.explain.edits import attention_sizes
+from jumok.explain.influence import sweep
 from jumok.explain.ops import parse_ops
-from jumok.explain.sweep import sweep
 from jumok.explain.what_if import what_if
 from jumok.server import services
 from jumok.server.gates.limits import Limits
@@ -104,7 +103,7 @@ def test_a_sweep_is_that_of_the_library(
     expected: dict[str, list[Any]] = {}
     for row in sweep(trio[arch], TEXT, [token.id for token in answer.tokens]):
         expected.setdefault(row.kind, []).append(row.values)
-    sizes = attention_sizes(trio[arch].config.model)
+    sizes = trio[arch].config.model.attention
     assert set(found["kinds"]) == set(expected) == set(sizes)
     for kind, rows in found["kinds"].items():
         assert np.shape(rows) == sizes[kind]  # type: ignore[index]

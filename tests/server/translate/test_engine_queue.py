@@ -3,8 +3,7 @@ from collections.abc import Sequence
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
 from jumok.decoding.engines import Answers, Explained
-from jumok.decoding.jobs import Job, cost
-from jumok.decoding.request import Request, make_request
+from jumok.decoding.jobs import Job, Request, cost, make_request
 from jumok.server.translate.engine_queue import WORK, EngineQueue
 
 

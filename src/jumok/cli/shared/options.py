@@ -1,6 +1,7 @@
 """Options that several commands have, and what is said about them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,13 +15,8 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
-ENGINES = ("auto", "native", "torch", "ctranslate2")
+ENGINES = ("auto", "native", "torch")
 """As in `jumok.decoding.engines`, which help must not wait for."""
-
-
-def command(examples: str) -> Callable[[Command], click.Command]:
-    """A command whose help is -h, too, and ends with examples."""
-    return click.command(epilog=examples, context_settings={"help_option_names": ["-h", "--help"]})
 
 
 def grouped(*options: Option) -> Option:
@@ -34,21 +30,38 @@ def grouped(*options: Option) -> Option:
     return decorate
 
 
+text = partial(click.option, default="")
+switch = partial(click.option, is_flag=True)
+several = partial(click.option, multiple=True)
+count = partial(click.option, type=click.IntRange(min=1), metavar="N")
+
+
+def choice(*names: str, of: Sequence[str], **more: Any) -> Option:
+    """An option that takes one of some words."""
+    return click.option(*names, type=click.Choice(of), **more)
+
+
+def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], click.Command]:
+    """A command with --json and -q, whose help texts these are, and with examples at the end of its help."""
+    settings = {"help_option_names": ["-h", "--help"]}
+
+    def decorate(function: Command) -> click.Command:
+        both = grouped(switch("--json", "as_json", help=json), switch("-q", "--quiet", help=quiet))
+        # Options that a command names itself come first.
+        made = click.command(epilog=f"\b\nExamples:{examples}", context_settings=settings)(both(function))
+        made.params.sort(key=lambda option: option.name in ("as_json", "quiet"))
+        return made
+
+    return decorate
+
+
 MODEL = click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
-COLUMNS = click.option("--columns", default="", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
-ERRORS = click.option(
-    "--errors", type=click.Choice(["strict", "replace"]), default="strict", help="Bytes not UTF-8."
-)
+COLUMNS = text("--columns", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
+ERRORS = choice("--errors", of=["strict", "replace"], default="strict", help="Bytes not UTF-8.")
 DEVICE = click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
-ENGINE = click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default="auto",
-    help="Computes [auto: native on a CPU, else torch].",
-)
-LONG = click.option(
-    "--long", type=click.Choice(["split", "cut", "error"]), help="Text too long for the model [as trained]."
-)
+ENGINE = choice("--engine", of=ENGINES, default="auto", help="Computes [auto: native on a CPU, else torch].")
+LONG = choice("--long", of=["split", "cut", "error"], help="Text too long for the model [as trained].")
+DRAWING = ("temperature", "top_k", "top_p", "seed")
 DRAWS = grouped(
     click.option("--temperature", type=float, metavar="X", help="Below 1 draws more probable tokens."),
     click.option("--top-k", type=click.IntRange(min=0), metavar="N", help="Draw from the N best tokens."),
@@ -56,7 +69,7 @@ DRAWS = grouped(
     click.option("--seed", type=int, metavar="N", help="The same seed draws the same answers."),
 )
 SEARCH = grouped(
-    click.option("--beam", type=click.IntRange(min=1), metavar="N", help="Hypotheses per text; 1 is greedy."),
+    count("--beam", help="Hypotheses per text; 1 is greedy."),
     click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers."),
     click.option(
         "--mbr",
@@ -64,17 +77,14 @@ SEARCH = grouped(
         metavar="N",
         help="Draw N answers; give the one that agrees best with all; 0: none.",
     ),
-    click.option("--utility", type=click.Choice(["chrf", "rouge1"]), help="What --mbr compares by [chrf]."),
+    choice("--utility", of=["chrf", "rouge1"], help="What --mbr compares by [chrf]."),
     DRAWS,
-    click.option(
-        "--batch-tokens", type=click.IntRange(min=1), metavar="N", help="Size of a batch, in tokens."
-    ),
+    count("--batch-tokens", help="Size of a batch, in tokens."),
     LONG,
     DEVICE,
     ENGINE,
-    click.option(
+    switch(
         "--shortlist",
-        is_flag=True,
         default=None,
         help="Compute only likely words: faster. Of jumok export native --shortlist.",
     ),
@@ -93,15 +103,15 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def flag(name: str) -> str:
     """A parameter as it is written on the command line."""
-    return f"--{name.replace('_', '-')}"
+    return {"output": "-o", "model": "-m"}.get(name, f"--{name.replace('_', '-')}")
 
 
 def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str = "--mbr N") -> None:
     """Refuse what changes nothing in a model whose usual way this is; `ways` are the options that draw."""
-    from jumok.decoding.request import make_request
+    from jumok.decoding.jobs import make_request
 
     chosen = make_request(usual, given).decoding
-    for name in ("temperature", "top_k", "top_p", "seed"):
+    for name in DRAWING:
         if name in given and not chosen.draws:
             raise ConfigError(f"{flag(name)} changes nothing in a search", hint=f"add {ways} to draw answers")
     if "utility" in given and not chosen.mbr:

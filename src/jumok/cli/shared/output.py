@@ -6,7 +6,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
@@ -36,8 +36,12 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
     if ordinary:
         _check_writable(written, path)
     try:
-        with written.open("wb") as raw, _packed(raw, path) as file:
-            yield file
+        with written.open("wb") as raw:
+            if path.endswith(".gz"):  # no name and no time inside: the same lines give the same file
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield raw
         if ordinary:
             os.replace(written, place)
     except BrokenPipeError:
@@ -73,13 +77,6 @@ def _place_of(path: str) -> tuple[Path, bool]:
 
 def _neighbour(place: Path) -> Path:
     return place.with_name(f"{place.name}.tmp-{secrets.token_hex(4)}")
-
-
-def _packed(raw: IO[bytes], path: str) -> AbstractContextManager[IO[bytes]]:
-    if not path.endswith(".gz"):
-        return nullcontext(raw)
-    # No name and no time inside: the same lines give the same file.
-    return cast("AbstractContextManager[IO[bytes]]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
 
 
 def _check_writable(written: Path, path: str) -> None:

@@ -1,16 +1,21 @@
-"""A training run as people watch it: one live panel on a terminal, plain lines in a log."""
+"""A training run, or several in an experiment, as people watch it: a live panel, or plain lines in a log."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from jumok.cli.shared.console import duration, say, stamp, stderr_is_live
-from jumok.cli.views.card import describe
+from jumok.cli.views.model import describe
 
 if TYPE_CHECKING:
     from rich.live import Live
 
+    from jumok.comparison.budget import Budget
+    from jumok.comparison.conduct import ExperimentCallbacks
+    from jumok.comparison.entry import ComparisonEntry
+    from jumok.progress import Progress
     from jumok.run.train import RunStart
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -26,19 +31,20 @@ SCORES = {
 """Figures of a validation and how they are written; some runs have more of them than others."""
 
 
+@dataclass
 class Panel:
     """Shows a run's start, and then its events as they come."""
 
-    def __init__(self, *, quiet: bool, footer: Callable[[Any], str] | None = None) -> None:
-        self.quiet = quiet
-        self.footer = footer  # what else to say at each event of training
-        self.live: Live | None = None
-        self.losses: list[float] = []
-        self.steps, self.limit = 0, 0.0
-        self.train: dict[str, Any] = {}
-        self.valid: dict[str, Any] = {}
-        self.last_score: float | None = None
-        self.drawn = 0.0
+    _: KW_ONLY
+    quiet: bool
+    footer: Callable[[Any], str] | None = None  # what else to say at each event of training
+    live: "Live | None" = None
+    losses: list[float] = field(default_factory=list)
+    steps: int = 0
+    limit: float = 0.0
+    train: dict[str, Any] = field(default_factory=dict)
+    valid: dict[str, Any] = field(default_factory=dict)
+    drawn: float = 0.0
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
@@ -192,3 +198,74 @@ def plain(event: Any, steps: int, limit: float) -> str | None:
         case "notice":
             return f"{stamp()} notice step={event['step']} {event['code']}: {event['message']}"
     return None
+
+
+@dataclass
+class Follow:
+    """A headline for each entry, the panel of its run below it, and its result."""
+
+    entries: "Sequence[ComparisonEntry]"
+    budget: "Budget"
+    progress: "Progress"
+    flag: list[int]
+    _: KW_ONLY
+    quiet: bool
+    panel: Panel | None = None
+    number: int = 0
+    began: float = 0.0
+    taken: list[float] = field(default_factory=list)  # seconds of each entry that ended in this sitting
+
+    def close(self) -> None:
+        if self.panel is not None:
+            self.panel.close()
+            self.panel = None
+
+    @property
+    def callbacks(self) -> "ExperimentCallbacks":
+        from jumok.comparison.conduct import ExperimentCallbacks
+
+        return ExperimentCallbacks(
+            on_entry=self.begin,
+            on_event=self.event,
+            on_end=self.end,
+            progress=self.progress,
+            interrupted=lambda: bool(self.flag),
+        )
+
+    def begin(self, number: int, entry: "ComparisonEntry") -> None:
+        self.close()
+        self.number, self.began = number, time.monotonic()
+        if not self.quiet:
+            left = self.left(0.0)
+            say(f"\n{number} of {len(self.entries)}: {entry.name}{f' · {left}' if left else ''}")
+        steps, limit = entry.settings["training.max_steps"], entry.settings["training.time_limit"]
+        self.panel = Panel(quiet=self.quiet, footer=lambda event: self.left(share_done(event, steps, limit)))
+        self.panel.follow(steps, limit)
+
+    def event(self, event: Mapping[str, Any]) -> None:
+        if self.panel is not None:
+            self.panel.event(event)
+
+    def end(self, number: int, entry: "ComparisonEntry", measured: Mapping[str, Any]) -> None:
+        self.close()
+        if number == self.number:
+            self.taken.append(time.monotonic() - self.began)
+        if self.quiet:
+            return
+        if measured.get("error"):
+            say(f"{entry.name}: {measured['status']}: {measured['error']['message']}")
+        elif number != self.number:
+            say(f"{number} of {len(self.entries)}: {entry.name} is done already")
+
+    def left(self, share: float) -> str:
+        """When all entries will be done, told from those that are or from the time they have; "" unknown."""
+        rest = len(self.entries) - self.number
+        if self.taken:
+            each = sum(self.taken) / len(self.taken)
+        elif self.budget.kind == "time":
+            each = self.budget.value
+        elif share > 0:
+            each = (time.monotonic() - self.began) / share
+        else:
+            return ""
+        return f"about {duration(each * (rest + 1 - share))} left for all"

@@ -6,43 +6,36 @@ from typing import Any
 
 from jumok.cli.shared.console import duration
 from jumok.cli.views.view import columns, harmless, short, size_of
+from jumok.comparison.summary import number, range_of
 
 WIDTH = 100
-NOTHING = "–"
+NOTHING = number(None)
 
 
 def comparison_text(report: Mapping[str, Any], width: int = WIDTH) -> str:
     """Table, quality by length, pairs of neighbours, and the summary's sentences."""
-    parts = [heading(report), scores(report), costs(report), by_length(report), pairs(report), seeds(report)]
+    data, label = report["data"], report["metric"]["label"]
+    heading = f"{report['title']}\n{label} on {data['test']:,} pairs of {data['test_name']}"
+    parts = [heading, scores(report), costs(report), by_length(report), pairs(report), seeds(report)]
     sentences = ["\n".join(wrap(sentence, width)) for sentence in report["summary"]]
     return harmless("\n\n".join(part for part in (*parts, "\n".join(sentences)) if part))
-
-
-def heading(report: Mapping[str, Any]) -> str:
-    data = report["data"]
-    return f"{report['title']}\n{report['metric']['label']} on {data['test']:,} pairs of {data['test_name']}"
 
 
 def scores(report: Mapping[str, Any]) -> str:
     """Quality in every metric; the interval is of the first."""
     measured = [one for one in report["entries"] if one["quality"]]
-    others = [
-        name for name in (measured[0]["quality"]["metrics"] if measured else ()) if name != first(report)
-    ]
+    known = measured[0]["quality"]["metrics"] if measured else ()
+    others = [name for name in known if name != report["metric"]["name"]]
     rows = [["model", report["metric"]["label"], "95 %", *others, "parameters", "steps", "training"]]
     for one in report["entries"]:
         found = one["quality"]
-        values = (
-            [found["metrics"].get(name, {}).get("value") for name in others]
-            if found
-            else [None] * len(others)
-        )
+        metrics = found["metrics"] if found else {}
         rows.append(
             [
                 one["name"],
                 number(found["value"]) if found else one["status"],
-                interval(found["ci95"]) if found else "",
-                *map(number, values),
+                "[{}, {}]".format(*map(number, found["ci95"])) if found and found["ci95"] else "",
+                *(number(metrics.get(name, {}).get("value")) for name in others),
                 f"{one['parameters']:,}" if one.get("parameters") else NOTHING,
                 f"{one['steps']:,}" if one.get("steps") is not None else NOTHING,
                 duration(one["train_s"]) if one.get("train_s") is not None else NOTHING,
@@ -77,12 +70,11 @@ def by_length(report: Mapping[str, Any]) -> str:
     measured = [one for one in report["entries"] if one["quality"] and one["quality"]["by_length"]["bins"]]
     if not measured:
         return ""
-    tables: dict[tuple[tuple[int, int], ...], list[list[str]]] = {}
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
     for one in measured:  # one that learned from other lengths has other bins
         bins = one["quality"]["by_length"]["bins"]
-        keys = tuple((part["lo"], part["hi"]) for part in bins)
-        head = ["model", *(f"{lo}" if lo == hi else f"{lo}–{hi}" for lo, hi in keys)]
-        tables.setdefault(keys, [head]).append([one["name"], *map(cell, bins)])
+        ranges = tuple(map(range_of, bins))
+        tables.setdefault(ranges, [["model", *ranges]]).append([one["name"], *map(cell, bins)])
     unit = measured[0]["quality"]["by_length"]["unit"].replace("_", " ")
     marks = {"thin": "* few sentences", "beyond": "+ past the lengths of training"}
     every = [part for one in measured for part in one["quality"]["by_length"]["bins"]]
@@ -115,16 +107,3 @@ def seeds(report: Mapping[str, Any]) -> str:
         values = (number(group[key]) for key in ("mean", "min", "max"))
         rows.append([group["label"], *values, ", ".join(map(str, group["seeds"]))])
     return columns(rows, right=range(1, 4))
-
-
-def first(report: Mapping[str, Any]) -> str:
-    name: str = report["metric"]["name"]
-    return name
-
-
-def number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.1f}"
-
-
-def interval(bounds: list[float] | None) -> str:
-    return "" if bounds is None else f"[{number(bounds[0])}, {number(bounds[1])}]"

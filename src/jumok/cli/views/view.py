@@ -59,11 +59,6 @@ def pick_style(style: str) -> Style:
     return cast(Style, style)
 
 
-def coloured(style: str) -> bool:
-    """Whether a view may use colours."""
-    return pick_style(style) in ("colour", "truecolour")
-
-
 def harmless(text: str) -> str:
     """Text for a terminal: of all that could command it only colours and line ends are left.
 

@@ -30,8 +30,8 @@ from jumok.explain.ops import (
     ops_to_json,
     parse_ops,
 )
-from jumok.explain.pictures import source_ids_of
-from jumok.explain.tensors import LiveStore
+from jumok.explain.tensors import TensorStore
+from jumok.explain.tokens import source_ids_of
 from jumok.explain.trace import Trace, make_trace
 from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
@@ -186,7 +186,7 @@ def revive(trace: Trace, services: Services) -> Trace:
         "model": {**manifest["model"], "name": served.name},
         "positions": {"href": rows} if manifest["positions"] else None,
     }
-    return Trace(lambda: named, LiveStore(translator.model, captured), translator)
+    return Trace(lambda: named, TensorStore.of(translator.model, captured), translator)
 
 
 def check_ids(ids: Sequence[int], size: int, limits: Limits) -> None:

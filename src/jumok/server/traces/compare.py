@@ -8,8 +8,8 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from jumok.explain.side_by_side import cut_tokens, side_by_side
+from jumok.explain.tokens import agreed_units
 from jumok.explain.trace import Trace
-from jumok.explain.units import agreed_units
 from jumok.explain.watched import too_long, watched
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router

@@ -10,10 +10,9 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from jumok.decoding.translator import Translator
-from jumok.explain.edits import attention_sizes
 from jumok.explain.forced import log_probs
+from jumok.explain.influence import sweep
 from jumok.explain.op_fields import KindField
-from jumok.explain.sweep import sweep
 from jumok.explain.trace import Trace
 from jumok.explain.what_if import changes, shared
 from jumok.server.analysis import CancelFlag
@@ -80,7 +79,7 @@ async def sweep_heads(body: SweepRequest, request: Request, services: SharedServ
     holds.
     """
     question = question_of(body, services)
-    has = attention_sizes(question.served.translator.config.model)
+    has = question.served.translator.config.model.attention
     for kind in body.kinds or ():
         if kind not in has:
             known = f"it has {', '.join(has)}" if has else "it has none"

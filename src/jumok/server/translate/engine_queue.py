@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from jumok.answers import Answer
 from jumok.decoding.engines import Engine
-from jumok.decoding.jobs import Job, cost
-from jumok.decoding.request import Request
+from jumok.decoding.jobs import Job, Request, cost
 
 Outcome = tuple[Hashable, list[Answer] | Exception]
 """The key of a job, and its answers, best first, or what went wrong with it."""

@@ -7,7 +7,7 @@ from fastapi import Path, Query
 from fastapi.responses import Response
 
 from jumok.decoding.translator import Translator
-from jumok.explain.manifest import kind_sizes, position_kind, score_kind
+from jumok.explain.manifest import kind_sizes
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import json_answer
@@ -41,7 +41,7 @@ async def show_positions(
 
 def position_rows(flag: CancelFlag, translator: Translator, n: int) -> Response:
     rows = translator.model.position_rows(n)  # (P, D)
-    kind = position_kind(translator.config.model)
+    kind = translator.config.model.placing
     return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})
 
 
@@ -56,8 +56,8 @@ def card(served: ServedModel, services: Services) -> Card:
         parameters=int(info.get("parameters", 0)),
         fingerprint=served.fingerprint,
         max_length=int(info["max_length"]),
-        positions=position_kind(model),
-        score=score_kind(model),
+        positions=model.placing,
+        score=model.scoring,
         d_model=model.width,
         kinds=kind_sizes(model),
         decoding=decoding_defaults(served, services),

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from jumok.config import DecodingConfig
-from jumok.decoding.jobs import Job, SourceText, cost
-from jumok.decoding.request import Request, make_request
+from jumok.decoding.jobs import Job, Request, SourceText, cost, make_request
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.server.gates.limits import Limits

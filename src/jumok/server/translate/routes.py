@@ -14,8 +14,7 @@ from jumok.decoding.jobs import Source
 from jumok.decoding.results import Score, Translation
 from jumok.decoding.stream import Partial
 from jumok.errors import DataError
-from jumok.explain.align import links, pharaoh
-from jumok.explain.attention import attention_of
+from jumok.explain.attention import attention_of, links, pharaoh
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, stream_events
 from jumok.server.gates.bodies import api_router

@@ -1,17 +1,118 @@
-"""Interventions in the words of the command line.
+"""The trace that `jumok inspect` shows: a saved one, a new one, or one with interventions; and its files.
+
+Interventions are read in the words of the command line:
 
 mask_head kind=cross layer=2 head=1        as the terminal counts: from 1
 {"op": "mask_head", "kind": "cross", …}    the JSON of Python and HTTP, which count from 0
 """
 
+import csv
+import io
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_args
 
 from jumok.backends.values import Kind
+from jumok.cli.shared.console import to_json
+from jumok.cli.shared.output import check_output, open_output
+from jumok.cli.views.view import View, columns, size_of
+from jumok.decoding.translator import load
 from jumok.errors import ConfigError, nearest
+from jumok.explain.html import known, trace_html
 from jumok.explain.ops import OPS, HeadOp, Op, bad_parameter, brief, parse_ops
+from jumok.explain.trace import Trace, make_trace
+from jumok.explain.what_if import WhatIf, what_if
+
+FORMS = {
+    ".html": "a page that opens without a server",
+    ".json": "the manifest",
+    ".trace": "every number; jumok inspect --trace opens it",
+    ".csv": "the table of the view",
+}
+COUNTED = {"q", "k", "unit", "weights"}
+"""Fields of interventions that are numbers of tokens or words: from 1 here, from 0 in Python."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The trace to show; with interventions it is the edited one, and `change` also has the other."""
+
+    trace: Trace
+    change: WhatIf | None = None
+
+
+def inspect_text(
+    model: Path, text: str, target: str | None = None, words: Sequence[str] = (), **options: Any
+) -> Inspection:
+    """A new trace of a text and its translation, or the target given; `options` are those of the search.
+
+    With `words` it is that of a what-if. An error names them instead of the number of an intervention.
+    """
+    translator = load(model, engine="torch")
+    if not words:
+        return Inspection(make_trace(translator, text, target=target, options=options))
+    ops = read_ops(words, translator.config.model.attention)
+    try:
+        change = what_if(translator, text, ops, **options)
+        return Inspection(change.edited_trace, change)
+    except ConfigError as error:
+        match (error.field or "").split("."):
+            case ["interventions", number, *name]:
+                counts = " (this message counts from 0)" if {*name} & COUNTED else ""
+                where = place(words[int(number)]) + counts
+                raise ConfigError(error.message, where=where, hint=error.hint, code=error.code) from None
+        raise
+
+
+def with_change(view: View, change: WhatIf, words: Sequence[str]) -> View:
+    """A view of the edited trace, with both answers in front of it."""
+    interventions = change.edited_trace.manifest["interventions"]
+    before, after = change.baseline, change.edited
+    rows = [("what if" if n == 0 else "", word, "") for n, word in enumerate(words)]
+    rows += [
+        ("as it is", before.text, f"log p {before.score:z.4f}"),
+        ("edited", after.text, f"log p {after.score:z.4f}"),
+    ]
+    plain = {"what_if": {**change.to_dict(), "interventions": interventions}, **view.plain}
+    return View(plain, f"{columns(rows)}\n\n{view.text}", after.text, view.table)
+
+
+def check_file(path: str) -> None:
+    """Refuse a name that says no form, or a place that cannot be written to, before the work begins."""
+    suffix = Path(path).suffix
+    if suffix not in FORMS:
+        said = f"{suffix!r} is no form of a trace" if suffix else "the name says no form"
+        raise ConfigError(
+            f"-o {path}: {said}",
+            hint="end it with " + ", ".join(f"{name} ({what})" for name, what in FORMS.items()),
+        )
+    check_output(path)
+
+
+def write_file(path: str, inspection: Inspection, view: View) -> str:
+    """Write the file, whole or not at all, in the form that its name asks for; say what it is."""
+    suffix, trace = Path(path).suffix, inspection.trace
+    if suffix == ".trace":
+        for part in (trace.influence, trace.positions, trace.beam):
+            known(part)  # what the page would ask the model for is saved, too
+        trace.save(path)
+    else:
+        text = io.StringIO()
+        if suffix == ".html":
+            text.write(
+                trace_html([trace, *([inspection.change.baseline_trace] if inspection.change else [])])
+            )
+        elif suffix == ".json":
+            text.write(to_json(trace.manifest, indent=1) + "\n")
+        else:
+            csv.writer(text, lineterminator="\n").writerows(view.table)
+        with open_output(path) as file:
+            file.write(text.getvalue().encode())
+    return f"{path}  {size_of(Path(path).stat().st_size)}  {FORMS[suffix]}"
+
 
 EXAMPLE = "write it like 'mask_head kind=cross layer=2 head=1', or as a JSON object"
 

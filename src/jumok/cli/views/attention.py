@@ -1,4 +1,4 @@
-"""How one weight came about: every stage of one head, one row of it, or one cell with its arithmetic.
+"""What each token looked at, as a heat map, and how one weight came about: a head, a row, or one cell.
 
 Layers, heads, tokens and dimensions count from 1 here, as everywhere in the terminal.
 """
@@ -9,13 +9,89 @@ from typing import Any
 
 import numpy as np
 
-from jumok.cli.views.heat import AttentionChoice, find_attention, without_attention
-from jumok.cli.views.view import View, choose_one, columns, terminal_width
+from jumok.backends.values import Kind
+from jumok.cli.views.view import View, choose, choose_one, columns, pick_style, terminal_width
 from jumok.errors import ConfigError
-from jumok.explain.attention import HeadStages
-from jumok.explain.heatmap import cells as cells_of
-from jumok.explain.heatmap import ltr
+from jumok.explain.attention import Attention, HeadStages
+from jumok.explain.heatmap import cells, ltr
+from jumok.explain.tokens import label
 from jumok.explain.trace import Trace
+
+
+@dataclass(frozen=True)
+class AttentionChoice:
+    """The attention to show, and how, in the words of the command line."""
+
+    kind: Kind = "cross"
+    layer: str = "last"
+    head: str = "mean"
+    style: str = "auto"
+    words: bool = False
+    q: int | None = None
+    k: int | None = None
+
+
+def heat_view(trace: Trace, choice: AttentionChoice) -> View:
+    """The weights of a layer and a head, or their mean, between tokens or words."""
+    attention = find_attention(trace, choice.kind)
+    if attention is None:
+        return without_attention(trace, choice.kind, "attention")
+    source, target = trace.manifest["source"]["text"], trace.manifest["target"]["text"]
+    N, H = attention.weights.shape[:2]
+    attention = attention.words() if choice.words else attention
+    layer, head = choose("layer", choice.layer, N), choose("head", choice.head, H)
+    picture = attention.show(
+        layer=layer, head=head, style=pick_style(choice.style), width=max(terminal_width(), 20)
+    )
+    strongest = next((line for line in picture.splitlines() if line.startswith("strongest: ")), "")
+    plain = {"source": source, "target": target, "attention": attention.to_dict()}
+    weights = attention.pick(layer, head).tolist()
+    rows = [[label(token), *row] for token, row in zip(attention.target, weights, strict=True)]
+    return View(plain, f"{target}\n\n{picture}", strongest, [["", *map(label, attention.source)], *rows])
+
+
+def find_attention(trace: Trace, kind: Kind) -> Attention | None:
+    """The attention of one kind; None if the model has none."""
+    attention: Attention | None = getattr(trace.attention, kind)
+    if attention is None and kind in trace.manifest["model"]["kinds"]:
+        held = ", ".join(trace.manifest["attention"]) or "none"
+        raise ConfigError(
+            f"--kind {kind}: the trace was saved without it", hint=f"it holds: {held}", code="bad_parameter"
+        )
+    return attention
+
+
+def without_attention(trace: Trace, kind: str, name: str) -> View:
+    """Why there is none, under the `name` that it would have in JSON; there with the fixed vector instead."""
+    manifest = trace.manifest
+    source, target = manifest["source"]["text"], manifest["target"]["text"]
+    reason = no_attention(manifest["model"]["arch"], kind)
+    plain = {"source": source, "target": target, name: None, "reason": reason}
+    text = f"{target}\n\n{reason}"
+    if not manifest["model"]["kinds"]:
+        plain["bridge"] = trace.tensor("rnn.bridge").tolist()
+        text += "\njumok serve shows that vector (on the screen Inside) and what each word did (Attention)."
+    return View(plain, text, reason.split("\n")[0], [["reason"], [reason]])
+
+
+def no_attention(arch: str, kind: str) -> str:
+    """Why there is nothing to show, in plain words."""
+    if arch == "rnn":
+        return (
+            "This model has no attention: its encoder squeezes the source into one fixed vector, which is\n"
+            "all that the decoder ever sees. Train with --arch luong or transformer for a model that looks\n"
+            "back at every word."
+        )
+    if kind == "copy":
+        return (
+            "This model does not copy: all that it writes comes from its vocabulary. A Transformer trained\n"
+            "with model.copy=true may also point at tokens of its source."
+        )
+    return (
+        f"This model has no {kind} attention: its encoder and decoder are recurrent.\n"
+        "Only its decoder looks at the source: --kind cross."
+    )
+
 
 LARGEST = 4  # products of a cell that are written out
 SCORES = {"dot": "s·h", "general": "(s Wₐ)·h", "concat": "vₐ·tanh(Wₐ[s; h])"}
@@ -33,7 +109,7 @@ class HeadSteps:
     stages: HeadStages
     queries: tuple[str, ...]
     keys: tuple[str, ...]
-    copies: bool = False
+    copies: bool
     """It says where to point; a gate follows in place of a projection."""
 
     @property
@@ -78,13 +154,8 @@ def steps_view(trace: Trace, choice: AttentionChoice) -> View:
         copies=kind == "copy",
     )
     q, k = place("q", choice.q, queries), place("k", choice.k, keys)
-    common = {
-        "source": manifest["source"]["text"],
-        "target": manifest["target"]["text"],
-        "kind": kind,
-        "layer": layer + 1,
-        "head": head + 1,
-    }
+    texts = {side: manifest[side]["text"] for side in ("source", "target")}
+    common = {**texts, "kind": kind, "layer": layer + 1, "head": head + 1}
     if q is None:
         return stages_view(steps, common)
     return row_view(steps, common, q) if k is None else cell_view(steps, common, q, k)
@@ -111,16 +182,8 @@ def stages_view(steps: HeadSteps, common: dict[str, Any]) -> View:
         plain.append({"stage": name, "shape": shape, "norm": norm, "smallest": low, "largest": high})
         numbers = (f"{norm:.3f}", f"{low:.3f}", f"{high:.3f}")
         rows.append((name, words, " × ".join(map(str, shape)), *numbers))
-    text = "\n".join(
-        (
-            steps.title,
-            "",
-            columns(rows, right=(3, 4, 5)),
-            "",
-            numbered("queries, --q", steps.queries),
-            numbered("keys, --k", steps.keys),
-        )
-    )
+    sides = numbered("queries, --q", steps.queries), numbered("keys, --k", steps.keys)
+    text = "\n".join((steps.title, "", columns(rows, right=(3, 4, 5)), "", *sides))
     weights = next(row for row in rows if row[0] == "weights")
     return View({**common, "stages": plain}, text, f"{steps.title}   weights {weights[2]}", rows)
 
@@ -154,9 +217,9 @@ def stage_words(steps: HeadSteps) -> dict[str, str]:
 def numbered(name: str, labels: tuple[str, ...]) -> str:
     """Tokens with their numbers, in as many lines as they need."""
     lines, margin = [name.ljust(14)], 14
-    for number, label in enumerate(labels, start=1):
-        word = f"{number} {ltr(label)}   "
-        if cells_of(lines[-1]) + cells_of(word.rstrip()) > terminal_width() and lines[-1].strip():
+    for number, token in enumerate(labels, start=1):
+        word = f"{number} {ltr(token)}   "
+        if cells(lines[-1]) + cells(word.rstrip()) > terminal_width() and lines[-1].strip():
             lines.append(" " * margin)
         lines[-1] += word
     return "\n".join(line.rstrip() for line in lines)
