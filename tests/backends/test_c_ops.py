@@ -183,3 +183,13 @@ def test_what_does_not_fit_together_is_refused() -> None:
 def test_without_the_library_there_are_no_ops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c_ops, "_functions", lambda: None)
     assert not c_ops.is_available()
+
+
+def test_numbers_of_another_width_are_refused() -> None:
+    """C would read beyond their end."""
+    low = torch.ones(4, 24, dtype=torch.bfloat16)
+    spans = own_spans(torch.tensor([[0] * 4, [4] * 4], dtype=torch.int32))
+    with pytest.raises(ValueError, match="computes in float32, not in torch.bfloat16"):
+        Attend.apply(spans.key_begin, spans.key_end, 2, True, 1, low, None)  # type: ignore[no-untyped-call]  # noqa: FBT003
+    with pytest.raises(ValueError, match="computes in float32"):
+        Drop.apply(low, 0.5, torch.ones(1, dtype=torch.int64))  # type: ignore[no-untyped-call]

@@ -1,19 +1,25 @@
 """What a run computes with, and what this machine, or this number of processes, cannot do."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from jumok.backends.c_ops import is_available
+from jumok.backends.native import NativeBackend
+from jumok.backends.torch import TorchBackend
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
-from jumok.run.compute import check_possible, check_same_data, lacks_bf16, precision
+from jumok.run.compute import check_possible, check_same_data, lacks_bf16, make_learner, precision
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.prepare import reopen
-from jumok.run.train import TrainedRun
+from jumok.run.train import TrainedRun, train
 from jumok.settings import parse_config
 from jumok.training.distributed import World, is_told
+from tests.run.conftest import tiny_settings
+from tests.run.test_train import events_of
 
 
 def gpu(*, bf16: bool) -> Machine:
@@ -72,3 +78,30 @@ def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> 
         "  every process must see the same run folder: machines must share it"
     )
     check_same_data(World(), prepared)
+
+
+def test_bf16_on_a_cpu_is_computed_by_torch(trained: TrainedRun) -> None:
+    """Our C library reads 32 bits for every number."""
+    prepared = reopen(trained.folder / "data")
+    for value, kind in (("auto", NativeBackend), ("fp32", NativeBackend), ("bf16", TorchBackend)):
+        config = replace(trained.config, training=replace(trained.config.training, precision=value))
+        if kind is TorchBackend or is_available():
+            assert type(make_learner(config, prepared, "cpu", None).model.ops) is kind
+
+
+@pytest.mark.parametrize("batches", ["sorted", "packed"])
+def test_a_run_in_bf16_learns_nearly_the_same(batches: str, corpus: Path, tmp_path: Path) -> None:
+    losses = []
+    for value in ("fp32", "bf16"):
+        given = tiny_settings("transformer", corpus) | {
+            "data.max_length": 20,
+            "model.dropout": 0.0,
+            "training.batches": batches,
+            "training.precision": value,
+            "training.max_steps": 6,
+            "training.warmup": 1,
+        }
+        done = train(out=tmp_path / value, overrides=given, device="cpu")
+        losses.append([event["loss"] for event in events_of(done.folder, "train")])
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert losses[0] != losses[1]

@@ -104,7 +104,12 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def address(x: Tensor | None) -> int | None:
-    return None if x is None else x.data_ptr()
+    """Where a tensor lies, for C, which reads every float as 32 bits."""
+    if x is None:
+        return None
+    if x.is_floating_point() and x.dtype != torch.float32:
+        raise ValueError(f"the C library computes in float32, not in {x.dtype}")
+    return x.data_ptr()
 
 
 def c_dropout(share: float, seed: Tensor | None) -> CDropout:
@@ -245,7 +250,7 @@ def attend(
 def places(inputs: tuple[Tensor, ...], width: int) -> tuple[Sizes, Sizes]:
     """Where Q, K and V begin in (qkv,) or (q, kv), and how far their rows lie apart."""
     size = inputs[0].element_size() * width
-    last, row = inputs[-1].data_ptr(), inputs[-1].shape[1]
+    last, row = address(inputs[-1]) or 0, inputs[-1].shape[1]
     if len(inputs) == 1:
         return (last, last + size, last + 2 * size), (row, row, row)
-    return (inputs[0].data_ptr(), last, last + size), (inputs[0].shape[1], row, row)
+    return (address(inputs[0]) or 0, last, last + size), (inputs[0].shape[1], row, row)
