@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.decoding.conftest import untrained
 
 from jumok.answers import NotFiniteError
+from jumok.backends.torch import TorchBackend
 from jumok.config import TransformerConfig
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.continuous import Continuous
@@ -43,6 +44,7 @@ def exact(translator):
     """A translator that computes in float64, so that the size of a batch changes no digit that counts."""
     other = copy.copy(translator)
     other.model = copy.deepcopy(translator.model).double()
+    other.model.ops = TorchBackend()  # the C library computes in float32
     return other
 
 
@@ -187,7 +189,7 @@ def short() -> Translator:
         max_positions=8,
     )
     loaded = untrained(config)
-    loaded.model.double()
+    loaded.model.double().ops = TorchBackend()
     with torch.no_grad():
         loaded.model.target_embedding.weight[EOS] = 0  # it seldom ends by itself
     return Translator(loaded)
