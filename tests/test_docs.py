@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [*ROOT.glob("docs/**/*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG"))]
 )
+HOUSE = sorted([ROOT / "docs" / "architecture.md", *ROOT.glob("docs/decisions/*.md")])
 NOTES = ROOT / "docs" / "notes-to-code.md"
 ROWS = [*range(1, 22)]
 KOREAN = sorted(ROOT.glob("docs/*.ko.md"))
@@ -33,6 +34,7 @@ FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 FUNCTION = re.compile(r"`(jumok(?:\.\w+)+)`")
+ROOM = re.compile(r"`((?:\w+/)+(?:\w+\.py)?|\w+\.py)`")
 TEST = re.compile(r"`?(tests/[\w/]+\.py)::(test_\w+)")
 SETTING = re.compile(r"`((?:model|text|data|image|training|decoding)\.[a-z_]+)(?:=[^`]*)?`")
 VARIABLE = re.compile(r"JUMOK_[A-Z]+__[A-Z_]+")
@@ -112,6 +114,12 @@ def test_every_setting_that_a_page_names_exists(page: Path) -> None:
     check_names(dict.fromkeys(SETTING.findall(text)), name_of(page))
     for variable in VARIABLE.findall(text):
         assert read_environment({variable: "1"}), variable
+
+
+@pytest.mark.parametrize("page", HOUSE, ids=name_of)
+def test_every_room_and_file_that_a_page_about_the_house_names_exists(page: Path) -> None:
+    for name in ROOM.findall(read(page)):
+        assert any((root / name).exists() for root in (ROOT / "src" / "jumok", ROOT)), name
 
 
 @pytest.mark.parametrize("page", [NOTES, NOTES.with_suffix(".ko.md")], ids=name_of)
