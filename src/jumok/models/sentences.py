@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from jumok.nn.functional import length_mask
 from jumok.nn.spans import Lengths, Spans, causal_spans, cross_spans, own_spans, to_device
 
 
@@ -83,8 +84,7 @@ class Sentences:
     @cached_property
     def mask(self) -> Tensor:
         """(B, longest), True at real tokens."""
-        lengths = torch.from_numpy(self.known_lengths).to(self.device)
-        return torch.arange(self.longest, device=self.device) < lengths[:, None]
+        return length_mask(torch.from_numpy(self.known_lengths).to(self.device), self.longest)
 
     def grid(self, x: Tensor) -> Tensor:
         """What belongs to the tokens (L, …) as a rectangle (B, longest, …); zeros behind short sentences."""

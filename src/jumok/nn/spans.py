@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from jumok.nn.functional import causal_mask, length_mask
+
 Lengths = NDArray[np.int64]
 
 
@@ -102,10 +104,9 @@ class Tables:
     def masks(self, *, causal: bool) -> list[Tensor]:
         """What queries see, (B_g, 1, 1, S_g), or (B_g, 1, T_g, S_g) if causal."""
         found = []
-        for lengths, (_, T), (_, S) in zip(self.key_lengths, self.query_shapes, self.key_shapes, strict=True):
-            place = torch.arange(S, device=lengths.device)
-            mask = (place < lengths[:, None])[:, None, None]  # (B_g, 1, 1, S_g)
-            found.append(mask & (place <= torch.arange(T, device=place.device)[:, None]) if causal else mask)
+        for lengths, (_, S) in zip(self.key_lengths, self.key_shapes, strict=True):
+            mask = length_mask(lengths, S)[:, None, None]  # (B_g, 1, 1, S_g)
+            found.append(mask & causal_mask(S, mask.device) if causal else mask)
         return found
 
 
