@@ -34,6 +34,7 @@ from jumok.checkpoint.model import save_model
 from jumok.config import DataConfig, DecodingConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load
+from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace, make_trace
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
@@ -255,7 +256,8 @@ def pan_and_zoom(bench: Bench, trace: Trace) -> None:
 
     def tensors(route: Route) -> None:
         needs = [part[5:].replace("%3A", ":") for part in route.request.url.split("?")[1].split("&")]
-        route.fulfill(body=trace.tensors(needs), content_type="application/octet-stream")
+        body = pack({need: trace.tensor(need) for need in needs})
+        route.fulfill(body=body, content_type="application/octet-stream")
 
     page.route("**/v1/traces/*/tensors?*", tensors)
     bench.open(page, "/attention", m="large", s=trace.manifest["source"]["text"], h="1")

@@ -15,7 +15,8 @@ from jumok.comparison.cost import (
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, RunConfig, TrainingConfig, TransformerConfig
 from jumok.models.build import build_model
 from jumok.models.cost import forward_cost
-from jumok.models.interface import Seq2Seq
+from jumok.models.interface import PlainPrediction, Seq2Seq
+from jumok.models.sentences import Sentences
 
 V = 50
 CONFIGS: dict[str, ModelConfig] = {
@@ -59,9 +60,9 @@ def test_kept_memory_is_what_a_known_graph_saves() -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(1))
 
-        def forward(self, source: torch.Tensor, mask: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-            x = self.weight.expand(source.shape[1] * V).view(1, -1, V) * 1.0  # (B, T, V), keeps nothing
-            return x * x
+        def forward(self, source: Sentences, target_in: Sentences) -> PlainPrediction:
+            x = self.weight.expand(source.longest * V).view(-1, V) * 1.0  # (T, V), keeps nothing
+            return PlainPrediction(x * x)
 
     n, number, mask_and_ids = 6, 4, 4 + 8
     kept = n * V * number  # x, kept once though used twice

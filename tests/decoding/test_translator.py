@@ -15,6 +15,7 @@ from jumok.decoding.jobs import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError
+from jumok.nn.edit import AttentionEdit
 from jumok.text.tokenizer import EOS
 
 LONG = "a man rides a horse. the dog sees a man! one two three four. a dog."
@@ -338,8 +339,9 @@ def test_what_the_device_cannot_search_is_searched_step_by_step(transformer) -> 
         {"mbr": 3},
     ):
         assert transformer.translate("a man", **options).text
-    edited = transformer.edited(Edits())
-    assert edited.translate("a man") == transformer.edited(Edits()).translate("a man")
+    edits = Edits({("cross", 0): AttentionEdit(uniform=(0,))})
+    edited = transformer.edited(edits)
+    assert edited.translate("a man") == transformer.edited(edits).translate("a man")
     assert not searches_on_the_device(transformer)
     assert not searches_on_the_device(edited)
     copying = Translator(untrained(COPYING))

@@ -153,7 +153,8 @@ def test_int8_is_near(arch: str, cell: str) -> None:
     scores = native.score(sources, [target, target])
     for source, mine in zip(sources, scores, strict=True):
         with torch.inference_mode():
-            logits = both.torch.decode(torch.tensor([[BOS, *target]]), both.read([source]))[0]
+            target_in = Sentences.lay([[BOS, *target]], torch.device("cpu"))
+            logits = both.torch.decode(target_in, both.read([source])).logits()
         right = logits.log_softmax(dim=-1)[torch.arange(5), [*target, EOS]].numpy()
         assert np.abs(np.array(mine) - right).max() < 0.05
         assert np.abs(np.array(mine) - right).max() > 0  # it is not float32 by mistake

@@ -195,8 +195,9 @@ class Cut(TransformerSeq2Seq):
 
     forbidden: torch.Tensor  # (V,)
 
-    def logits(self, x: torch.Tensor, *rest: Any) -> torch.Tensor:
-        return super().logits(x, *rest).masked_fill(self.forbidden, -torch.inf)
+    def step(self, token: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
+        logits, after = super().step(token, state)
+        return logits.masked_fill(self.forbidden, -torch.inf), after
 
 
 def test_a_shortlist_is_the_whole_vocabulary_of_its_sentence() -> None:
