@@ -17,9 +17,10 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
-FIGURES = ("tokens_per_second", "sentences_per_second", "rate")
+FIGURES = ("tokens_per_second", "sentences_per_second")
 Figures = dict[str, float]
 
 
@@ -37,11 +38,13 @@ def turn(tree: Path, script: str, options: list[str]) -> Figures:
     return {label(row): figure for row in rows if (figure := figure_of(row))}
 
 
-def label(row: dict[str, object]) -> str:
+def label(row: dict[str, Any]) -> str:
     return " ".join(str(row[key]) for key in ("model", "name") if row.get(key))
 
 
-def figure_of(row: dict[str, object]) -> float:
+def figure_of(row: dict[str, Any]) -> float:
+    if readings := row.get("readings"):
+        return float(sum(one["tokens"] for one in readings) / sum(one["seconds"] for one in readings))
     for name in FIGURES:
         if isinstance(value := row.get(name), int | float) and value:
             return float(value)
