@@ -152,13 +152,14 @@ def test_every_parameter_receives_a_finite_non_zero_gradient(
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_recording_changes_no_logit(bench: Any, data: st.DataObject, seed: int) -> None:
-    model = bench.model(data.draw(bench.any_config), seed)
+    model = bench.model(data.draw(bench.any_config), seed).double()
     batch, ops = bench.batch([2, 5, 3], [4, 1, 6], seed), RecordingBackend(record=True)
     with torch.inference_mode():
         plain, recorded = bench.logits(model, batch), bench.logits(model.using(ops), batch)
     torch.testing.assert_close(plain, recorded, **CLOSE)
     for stages in ops.stages.values():
-        torch.testing.assert_close(stages.weights.sum(-1), torch.ones(stages.weights.shape[:-1]))
+        rows = stages.weights.sum(-1)
+        torch.testing.assert_close(rows, torch.ones_like(rows))
 
 
 def test_explain_gives_one_cross_attention_map_per_layer(bench: Any, config: ModelConfig) -> None:

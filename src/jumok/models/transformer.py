@@ -13,6 +13,7 @@ head, F inner width, V vocabulary.
 """
 
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import torch
@@ -62,7 +63,7 @@ class Pass:
         if model.rotary and positions is not None:
             kind = model.target_embedding.weight.dtype
             self.angles = self.ops.sinusoids(positions, end, model.width // model.heads.count, kind)
-        self.seeds: Iterator[Tensor | None] = iter(())
+        self.seeds: Iterator[Tensor | None] = repeat(None)  # of dropout, in training
 
     def read(
         self, x: Stream, matrix: Matrix, residual: Residual, *, relu: bool = False, owed: bool = False
@@ -277,7 +278,8 @@ class TransformerSeq2Seq(Seq2Seq):
     def through(self, layers: nn.ModuleList, x: Tensor, run: Pass, last: nn.Module) -> Tensor:
         """x (L, D) after all layers and, where norms stand before sub-layers, a last one."""
         x = self.ops.drop(x, self.dropout.share, training=self.training)
-        run.seeds = iter(self.ops.seeds(3 * len(layers), x.device))
+        if self.training:
+            run.seeds = iter(self.ops.seeds(3 * len(layers), x.device))
         stream = Stream(x, None if layers[0].add_attention.pre else x)  # type: ignore[union-attr]
         for n, layer in enumerate(layers):
             then: Any = layers[n + 1].add_attention.norm if n + 1 < len(layers) else last
