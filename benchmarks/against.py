@@ -56,13 +56,13 @@ def main() -> None:
     parser.add_argument("other", type=Path, help="another checkout, with its own benchmarks/")
     parser.add_argument("script", help="a file of benchmarks/, without .py")
     parser.add_argument("--turns", type=int, default=3, help="of each tree")
-    parser.add_argument("options", nargs="*", help="for the script, after --")
-    given = parser.parse_args()
+    cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, options = parser.parse_args(sys.argv[1:cut]), sys.argv[cut + 1 :]  # these are the script's
     trees = {"this": HERE, "other": given.other.resolve()}
     found: dict[str, list[Figures]] = {name: [] for name in trees}
     for number in range(given.turns):
         for name in trees if number % 2 else reversed(trees):
-            found[name].append(turn(trees[name], given.script, given.options))
+            found[name].append(turn(trees[name], given.script, options))
             print(f"turn {number + 1}, {name}: {found[name][-1]}", flush=True)
     for row in found["this"][0]:
         this, other = (median(one[row] for one in found[name] if row in one) for name in ("this", "other"))
