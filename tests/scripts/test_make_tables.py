@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("make_tables", ROOT / "scripts" / "make_tables.py")
-assert spec is not None and spec.loader is not None
+assert spec is not None
+assert spec.loader is not None
 make_tables = importlib.util.module_from_spec(spec)
 sys.modules["make_tables"] = make_tables
 spec.loader.exec_module(make_tables)
