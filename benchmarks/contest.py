@@ -2,13 +2,17 @@
 
 import argparse
 import gc
+import json
+import platform
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 
@@ -31,6 +35,29 @@ def read_options(parser: argparse.ArgumentParser, limit: float) -> tuple[argpars
         sys.exit("no GPU here: --smoke runs a tiny model on the CPU")
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)  # it builds a plan per shape, 0.4 s each
     return args, torch.device("cpu" if args.smoke else "cuda")
+
+
+def write_readings(file: Path, rows: Sequence[dict[str, Any]], device: torch.device) -> None:
+    """The rows as JSON, with the command, the machine and every version that bears on them."""
+    told = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": torch.cuda.get_device_name() if device.type == "cuda" else platform.processor(),
+        "kept": "all that was measured",
+        "versions": {
+            "python": platform.python_version(),
+            **dict(installed("torch", "triton", "transformers")),
+        },
+        "rows": rows,
+    }
+    file.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def installed(*names: str) -> Iterator[tuple[str, str]]:
+    for name in names:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            yield name, "none"
 
 
 def attempt(call: Callable[[], None], device: torch.device, limit: float) -> str:

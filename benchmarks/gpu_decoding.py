@@ -15,7 +15,6 @@ by themselves, and the table shows how alike the answers are.
 
 import argparse
 import gzip
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 import sacrebleu
 import torch
-from contest import attempt, line, peak_memory, read_options, synchronize, table
+from contest import attempt, line, peak_memory, read_options, synchronize, table, write_readings
 from padded import Padded, pad_pairs
 from peers import copy_into_marian, marian_logits
 
@@ -45,7 +44,7 @@ from jumok.text.tokenizer import EOS, PAD, Tokenizer, train_tokenizer
 from jumok.training.step import sides_of
 
 Ids = Sequence[int]
-SIZES = (256, 512, 1024, 2048)  # sentences in a batch of `generate`
+SIZES = (1024, 2048, 4096, 8192)  # sentences in a batch of `generate`
 SAMPLE = 4096  # sentences that choose among them
 PATIENCE = (
     45.0  # seconds that `generate` may take for what is timed; beyond, a share of the sentences will do
@@ -340,7 +339,7 @@ def main() -> None:
         print(line(head, cells(row, rows)), flush=True)
         if args.json:
             told = [{k: v for k, v in asdict(one).items() if k != "answers"} for one in rows]
-            args.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
+            write_readings(args.json, told, device)
     print("\n" + table(head, [cells(row, rows) for row in rows]), flush=True)
 
 
