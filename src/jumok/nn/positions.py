@@ -23,8 +23,8 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))
 
-    PE(p + k) is a rotation of PE(p) that depends on k alone. Angles are float32: off by less than 0.001 at position
-    10,000, by up to 0.06 at a million. positions (…, P) -> (…, P, D).
+    PE(p + k) is a rotation of PE(p) that depends on k alone. Angles are float32: off by less than 0.001 at
+    position 10,000, by up to 0.06 at a million. positions (…, P) -> (…, P, D).
     """
     exponent = torch.arange(0, width, 2, device=positions.device) / width  # (D / 2,)
     angle = positions[..., None] / BASE**exponent  # (…, P, D / 2)
