@@ -283,7 +283,7 @@ def test_a_missing_model_is_named(folder: Path) -> None:
 def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     examples = [shlex.split(line)[2:] for line in EXAMPLES.splitlines() if line.startswith("  jumok inspect")]
-    assert len(examples) == 7
+    assert len(examples) == 6
     (tmp_path / "model.toml").write_text(NOTE)
     for words in examples:
         assert run(*(word.replace("runs/en-de", "demo/luong") for word in words)).exit_code == 0

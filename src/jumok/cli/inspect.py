@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from jumok.cli.views.view import View
 
 EXAMPLES = """
-  jumok inspect -m runs/en-de
   jumok inspect -m runs/en-de --text "A man is riding a horse." --words
   jumok inspect -m runs/en-de --text "A man is riding a horse." --view steps --q 2 --k 3
   jumok inspect -m runs/en-de --text "A man." --what-if "mask_head kind=cross layer=1 head=1"
