@@ -56,6 +56,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "server": {"config", "decoding", "explain", "evaluation"},
 }
+ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
 ALLOWED["comparison"] = set(ALLOWED)  # several runs compared
 ALLOWED["cli"] = set(ALLOWED)

@@ -153,12 +153,67 @@ def test_a_model_without_attention_says_why(folder: Path) -> None:
 def test_shapes_join_layers_that_are_the_same(folder: Path) -> None:
     lines = run("-m", folder / "transformer", "--shapes", TEXT, "--target", "2024").stdout.splitlines()
     assert lines[0] == "[B,S] int64 → [B,S,D] → … → [B,T,V] float32"
-    assert lines[1].startswith("B=1  S=11  D=16  H=2  K=8  F=32  T=5")
+    assert lines[1].startswith("B=1  S=11  D=16  H=2  d_k=8  F=32  T=5")
     assert "encoder layer 2  the same" in lines
     assert run("-m", folder / "rnn", "--shapes", TEXT, "-q").stdout == f"{lines[0]}\n"
     rows = run_json("-m", folder / "transformer", "--shapes", TEXT, "--target", "2024")["rows"]
     assert [row["stage"] for row in rows].count("encoder layer 2") == 11
-    assert rows[-1]["shape"][:2] == [1, 5]
+    assert rows[-2]["shape"][:2] == [1, 5]
+    assert rows[-1]["shape"] == []
+
+
+NOTE = """
+[model]
+arch = "luong"
+width = 256
+bidirectional = false
+
+[text]
+vocabulary = 10000
+"""
+
+
+def test_shapes_of_a_model_that_is_only_described_are_the_table_of_the_note(tmp_path: Path) -> None:
+    (tmp_path / "model.toml").write_text(NOTE)
+    words = ("--shapes", "--config", tmp_path / "model.toml", "--batch", "32", "--source-length", "10")
+    found = run_json(*words)
+    assert found["sizes"] == {"B": 32, "S": 10, "D": 256, "N": 1, "C": 1, "T": 10, "V": 10000}
+    assert [(row["operation"].split(" ")[0], row["shape"]) for row in found["rows"]] == [
+        ("ids", [32, 10]),
+        ("X,", [32, 10, 256]),
+        ("H,", [32, 10, 256]),
+        ("h_final,", [32, 1, 1, 256]),
+        ("ids,", [32, 10]),
+        ("y,", [32, 10, 256]),
+        ("s_t", [32, 10, 256]),
+        ("E_t", [32, 10, 10]),
+        ("α_t", [32, 10, 10]),
+        ("c_t", [32, 10, 256]),
+        ("[c_t;", [32, 10, 512]),
+        ("s̃_t", [32, 10, 256]),
+        ("logits", [32, 10, 10000]),
+        ("p", [32, 10, 10000]),
+        ("loss", []),
+    ]
+    lengths = run_json(*words, "--target-length", "7")["sizes"]
+    assert (lengths["S"], lengths["T"]) == (10, 7)
+    assert "one number" in run(*words).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-m", "x", "--shapes"], "--shapes of which text?"),
+        (["-m", "x", "--shapes", "a", "--batch", "2"], "--batch goes with --config"),
+        (["--config", "x.toml"], "--config goes with --shapes"),
+        (["--shapes", "a", "--config", "x.toml"], "--config describes a model that is not trained"),
+        (["-m", "x", "--shapes", "--config", "x.toml"], "--config describes a model that is not trained"),
+        (["--shapes", "--config", "x.toml"], "there is no configuration file x.toml"),
+    ],
+)
+def test_shapes_are_of_a_text_or_of_a_description(words: list[str], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        run(*words)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -229,6 +284,7 @@ def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     examples = [shlex.split(line)[2:] for line in EXAMPLES.splitlines() if line.startswith("  jumok inspect")]
     assert len(examples) == 6
+    (tmp_path / "model.toml").write_text(NOTE)
     for words in examples:
         assert run(*(word.replace("runs/en-de", "demo/luong") for word in words)).exit_code == 0
     assert (tmp_path / "horse.html").is_file()

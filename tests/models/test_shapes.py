@@ -53,7 +53,7 @@ def test_letters_and_numbers_agree_in_every_row(config: ModelConfig, tokenizers:
     sizes = {"B": 1, "S": 11, "T": 11, "D": config.width, "V": tokenizers.target.size}
     assert found.sizes.items() >= sizes.items()
     for row in found.rows:
-        letters = row.axes.strip("[]").split(",")
+        letters = filter(None, row.axes.strip("[]").split(","))
         values = found.sizes | {"1": 1, "2D": 2 * config.width}
         assert tuple(values[letter] for letter in letters) == row.shape, row
     assert found.path == "[B,S] int64 → [B,S,D] → … → [B,T,V] float32"
@@ -77,7 +77,7 @@ def test_rows_are_the_shapes_of_the_models_own_tensors(tokenizers: Tokenizers) -
     assert shapes["memory", "seen by every decoder layer"] == (1, *memory.states.shape)
     assert shapes["encoder layer 2", "self-attention: Q Kᵀ"] == own["enc_self", 1].scores.shape
     assert shapes["decoder layer 1", "masked self-attention: V"] == own["dec_self", 0].value.shape
-    assert shapes["decoder layer 1", "cross-attention: softmax(Q Kᵀ / √K)"] == own["cross", 0].weights.shape
+    assert shapes["decoder layer 1", "cross-attention: softmax(Q Kᵀ / √d_k)"] == own["cross", 0].weights.shape
     assert shapes["output", "logits"] == (1, *logits.shape)
 
 
@@ -111,7 +111,7 @@ def test_rows_of_a_model_that_does_not_divide_say_so(tokenizers: Tokenizers) -> 
     )
     names = [row.operation for row in trace(config, tokenizers)[1].rows]
     assert "cross-attention: softmax(Q Kᵀ)" in names
-    assert not any("√K" in name for name in names)
+    assert not any("√d_k" in name for name in names)
 
 
 def test_rows_of_a_model_that_copies_show_where_it_points(tokenizers: Tokenizers) -> None:
@@ -140,6 +140,8 @@ def test_the_fixed_vector_is_named(tokenizers: Tokenizers) -> None:
         ("decoder", "y, embedding", "[B,T,D]"),
         ("decoder", "s_t = Cell(y_t-1, s_t-1)", "[B,T,D]"),
         ("output", "logits", "[B,T,V]"),
+        ("output", "p = softmax(logits)", "[B,T,V]"),
+        ("output", "loss = -1/N · sum log p(y)", "[]"),
     ]
 
 

@@ -168,3 +168,11 @@ def test_rotation_keeps_every_length_and_leaves_position_zero_alone() -> None:
 def test_rotation_by_hand() -> None:
     after = turned(torch.tensor([[[1.0, 0.0]]]), torch.tensor([2]))
     assert after.flatten().tolist() == pytest.approx([math.cos(2), math.sin(2)])
+
+
+@pytest.mark.parametrize(("position", "off"), [(10_000, 1e-3), (1_000_000, 0.07)])
+def test_angles_are_as_exact_as_the_docstring_says(position: int, off: float) -> None:
+    angles = position / 10_000 ** (np.arange(0, 512, 2) / 512)
+    rows = sinusoidal(torch.tensor([position]), 512)[0]
+    assert abs(rows[0::2].numpy() - np.sin(angles)).max() < off
+    assert abs(rows[1::2].numpy() - np.cos(angles)).max() < off

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from jumok.cli.views.view import View
 
 EXAMPLES = """
-  jumok inspect -m runs/en-de
   jumok inspect -m runs/en-de --text "A man is riding a horse." --words
   jumok inspect -m runs/en-de --text "A man is riding a horse." --view steps --q 2 --k 3
   jumok inspect -m runs/en-de --text "A man." --what-if "mask_head kind=cross layer=1 head=1"
   jumok inspect -m runs/en-de --text "A man is riding a horse." -o horse.html
   jumok inspect -m runs/en-de --cost --lengths 10,100,1000
+  jumok inspect --shapes --config model.toml --batch 32 --source-length 10
 """
 
 LENGTHS = "10,50,100,500,1000"
@@ -26,6 +26,7 @@ SUBJECTS = ("text", "trace", "shapes", "cost")
 NEEDS = {
     "model": ("text", "shapes", "cost"),
     "target": ("text", "shapes"),
+    **dict.fromkeys(("config", "batch", "source_length", "target_length"), ("shapes",)),
     "lengths": ("cost",),
     "beam": ("text",),
     "what_if": ("text",),
@@ -93,7 +94,17 @@ class ViewName(click.Choice[str]):
     help="Change the model and see: 'OP field=value …', counted from 1; or JSON, from 0. Repeatable.",
 )
 @text("-o", "--output", metavar="FILE", help="Write .html, .json, .trace or .csv.")
-@click.option("--shapes", metavar="TEXT", help="The shape of every tensor while it translates this.")
+@click.option(
+    "--shapes",
+    metavar="TEXT",
+    is_flag=False,
+    flag_value="",
+    help="The shape of every tensor while it translates this; of --config without a text.",
+)
+@text("--config", metavar="FILE", help="Shapes of the model that this TOML file describes, untrained.")
+@count("--batch", help="Sentences of --config: B [1].")
+@count("--source-length", help="Source tokens of --config: S, or L in the notes [10].")
+@count("--target-length", help="Target tokens of --config: T [as many].")
 @switch("--cost", help="Parameters, FLOPs and bytes by formula, and as measured.")
 @click.option("--lengths", default=LENGTHS, metavar="N,…", help=f"Sentence lengths for --cost [{LENGTHS}].")
 @click.pass_context
@@ -109,9 +120,12 @@ def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any
     if subject in ("text", "trace"):
         show_trace(options, as_json=as_json, quiet=quiet)
         return
-    from jumok.cli.views.model import card_view, cost_view, shapes_view
+    from jumok.cli.views.model import card_view, cost_view, planned_shapes_view, shapes_view
 
-    if subject == "shapes":
+    if subject == "shapes" and options["config"]:
+        lengths = options["source_length"] or 10, options["target_length"] or options["source_length"] or 10
+        view = planned_shapes_view(options["config"], options["batch"] or 1, *lengths)
+    elif subject == "shapes":
         view = shapes_view(model, options["shapes"], options["target"])
     else:
         view = cost_view(model, sizes) if subject == "cost" else card_view(model)
@@ -172,7 +186,9 @@ def check_options(ctx: click.Context) -> str:
             f"--{subjects[0]} and --{subjects[1]} cannot be shown together", hint="ask one at a time"
         )
     subject = subjects[0] if subjects else ""
-    if "model" not in given and subject != "trace":
+    if subject == "shapes":
+        check_shapes(given, ctx.params["shapes"])
+    if "model" not in given and subject != "trace" and "config" not in given:
         raise ConfigError("which model?", hint="name its folder with -m, or a saved trace with --trace")
     for name, one_of in NEEDS.items():
         if name in given and subject not in one_of and not (name == "model" and not subject):
@@ -188,6 +204,21 @@ def check_options(ctx: click.Context) -> str:
             hint="a what-if asks what the model would write: leave out --target",
         )
     return subject
+
+
+def check_shapes(given: set[str], text: str) -> None:
+    """Either a model and a text, or a file that describes a model, with a batch and lengths."""
+    sizes = [name for name in ("batch", "source_length", "target_length") if name in given]
+    if "config" in given:
+        if text or given & {"model", "target"}:
+            raise ConfigError(
+                "--config describes a model that is not trained: it reads no text",
+                hint="leave out -m and the texts, or leave out --config",
+            )
+    elif sizes:
+        raise ConfigError(f"{flag(sizes[0])} goes with --config", hint="a text has a length of its own")
+    elif not text:
+        raise ConfigError("--shapes of which text?", hint='write it: --shapes "A man is riding a horse."')
 
 
 def parse_lengths(text: str) -> list[int]:

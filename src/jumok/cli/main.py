@@ -20,6 +20,7 @@ COMMANDS = {
     "inspect": "A model's card, shapes, cost and attention.",
     "export": "A model for another program, with proof that it agrees.",
     "serve": "The explorer and the HTTP API for trained models.",
+    "learn": "The notes on attention as notebooks that run.",
     "verify": "Is a model folder whole and unchanged?",
     "completion": "Print a shell completion script.",
     "version": "Versions and devices.",

@@ -2,18 +2,20 @@
 
     [B,S] int64 → [B,S,D] → … → [B,T,V]
 
-The pass has one sentence, so that B is 1; more of them lie end to end.
-Axis letters: B batch, S source, T target, D width, H heads, K width of one head, F inner width of the
+The pass has one sentence, so that B is 1. More of them lie end to end in memory, (B·S, D); `ShapeTrace.batch`
+writes them as papers do, (B, S, D).
+Axis letters: B batch, S source, T target, D width, H heads, d_k width of one head, F inner width of the
 feed-forward network, V vocabulary, N recurrent layers, C parts of a cell's state (LSTM has two).
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.values import Side, Tokens, Where
@@ -47,8 +49,14 @@ class ShapeTrace:
     @property
     def path(self) -> str:
         """In one line: `[B,S] int64 → [B,S,D] → … → [B,T,V]`."""
-        first, second, last = self.rows[0], self.rows[1], self.rows[-1]
+        first, second = self.rows[:2]
+        last = next(row for row in self.rows if row.operation == "logits")
         return f"{first.axes} {first.dtype} → {second.axes} → … → {last.axes} {last.dtype}"
+
+    def batch(self, size: int) -> "ShapeTrace":
+        """The same pass over `size` such sentences: B is the first axis of all but the loss."""
+        rows = tuple(replace(row, shape=(size, *row.shape[1:])) if row.shape else row for row in self.rows)
+        return ShapeTrace({**self.sizes, "B": size}, rows, self.times)
 
     def to_dict(self) -> dict[str, Any]:
         rows = [asdict(row) | {"times": n} for row, n in zip(self.rows, self.times, strict=True)]
@@ -76,6 +84,9 @@ def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_
         ops.side = "target"
         logits = model.decode(target_in, memory).logits()
         ops.add("output", "logits", "[B,T,V]", logits[None])
+        ops.add("output", "p = softmax(logits)", "[B,T,V]", logits.softmax(-1)[None])
+        loss = cross_entropy(logits, target_in.tokens)  # of any tokens: one number
+        ops.add("output", "loss = -1/N · sum log p(y)", "[]", loss)
     return ShapeTrace(sizes_of(tuple(ops.seen)), tuple(ops.seen), tuple(ops.seen.values()))
 
 
@@ -83,8 +94,8 @@ def sizes_of(rows: Sequence[ShapeRow]) -> dict[str, int]:
     """What each letter stands for, read off the shapes."""
     sizes: dict[str, int] = {}
     for row in rows:
-        for letter, size in zip(row.axes.strip("[]").split(","), row.shape, strict=True):
-            if letter.isalpha():
+        for letter, size in zip(filter(None, row.axes.strip("[]").split(",")), row.shape, strict=True):
+            if letter.isidentifier():
                 assert sizes.setdefault(letter, size) == size, row
     return sizes
 
@@ -116,7 +127,8 @@ class ShapeBackend(RecordingBackend):
         self.source_ids = source_ids
         self.config, self.seen, self.side = config, Counter[ShapeRow](), "source"
         self.deep = isinstance(config, TransformerConfig)
-        self.stage, self.sublayer, self.located = "", "", False
+        self.stage, self.sublayer = "", ""
+        self.s_t = torch.empty(0)  # the last state of a recurrent decoder, or all of them
 
     def add(self, stage: str, operation: str, axes: str, tensor: Tensor) -> None:
         dtype = str(tensor.dtype).removeprefix("torch.")
@@ -173,14 +185,14 @@ class ShapeBackend(RecordingBackend):
         self.sublayer, self.stage = ATTENTIONS[kind], f"{stage_of(self.side)} layer {layer + 1}"
         assert isinstance(self.config, TransformerConfig)
         q, k = self.letter, "T" if kind == "dec_self" else "S"
-        weights = "softmax(Q Kᵀ / √K)" if self.config.scaled else "softmax(Q Kᵀ)"
+        weights = "softmax(Q Kᵀ / √d_k)" if self.config.scaled else "softmax(Q Kᵀ)"
         for name, axes, tensor in (
-            ("Q", f"[B,H,{q},K]", stages.query),
-            ("K", f"[B,H,{k},K]", stages.key),
-            ("V", f"[B,H,{k},K]", stages.value),
+            ("Q", f"[B,H,{q},d_k]", stages.query),
+            ("K", f"[B,H,{k},d_k]", stages.key),
+            ("V", f"[B,H,{k},d_k]", stages.value),
             ("Q Kᵀ", f"[B,H,{q},{k}]", stages.scores),
             (weights, f"[B,H,{q},{k}]", stages.weights),
-            ("weights V", f"[B,H,{q},K]", stages.context),
+            ("weights V", f"[B,H,{q},d_k]", stages.context),
             ("Concat(heads) W_O", f"[B,{q},D]", out[None]),
         ):
             self.add(self.stage, f"{self.sublayer}: {name}", axes, tensor)
@@ -188,7 +200,7 @@ class ShapeBackend(RecordingBackend):
     def add_luong(self, stages: Stages, out: Tensor) -> None:
         assert isinstance(self.config, LuongConfig)
         T = self.letter
-        both = torch.cat((stages.context, stages.query), dim=-1)[:, 0]
+        both = torch.cat((stages.context[:, 0], self.s_t), dim=-1)
         for name, axes, tensor in (
             (SCORES[self.config.score], f"[B,{T},S]", stages.scores[:, 0]),
             ("α_t = softmax(E_t)", f"[B,{T},S]", stages.weights[:, 0]),
@@ -233,7 +245,8 @@ class ShapeBackend(RecordingBackend):
         if side == "target":
             fed = self.letter == "1"
             name = "s_t = Cell([y_t-1; s̃_t-1], s_t-1)" if fed else "s_t = Cell(y_t-1, s_t-1)"
-            self.add("decoder", name, f"[B,{self.letter},D]", states if sentences is None else states[None])
+            self.s_t = states if sentences is None else states[None]
+            self.add("decoder", name, f"[B,{self.letter},D]", self.s_t)
         return states, last
 
 

@@ -18,12 +18,13 @@ BLOCK = 8  # positions that `exchanged` exchanges among each other
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
-    """Rows of the position table (Vaswani et al. 2017, section 3.5), computed, so no length is too long.
+    """Rows of the position table (Vaswani et al. 2017, section 3.5), computed for any position.
 
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))
 
-    PE(p + k) is a rotation of PE(p) that depends on k alone. positions (…, P) -> (…, P, D).
+    PE(p + k) is a rotation of PE(p) that depends on k alone. Angles are float32: off by less than 0.001 at
+    position 10,000, by up to 0.06 at a million. positions (…, P) -> (…, P, D).
     """
     exponent = torch.arange(0, width, 2, device=positions.device) / width  # (D / 2,)
     angle = positions[..., None] / BASE**exponent  # (…, P, D / 2)

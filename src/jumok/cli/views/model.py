@@ -5,6 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import patches_of
 from jumok.cli.shared.console import say
@@ -13,9 +15,11 @@ from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, Transf
 from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import load
 from jumok.explain.subject import subjects_of
+from jumok.models.build import build_model
 from jumok.models.cost import Cost, count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.sentences import Sentences
 from jumok.models.shapes import ShapeTrace, trace_shapes
+from jumok.settings import nest, parse_config, read_toml
 from jumok.text.tokenizer import BOS
 
 
@@ -172,12 +176,24 @@ def shapes_view(path: Path, text: str, target: str | None) -> View:
     return View(plain, shapes_text(trace), trace.path)
 
 
+def planned_shapes_view(file: str, batch: int, source_length: int, target_length: int) -> View:
+    """The shapes of a model that is only described, with fresh weights and no words in particular."""
+    config = parse_config(nest(read_toml(file)), f"in {file}")
+    size, shared = config.text.vocabulary, config.text.shared
+    model = build_model(config.model, size, size, shared=shared).eval()
+    source, target_in = (
+        Sentences.lay([[BOS] * length], torch.device("cpu")) for length in (source_length, target_length)
+    )
+    trace = trace_shapes(model, config.model, source, target_in).batch(batch)
+    return View(trace.to_dict(), shapes_text(trace), trace.path)
+
+
 def shapes_text(trace: ShapeTrace) -> str:
     """A table with a line per tensor; layers that repeat the one before are joined."""
     blocks: dict[str, list[tuple[str, ...]]] = {}
     for row, times in zip(trace.rows, trace.times, strict=True):
         steps = f"{times} steps" if times > 1 else ""
-        shape = " × ".join(map(str, row.shape))
+        shape = " × ".join(map(str, row.shape)) or "one number"
         blocks.setdefault(row.stage, []).append((row.operation, row.axes, shape, row.dtype, steps))
     table: list[tuple[str, ...]] = [("stage", "operation", "axes", "shape", "dtype", "")]
     before: list[tuple[str, ...]] = []

@@ -48,9 +48,9 @@ export function StageFormula({ stage, luong, copy, score }: { stage: Stage; luon
 
 function luongScore(score: string | null, s: ComponentChildren, h: ComponentChildren): ComponentChildren {
   const W = sub(i("W"), i("a"));
-  if (score === "general") return row(sup(s, i("T")), W, h);
+  if (score === "general") return row(s, W, sup(h, i("T")));
   if (score === "concat") return row(sup(sub(i("v"), i("a")), i("T")), word("tanh"), o("("), W, o("["), s, o(";"), h, o("])"));
-  return row(sup(s, i("T")), h);
+  return row(s, sup(h, i("T")));
 }
 
 interface WholeFormulaProps {

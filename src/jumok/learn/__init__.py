@@ -1,0 +1,1 @@
+"""The notes as notebooks that run, in English and Korean."""
