@@ -16,6 +16,7 @@ from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
 from jumok.explain.forced import NO_KEY
+from jumok.explain.forward import ForwardPass, forward_pass
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import TracedTranslation
@@ -137,6 +138,13 @@ class Model(Translator):
         return make_trace(
             (self._plain or self).on_torch("trace"), text, target=target, options=options, ops=self.ops
         )
+
+    def forward_pass(self, text: str, target: str | None = None) -> ForwardPass:
+        """Every tensor from the ids to the loss: embeddings, positions, Q, K, V, scores, sums, norms, logits.
+
+        `target` is what the model is to write, given to it token by token; without one its own answer.
+        """
+        return forward_pass(self.on_torch("forward_pass"), text, target)
 
     def what_if(self, text: str, ops: Sequence[Op], **options: Any) -> WhatIf:
         """The translation of a text as it is and with interventions, and where the two part."""

@@ -157,7 +157,7 @@ def test_shapes_join_layers_that_are_the_same(folder: Path) -> None:
     assert "encoder layer 2  the same" in lines
     assert run("-m", folder / "rnn", "--shapes", TEXT, "-q").stdout == f"{lines[0]}\n"
     rows = run_json("-m", folder / "transformer", "--shapes", TEXT, "--target", "2024")["rows"]
-    assert [row["stage"] for row in rows].count("encoder layer 2") == 11
+    assert [row["stage"] for row in rows].count("encoder layer 2") == 13
     assert rows[-2]["shape"][:2] == [1, 5]
     assert rows[-1]["shape"] == []
 

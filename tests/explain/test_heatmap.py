@@ -163,3 +163,12 @@ def test_merging_sums_keys_and_averages_queries() -> None:
 
 def test_block_marks_are_one_cell_where_ambiguous_width_is_narrow() -> None:
     assert all(east_asian_width(mark) in "AN" and cells(mark) == 1 for mark in "·░▒▓█␣…⋮←")
+
+
+def test_syllables_are_written_across_without_gaps_where_wide_columns_do_not_fit() -> None:
+    labels = ["화", "요일", "오후", "8", "시"]
+    lines = heat_map(labels, ["a"], np.full((1, 5), 0.2), width=20).splitlines()
+    assert lines[0] == "   화요일오후8 시"
+    assert len(lines[1]) <= 20
+    letters = ["Sep", "tem", "ber", "14"]
+    assert heat_map(letters, ["a"], np.full((1, 4), 0.25), width=18).splitlines()[0] == "   Sep tem ber 14"

@@ -111,22 +111,27 @@ class Across:
     """Labels side by side, each over a column of its own width."""
 
     labels: Sequence[str]
+    gap: int = 2
+
+    @property
+    def width(self) -> int:
+        return sum(self.widths) + self.gap * len(self.labels)
 
     @property
     def widths(self) -> list[int]:
         return [max(cells(label), 2) for label in self.labels]
 
     def header(self) -> list[str]:
-        return [
-            "  ".join(centre(label, width) for label, width in zip(self.labels, self.widths, strict=True))
-        ]
+        pairs = zip(self.labels, self.widths, strict=True)
+        return [(" " * self.gap).join(centre(label, width) for label, width in pairs)]
 
     def row(self, weights: Array, style: Style) -> str:
         if style in ("blocks", "digits"):
             marks = (centre(mark(w, style, 2), n) for w, n in zip(weights, self.widths, strict=True))
-            return "  ".join(marks)
-        # Colour fills the gap too, and there is room for the number itself.
-        numbers = (centre(hundredths(w), n + 2) for w, n in zip(weights, self.widths, strict=True))
+            return (" " * self.gap).join(marks)
+        # Colour fills the gap too, and where it is wide there is room for the number itself.
+        words = map(hundredths if self.gap == 2 else lambda w: "", weights)
+        numbers = (centre(word, n + self.gap) for word, n in zip(words, self.widths, strict=True))
         return "".join(paint(text, w, style) for text, w in zip(numbers, weights, strict=True))
 
 
@@ -155,10 +160,12 @@ def panels(labels: Sequence[str], room: int) -> list[tuple[Across | Down, slice]
 
     Single characters stand close together even where there is room, so that the weights read as a picture.
     """
-    across = Across(labels)
     characters = all(len(clusters(label)) == 1 for label in labels)
-    if not characters and sum(across.widths) + 2 * len(labels) <= room:
-        return [(across, slice(0, len(labels)))]
+    # Syllables and ideographs read as a text without gaps; letters need one.
+    close = 0 if all(cells(label) == 2 * len(clusters(label)) or len(label) == 1 for label in labels) else 1
+    for across in (Across(labels), Across(labels, close)):
+        if not characters and across.width <= room:
+            return [(across, slice(0, len(labels)))]
     wide = max(cells(part) for label in labels for part in clusters(label)) > 1
     cell = 2 if wide or 2 * len(labels) <= room else 1
     count = -(-len(labels) // max(room // cell, 1))

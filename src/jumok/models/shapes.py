@@ -1,4 +1,4 @@
-"""The shape of every tensor on the way from ids to logits, read off the real tensors of one pass.
+"""Every tensor on the way from ids to the loss, and its shape, taken from one real pass.
 
     [B,S] int64 → [B,S,D] → … → [B,T,V]
 
@@ -8,7 +8,6 @@ Axis letters: B batch, S source, T target, D width, H heads, d_k width of one he
 feed-forward network, V vocabulary, N recurrent layers, C parts of a cell's state (LSTM has two).
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -45,6 +44,8 @@ class ShapeTrace:
     rows: tuple[ShapeRow, ...]
     times: tuple[int, ...]
     """How often each appeared: above 1 where the model loops over time."""
+    values: tuple[tuple[Tensor, ...], ...] = ()
+    """The tensors themselves, as often as they appeared."""
 
     @property
     def path(self) -> str:
@@ -63,8 +64,17 @@ class ShapeTrace:
         return {"path": self.path, "sizes": self.sizes, "rows": rows}
 
 
-def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_in: Sentences) -> ShapeTrace:
-    """Run the model on one pair, the target shifted right, and note the shape of what each op gives."""
+def trace_shapes(
+    model: Seq2Seq,
+    config: ModelConfig,
+    source: Sentences,
+    target_in: Sentences,
+    wanted: Sequence[int] | None = None,
+) -> ShapeTrace:
+    """Run the model on one pair, the target shifted right, and note what each op gives.
+
+    `wanted` are the right tokens, for the loss; without them it is that of any tokens.
+    """
     ops = ShapeBackend(config, source.tokens)
     model = model.using(ops)
     with torch.inference_mode():
@@ -85,9 +95,10 @@ def trace_shapes(model: Seq2Seq, config: ModelConfig, source: Sentences, target_
         logits = model.decode(target_in, memory).logits()
         ops.add("output", "logits", "[B,T,V]", logits[None])
         ops.add("output", "p = softmax(logits)", "[B,T,V]", logits.softmax(-1)[None])
-        loss = cross_entropy(logits, target_in.tokens)  # of any tokens: one number
-        ops.add("output", "loss = -1/N · sum log p(y)", "[]", loss)
-    return ShapeTrace(sizes_of(tuple(ops.seen)), tuple(ops.seen), tuple(ops.seen.values()))
+        right = target_in.tokens if wanted is None else logits.new_tensor(wanted, dtype=torch.long)
+        ops.add("output", "loss = -1/N · sum log p(y)", "[]", cross_entropy(logits, right))
+    rows, values = tuple(ops.seen), tuple(map(tuple, ops.seen.values()))
+    return ShapeTrace(sizes_of(rows), rows, tuple(map(len, values)), values)
 
 
 def sizes_of(rows: Sequence[ShapeRow]) -> dict[str, int]:
@@ -120,19 +131,21 @@ SCORES = {
 
 
 class ShapeBackend(RecordingBackend):
-    """Notes the shape of what each op gives, under the words for a model of this kind."""
+    """Notes what each op gives, under the words for a model of this kind."""
 
     def __init__(self, config: ModelConfig, source_ids: Tensor) -> None:
         super().__init__(record=True)
         self.source_ids = source_ids
-        self.config, self.seen, self.side = config, Counter[ShapeRow](), "source"
+        self.config, self.side = config, "source"
+        self.seen: dict[ShapeRow, list[Tensor]] = {}
         self.deep = isinstance(config, TransformerConfig)
         self.stage, self.sublayer = "", ""
         self.s_t = torch.empty(0)  # the last state of a recurrent decoder, or all of them
 
     def add(self, stage: str, operation: str, axes: str, tensor: Tensor) -> None:
         dtype = str(tensor.dtype).removeprefix("torch.")
-        self.seen[ShapeRow(stage, operation, axes, tuple(tensor.shape), dtype)] += 1
+        row = ShapeRow(stage, operation, axes, tuple(tensor.shape), dtype)
+        self.seen.setdefault(row, []).append(tensor)
 
     @property
     def letter(self) -> str:
@@ -223,20 +236,15 @@ class ShapeBackend(RecordingBackend):
     ) -> tuple[Tensor, Tensor | None]:
         if self.pending is None:
             self.sublayer = "FFN"
-            self.add(self.stage, "FFN: x W_1 + b_1", f"[B,{self.letter},F]", states[None])
-            self.add(self.stage, "FFN: max(0, ·) W_2 + b_2", f"[B,{self.letter},D]", linear(states)[None])
+            self.add(self.stage, "FFN: h = max(0, x W_1 + b_1)", f"[B,{self.letter},F]", states[None])
+            self.add(self.stage, "FFN: h W_2 + b_2", f"[B,{self.letter},D]", linear(states)[None])
         s, normed = super().add_norm(x, states, linear, *rest, add=add, **options)
-        if words := self.words_after(add=add):
-            self.add(self.stage, f"{self.sublayer}: {words}", f"[B,{self.letter},D]", s[None])
-        return s, normed
-
-    def words_after(self, *, add: bool) -> str:
-        """What is done with a sub-layer's output; nothing in a model that goes on with it as it is."""
-        assert isinstance(self.config, TransformerConfig)
-        normed = self.config.norm != "none"
+        axes = f"[B,{self.letter},D]"
         if add:
-            return "add & norm" if normed else "add"
-        return "norm" if self.config.norm == "post" else ""
+            self.add(self.stage, f"{self.sublayer}: add, x + f(x)", axes, s[None])
+        if normed is not None and isinstance(self.config, TransformerConfig) and self.config.norm != "none":
+            self.add(self.stage, f"{self.sublayer}: norm", axes, normed[None])
+        return s, normed
 
     def run_cell(
         self, cell: nn.RNNBase, x: Tensor, sentences: Tokens | None, hidden: Tensor | None, side: Side

@@ -12,8 +12,8 @@ from jumok.checkpoint.model import patches_of
 from jumok.cli.shared.console import say
 from jumok.cli.views.view import View, columns, short, size_of
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
-from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import load
+from jumok.explain.forward import trace_subject
 from jumok.explain.subject import subjects_of
 from jumok.models.build import build_model
 from jumok.models.cost import Cost, count_parameters, forward_cost, measured_flops, parameters
@@ -167,11 +167,7 @@ def shapes_view(path: Path, text: str, target: str | None) -> View:
     [subject] = subjects_of(translator, [text], targets=targets, options={"long": "error"})
     for warning in subject.warnings:
         say(f"warning: {warning['message']}")
-    device = next(translator.model.parameters()).device
-    target_in = Sentences.lay([[BOS, *subject.target_ids]], device)
-    source = lay_sources([subject.source_ids], device)
-    with translator.explained(()):
-        trace = trace_shapes(translator.model, translator.config.model, source, target_in)
+    trace = trace_subject(translator, subject)
     plain = {"source": subject.source, "target": subject.target, **trace.to_dict()}
     return View(plain, shapes_text(trace), trace.path)
 
