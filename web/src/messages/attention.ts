@@ -3,18 +3,18 @@ export const attention = {
   title: ["Attention", "어텐션"],
   caution: [
     "A weight says where a head looked, not why the word was chosen.",
-    "가중치는 헤드가 어디를 보았는지를 말할 뿐, 왜 그 낱말을 골랐는지를 말하지 않습니다.",
+    "가중치는 헤드가 어디를 보았는지를 말할 뿐, 왜 그 단어를 골랐는지를 말하지 않습니다.",
   ],
   see_influence: ["See influence instead", "영향도로 보기"],
   kind: ["Kind of attention", "어텐션 종류"],
   kind_enc_self: ["Encoder self", "인코더 자기"],
   kind_dec_self: ["Decoder self", "디코더 자기"],
-  kind_cross: ["Cross", "교차"],
+  kind_cross: ["Cross", "크로스"],
   kind_copy: ["Copy", "복사"],
   kind_missing: ["This model has no attention of this kind", "이 모델에는 이런 어텐션이 없습니다"],
   unit: ["Unit", "단위"],
-  pieces: ["Pieces", "조각"],
-  words: ["Words", "낱말"],
+  pieces: ["Pieces", "토큰"],
+  words: ["Words", "단어"],
   specials: ["Special tokens", "특수 토큰"],
   specials_show: ["show", "보이기"],
   specials_dim: ["dim", "흐리게"],
@@ -58,7 +58,7 @@ export const attention = {
   view_table: ["Table", "표"],
   rule_words: [
     "Words: weights are summed over the keys of a word and averaged over its queries.",
-    "낱말: 한 낱말의 키에 대해서는 가중치를 더하고, 쿼리에 대해서는 평균을 냅니다.",
+    "단어: 한 단어의 키에 대해서는 가중치를 더하고, 쿼리에 대해서는 평균을 냅니다.",
   ],
   rule_rollout: [
     "Rollout: the mean of the heads, half mixed with the residual path, multiplied through the layers.",
@@ -98,11 +98,11 @@ export const attention = {
   none_title: ["This model has no attention", "이 모델에는 어텐션이 없습니다"],
   none_text: [
     "It reads the whole sentence into one vector and writes from that alone. Influence is computed for every model: how much each output token depends on each source word.",
-    "문장 전체를 벡터 하나로 읽고 그것만 보고 씁니다. 영향도는 모든 모델에서 계산할 수 있으며, 출력 토큰 하나하나가 원문의 각 낱말에 얼마나 기대는지를 보여 줍니다.",
+    "문장 전체를 벡터 하나로 읽고 그것만 보고 씁니다. 영향도는 모든 모델에서 계산할 수 있으며, 출력 토큰 하나하나가 원문의 각 단어에 얼마나 기대는지를 보여 줍니다.",
   ],
-  influence_title: ["Influence of source words on output tokens", "원문 낱말이 출력 토큰에 준 영향"],
+  influence_title: ["Influence of source words on output tokens", "원문 단어가 출력 토큰에 준 영향"],
   influence_note: [
     "How much the log-probability of a token falls when a word is hidden. Orange supports the token, blue speaks against it.",
-    "낱말을 가렸을 때 토큰의 로그 확률이 떨어지는 크기입니다. 주황은 그 토큰을 돕고, 파랑은 거스릅니다.",
+    "단어를 가렸을 때 토큰의 로그 확률이 떨어지는 크기입니다. 주황은 그 토큰을 돕고, 파랑은 거스릅니다.",
   ],
 } as const;

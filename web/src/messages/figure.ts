@@ -24,7 +24,7 @@ export const figure = {
   more: ["{n} more", "{n}개 더"],
   zoom_in: ["Zoom in", "확대"],
   zoom_out: ["Show all", "전체 보기"],
-  patches: ["Patches of the picture", "그림의 조각"],
+  patches: ["Patches of the picture", "그림의 패치"],
   patch: ["row {row}, column {column}", "{row}행 {column}열"],
   choose_picture: ["Choose a picture", "그림 고르기"],
   drop_picture: ["or drop or paste one here", "끌어다 놓거나 붙여 넣어도 됩니다"],

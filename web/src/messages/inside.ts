@@ -88,7 +88,7 @@ export const inside = {
   ],
   why_3_causal: [
     "While the model writes, later words do not exist yet. Their scores become −∞ (hatched), so the softmax gives them nothing.",
-    "모델이 쓰는 동안 뒤에 올 낱말은 아직 없습니다. 그 점수를 −∞로 바꾸면(빗금) 소프트맥스에서 몫이 0이 됩니다.",
+    "모델이 쓰는 동안 뒤에 올 단어는 아직 없습니다. 그 점수를 −∞로 바꾸면(빗금) 소프트맥스에서 몫이 0이 됩니다.",
   ],
   why_3_open: [
     "Nothing is hidden here: every token may be looked at. Only padding would be masked, and a single sentence has none.",
@@ -116,7 +116,7 @@ export const inside = {
   ],
   why_6_luong: [
     "Context and decoder state go side by side through W_c and tanh. The result chooses the next word.",
-    "문맥과 디코더 상태를 나란히 이어 W_c와 tanh를 거칩니다. 이 결과로 다음 낱말을 고릅니다.",
+    "문맥과 디코더 상태를 나란히 이어 W_c와 tanh를 거칩니다. 이 결과로 다음 단어를 고릅니다.",
   ],
   why_6_copy: [
     "From the decoder’s state and the context a gate decides how much of the token is copied from where the row points. The rest comes from the vocabulary.",
@@ -201,7 +201,7 @@ export const inside = {
   trial_unmasked: ["Mask off", "마스크 끄기"],
   trial_uniform: ["Uniform", "고르게"],
   trial_unscaled_no: ["This model does not scale to begin with", "이 모델은 처음부터 나누지 않습니다"],
-  trial_unmasked_no: ["Only decoder self-attention hides anything", "가리는 것은 디코더 자기 어텐션뿐입니다"],
+  trial_unmasked_no: ["Only decoder self-attention hides anything", "가리는 것은 디코더 셀프 어텐션뿐입니다"],
   trial_unscaled_note: [
     "Without the division by √d scores are farther apart, the softmax picks fewer keys, and the entropy drops.",
     "√d로 나누지 않으면 점수가 더 벌어져 소프트맥스가 더 적은 키만 고르고, 엔트로피가 떨어집니다.",
@@ -212,7 +212,7 @@ export const inside = {
   ],
   trial_unmasked_note: [
     "What the row would look at if it saw the words that come later. In training that would be copying the answer.",
-    "뒤에 올 낱말까지 보인다면 이 행이 볼 곳입니다. 학습할 때 이렇게 하면 답을 베끼게 됩니다.",
+    "뒤에 올 단어까지 보인다면 이 행이 볼 곳입니다. 학습할 때 이렇게 하면 답을 베끼게 됩니다.",
   ],
   trial_uniform_note: [
     "Every key in sight gets the same weight: the most a row can spread.",
@@ -230,7 +230,7 @@ export const inside = {
   send_uniform: ["for this head", "이 헤드에서"],
   send_none: [
     "Cannot be run: while the model writes, the later words do not exist.",
-    "실행할 수 없습니다. 모델이 쓰는 동안 뒤에 올 낱말은 아직 없기 때문입니다.",
+    "실행할 수 없습니다. 모델이 쓰는 동안 뒤에 올 단어는 아직 없기 때문입니다.",
   ],
   trial_picture: ["Weights of the row {token}, before and after", "{token} 행의 가중치, 바꾸기 전과 후"],
   more_keys: ["{n} weaker {n:key is|keys are} not drawn.", "더 약한 키 {n}개는 그리지 않았습니다."],
@@ -252,7 +252,7 @@ export const inside = {
   positions_none_title: ["No positions", "위치 없음"],
   positions_none: [
     "This model adds nothing to say where a token stands. Its encoder sees a bag of tokens: any order of the same words gives the same vectors. Only the decoder’s mask tells it what came before.",
-    "이 모델은 토큰의 자리를 알려 주는 값을 더하지 않습니다. 인코더에는 순서 없는 자루로 보여, 같은 낱말이면 어떤 순서든 같은 벡터가 됩니다. 무엇이 앞에 왔는지는 디코더의 마스크만이 알려 줍니다.",
+    "이 모델은 토큰의 자리를 알려 주는 값을 더하지 않습니다. 인코더에는 순서 없는 자루로 보여, 같은 단어면 어떤 순서든 같은 벡터가 됩니다. 무엇이 앞에 왔는지는 디코더의 마스크만이 알려 줍니다.",
   ],
   positions_rnn_title: ["This model needs no positions", "이 모델은 위치가 필요 없습니다"],
   positions_rnn: [
@@ -261,8 +261,8 @@ export const inside = {
   ],
   to_recurrence: ["See the states on the Recurrence tab", "순환 탭에서 상태 보기"],
   to_positions: ["See the positions", "위치 보기"],
-  to_self: ["Step through encoder self-attention", "인코더 자기 어텐션 따라가기"],
-  to_influence: ["See which source words the output depends on", "출력이 원문의 어느 낱말에 기대는지 보기"],
+  to_self: ["Step through encoder self-attention", "인코더 셀프 어텐션 따라가기"],
+  to_influence: ["See which source words the output depends on", "출력이 원문의 어느 단어에 기대는지 보기"],
   disturb: ["What becomes of the translation?", "번역이 어떻게 달라질까요?"],
   side: ["Side", "쪽"],
   side_source: ["source", "원문"],
@@ -323,7 +323,7 @@ export const inside = {
   luong_scores: ["scores, “{score}”", "점수, “{score}”"],
   luong_weights: ["weights", "가중치"],
   luong_context: ["context, the mix of encoder states", "문맥, 인코더 상태를 섞은 것"],
-  luong_attentional: ["attentional state, which chooses the word", "어텐션 상태, 낱말을 고르는 것"],
+  luong_attentional: ["attentional state, which chooses the word", "어텐션 상태, 단어를 고르는 것"],
   luong_pick: [
     "Click a strip of the decoder states for another step. The three strongest keys are named.",
     "디코더 상태의 띠를 누르면 다른 단계를 볼 수 있습니다. 가장 강한 키 셋의 이름을 적었습니다.",
@@ -331,7 +331,7 @@ export const inside = {
   no_recurrence_title: ["This model has no recurrence", "이 모델에는 순환이 없습니다"],
   no_recurrence: [
     "A Transformer carries nothing from token to token. All tokens go through a layer together, and self-attention lets each of them look at all the others at once.",
-    "트랜스포머는 토큰에서 토큰으로 무엇도 넘기지 않습니다. 모든 토큰이 함께 층을 지나고, 자기 어텐션으로 저마다 다른 모든 토큰을 한꺼번에 봅니다.",
+    "트랜스포머는 토큰에서 토큰으로 무엇도 넘기지 않습니다. 모든 토큰이 함께 층을 지나고, 셀프 어텐션으로 저마다 다른 모든 토큰을 한꺼번에 봅니다.",
   ],
   no_recurrence_path: [
     "From “{first}” to “{last}” an RNN takes {steps} {steps:step|steps}, and each of them can lose something. Here it is one look, in each of {layers} {layers:layer|layers}.",
@@ -344,6 +344,6 @@ export const inside = {
   no_attention_title: ["This model has no attention to step through", "이 모델에는 따라갈 어텐션이 없습니다"],
   no_attention: [
     "It reads the whole sentence into one vector, the bridge, and writes from that alone: there are no queries, keys or weights. Below are the numbers it has instead. Which source words still reach the output can be measured from outside.",
-    "문장 전체를 벡터 하나(다리)로 읽고 그것만 보고 씁니다. 쿼리도 키도 가중치도 없습니다. 아래는 그 대신 가진 숫자들입니다. 원문의 어느 낱말이 출력까지 닿는지는 바깥에서 잴 수 있습니다.",
+    "문장 전체를 벡터 하나로 읽고 그것만 보고 씁니다. 쿼리도 키도 가중치도 없습니다. 아래는 그 대신 가진 숫자들입니다. 원문의 어느 단어가 출력까지 닿는지는 바깥에서 잴 수 있습니다.",
   ],
 } as const;

@@ -18,7 +18,7 @@ export const shell = {
   arch_rnn: ["RNN, fixed vector", "RNN, 고정 벡터"],
   arch_luong: ["RNN with attention", "어텐션 RNN"],
   arch_transformer: ["Transformer", "트랜스포머"],
-  parameters: ["{n} parameters", "매개변수 {n}개"],
+  parameters: ["{n} parameters", "파라미터 {n}개"],
   many_languages: ["many languages", "여러 언어"],
   sentence: ["Sentence", "문장"],
   sentence_hint: ["Type a sentence", "문장을 입력하세요"],

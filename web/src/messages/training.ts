@@ -76,7 +76,7 @@ export const training = {
   right: ["as the reference", "참조와 같음"],
   stages_more: ["Show {n} more", "{n}개 더 보기"],
   nothing_written: ["(nothing)", "(없음)"],
-  emergence_title: ["Cross attention of “{text}”, step {n}", "“{text}”의 교차 어텐션, {n}단계"],
+  emergence_title: ["Cross attention of “{text}”, step {n}", "“{text}”의 크로스 어텐션, {n}단계"],
   emergence_caption: [
     "Rows are what the model wrote at this step, columns the source. Early on the rows look alike; then each finds its place.",
     "행은 이 단계에서 모델이 쓴 글, 열은 원문입니다. 처음에는 행들이 서로 비슷하다가 차츰 저마다 볼 곳을 찾습니다.",

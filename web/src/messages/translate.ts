@@ -23,19 +23,19 @@ export const translate = {
   copy: ["what was copied", "복사한 곳"],
   caption_copy: [
     "A ribbon is as wide as the share of a token that was copied from there; the bar under a token is its probability.",
-    "리본의 너비는 그 토큰을 그곳에서 복사한 몫입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
+    "띠의 너비는 그 토큰을 그곳에서 복사한 몫입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
   ],
   no_attention: [
     "This model has no attention: it reads the sentence into one vector. Influence shows which words its output depends on instead.",
-    "이 모델에는 어텐션이 없습니다. 문장을 벡터 하나로 읽어 들이므로, 대신 출력이 어떤 낱말에 기대는지를 영향도로 보여 줍니다.",
+    "이 모델에는 어텐션이 없습니다. 문장을 벡터 하나로 읽어 들이므로, 대신 출력이 어떤 단어에 기대는지를 영향도로 보여 줍니다.",
   ],
   caption_attention: [
     "A ribbon is as wide as the attention weight; the bar under a token is its probability. Weights say where the model looked, not why it chose the word.",
-    "띠의 너비는 어텐션 가중치이고, 토큰 아래 막대는 그 토큰의 확률입니다. 가중치는 모델이 어디를 보았는지를 말할 뿐, 왜 그 낱말을 골랐는지를 말하지 않습니다.",
+    "띠의 너비는 어텐션 가중치이고, 토큰 아래 막대는 그 토큰의 확률입니다. 가중치는 모델이 어디를 보았는지를 말할 뿐, 왜 그 단어를 골랐는지를 말하지 않습니다.",
   ],
   caption_influence: [
     "Influence is how much the log-probability of a token falls when a source word is hidden. The bar under a token is its probability.",
-    "영향도는 원문의 낱말을 가렸을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
+    "영향도는 원문의 단어를 가렸을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다. 토큰 아래 막대는 그 토큰의 확률입니다.",
   ],
   candidates: ["Candidates for token {n}", "{n}번째 토큰의 후보"],
   continue_from: ["Continue from “{text}”", "“{text}”부터 이어서 번역"],
@@ -63,10 +63,10 @@ export const translate = {
   empty_picture: ["The description appears here", "설명이 여기에 나타납니다"],
   caption_picture: [
     "The stronger the colour of a patch, the larger its attention weight for the token under the pointer; the weights of all patches sum to 1. Point at a patch to see which tokens looked at it.",
-    "조각의 색이 뚜렷할수록 가리킨 토큰의 어텐션 가중치가 큽니다. 모든 조각의 가중치를 더하면 1입니다. 조각을 가리키면 어느 토큰이 그곳을 보았는지 나타납니다.",
+    "패치의 색이 뚜렷할수록 가리킨 토큰의 어텐션 가중치가 큽니다. 모든 패치의 가중치를 더하면 1입니다. 패치를 가리키면 어느 토큰이 그곳을 보았는지 나타납니다.",
   ],
   caption_influence_picture: [
     "Influence is how much the log-probability of a token falls when a patch is painted over with the mean colour of the picture.",
-    "영향은 조각을 그림의 평균 색으로 덮었을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다.",
+    "영향은 패치를 그림의 평균 색으로 덮었을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다.",
   ],
 } as const;
