@@ -163,6 +163,8 @@ class TrainingConfig:
     """Share of the target probability that is spread over all pieces."""
     teacher_forcing: float = 1.0
     """Share of decoder inputs taken from the reference; the rest are the model's own predictions."""
+    rollout: bool = False
+    """With teacher_forcing below 1: its predictions are written step by step, after its own, as in use."""
     rdrop: float = 0.0
     """Weight of R-Drop: two passes with different dropout are pulled towards each other; 0 for one pass."""
     ema: float = 0.0

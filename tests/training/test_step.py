@@ -23,6 +23,7 @@ from jumok.training.step import (
     StepResult,
     batch_loss,
     is_out_of_memory,
+    rolled_out,
     sides_of,
     step_seed,
     to_learn,
@@ -133,6 +134,31 @@ def test_teacher_forcing_in_between_feeds_the_share_it_names() -> None:
     assert (rows[:, 0] == BOS).all()
     assert ((rows[:, 2:] == 5) | (rows[:, 2:] == 6)).all()  # the model says 6 where the reference says 5
     assert (rows[:, 2:] == 5).float().mean().item() == pytest.approx(0.3, abs=0.05)
+
+
+@pytest.mark.parametrize("arch", MODELS)
+def test_a_rollout_without_the_reference_is_what_greedy_search_writes(arch: str) -> None:
+    model, (batch,) = make(arch).eval(), cut(*pairs(4), parts=1)
+    source, target_in = sides_of(batch)
+    found = rolled_out(model, source, target_in, 0.0)
+    for row, (begin, end) in enumerate(sorted({*map(tuple, target_in.range.T.tolist())})):
+        one, _ = source.select([row])
+        state, written = model.start(model.encode(one)), [BOS]
+        while len(written) < end - begin:
+            logits, state = model.step(torch.tensor(written[-1:]), state)
+            written.append(int(logits[0].argmax()))
+        assert found.tokens[begin:end].tolist() == written
+    assert not torch.equal(found.tokens, with_guesses(model, source, target_in, 0.0).tokens)
+    assert torch.equal(rolled_out(model, source, target_in, 1.0).tokens, target_in.tokens)
+
+
+def test_a_batch_learns_from_its_rollout() -> None:
+    model, (batch,) = make("luong").eval(), cut(*pairs(4), parts=1)
+    source, target_in = sides_of(batch)
+    loss, _ = batch_loss(model, batch, forced(0.0, rollout=True, label_smoothing=0.0))
+    own = rolled_out(model, source, target_in, 0.0)
+    plain, _ = model.decode(own, model.encode(source)).loss(to_learn(batch), 0.0)
+    assert torch.equal(loss, plain)
 
 
 def test_both_passes_of_r_drop_read_the_same_inputs() -> None:

@@ -24,7 +24,10 @@ ABLATIONS: Mapping[str, Mapping[str, Flat]] = {
         "rotary-positions": {"model.positions": "rotary"},
         "no-positions": {"model.positions": "none"},
     },
-    "forcing": {f"forcing-{share}": {"training.teacher_forcing": share} for share in (1.0, 0.5, 0.0)},
+    "forcing": {
+        f"forcing-{share}": {"training.teacher_forcing": share, "training.rollout": share < 1}
+        for share in (1.0, 0.5, 0.0)
+    },
 }
 
 # What the plan of a single run would give to one architecture and not to another.

@@ -129,12 +129,15 @@ def batch_loss(
     `fixed`: shapes must not follow from lengths, for a step that is captured. Below 1, `teacher_forcing` is
     the share of decoder inputs from the reference: a first pass predicts every token from it, and its best
     guesses replace part of it in a second pass (scheduled sampling in two parallel passes, Mihaylova &
-    Martins 2019), the same code for every architecture.
+    Martins 2019), the same code for every architecture. With `rollout` they come from a real loop over time
+    instead, each after the ones that were fed before it (Bengio et al. 2015): slower, and errors pile up as
+    they do in use.
     """
     source, target_in = sides_of(batch, fixed=fixed)
     target, smoothing = to_learn(batch), config.label_smoothing
     if config.teacher_forcing < 1:
-        target_in = with_guesses(model, source, target_in, config.teacher_forcing)
+        guess = rolled_out if config.rollout else with_guesses
+        target_in = guess(model, source, target_in, config.teacher_forcing)
     prediction = model.decode(target_in, model.encode(source))
     if not config.rdrop:
         return prediction.loss(target, smoothing)
@@ -169,6 +172,19 @@ def with_guesses(
     keep = starts | (model.ops.uniform(len(guesses), guesses.device) < teacher_forcing)
     own = guesses.roll(1).to(target_in.tokens.dtype)
     return target_in.with_tokens(torch.where(keep, target_in.tokens, own))
+
+
+@torch.no_grad()
+def rolled_out(model: Seq2Seq, source: Sentences, target_in: Sentences, teacher_forcing: float) -> Sentences:
+    """Decoder inputs of which part are what the model writes after the inputs before them."""
+    reference = target_in.grid(target_in.tokens)  # (B, T)
+    keep = model.ops.uniform(reference.numel(), source.device).view(reference.shape) < teacher_forcing
+    state, fed = model.start(model.encode(source)), [reference[:, 0]]
+    for t in range(1, reference.shape[1]):
+        logits, state = model.step(fed[-1], state)
+        own = logits.argmax(dim=-1).to(reference.dtype)
+        fed.append(torch.where(keep[:, t], reference[:, t], own))
+    return target_in.with_tokens(target_in.flat(torch.stack(fed, dim=1)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

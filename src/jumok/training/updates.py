@@ -169,7 +169,7 @@ class Updates:
             share, tokens, sentences = self.shared(batches)
             self.met = self.going = False
             try:
-                if learner.model.fixed_shapes and self.room is not None:
+                if learner.model.fixed_shapes and self.room is not None and not config.training.rollout:
                     self.captured = self.captured or self.capture(batches[0])
                     result = self.captured(batches, share, lr=lr, step=step)
                 else:
