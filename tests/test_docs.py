@@ -22,7 +22,10 @@ from jumok.settings import check_names, known_names, read_environment, read_word
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    [*ROOT.glob("docs/**/*.md"), *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG"))]
+    [
+        *ROOT.glob("docs/**/*.md"),
+        *(ROOT / f"{name}.md" for name in ("README", "README.ko", "CONTRIBUTING", "CHANGELOG")),
+    ]
 )
 HOUSE = sorted([ROOT / "docs" / "architecture.md", *ROOT.glob("docs/decisions/*.md")])
 NOTES = ROOT / "docs" / "notes-to-code.md"
