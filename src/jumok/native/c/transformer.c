@@ -42,8 +42,8 @@ typedef struct {
     int32_t B, W, times, most; /* room of the caches in steps, and the most they may need */
     int32_t half, cell;        /* whether caches are bfloat16; numbers of a row of one head */
     int64_t *offsets;          /* B + 1 */
-    void **source;             /* per layer and sentence (H, 2, S, cell) */
-    void **past;               /* per layer (B, H, 2, times * W, cell) */
+    char *source;              /* per layer and sentence (H, 2, S, cell) */
+    char *past;                /* per layer (B, H, 2, times * W, cell) */
     float *x, *y, *normed, *context, *wide; /* (M, D) each, wide (M, max(3D, F)) */
     float *angles;                          /* (size) sines of a position past the table */
     int32_t *index;                         /* (B * W, most) rows of the ancestors in their cache */
@@ -225,14 +225,25 @@ static size_t cell_bytes(const transformer_state *s) {
 }
 
 /* The cache of one sentence that has room for so many rows, from `start` rows into all of it. */
-static jm_memory cache_of(const transformer_state *s, void *cache, int64_t start, int64_t rows) {
+static jm_memory cache_of(const transformer_state *s, char *cache, int64_t start, int64_t rows) {
     const int64_t H = s->model->config.heads;
-    char *keys = (char *)cache + (size_t)(start * 2 * H) * cell_bytes(s);
+    char *keys = cache + (size_t)(start * 2 * H) * cell_bytes(s);
     return (jm_memory){.keys = keys,
                        .values = keys + (size_t)rows * cell_bytes(s),
                        .head = 2 * rows * s->cell,
                        .stride = s->cell,
                        .half = s->half};
+}
+
+/* What layer n looks at: the source of sentence i, its past. */
+static jm_memory source_of(const transformer_state *s, int32_t n, int32_t i) {
+    const int64_t S = s->offsets[i + 1] - s->offsets[i];
+    return cache_of(s, s->source, n * s->offsets[s->B] + s->offsets[i], S);
+}
+
+static jm_memory past_of(const transformer_state *s, int32_t n, int32_t i) {
+    const int64_t rows = (int64_t)s->times * s->W;
+    return cache_of(s, s->past, ((int64_t)n * s->B + i) * rows, rows);
 }
 
 /* Keys and values (2D) of one token into row `row` of a cache. */
@@ -316,7 +327,7 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
         const float *kv = s->wide;
         for (int32_t i = first; i < last; i++) {
             const int64_t S = sources->offsets[i + 1] - sources->offsets[i];
-            const jm_memory cache = cache_of(s, s->source[n], sources->offsets[i], S);
+            const jm_memory cache = source_of(s, n, i);
             for (int64_t t = 0; t < S; t++, kv += 2 * D) keep(s, &cache, t, kv);
         }
     }
@@ -327,12 +338,8 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
 static void end(void *state) {
     transformer_state *s = state;
     if (!s) return;
-    for (int32_t n = 0; n < s->model->config.decoder_layers; n++) {
-        if (s->source) jm_release(s->source[n]);
-        if (s->past) jm_release(s->past[n]);
-    }
-    free(s->source);
-    free(s->past);
+    jm_release(s->source);
+    jm_release(s->past);
     jm_release(s->offsets);
     jm_release(s->x);
     jm_release(s->angles);
@@ -352,7 +359,8 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
     const jm_config *c = &s->model->config;
     const size_t D = (size_t)c->width, F = (size_t)c->feedforward,
                  rows = (size_t)s->B * (size_t)s->W;
-    const size_t tokens = (size_t)sources->offsets[s->B], pair = 2 * (size_t)c->heads * cell_bytes(s);
+    const size_t tokens = (size_t)sources->offsets[s->B];
+    const size_t pair = 2 * (size_t)c->heads * cell_bytes(s) * (size_t)c->decoder_layers;
     size_t M = rows;
     for (int32_t first = 0, last; first < s->B; first = last) {
         last = group_end(sources, first);
@@ -363,8 +371,8 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
         if (sources->limits[i] > s->most) s->most = sources->limits[i];
     if ((size_t)s->W * (size_t)s->most > INT32_MAX) return -1; /* rows of a cache are int32_t */
     s->times = s->most < FIRST_TIMES ? s->most : FIRST_TIMES;
-    s->source = calloc((size_t)c->decoder_layers + 1, sizeof *s->source);
-    s->past = calloc((size_t)c->decoder_layers + 1, sizeof *s->past);
+    s->source = jm_allocate(tokens * pair);
+    s->past = jm_allocate((size_t)s->times * rows * pair);
     s->offsets = jm_allocate(((size_t)s->B + 1) * sizeof *s->offsets);
     s->x = jm_allocate(M * (4 * D + (3 * D > F ? 3 * D : F)) * sizeof(float));
     s->angles = jm_allocate((D + 1) * sizeof(float));
@@ -375,11 +383,6 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
     s->context = s->normed + M * D;
     s->wide = s->context + M * D;
     memcpy(s->offsets, sources->offsets, ((size_t)s->B + 1) * sizeof *s->offsets);
-    for (int32_t n = 0; n < c->decoder_layers; n++) {
-        s->source[n] = jm_allocate(tokens * pair);
-        s->past[n] = jm_allocate((size_t)s->times * rows * pair);
-        if (!s->source[n] || !s->past[n]) return -1;
-    }
     return 0;
 }
 
@@ -422,16 +425,15 @@ static int grow(transformer_state *s, int32_t time) {
     const int32_t times = s->most / 2 < s->times ? s->most : 2 * s->times;
     if (time >= times) return -1;
     const size_t step = (size_t)s->W * cell_bytes(s);
-    const size_t parts = (size_t)s->B * (size_t)s->model->config.heads * 2;
-    for (int32_t n = 0; n < s->model->config.decoder_layers; n++) {
-        char *more = jm_allocate(parts * (size_t)times * step);
-        if (!more) return -1;
-        for (size_t i = 0; i < parts; i++)
-            memcpy(more + i * (size_t)times * step, (char *)s->past[n] + i * (size_t)s->times * step,
-                   (size_t)time * step);
-        jm_release(s->past[n]);
-        s->past[n] = more;
-    }
+    const jm_config *c = &s->model->config;
+    const size_t parts = (size_t)c->decoder_layers * (size_t)s->B * (size_t)c->heads * 2;
+    char *more = jm_allocate(parts * (size_t)times * step);
+    if (!more) return -1;
+    for (size_t i = 0; i < parts; i++)
+        memcpy(more + i * (size_t)times * step, s->past + i * (size_t)s->times * step,
+               (size_t)time * step);
+    jm_release(s->past);
+    s->past = more;
     s->times = times;
     return 0;
 }
@@ -446,15 +448,14 @@ static void write_index(transformer_state *s, const jm_rows *rows) {
 }
 
 /* Each row looks at its own past; qkv of this step is in s->wide. */
-static void attend_past(transformer_state *s, const jm_rows *rows, void *past, jm_worker *worker) {
+static void attend_past(transformer_state *s, const jm_rows *rows, int32_t n, jm_worker *worker) {
     const int32_t D = s->model->config.width, t = rows->time;
-    const int64_t room = (int64_t)s->times * s->W;
     for (int32_t r = 0; r < rows->count; r++) {
-        const jm_memory cache = cache_of(s, past, rows->sentence[r] * room, room);
+        const jm_memory cache = past_of(s, n, rows->sentence[r]);
         keep(s, &cache, (int64_t)t * s->W + rows->slot[r], s->wide + (int64_t)r * 3 * D + D);
     }
     for (int32_t r = 0; r < rows->count; r++) {
-        jm_memory cache = cache_of(s, past, rows->sentence[r] * room, room);
+        jm_memory cache = past_of(s, n, rows->sentence[r]);
         cache.n = t + 1;
         if (s->W > 1) cache.index = s->index + (int64_t)r * s->most;
         attend(s, s->wide + (int64_t)r * 3 * D, 3 * D, 1, &cache, s->context + (int64_t)r * D,
@@ -464,15 +465,14 @@ static void attend_past(transformer_state *s, const jm_rows *rows, void *past, j
 
 /* Each row looks at its source; the rows of one sentence together. Queries are in s->wide (R, D).
  */
-static void attend_source(transformer_state *s, const jm_rows *rows, void *source,
+static void attend_source(transformer_state *s, const jm_rows *rows, int32_t n,
                           jm_worker *worker) {
     const int32_t D = s->model->config.width;
     for (int32_t r = 0, next; r < rows->count; r = next) {
         const int32_t i = rows->sentence[r];
         for (next = r + 1; next < rows->count && rows->sentence[next] == i;) next++;
-        const int64_t S = s->offsets[i + 1] - s->offsets[i];
-        jm_memory cache = cache_of(s, source, s->offsets[i], S);
-        cache.n = (int32_t)S;
+        jm_memory cache = source_of(s, n, i);
+        cache.n = (int32_t)(s->offsets[i + 1] - s->offsets[i]);
         attend(s, s->wide + (int64_t)r * D, D, next - r, &cache, s->context + (int64_t)r * D,
                worker);
     }
@@ -511,12 +511,12 @@ static int step(void *state, const jm_rows *rows, float *features, jm_worker *wo
         const layer *l = &s->parts->decoder[n];
         jm_apply(worker, &l->qkv, enter(s, &l->attention, x, R), D, R, s->wide, 3 * D, 0);
         if (c->positions == JM_ROTARY) rotate_rows(s, rows);
-        attend_past(s, rows, s->past[n], worker);
+        attend_past(s, rows, n, worker);
         jm_apply(worker, &l->out, s->context, D, R, s->y, D, 0);
         leave(s, &l->attention, x, s->y, R);
 
         jm_apply(worker, &l->cross_q, enter(s, &l->cross, x, R), D, R, s->wide, D, 0);
-        attend_source(s, rows, s->source[n], worker);
+        attend_source(s, rows, n, worker);
         jm_apply(worker, &l->cross_out, s->context, D, R, s->y, D, 0);
         leave(s, &l->cross, x, s->y, R);
 
