@@ -1,6 +1,5 @@
 """Our native engine as a contestant: int8 or float32, with a shortlist or without."""
 
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from cpu_peers.task import SIZES, make_likely, read_weights, shortlist, transfor
 from cpu_peers.worker import Ids, Setting, Translate, serve
 from jumok import __version__
 from jumok.architectures import TransformerConfig
+from jumok.checkpoint.manifest import into_pages
 from jumok.native.folder import dump_parts, parse_parts
 from jumok.native.library import available, library
 from jumok.native.model import NativeModel, SearchOptions
@@ -38,7 +38,7 @@ def load(folder: Path, setting: Setting) -> Translate:
     size, there = SIZES[folder.name], place(folder, setting)
     config, V = TransformerConfig(**transformer_settings(size)), size.vocabulary
     with there.open("rb") as file:
-        data = mmap(file.fileno(), 0, access=ACCESS_READ)
+        data = into_pages(file, there.stat().st_size)
     if setting["type"] == "int8":
         parts, _ = parse_parts(data, config, (V, V), str(there), shared=True)
         model = NativeModel(config, parts)

@@ -345,20 +345,54 @@ def test_small_sums(seed: int, n: int, d: int) -> None:
     assert np.array_equal(a, total)
 
 
+class Memory(c.Structure):
+    _fields_ = [
+        *((name, c.c_void_p) for name in ("keys", "values")),
+        *((name, c.c_int64) for name in ("head", "stride")),
+        ("index", c.c_void_p),
+        *((name, c.c_int32) for name in ("n", "half")),
+    ]
+
+
+def halved(x: Array) -> Array:
+    """Rows as bfloat16, in the order of this level."""
+    rows, size = x.shape
+    long = -(-size // 32) * 32
+    whole, y = guarded((rows, long), np.uint16)
+    lib.jm_halve(at(x), c.c_int64(size), rows, size, at(y), c.c_int64(long))
+    assert unharmed(whole)
+    return y
+
+
+def rounded(x: Array) -> Array:
+    """What numpy makes of bfloat16: the upper half of each float, rounded to even."""
+    bits = x.view(np.uint32).astype(np.uint64)
+    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+    return np.where(np.isnan(x), x, bits.astype(np.uint32).view(np.float32))
+
+
 def attended(q: Array, k: Array, v: Array, heads: int, scale: float, index: Array | None) -> Array:
+    """Attention over floats."""
+    n, width = len(k) if index is None else len(index), q.shape[1]
+    there = None if index is None else at(index)
+    return asked(q, heads, scale, Memory(at(k), at(v), width // heads, width, there, n, 0))
+
+
+def asked(q: Array, heads: int, scale: float, memory: Memory) -> Array:
     rows, width = q.shape
     whole, out = guarded((rows, width))
-    scratch = Scratch()
-    n = len(k) if index is None else len(index)
-    stride = c.c_int64(width)
+    scratch, wide = Scratch(), c.c_int64(width)
     done = lib.jm_attend(
-        at(q), stride, rows, heads, width // heads, c.c_float(scale), at(k), at(v), stride,
-        None if index is None else at(index), n, at(out), stride, c.byref(scratch),
+        at(q), wide, rows, heads, width // heads, c.c_float(scale), c.byref(memory), at(out), wide,
+        c.byref(scratch),
     )  # fmt: skip
     lib.jm_scratch_free(c.byref(scratch))
     assert done == 0
     assert unharmed(whole)
     return out
+
+
+SIZE = st.sampled_from([1, 7, 16, 24, 32, 40, 48, 64, 100, 128])
 
 
 @FEW
@@ -367,7 +401,7 @@ def attended(q: Array, k: Array, v: Array, heads: int, scale: float, index: Arra
     rows=st.integers(1, 20),
     n=st.integers(0, 50),
     heads=st.integers(1, 3),
-    size=st.sampled_from([1, 7, 16, 24, 32, 48, 64, 100, 128]),
+    size=SIZE,
     indexed=st.booleans(),
 )
 def test_attention(seed: int, rows: int, n: int, heads: int, size: int, *, indexed: bool) -> None:
@@ -387,6 +421,85 @@ def test_attention(seed: int, rows: int, n: int, heads: int, size: int, *, index
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
     alone = [attended(q[r : r + 1], keys, values, heads, 0.3, index) for r in range(rows)]
     assert np.array_equal(ours, np.concatenate(alone))
+
+
+@FEW
+@given(
+    seed=SEED,
+    rows=st.integers(1, 9),
+    n=st.integers(0, 40),
+    heads=st.integers(1, 3),
+    size=SIZE,
+    indexed=st.booleans(),
+)
+def test_attention_over_bfloat16(
+    seed: int, rows: int, n: int, heads: int, size: int, *, indexed: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    q = normal(rng, rows, heads * size)
+    keys, values = normal(rng, heads, n + 3, size), normal(rng, heads, n + 3, size)
+    index = rng.integers(0, n + 3, n, np.int32) if indexed else None
+    plain = [rounded(m).transpose(1, 0, 2).reshape(n + 3, -1).copy() for m in (keys, values)]
+    if index is None:
+        plain = [m[:n] for m in plain]
+    theirs = attended(q, *plain, heads, 0.3, index)
+    small = [halved(m.reshape(-1, size)) for m in (keys, values)]
+    long = small[0].shape[1]
+    place = None if index is None else at(index)
+    memory = Memory(at(small[0]), at(small[1]), (n + 3) * long, long, place, n, 1)
+    ours = asked(q, heads, 0.3, memory)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    alone = [asked(q[r : r + 1], heads, 0.3, memory) for r in range(rows)]
+    assert np.array_equal(ours, np.concatenate(alone))
+
+
+@FEW
+@given(seed=SEED, rows=st.integers(1, 4), size=SIZE)
+def test_bfloat16_is_rounded_to_even(seed: int, rows: int, size: int) -> None:
+    bits = np.random.default_rng(seed).integers(0, 2**32, (rows, size), np.uint32)
+    bits[:, ::3] = bits[:, ::3] & 0xFFFF0000 | 0x8000  # in the middle between two
+    x = bits.view(np.float32)
+    kept = np.sort((halved(x).astype(np.uint32) << 16).view(np.float32), axis=1)  # each in its own order
+    zeros = np.zeros((rows, kept.shape[1] - size), np.float32)
+    assert np.array_equal(kept, np.sort(np.hstack([rounded(x), zeros]), axis=1), equal_nan=True)
+
+
+EXTREME = np.array(
+    [0, -0.0, 1, -1, 1e-45, -1e-38, 3e38, -3.4028235e38, -8.7e6, -1e7, 1e30, np.inf, -np.inf, np.nan, -2**31],
+    np.float32,
+)  # fmt: skip
+
+
+@FEW
+@given(seed=SEED, size=st.integers(1, 70), finite=st.booleans())
+def test_extreme_numbers_are_the_same_on_every_level(seed: int, size: int, *, finite: bool) -> None:
+    """Nothing overflows (the sanitizers look), and what comes out is what the portable kernels give."""
+    rng, here = np.random.default_rng(seed), lib.jm_level()
+    x = rng.choice(EXTREME[np.isfinite(EXTREME)] if finite else EXTREME, (3, size))
+    w = pack(normal(rng, 5, size), normal(rng, 5), I8)
+    found: list[dict[str, Array]] = []
+    for level in (0, here):
+        assert lib.jm_set_level(level) == 0
+        codes, scale, sums = quantised(x)
+        exps = {name: mapped(name, x) for name in ("jm_exp", "jm_tanh", "jm_sigmoid")}
+        bits = np.sort(halved(x), axis=1)
+        product, listed = linear(w, x), [np.append(best(row, 3, None)[1], -1) for row in x]
+        same = {"codes": codes, "scale": scale, "sums": sums, "bits": bits, "best": np.concatenate(listed)}
+        found.append(same | exps | {"product": product})
+    for name, one in found[1].items():
+        tolerance = 0 if name in ("codes", "scale", "sums", "bits", "best") else 1e-6
+        np.testing.assert_allclose(one, found[0][name], rtol=tolerance, err_msg=name)
+    codes, scale = found[1]["codes"], found[1]["scale"]
+    whole = np.isfinite(x).all(axis=1)
+    assert np.array_equal(np.isnan(scale), ~whole)
+    assert not codes[~whole].any()
+    assert np.isnan(found[1]["product"][~whole]).all()
+    assert np.isfinite(scale[whole]).all()
+    assert np.abs(codes.astype(np.int32)).max() <= 127
+    top = np.abs(x).max(axis=1, initial=0, where=np.isfinite(x))
+    kept = codes[:, :size] * scale[:, None].astype(np.float64)
+    off = np.abs(kept - x)[whole]
+    assert (off <= (top.astype(np.float64) * 0.5001 / 127 + 1e-30)[whole, None]).all()
 
 
 def best(logits: Array, k: int, allowed: Array | None) -> tuple[Array, Array, float]:

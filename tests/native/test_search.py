@@ -137,7 +137,7 @@ def test_bytes_come_together_as_characters() -> None:
 @settings(max_examples=min(25, settings().max_examples))
 @given(
     st.sampled_from(["float32", "int8"]),
-    st.lists(pieces, min_size=1, max_size=9),
+    st.lists(pieces, min_size=1, max_size=15),
     st.integers(1, 4),
     st.integers(0, 9),
     st.integers(1, 3),

@@ -165,3 +165,11 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     bare = replace(parts["decoder.1.cross_q"], bias=None)
     with pytest.raises(ModelError, match=r"decoder\.1\.cross_q has no bias"):
         NativeModel(SMALL, {**parts, "decoder.1.cross_q": bare})
+
+
+def test_an_int8_matrix_may_not_overflow_its_sums() -> None:
+    wide = replace(SMALL, encoder_layers=1, decoder_layers=1, heads=1, width=2, feedforward=140_000)
+    with pytest.raises(
+        ModelError, match=r"encoder\.0\.outer is int8 with 140000 columns, and 132104 is the most"
+    ):
+        twins(wide, type="int8")

@@ -96,11 +96,17 @@ def read_file(path: Path, name: str) -> bytes:
 
 def read_buffer(path: Path, name: str) -> mmap.mmap:
     """`read_file` into memory of its own that begins at a page, for numbers that are used where they lie."""
-    return _read_checked(path, name, _into_pages)
+    return _read_checked(path, name, into_pages)
 
 
-def _into_pages(file: BinaryIO, size: int) -> mmap.mmap:
-    pages = mmap.mmap(-1, max(size, 1))
+def into_pages(file: BinaryIO, size: int) -> mmap.mmap:
+    """A file in memory of its own; in huge pages where there are any, which are found much quicker."""
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        pages = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with suppress(OSError):  # a kernel without them
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    else:
+        pages = mmap.mmap(-1, max(size, 1))
     with memoryview(pages)[:size] as view:
         file.readinto(view)  # type: ignore[attr-defined]
     return pages

@@ -246,15 +246,17 @@ void jm_layer_norm(float *y, const float *x, const float *add, const float *weig
 }
 
 int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size, float scale,
-              const float *keys, const float *values, int64_t stride, const int32_t *index,
-              int32_t n, float *out, int64_t ldo, jm_scratch *s) {
-    const size_t copies = Q >= JM_QUERIES ? 2 * (size_t)n * (size_t)size : 0;
-    float *weights =
-        jm_scratch_get(s, (JM_QUERIES * (size_t)jm_attend_stride(n) + copies + 1) * sizeof(float));
+              const jm_memory *m, float *out, int64_t ldo, jm_scratch *s) {
+    const size_t copies = Q >= JM_QUERIES && !m->half ? 2 * (size_t)m->n * (size_t)size : 0;
+    float *weights = jm_scratch_get(
+        s, (JM_QUERIES * (size_t)jm_attend_stride(m->n) + copies + 1) * sizeof(float));
     if (!weights) return -1;
-    now()->attend(query, ldq, Q, heads, size, scale, keys, values, stride, index, n, out, ldo,
-                  weights);
+    now()->attend(query, ldq, Q, heads, size, scale, m, out, ldo, weights);
     return 0;
+}
+
+void jm_halve(const float *x, int64_t ldx, int32_t R, int32_t size, uint16_t *y, int64_t ldy) {
+    now()->halve(x, ldx, R, size, y, ldy);
 }
 
 int32_t jm_log_softmax_top(const float *logits, int32_t V, int32_t k, const uint8_t *allowed,

@@ -70,14 +70,26 @@ void jm_embed(const jm_matrix *table, const int32_t *ids, int32_t R, float scale
 void jm_select_rows(const jm_matrix *w, const int32_t *ids, int32_t count, void *data, float *scale,
                     float *bias, jm_matrix *out);
 
+/* Keys and values of n places. Row t of head h stands at h * head + i_t * stride numbers, i_t =
+ * index[t], or t where index is NULL. half: they are bfloat16 as jm_halve writes them. */
+typedef struct {
+    const void *keys, *values;
+    int64_t head, stride;
+    const int32_t *index;
+    int32_t n, half;
+} jm_memory;
+
 /* Attention of Q query rows over the same n keys. Heads of `size` floats lie end to end in a row:
- *   out[q][h] = sum_t softmax_t(scale * query[q][h] . keys[i_t][h]) * values[i_t][h]
- * i_t = index[t], or t where index is NULL; rows of keys and values are `stride` floats apart.
+ *   out[q][h] = sum_t softmax_t(scale * query[q][h] . key[t][h]) * value[t][h]
  * n = 0: zeros.
  * 0, or -1: no memory. */
 int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size, float scale,
-              const float *keys, const float *values, int64_t stride, const int32_t *index,
-              int32_t n, float *out, int64_t ldo, jm_scratch *s);
+              const jm_memory *memory, float *out, int64_t ldo, jm_scratch *s);
+
+/* Rows of `size` floats to the nearest bfloat16, even ones in a tie; what is not a number stays
+ * none. A row of them is jm_half_size long, zeros at its end, in an order of its own. */
+static inline int32_t jm_half_size(int32_t size) { return (size + 31) / 32 * 32; }
+void jm_halve(const float *x, int64_t ldx, int32_t R, int32_t size, uint16_t *y, int64_t ldy);
 
 /* The k best of V logits by log-probability, best first, equal ones: lower id first; allowed (V
  * bytes, or NULL) says which may be chosen, -inf and NaN never are. *log_sum = log of the sum of
@@ -105,7 +117,7 @@ void jm_weighted_sum(float *y, const float *weight, const float *rows, int64_t s
                      int32_t D); /* y = sum_t weight[t] * rows[t] */
 
 /* Working memory of attend: the weights of 16 queries over n keys, whole vectors each; where
- * there are as many queries, also the keys and values of one head. */
+ * there are as many queries, also the keys and values of one head, if they are floats. */
 enum { JM_QUERIES = 16 };
 static inline int64_t jm_attend_stride(int32_t n) { return ((int64_t)n + 15) / 16 * 16; }
 
@@ -118,8 +130,9 @@ typedef struct {
     void (*quantise)(const float *, int64_t, int32_t, int32_t, int8_t *, float *, int32_t *);
     void (*layer_norm)(float *, const float *, const float *, const float *, const float *, int32_t,
                        int32_t);
-    void (*attend)(const float *, int64_t, int32_t, int32_t, int32_t, float, const float *,
-                   const float *, int64_t, const int32_t *, int32_t, float *, int64_t, float *);
+    void (*halve)(const float *, int64_t, int32_t, int32_t, uint16_t *, int64_t);
+    void (*attend)(const float *, int64_t, int32_t, int32_t, int32_t, float, const jm_memory *,
+                   float *, int64_t, float *);
     void (*sum_exp)(const float *, int32_t, float *, float *);
     int32_t (*top)(const float *, int32_t, int32_t, const uint8_t *, int32_t, float *, int32_t *,
                    int32_t);

@@ -25,6 +25,8 @@
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 
+typedef uint32_t vu __attribute__((vector_size(4 * LANES))); /* wraps around */
+
 /* ---- y = x Wt + b ---- */
 
 /* One vector of outputs: bias, relu, and only what exists of it. */
@@ -274,7 +276,7 @@ INLINE vf v_exp(vf x) {
     p = v_fma(p, r, v_set(1.6666665459e-1f));
     p = v_fma(p, r, v_set(5.0000001201e-1f));
     p = v_fma(p, r * r, r) + v_set(1.0f);
-    const vi power = ((vi)shifted - i_set(0x4b400000) + i_set(127)) << 23;
+    const vu power = ((vu)shifted - (vu)i_set(0x4b400000 - 127)) << 23; /* far off: any, not used */
     return (vf)(~low & (vi)(p * (vf)power));
 }
 
@@ -367,56 +369,98 @@ static void softmax(float *x, int32_t n) {
     for (int32_t i = 0; i < n; i++) x[i] *= factor;
 }
 
+/* Keys or values of one head: row t stands at index[t] (or t) times `stride` bytes. */
 typedef struct {
-    const float *base;
+    const char *base;
     int64_t stride;
     const int32_t *index; /* or NULL */
 } rows_of;
 
-INLINE const float *row_of(rows_of m, int32_t t) {
+INLINE const char *row_of(rows_of m, int32_t t) {
     return m.base + (m.index ? m.index[t] : t) * m.stride;
 }
 
+/* bfloat16: the upper half of a float. Lane j of a vector of pairs has numbers j and j + LANES of
+ * 2 * LANES that follow one another. */
+INLINE vi halves(vf x) { /* rounded to even, in the upper half; what is no number stays none */
+    const vu bits = (vu)x, odd = bits >> 16 & (vu)i_set(1);
+    const vi none = (vi)(x != x), upper = i_set((int32_t)0xffff0000);
+    const vi rounded = (vi)(bits + odd + (vu)i_set(0x7fff));
+    return ((none & i_set(0x7fc00000)) | (~none & rounded)) & upper;
+}
+INLINE vf first_of(vi pairs) { return (vf)((vu)pairs << 16); }
+INLINE vf second_of(vi pairs) { return (vf)(pairs & i_set((int32_t)0xffff0000)); }
+INLINE vi load_pairs(const char *p) {
+    vi v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* So many of the `left` numbers from `at` on as a vector has; zeros after them. */
+INLINE vf v_load_left(const float *x, int32_t at, int32_t left) {
+    return left >= LANES ? v_load(x + at) : left > 0 ? v_load_n(x + at, left) : v_set(0);
+}
+
+static void halve(const float *x, int64_t ldx, int32_t R, int32_t size, uint16_t *y, int64_t ldy) {
+    for (int32_t r = 0; r < R; r++, x += ldx, y += ldy)
+        for (int32_t i = 0; i < jm_half_size(size); i += 2 * LANES) {
+            const vi a = halves(v_load_left(x, i, size - i));
+            const vi b = halves(v_load_left(x, i + LANES, size - i - LANES));
+            const vi pairs = (vi)((vu)a >> 16) | b;
+            memcpy(y + i, &pairs, sizeof pairs);
+        }
+}
+
 /* LANES products of a query with keys, `size` numbers each, one in every lane. */
-INLINE vf dots(const float *query, const float *const *keys, const int size) {
+INLINE vf dots(const float *query, const char *const *keys, const int size, const int half) {
     vf part[LANES];
-    const int whole = size / LANES, rest = size % LANES;
+    const int step = half ? 2 * LANES : LANES, bytes = 4 * LANES;
     UNROLL for (int i = 0; i < LANES; i++)
         part[i] = v_set(0);
-    for (int j = 0; j < whole; j++) {
-        const vf q = v_load(query + j * LANES);
-        UNROLL for (int i = 0; i < LANES; i++)
-            part[i] = v_fma(q, v_load(keys[i] + j * LANES), part[i]);
-    }
-    if (rest) {
-        const vf q = v_load_n(query + whole * LANES, rest);
-        UNROLL for (int i = 0; i < LANES; i++)
-            part[i] = v_fma(q, v_load_n(keys[i] + whole * LANES, rest), part[i]);
+    for (int j = 0; j < size; j += step) {
+        const vf q = v_load_left(query, j, size - j);
+        if (half) {
+            const vf p = v_load_left(query, j + LANES, size - j - LANES);
+            UNROLL for (int i = 0; i < LANES; i++) {
+                const vi pairs = load_pairs(keys[i] + j / step * bytes);
+                part[i] = v_fma(p, second_of(pairs), v_fma(q, first_of(pairs), part[i]));
+            }
+        } else {
+            UNROLL for (int i = 0; i < LANES; i++)
+                part[i] = v_fma(q, v_load_left((const float *)keys[i], j, size - j), part[i]);
+        }
     }
     return v_sums(part);
 }
 
 /* weight[q][t] = scale * query[q] . key[t] for Q queries; each key is read from afar once. */
-INLINE void scores(const float *query, int64_t ldq, int32_t Q, const int size, float scale,
-                   rows_of keys, int32_t n, float *weight, int64_t ldw) {
+INLINE void scores(const float *query, int64_t ldq, int32_t Q, const int size, const int half,
+                   float scale, rows_of keys, int32_t n, float *weight, int64_t ldw) {
     for (int32_t t = 0; t < n; t += LANES) {
-        const float *some[LANES];
+        const char *some[LANES];
         for (int32_t i = 0; i < LANES; i++) some[i] = row_of(keys, t + i < n ? t + i : n - 1);
         for (int32_t q = 0; q < Q; q++)
-            v_store(weight + q * ldw + t, dots(query + q * ldq, some, size) * v_set(scale));
+            v_store(weight + q * ldw + t, dots(query + q * ldq, some, size, half) * v_set(scale));
     }
 }
 
-/* y[q][0..P vectors) = factor[q] * sum_t weight[q][t] * row[t], for Q queries; Q, P constants. */
-INLINE void weigh_tile(const int Q, const int P, float *y, int64_t ldy, const float *weight,
-                       int64_t ldw, rows_of rows, int32_t n, const float *factor) {
+/* y[q][0..P vectors) = factor[q] * sum_t weight[q][t] * row[t], for Q queries, but only `left`
+ * numbers of it; Q, P and half constants. */
+INLINE void weigh_tile(const int Q, const int P, const int half, float *y, int64_t ldy,
+                       const float *weight, int64_t ldw, rows_of rows, int32_t n,
+                       const float *factor, int32_t left) {
     vf acc[4][4], v[4];
     UNROLL for (int q = 0; q < Q; q++) UNROLL
         for (int j = 0; j < P; j++) acc[q][j] = v_set(0);
     for (int32_t t = 0; t < n; t++) {
-        const float *row = row_of(rows, t);
-        UNROLL for (int j = 0; j < P; j++)
-            v[j] = v_load(row + j * LANES);
+        const char *row = row_of(rows, t);
+        UNROLL for (int j = 0; j < P; j++) {
+            if (!half)
+                v[j] = v_load_left((const float *)row, j * LANES, left - j * LANES);
+            else
+                v[j] = j % 2 ? second_of(load_pairs(row + j / 2 * 4 * LANES))
+                             : first_of(load_pairs(row + j / 2 * 4 * LANES));
+        }
         UNROLL for (int q = 0; q < Q; q++) {
             const vf w = v_set(weight[q * ldw + t]);
             UNROLL for (int j = 0; j < P; j++)
@@ -424,76 +468,84 @@ INLINE void weigh_tile(const int Q, const int P, float *y, int64_t ldy, const fl
         }
     }
     UNROLL for (int q = 0; q < Q; q++) UNROLL
-        for (int j = 0; j < P; j++) v_store(y + q * ldy + j * LANES, acc[q][j] * v_set(factor[q]));
+        for (int j = 0; j < P; j++)
+            put(y + q * ldy + j * LANES, acc[q][j] * v_set(factor[q]), NULL, 0, left - j * LANES);
 }
 
 /* The same for any D: tiles of 4 queries x 4 vectors, then what is left of both. */
 INLINE void weigh(int32_t Q, float *y, int64_t ldy, const float *weight, int64_t ldw, rows_of rows,
-                  int32_t n, int32_t D, const float *factor) {
-    for (; D > 0; D -= 4 * LANES, y += 4 * LANES, rows.base += 4 * LANES) {
-        int32_t q = 0;
-        if (D >= 4 * LANES) {
-            for (; q + 4 <= Q; q += 4)
-                weigh_tile(4, 4, y + q * ldy, ldy, weight + q * ldw, ldw, rows, n, factor + q);
-            for (; q < Q; q++)
-                weigh_tile(1, 4, y + q * ldy, ldy, weight + q * ldw, ldw, rows, n, factor + q);
-            continue;
+                  int32_t n, int32_t D, const int half, const float *factor) {
+    const int few = half ? 2 : 1;
+    for (int32_t i = 0, wide; i < D; i += wide) {
+        wide = (D - i >= 4 * LANES ? 4 : few) * LANES;
+        for (int32_t q = 0, tall; q < Q; q += tall) {
+            tall = Q - q >= 4 ? 4 : 1;
+            float *to = y + q * ldy + i;
+            const float *w = weight + q * ldw, *f = factor + q;
+            if (wide == 4 * LANES && tall == 4)
+                weigh_tile(4, 4, half, to, ldy, w, ldw, rows, n, f, 4 * LANES);
+            else if (wide == 4 * LANES)
+                weigh_tile(1, 4, half, to, ldy, w, ldw, rows, n, f, 4 * LANES);
+            else if (tall == 4)
+                weigh_tile(4, few, half, to, ldy, w, ldw, rows, n, f, D - i);
+            else
+                weigh_tile(1, few, half, to, ldy, w, ldw, rows, n, f, D - i);
         }
-        int32_t i = 0;
-        for (rows_of part = rows; i + LANES <= D; i += LANES, part.base += LANES) {
-            for (q = 0; q + 4 <= Q; q += 4)
-                weigh_tile(4, 1, y + q * ldy + i, ldy, weight + q * ldw, ldw, part, n, factor + q);
-            for (; q < Q; q++)
-                weigh_tile(1, 1, y + q * ldy + i, ldy, weight + q * ldw, ldw, part, n, factor + q);
-        }
-        for (q = 0; i < D && q < Q; q++) {
-            vf sum = v_set(0);
-            for (int32_t t = 0; t < n; t++)
-                sum = v_fma(v_set(weight[q * ldw + t]), v_load_n(row_of(rows, t) + i, D - i), sum);
-            v_store_n(y + q * ldy + i, sum * v_set(factor[q]), D - i);
-        }
+        rows.base += wide * (half ? 2 : 4);
     }
 }
 
 static void weighted_sum(float *y, const float *weight, const float *rows, int64_t stride,
                          int32_t n, int32_t D) {
     const float one = 1.0f;
-    weigh(1, y, 0, weight, 0, (rows_of){rows, stride, NULL}, n, D, &one);
+    weigh(1, y, 0, weight, 0, (rows_of){(const char *)rows, 4 * stride, NULL}, n, D, 0, &one);
 }
 
-/* The same rows end to end, `size` floats of each: far rows of a power of two apart share few
+/* The same rows end to end, `size` bytes of each: far rows of a power of two apart share few
  * cache lines. */
-INLINE rows_of copied(rows_of from, int32_t n, int32_t size, float *to) {
-    for (int32_t t = 0; t < n; t++)
-        memcpy(to + (int64_t)t * size, row_of(from, t), (size_t)size * sizeof(float));
+INLINE rows_of copied(rows_of from, int32_t n, int64_t size, char *to) {
+    for (int32_t t = 0; t < n; t++) memcpy(to + t * size, row_of(from, t), (size_t)size);
     return (rows_of){to, size, NULL};
 }
 
-static void attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size,
-                   float scale, const float *keys, const float *values, int64_t stride,
-                   const int32_t *index, int32_t n, float *out, int64_t ldo, float *weight) {
+INLINE void attend_head(const float *query, int64_t ldq, int32_t Q, const int size, const int half,
+                        float scale, rows_of keys, rows_of values, int32_t n, float *out,
+                        int64_t ldo, float *weight) {
     const int64_t ldw = jm_attend_stride(n);
-    float factor[JM_QUERIES], *copies = weight + JM_QUERIES * ldw;
+    float factor[JM_QUERIES];
+    for (int32_t first = 0; first < Q; first += JM_QUERIES) {
+        const int32_t some = Q - first < JM_QUERIES ? Q - first : JM_QUERIES;
+        scores(query + first * ldq, ldq, some, size, half, scale, keys, n, weight, ldw);
+        for (int32_t i = 0; i < some; i++)
+            factor[i] = n ? 1.0f / exps(weight + i * ldw, n) : 0.0f;
+        weigh(some, out + first * ldo, ldo, weight, ldw, values, n, size, half, factor);
+    }
+}
+
+static void attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size,
+                   float scale, const jm_memory *m, float *out, int64_t ldo, float *weight) {
+    const int64_t one = m->half ? 2 : 4, bytes = size * one;
+    char *copies = (char *)(weight + JM_QUERIES * jm_attend_stride(m->n));
     for (int32_t h = 0; h < heads; h++) {
         const int64_t at = (int64_t)h * size;
-        rows_of k = {keys + at, stride, index}, v = {values + at, stride, index};
-        if (Q >= JM_QUERIES) {
-            k = copied(k, n, size, copies);
-            v = copied(v, n, size, copies + (int64_t)n * size);
+        rows_of k = {(const char *)m->keys + h * m->head * one, m->stride * one, m->index};
+        rows_of v = {(const char *)m->values + h * m->head * one, m->stride * one, m->index};
+        if (Q >= JM_QUERIES && !m->half && m->stride > size) {
+            k = copied(k, m->n, bytes, copies);
+            v = copied(v, m->n, bytes, copies + m->n * bytes);
         }
-        for (int32_t first = 0; first < Q; first += JM_QUERIES) {
-            const int32_t some = Q - first < JM_QUERIES ? Q - first : JM_QUERIES;
-            const float *q = query + first * ldq + at;
-            if (size == 64)
-                scores(q, ldq, some, 64, scale, k, n, weight, ldw);
-            else if (size == 32)
-                scores(q, ldq, some, 32, scale, k, n, weight, ldw);
-            else
-                scores(q, ldq, some, size, scale, k, n, weight, ldw);
-            for (int32_t i = 0; i < some; i++)
-                factor[i] = n ? 1.0f / exps(weight + i * ldw, n) : 0.0f;
-            weigh(some, out + first * ldo + at, ldo, weight, ldw, v, n, size, factor);
-        }
+        const float *q = query + at;
+        float *to = out + at;
+        if (m->half && size == 64)
+            attend_head(q, ldq, Q, 64, 1, scale, k, v, m->n, to, ldo, weight);
+        else if (m->half)
+            attend_head(q, ldq, Q, size, 1, scale, k, v, m->n, to, ldo, weight);
+        else if (size == 64)
+            attend_head(q, ldq, Q, 64, 0, scale, k, v, m->n, to, ldo, weight);
+        else if (size == 32)
+            attend_head(q, ldq, Q, 32, 0, scale, k, v, m->n, to, ldo, weight);
+        else
+            attend_head(q, ldq, Q, size, 0, scale, k, v, m->n, to, ldo, weight);
     }
 }
 
@@ -551,7 +603,7 @@ static int32_t top(const float *logits, int32_t n, int32_t first, const uint8_t 
 
 const jm_kernels *KERNELS(void) {
     static const jm_kernels table = {
-        linear_f32, linear_i8, quantise, layer_norm,  attend, sum_exp, top,
+        linear_f32, linear_i8, quantise, layer_norm, halve,       attend, sum_exp, top,
         add,        exp_all,   tanh_all, sigmoid_all, dot,    softmax, weighted_sum,
     };
     return &table;

@@ -7,6 +7,7 @@
 #include "engine.h"
 
 enum { NAME = 96, LARGEST = 1 << 24 };
+enum { MOST_I8 = INT32_MAX / (127 * 128) }; /* columns whose sum of products fits into 32 bits */
 
 #ifndef JM_SOURCE
 #define JM_SOURCE "unknown"
@@ -79,6 +80,8 @@ void jm_find_matrix(jm_builder *b, jm_matrix *out, int32_t rows, int32_t columns
     }
     if (t->type != JM_F32 && t->type != JM_I8) {
         jm_fail(b, "%s has type %d, which is neither float nor int8", full, t->type);
+    } else if (t->type == JM_I8 && columns > MOST_I8) {
+        jm_fail(b, "%s is int8 with %d columns, and %d is the most", full, columns, MOST_I8);
     } else if (t->type == JM_I8 && t->scale == NULL) {
         jm_fail(b, "%s is int8 without scales", full);
     } else if (bias && t->bias == NULL) {

@@ -16,18 +16,19 @@ enum { LIST_ROWS = 32, GROUPS = 16 }; /* rows of a shortlist's logits; most task
 static int32_t stripes_of(int32_t n) { return (n + JM_STRIPE - 1) / JM_STRIPE; }
 
 int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int shared) {
-    const int32_t N = p->matrix.rows, stripes = stripes_of(N);
+    const int32_t N = p->matrix.rows + p->own, stripes = stripes_of(N);
+    const size_t logits = (size_t)N;
     const size_t R = (size_t)rows, codes = R * (size_t)jm_codes_stride(p->matrix.columns);
     p->most = rows;
     p->k = k;
     p->groups = !shared || list ? 1 : stripes < GROUPS ? stripes : GROUPS;
     const size_t lists = (size_t)p->groups * R;
     const size_t numbers = 2 * (size_t)stripes * R + 3 * R + lists + 2 * lists * (size_t)k +
-                           (list ? LIST_ROWS * (size_t)N : 0);
+                           (list ? LIST_ROWS * logits : 0);
     p->memory = jm_allocate(numbers * sizeof(float) + codes);
     if (!p->memory) return -1;
     p->logits = p->memory;
-    p->max = p->logits + (list ? LIST_ROWS * (size_t)N : 0);
+    p->max = p->logits + (list ? LIST_ROWS * logits : 0);
     p->sum = p->max + (size_t)stripes * R;
     p->forced = p->sum + (size_t)stripes * R;
     p->scale = p->forced + R;
@@ -202,14 +203,35 @@ static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pi
     return normalise(pick, p->max, p->sum, 1, stripes_of(list->count));
 }
 
+/* Logits of the rows that only one sentence has, for `rows` of its hypotheses. */
+static void project_own(jm_projection *p, const jm_matrix *own, const float *features, int32_t row,
+                        int32_t rows, float *logits, int64_t stride) {
+    const int64_t D = p->matrix.columns;
+    if (own->type == JM_I8)
+        jm_linear_quantised(own, p->codes + row * jm_codes_stride((int32_t)D), p->scale + row,
+                            p->sums + row, rows, logits, stride, 0, 0, jm_blocks(own->rows));
+    else
+        jm_linear_blocks(own, features + row * D, D, rows, logits, stride, 0, 0,
+                         jm_blocks(own->rows));
+}
+
 static int32_t project_lists(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
                              jm_worker *worker) {
-    const int32_t N = p->matrix.rows, D = p->matrix.columns;
+    const int32_t D = p->matrix.columns, common = p->matrix.rows, N = common + p->own;
     float own[JM_STRIPE];
+    if (p->own && p->matrix.type == JM_I8)
+        jm_quantise(features, D, R, D, p->codes, p->scale, p->sums);
     for (int32_t first = 0; first < R; first += LIST_ROWS) {
         const int32_t rows = R - first < LIST_ROWS ? R - first : LIST_ROWS;
         jm_apply(worker, &p->matrix, features + (int64_t)first * D, D, rows, p->logits, N, 0);
         if (worker->failed) return -1;
+        for (int32_t r = first, next; r < first + rows; r = next) {
+            const jm_list *list = picks[r].list;
+            for (next = r + 1; next < first + rows && picks[next].list == list;) next++;
+            if (list->own.rows > 0)
+                project_own(p, &list->own, features, r, next - r,
+                            p->logits + (int64_t)(r - first) * N + common, N);
+        }
         for (int32_t r = 0; r < rows; r++)
             if (from_list(p, p->logits + (int64_t)r * N, own, &picks[first + r])) return first + r;
     }

@@ -456,9 +456,10 @@ static void look(void *argument, int32_t group, jm_scratch *scratch)
             failed = attend_concat(at, r, first, count, scratch);
         }
     } else {
-        const float *memory = s->memory + first * D;
-        failed = jm_attend(at->asks + row * D, D, (int32_t)(behind - row), 1, (int32_t)D, 1, memory,
-                           memory, D, NULL, count, at->joined + row * 2 * D, 2 * D, scratch);
+        const float *rows = s->memory + first * D;
+        const jm_memory memory = {.keys = rows, .values = rows, .stride = D, .n = count};
+        failed = jm_attend(at->asks + row * D, D, (int32_t)(behind - row), 1, (int32_t)D, 1,
+                           &memory, at->joined + row * 2 * D, 2 * D, scratch);
     }
     if (failed) {
         atomic_store(&at->failed, 1);

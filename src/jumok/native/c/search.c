@@ -39,7 +39,7 @@ typedef struct {
     double *total;
 } live;
 
-enum { PIECES = 40 };
+enum { FEW = 10 }; /* one row for every hypothesis costs as much as so many rows read for one */
 
 typedef struct {
     const jm_plan *plan;
@@ -52,16 +52,24 @@ typedef struct {
     int32_t *taken; /* (W) how many pieces of each row have been taken */
     jm_projection projection;
     jm_sources sources;
-    void *memory[PIECES];
-    int32_t pieces, failed;
+    void **memory;
+    int32_t pieces, room, failed;
 } search;
 
 /* Memory that goes with the search, zeros at first. */
 static void *take(search *s, size_t count, size_t size) {
-    void *memory = count > SIZE_MAX / 2 / size ? NULL : calloc(count + 1, size);
-    if (!memory || s->pieces == PIECES) {
+    if (s->pieces == s->room) {
+        const int32_t room = 2 * s->room + 32;
+        void **more = realloc(s->memory, (size_t)room * sizeof *more);
+        if (more) {
+            s->memory = more;
+            s->room = room;
+        }
+    }
+    void *memory = s->pieces == s->room || count > SIZE_MAX / 2 / size ? NULL
+                                                                       : calloc(count + 1, size);
+    if (!memory) {
         s->failed = 1;
-        free(memory);
         return NULL;
     }
     return s->memory[s->pieces++] = memory;
@@ -70,6 +78,7 @@ static void *take(search *s, size_t count, size_t size) {
 static void release(search *s) {
     jm_projection_free(&s->projection);
     for (int32_t i = 0; i < s->pieces; i++) free(s->memory[i]);
+    free(s->memory);
 }
 
 static void take_rows(search *s, live *rows, size_t R) {
@@ -104,46 +113,57 @@ static void take_sources(search *s, const int32_t *order) {
     s->sources = (jm_sources){s->B, ids, offsets, limits};
 }
 
-/* The rows of the output matrix that any of these sentences may use. */
+/* Memory for `count` rows of the output matrix, and those rows in it. */
+static void select_rows(search *s, const int32_t *ids, int32_t count, jm_matrix *out) {
+    const jm_matrix *output = &s->plan->model->output;
+    const size_t size = output->type == JM_I8 ? jm_packed_i8(count, output->columns)
+                                              : jm_packed_f32(count, output->columns);
+    const size_t padded = (size_t)jm_blocks(count) * JM_BLOCK;
+    char *data = take(s, size + 2 * padded * sizeof(float) + 64, 1);
+    if (s->failed) return;
+    data = (char *)(((uintptr_t)data + 63) / 64 * 64);
+    float *scale = (float *)(data + size);
+    jm_select_rows(output, ids, count, data, scale, scale + padded, out);
+}
+
+/* The output rows of the lists: a row in few of them is computed for their sentences alone, which
+ * reads it once for each; one in many for all, which reads it once. */
 static void take_lists(search *s) {
     const jm_batch *batch = s->plan->batch;
-    const jm_matrix *output = &s->plan->model->output;
-    int32_t *place = take(s, (size_t)output->rows, sizeof *place);
+    const int32_t V = s->plan->model->output.rows, few = (int32_t)((int64_t)s->B * s->W / FEW);
+    const int64_t *offsets = batch->shortlist_offsets;
+    int32_t *users = take(s, (size_t)V, sizeof *users), *place = take(s, (size_t)V, sizeof *place);
+    int32_t *ids = take(s, (size_t)V, sizeof *ids);
     int64_t total = 0;
     int32_t count = 0;
     if (s->failed) return;
     for (int32_t i = 0; i < s->B; i++) {
-        const int64_t *at = batch->shortlist_offsets + s->beams[i].number;
-        for (int64_t j = at[0]; j < at[1]; j++) place[batch->shortlist[j]] = 1;
+        const int64_t *at = offsets + s->beams[i].number;
+        for (int64_t j = at[0]; j < at[1]; j++) users[batch->shortlist[j]]++;
         total += at[1] - at[0];
     }
-    for (int32_t id = 0; id < output->rows; id++) count += place[id];
-    const int is_i8 = output->type == JM_I8;
-    int32_t *ids = take(s, (size_t)count, sizeof *ids),
-            *places = take(s, (size_t)total, sizeof *places);
-    const size_t size =
-        is_i8 ? jm_packed_i8(count, output->columns) : jm_packed_f32(count, output->columns);
-    void *data = take(s, size + 64, 1);
-    float *scale = take(s, (size_t)count + JM_BLOCK, sizeof *scale);
-    float *bias = take(s, (size_t)count + JM_BLOCK, sizeof *bias);
-    if (s->failed) return;
-    for (int32_t id = 0, n = 0; id < output->rows; id++) {
-        if (!place[id]) continue;
-        place[id] = n;
-        ids[n++] = id;
+    for (int32_t id = 0; id < V; id++) {
+        if (users[id] <= few) continue;
+        place[id] = count;
+        ids[count++] = id;
     }
-    for (int32_t i = 0; i < s->B; i++) {
-        const int64_t *at = batch->shortlist_offsets + s->beams[i].number;
+    select_rows(s, ids, count, &s->projection.matrix);
+    int32_t *places = take(s, (size_t)total, sizeof *places);
+    for (int32_t i = 0; i < s->B && !s->failed; i++) {
+        const int64_t *at = offsets + s->beams[i].number;
         jm_list *list = &s->beams[i].list;
-        *list = (jm_list){batch->shortlist + at[0], places, (int32_t)(at[1] - at[0]), 0};
+        *list = (jm_list){batch->shortlist + at[0], places, (int32_t)(at[1] - at[0]), 0, {0}};
+        int32_t own = 0;
         for (int32_t j = 0; j < list->count; j++) {
-            places[j] = place[list->ids[j]];
-            list->bytes += list->ids[j] < JM_LEARNED_ID;
+            const int32_t id = list->ids[j];
+            places[j] = users[id] > few ? place[id] : count + own;
+            if (users[id] <= few) ids[own++] = id;
+            list->bytes += id < JM_LEARNED_ID;
         }
         places += list->count;
+        if (own > 0) select_rows(s, ids, own, &list->own);
+        if (own > s->projection.own) s->projection.own = own;
     }
-    data = (void *)(((uintptr_t)data + 63) / 64 * 64);
-    jm_select_rows(output, ids, count, data, scale, bias, &s->projection.matrix);
 }
 
 static void take_beams(search *s, const int32_t *order, int scores) {

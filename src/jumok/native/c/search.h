@@ -30,10 +30,12 @@ int jm_filter_list(const jm_filter *f, int32_t state, int32_t room, int no_end, 
 
 /* ---- project.c: from features to the best pieces ---- */
 
-/* The ids that a sentence may use, and where they stand among those of the whole sub-batch. */
+/* The ids that a sentence may use, and where the logit of each stands: those that many sentences
+ * use come first, then those of `own`, which are computed for this sentence alone. */
 typedef struct {
     const int32_t *ids, *places;
     int32_t count, bytes; /* bytes: how many of them are below JM_LEARNED_ID */
+    jm_matrix own;
 } jm_list;
 
 /* What is asked for one row, and what was found: the `found` best allowed pieces, best first. */
@@ -48,7 +50,8 @@ typedef struct {
 
 typedef struct {
     const jm_filter *filter;
-    jm_matrix matrix; /* V x D, or the rows of a shortlist */
+    jm_matrix matrix; /* V x D, or the rows that many shortlists have */
+    int32_t own;      /* the most rows that a shortlist has besides */
     int32_t k;        /* pieces that are asked for of each row */
     int32_t groups;   /* tasks that the stripes of the vocabulary are shared out in */
     int32_t most;     /* rows there is room for */
@@ -60,7 +63,7 @@ typedef struct {
     int8_t *codes;
     float *scale;
     int32_t *sums;
-    float *logits; /* of a shortlist (JM_ROWS, count) */
+    float *logits; /* of shortlists (LIST_ROWS, matrix.rows + own) */
     void *memory;
 } jm_projection;
 

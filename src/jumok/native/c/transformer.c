@@ -1,10 +1,12 @@
 /* The Transformer (models/transformer.py): the encoder over all tokens of some sentences, the
  * decoder one token of each row at a time.
  *
- * Keys and values never move: those of time t of slot w of sentence s stay at row (t * B + s) * W +
- * w of their layer's cache, and each row knows the slots of its ancestors. Those of the source are
- * one per sentence, shared by its beams. Letters as in engine.h; F inner width, H heads, K width of
- * one head, S source tokens.
+ * Keys and values never move: those of time t of slot w stay at row t * W + w of their sentence,
+ * layer and head, and each hypothesis knows the slots of its ancestors. Those of the source are one
+ * per sentence, shared by its beams. So all that one head looks at stands together: sentence by
+ * sentence, head by head, keys before values. A model with int8 weights keeps them as bfloat16,
+ * which rounds less than its products do. Letters as in engine.h; F inner width, H heads, K width
+ * of one head, S source tokens.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,12 +40,13 @@ typedef struct {
     const jm_model *model;
     const transformer *parts;
     int32_t B, W, times, most; /* room of the caches in steps, and the most they may need */
+    int32_t half, cell;        /* whether caches are bfloat16; numbers of a row of one head */
     int64_t *offsets;          /* B + 1 */
-    float **source;            /* per layer (tokens, 2D): keys and values of the source */
-    float **past;              /* per layer (times * B * W, 2D) */
+    char *source;              /* per layer and sentence (H, 2, S, cell) */
+    char *past;                /* per layer (B, H, 2, times * W, cell) */
     float *x, *y, *normed, *context, *wide; /* (M, D) each, wide (M, max(3D, F)) */
     float *angles;                          /* (size) sines of a position past the table */
-    int32_t *index;                         /* (B * W, most) rows of the ancestors in the cache */
+    int32_t *index;                         /* (B * W, most) rows of the ancestors in their cache */
 } transformer_state;
 
 /* ---- build ---- */
@@ -209,14 +212,53 @@ static float score_scale(const jm_config *c) {
     return c->scaled ? (float)(1.0 / sqrt((double)(c->width / c->heads))) : 1.0f;
 }
 
-/* Queries (Q, ldq) over n keys and values that are rows of 2 D or 3 D floats. */
 static void attend(transformer_state *s, const float *query, int64_t ldq, int32_t Q,
-                   const float *keys, const float *values, int64_t stride, const int32_t *index,
-                   int32_t n, float *out, jm_worker *worker) {
+                   const jm_memory *memory, float *out, jm_worker *worker) {
     const jm_config *c = &s->model->config;
-    if (jm_attend(query, ldq, Q, c->heads, c->width / c->heads, score_scale(c), keys, values,
-                  stride, index, n, out, c->width, &worker->scratch))
+    if (jm_attend(query, ldq, Q, c->heads, c->width / c->heads, score_scale(c), memory, out,
+                  c->width, &worker->scratch))
         worker->failed = 1;
+}
+
+static size_t cell_bytes(const transformer_state *s) {
+    return (size_t)s->cell * (s->half ? sizeof(uint16_t) : sizeof(float));
+}
+
+/* The cache of one sentence that has room for so many rows, from `start` rows into all of it. */
+static jm_memory cache_of(const transformer_state *s, char *cache, int64_t start, int64_t rows) {
+    const int64_t H = s->model->config.heads;
+    char *keys = cache + (size_t)(start * 2 * H) * cell_bytes(s);
+    return (jm_memory){.keys = keys,
+                       .values = keys + (size_t)rows * cell_bytes(s),
+                       .head = 2 * rows * s->cell,
+                       .stride = s->cell,
+                       .half = s->half};
+}
+
+/* What layer n looks at: the source of sentence i, its past. */
+static jm_memory source_of(const transformer_state *s, int32_t n, int32_t i) {
+    const int64_t S = s->offsets[i + 1] - s->offsets[i];
+    return cache_of(s, s->source, n * s->offsets[s->B] + s->offsets[i], S);
+}
+
+static jm_memory past_of(const transformer_state *s, int32_t n, int32_t i) {
+    const int64_t rows = (int64_t)s->times * s->W;
+    return cache_of(s, s->past, ((int64_t)n * s->B + i) * rows, rows);
+}
+
+/* Keys and values (2D) of one token into row `row` of a cache. */
+static void keep(const transformer_state *s, const jm_memory *cache, int64_t row, const float *kv) {
+    const int32_t D = s->model->config.width, H = s->model->config.heads, K = D / H;
+    void *const both[2] = {(void *)cache->keys, (void *)cache->values};
+    for (int i = 0; i < 2; i++, kv += D) {
+        if (s->half) {
+            jm_halve(kv, K, H, K, (uint16_t *)both[i] + row * s->cell, cache->head);
+            continue;
+        }
+        for (int32_t h = 0; h < H; h++)
+            memcpy((float *)both[i] + h * cache->head + row * s->cell, kv + (int64_t)h * K,
+                   (size_t)K * sizeof(float));
+    }
 }
 
 /* ---- encoder ---- */
@@ -271,8 +313,8 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
             const int64_t from = sources->offsets[i] - begin;
             const int32_t S = (int32_t)(sources->offsets[i + 1] - sources->offsets[i]);
             const float *qkv = s->wide + from * 3 * D;
-            attend(s, qkv, 3 * D, S, qkv + D, qkv + 2 * D, 3 * D, NULL, S, s->context + from * D,
-                   worker);
+            const jm_memory all = {qkv + D, qkv + 2 * D, D / c->heads, 3 * D, NULL, S, 0};
+            attend(s, qkv, 3 * D, S, &all, s->context + from * D, worker);
         }
         jm_apply(worker, &l->out, s->context, D, M, s->y, D, 0);
         leave(s, &l->attention, s->x, s->y, M);
@@ -280,9 +322,15 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
     }
     if (c->norm == JM_NORM_PRE)
         jm_layer_norm(s->x, s->x, NULL, p->encoder_norm.weight, p->encoder_norm.bias, M, D);
-    for (int32_t n = 0; n < c->decoder_layers; n++)
-        jm_apply(worker, &p->decoder[n].cross_kv, s->x, D, M, s->source[n] + begin * 2 * D, 2 * D,
-                 0);
+    for (int32_t n = 0; n < c->decoder_layers; n++) {
+        jm_apply(worker, &p->decoder[n].cross_kv, s->x, D, M, s->wide, 2 * D, 0);
+        const float *kv = s->wide;
+        for (int32_t i = first; i < last; i++) {
+            const int64_t S = sources->offsets[i + 1] - sources->offsets[i];
+            const jm_memory cache = source_of(s, n, i);
+            for (int64_t t = 0; t < S; t++, kv += 2 * D) keep(s, &cache, t, kv);
+        }
+    }
 }
 
 /* ---- state ---- */
@@ -290,12 +338,8 @@ static void encode(transformer_state *s, const jm_sources *sources, int32_t firs
 static void end(void *state) {
     transformer_state *s = state;
     if (!s) return;
-    for (int32_t n = 0; n < s->model->config.decoder_layers; n++) {
-        if (s->source) jm_release(s->source[n]);
-        if (s->past) jm_release(s->past[n]);
-    }
-    free(s->source);
-    free(s->past);
+    jm_release(s->source);
+    jm_release(s->past);
     jm_release(s->offsets);
     jm_release(s->x);
     jm_release(s->angles);
@@ -316,6 +360,7 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
     const size_t D = (size_t)c->width, F = (size_t)c->feedforward,
                  rows = (size_t)s->B * (size_t)s->W;
     const size_t tokens = (size_t)sources->offsets[s->B];
+    const size_t pair = 2 * (size_t)c->heads * cell_bytes(s) * (size_t)c->decoder_layers;
     size_t M = rows;
     for (int32_t first = 0, last; first < s->B; first = last) {
         last = group_end(sources, first);
@@ -324,11 +369,10 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
     }
     for (int32_t i = 0; i < s->B; i++)
         if (sources->limits[i] > s->most) s->most = sources->limits[i];
-    if (s->W > 1 && rows * (size_t)s->most > INT32_MAX)
-        return -1; /* rows of the cache are int32_t */
+    if ((size_t)s->W * (size_t)s->most > INT32_MAX) return -1; /* rows of a cache are int32_t */
     s->times = s->most < FIRST_TIMES ? s->most : FIRST_TIMES;
-    s->source = calloc((size_t)c->decoder_layers + 1, sizeof *s->source);
-    s->past = calloc((size_t)c->decoder_layers + 1, sizeof *s->past);
+    s->source = jm_allocate(tokens * pair);
+    s->past = jm_allocate((size_t)s->times * rows * pair);
     s->offsets = jm_allocate(((size_t)s->B + 1) * sizeof *s->offsets);
     s->x = jm_allocate(M * (4 * D + (3 * D > F ? 3 * D : F)) * sizeof(float));
     s->angles = jm_allocate((D + 1) * sizeof(float));
@@ -339,11 +383,6 @@ static int reserve(transformer_state *s, const jm_sources *sources) {
     s->context = s->normed + M * D;
     s->wide = s->context + M * D;
     memcpy(s->offsets, sources->offsets, ((size_t)s->B + 1) * sizeof *s->offsets);
-    for (int32_t n = 0; n < c->decoder_layers; n++) {
-        s->source[n] = jm_allocate(tokens * 2 * D * sizeof(float));
-        s->past[n] = jm_allocate((size_t)s->times * rows * 2 * D * sizeof(float));
-        if (!s->source[n] || !s->past[n]) return -1;
-    }
     return 0;
 }
 
@@ -363,6 +402,9 @@ static int begin(const jm_model *model, const jm_sources *sources, int32_t width
     s->parts = model->parts;
     s->B = sources->count;
     s->W = width;
+    s->half = model->config.decoder_layers > 0 && s->parts->decoder[0].qkv.type == JM_I8;
+    s->cell = model->config.width / model->config.heads;
+    if (s->half) s->cell = jm_half_size(s->cell);
     if (reserve(s, sources)) {
         end(s);
         return JM_NO_MEMORY;
@@ -379,18 +421,19 @@ static int begin(const jm_model *model, const jm_sources *sources, int32_t width
 
 /* Room for time `time` in every cache: twice as much as before. */
 static int grow(transformer_state *s, int32_t time) {
-    const size_t row =
-        (size_t)s->B * (size_t)s->W * 2 * (size_t)s->model->config.width * sizeof(float);
     if (time < s->times) return 0;
     const int32_t times = s->most / 2 < s->times ? s->most : 2 * s->times;
     if (time >= times) return -1;
-    for (int32_t n = 0; n < s->model->config.decoder_layers; n++) {
-        float *more = jm_allocate((size_t)times * row);
-        if (!more) return -1;
-        memcpy(more, s->past[n], (size_t)time * row);
-        jm_release(s->past[n]);
-        s->past[n] = more;
-    }
+    const size_t step = (size_t)s->W * cell_bytes(s);
+    const jm_config *c = &s->model->config;
+    const size_t parts = (size_t)c->decoder_layers * (size_t)s->B * (size_t)c->heads * 2;
+    char *more = jm_allocate(parts * (size_t)times * step);
+    if (!more) return -1;
+    for (size_t i = 0; i < parts; i++)
+        memcpy(more + i * (size_t)times * step, s->past + i * (size_t)s->times * step,
+               (size_t)time * step);
+    jm_release(s->past);
+    s->past = more;
     s->times = times;
     return 0;
 }
@@ -400,44 +443,38 @@ static void write_index(transformer_state *s, const jm_rows *rows) {
     for (int32_t r = 0; r < rows->count; r++) {
         const int32_t *ancestor = rows->ancestor + r * rows->stride;
         int32_t *index = s->index + (int64_t)r * s->most;
-        for (int32_t t = 0; t <= rows->time; t++)
-            index[t] = (t * s->B + rows->sentence[r]) * s->W + ancestor[t];
+        for (int32_t t = 0; t <= rows->time; t++) index[t] = t * s->W + ancestor[t];
     }
 }
 
 /* Each row looks at its own past; qkv of this step is in s->wide. */
-static void attend_past(transformer_state *s, const jm_rows *rows, float *past, jm_worker *worker) {
+static void attend_past(transformer_state *s, const jm_rows *rows, int32_t n, jm_worker *worker) {
     const int32_t D = s->model->config.width, t = rows->time;
     for (int32_t r = 0; r < rows->count; r++) {
-        const int64_t own = ((int64_t)t * s->B + rows->sentence[r]) * s->W + rows->slot[r];
-        memcpy(past + own * 2 * D, s->wide + (int64_t)r * 3 * D + D, 2 * (size_t)D * sizeof(float));
+        const jm_memory cache = past_of(s, n, rows->sentence[r]);
+        keep(s, &cache, (int64_t)t * s->W + rows->slot[r], s->wide + (int64_t)r * 3 * D + D);
     }
     for (int32_t r = 0; r < rows->count; r++) {
-        const float *query = s->wide + (int64_t)r * 3 * D;
-        const float *keys = past;
-        const int32_t *index = s->index + (int64_t)r * s->most;
-        int64_t stride = 2 * D;
-        if (s->W == 1) { /* one slot: the past is evenly spaced */
-            keys += (int64_t)rows->sentence[r] * 2 * D;
-            stride *= s->B;
-            index = NULL;
-        }
-        attend(s, query, 3 * D, 1, keys, keys + D, stride, index, t + 1,
-               s->context + (int64_t)r * D, worker);
+        jm_memory cache = past_of(s, n, rows->sentence[r]);
+        cache.n = t + 1;
+        if (s->W > 1) cache.index = s->index + (int64_t)r * s->most;
+        attend(s, s->wide + (int64_t)r * 3 * D, 3 * D, 1, &cache, s->context + (int64_t)r * D,
+               worker);
     }
 }
 
 /* Each row looks at its source; the rows of one sentence together. Queries are in s->wide (R, D).
  */
-static void attend_source(transformer_state *s, const jm_rows *rows, const float *source,
+static void attend_source(transformer_state *s, const jm_rows *rows, int32_t n,
                           jm_worker *worker) {
     const int32_t D = s->model->config.width;
     for (int32_t r = 0, next; r < rows->count; r = next) {
         const int32_t i = rows->sentence[r];
         for (next = r + 1; next < rows->count && rows->sentence[next] == i;) next++;
-        const float *keys = source + s->offsets[i] * 2 * D;
-        attend(s, s->wide + (int64_t)r * D, D, next - r, keys, keys + D, 2 * D, NULL,
-               (int32_t)(s->offsets[i + 1] - s->offsets[i]), s->context + (int64_t)r * D, worker);
+        jm_memory cache = source_of(s, n, i);
+        cache.n = (int32_t)(s->offsets[i + 1] - s->offsets[i]);
+        attend(s, s->wide + (int64_t)r * D, D, next - r, &cache, s->context + (int64_t)r * D,
+               worker);
     }
 }
 
@@ -474,12 +511,12 @@ static int step(void *state, const jm_rows *rows, float *features, jm_worker *wo
         const layer *l = &s->parts->decoder[n];
         jm_apply(worker, &l->qkv, enter(s, &l->attention, x, R), D, R, s->wide, 3 * D, 0);
         if (c->positions == JM_ROTARY) rotate_rows(s, rows);
-        attend_past(s, rows, s->past[n], worker);
+        attend_past(s, rows, n, worker);
         jm_apply(worker, &l->out, s->context, D, R, s->y, D, 0);
         leave(s, &l->attention, x, s->y, R);
 
         jm_apply(worker, &l->cross_q, enter(s, &l->cross, x, R), D, R, s->wide, D, 0);
-        attend_source(s, rows, s->source[n], worker);
+        attend_source(s, rows, n, worker);
         jm_apply(worker, &l->cross_out, s->context, D, R, s->y, D, 0);
         leave(s, &l->cross, x, s->y, R);
 
