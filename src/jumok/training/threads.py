@@ -74,7 +74,8 @@ class Threads:
             """The model of a part, ready for the thread that calls."""
             torch.set_num_threads(max(1, threads // len(parts)))  # for the matrix products of this thread
             generator = torch.Generator().manual_seed(seed + number)
-            return models[number].using(NativeBackend(generator)).train()
+            assert isinstance(self.model.ops, NativeBackend)
+            return models[number].using(self.model.ops.drawing_from(generator)).train()
 
         def work(number: int) -> tuple[Tensor, Tensor]:
             total, nll = loss(begin(number), parts[number], config)
