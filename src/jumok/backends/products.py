@@ -8,6 +8,7 @@ Axis letters: M rows, N columns, K terms of each sum.
 """
 
 import ctypes
+import threading
 from ctypes import POINTER, Structure, byref, c_int32, c_int64, c_void_p
 from functools import cache
 from typing import Any, Protocol
@@ -97,7 +98,8 @@ class CProducts:
         self.bf16 = bf16
         found = _functions()
         assert found is not None
-        self.c, self.scratch = found, int(found.jm_product_scratch())
+        self.function, self.size = found.jm_train_product, int(found.jm_product_scratch())
+        self.own = threading.local()  # what each thread lays out, at the same place every time
 
     def __call__(
         self,
@@ -111,19 +113,27 @@ class CProducts:
     ) -> Tensor:
         a, b = (x if 1 in x.stride() else x.contiguous() for x in (a, b))
         (M, K), N = a.shape, b.shape[1]
-        c = a.new_empty(M, N) if out is None else out
-        room = a.new_empty(self.scratch // 4 + 1)
-        given = (x for x in (a, b, bias, c) if x is not None)
-        if b.shape[0] != K or c.shape != (M, N) or any(x.dtype != torch.float32 for x in given):
+        c = torch.empty(M, N) if out is None else out
+        if b.shape[0] != K or c.shape != (M, N) or not a.dtype == b.dtype == c.dtype == torch.float32:
             raise ValueError(f"no product of {a.dtype} {tuple(a.shape)} and {b.dtype} {tuple(b.shape)}")
-        if bias is not None and (bias.shape != (N,) or bias.stride(0) != 1):
-            raise ValueError(f"a bias of {tuple(bias.shape)} for {N} columns")
+        if bias is not None and (bias.shape != (N,) or bias.stride(0) != 1 or bias.dtype != torch.float32):
+            raise ValueError(f"a bias of {bias.dtype} {tuple(bias.shape)} for {N} columns")
         pointers = (a.data_ptr(), b.data_ptr(), None if bias is None else bias.data_ptr(), c.data_ptr())
         strides = (*a.stride(), *b.stride(), c.stride(0))
-        product = CProduct(*pointers, room.data_ptr(), M, N, K, *strides, add, relu, self.bf16)
-        if c.stride(1) != 1 or self.c.jm_train_product(byref(product)):
+        product = CProduct(*pointers, self.scratch, M, N, K, *strides, add, relu, self.bf16)
+        if c.stride(1) != 1 or self.function(byref(product)):
             raise ValueError("jm_train_product: strides that do not fit, or a product this CPU does not have")
         return c
+
+    def __deepcopy__(self, memo: Any) -> "CProducts":
+        return self  # a copy of a model computes with the same
+
+    @property
+    def scratch(self) -> int:
+        room: Tensor | None = getattr(self.own, "room", None)
+        if room is None:
+            room = self.own.room = torch.empty(self.size, dtype=torch.uint8)
+        return room.data_ptr()
 
 
 def choose_product(*, bf16: bool) -> Multiply:
