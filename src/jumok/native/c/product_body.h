@@ -113,6 +113,10 @@ static INLINE TARGET void NAME(tile)(const uint32_t *a, const uint32_t *b, int64
     __m512 left[ROWS], right[ROWS];
 #pragma GCC unroll 14
     for (int r = 0; r < rows; r++) left[r] = right[r] = _mm512_setzero_ps();
+    for (int r = 0; r < rows; r++) {
+        _mm_prefetch((const char *)(to->c + r * to->row), _MM_HINT_T0);
+        _mm_prefetch((const char *)(to->c + r * to->row + 16), _MM_HINT_T0);
+    }
     for (int64_t s = 0; s < steps; s++, a += LANES, b += COLUMNS) {
 #if HALVES == 2
         const __m512bh b0 = (__m512bh)_mm512_load_si512(b);
