@@ -9,7 +9,6 @@ import torch
 
 from jumok.backends.c_ops import is_available
 from jumok.backends.native import NativeBackend
-from jumok.backends.torch import TorchBackend
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.run.compute import check_possible, check_same_data, lacks_bf16, make_learner, precision
@@ -80,13 +79,22 @@ def test_processes_that_read_different_data_are_refused(trained: TrainedRun) -> 
     check_same_data(World(), prepared)
 
 
-def test_bf16_on_a_cpu_is_computed_by_torch(trained: TrainedRun) -> None:
-    """Our C library reads 32 bits for every number."""
-    prepared = reopen(trained.folder / "data")
-    for value, kind in (("auto", NativeBackend), ("fp32", NativeBackend), ("bf16", TorchBackend)):
+def test_bf16_on_a_cpu_rounds_factors_in_the_c_library(trained: TrainedRun) -> None:
+    prepared, cpu = reopen(trained.folder / "data"), look_at_machine("cpu")
+    for value, bf16 in (("auto", False), ("fp32", False), ("bf16", True)):
         config = replace(trained.config, training=replace(trained.config.training, precision=value))
-        if kind is TorchBackend or is_available():
-            assert type(make_learner(config, prepared, "cpu", None).model.ops) is kind
+        ops = make_learner(config, prepared, "cpu", None).model.ops
+        if is_available():
+            assert isinstance(ops, NativeBackend)
+            assert ops.bf16 is bf16
+            assert precision(config, cpu) is None
+
+
+def test_without_the_c_library_bf16_on_a_cpu_is_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumok.run.compute.is_available", lambda: False)
+    cpu = look_at_machine("cpu")
+    assert precision(with_precision("bf16"), cpu) is torch.bfloat16
+    assert precision(with_precision("auto"), cpu) is None
 
 
 @pytest.mark.parametrize("batches", ["sorted", "packed"])

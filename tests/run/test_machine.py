@@ -12,6 +12,7 @@ from jumok.run.machine import (
     cores,
     cpu_has_bf16,
     look_at_machine,
+    measure_gain,
     measure_gflops,
     missing_for_gpu,
 )
@@ -102,3 +103,11 @@ def test_bf16_is_used_only_where_it_is_an_instruction(tmp_path: Path) -> None:
 def test_speed_is_measured_in_the_time_given() -> None:
     assert measure_gflops("cpu", seconds=0.01) > 0.1
     assert measure_gflops("cpu", torch.bfloat16, seconds=0.01) > 0
+
+
+def test_the_gain_of_bf16_is_measured_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = torch.get_num_threads()
+    assert measure_gain(0.001) > 0
+    assert torch.get_num_threads() == threads
+    monkeypatch.setattr("jumok.run.machine.has_products", lambda *, bf16: False)
+    assert measure_gain() == 1.0

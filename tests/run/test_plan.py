@@ -297,7 +297,37 @@ def test_an_old_gpu_computes_in_fp32_and_the_plan_says_so() -> None:
     assert (
         reasons(plan)["training.precision"] == "Old GPU computes no bf16, which needs an Ampere GPU or newer"
     )
-    assert make_plan({"training.precision": "auto"}, found(), OLD_GPU).config.training.precision == "auto"
+    assert make_plan({"training.precision": "auto"}, found(), OLD_GPU).config.training.precision == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("gain", "given", "precision"),
+    [
+        (1.9, {}, "bf16"),
+        (1.9, {"training.precision": "auto"}, "bf16"),
+        (1.9, {"model.arch": "luong"}, "bf16"),
+        (1.9, {"training.precision": "fp32"}, "fp32"),
+        (1.24, {}, "auto"),
+        (1.9, {"model.width": 32, "model.heads": 2}, "auto"),
+        (1.9, {"training.shard": True}, "auto"),
+    ],
+)
+def test_a_cpu_computes_in_what_was_measured_to_be_fastest(
+    gain: float, given: dict[str, Any], precision: str
+) -> None:
+    plan = make_plan(given, found(), replace(CPU, gain=gain))
+    assert plan.config.training.precision == precision
+    if precision == "bf16":
+        assert reasons(plan)["training.precision"] == "matrix products are 1.9 times as fast here as in fp32"
+        slower = make_plan({**given, "training.precision": "fp32"}, found(), replace(CPU, gain=gain))
+        assert plan.tokens_per_second >= slower.tokens_per_second
+
+
+@pytest.mark.parametrize(("cores", "precision"), [(5, "bf16"), (6, "auto")])
+def test_cores_that_share_a_part_of_an_update_multiply_in_fp32(cores: int, precision: str) -> None:
+    """Ours has one thread for each part of at least 512 of the 2,000 pieces."""
+    plan = make_plan({}, found(), replace(CPU, gain=2.0, cores=cores))
+    assert plan.config.training.precision == precision
 
 
 def test_weights_that_are_shared_out_read_sorted_batches() -> None:

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from jumok.backends.products import Multiply, torch_product
+
 Sums = Callable[[Tensor, Tensor | None], tuple[Tensor, Tensor]]
 """`sums(dy, y)`: dy (L, F), set to 0 where y is not above 0 if a y is given, and its sum over rows (F,)."""
 
@@ -29,13 +31,11 @@ class Branch(Function):
         bias: Tensor,
         relu: bool,  # noqa: FBT001
         sums: Sums,
+        multiply: Multiply = torch_product,
     ) -> tuple[Tensor, Tensor]:
-        if relu:
-            y = torch._addmm_activation(bias, x, weight.t(), use_gelu=False)  # (L, F)
-        else:
-            y = torch.addmm(bias, x, weight.t())
+        y = multiply(x, weight.t(), bias=bias, relu=relu)  # (L, F)
         ctx.save_for_backward(x, weight, y if relu else None)
-        ctx.bias, ctx.sums = bias.dtype, sums
+        ctx.bias, ctx.sums, ctx.multiply = bias.dtype, sums, multiply
         ctx.set_materialize_grads(False)
         return y, x.view_as(x)
 
@@ -44,13 +44,15 @@ class Branch(Function):
         x, weight, y = ctx.saved_tensors
         given, stream = grads
         if given is None:
-            return stream, None, None, None, None
+            return stream, None, None, None, None, None
         dy, d_bias = given.contiguous(), None
         if y is not None or ctx.needs_input_grad[2]:
             dy, d_bias = ctx.sums(dy, y)
         # In place: whatever else came out of that gradient has been used to make dy.
-        dx = dy @ weight if stream is None else stream.contiguous().addmm_(dy, weight)
-        return dx, dy.t() @ x, None if d_bias is None else d_bias.to(ctx.bias), None, None
+        onto = None if stream is None else stream.contiguous()
+        dx = ctx.multiply(dy, weight, out=onto, add=onto is not None)
+        d_weight = ctx.multiply(dy.t(), x)
+        return dx, d_weight, None if d_bias is None else d_bias.to(ctx.bias), None, None, None
 
 
 def plain_sums(dy: Tensor, y: Tensor | None) -> tuple[Tensor, Tensor]:

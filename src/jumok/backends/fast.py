@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from jumok.backends.branch import Branch, Sums
 from jumok.backends.embedding import Embed
+from jumok.backends.products import Multiply, torch_product
 from jumok.backends.torch import TorchBackend
 from jumok.backends.values import Projected
 from jumok.nn.positions import sinusoidal
@@ -21,6 +22,11 @@ class FastBackend(TorchBackend):
     def sums(self) -> Sums:
         """How the gradient of a bias is summed."""
         raise NotImplementedError
+
+    @property
+    def multiply(self) -> Multiply:
+        """Who computes matrix products."""
+        return torch_product
 
     def embed(self, ids: Tensor, table: Tensor, scale: float = 1.0) -> Tensor:
         rows: Tensor = Embed.apply(ids, table, scale)  # type: ignore[no-untyped-call]
@@ -50,7 +56,7 @@ class FastBackend(TorchBackend):
         if not own or x.dtype != weight.dtype:
             return super().branch(x, weight, bias, relu=relu)
         given = bias.detach() if owed else bias
-        y, x = Branch.apply(x, weight, given, relu, self.sums)  # type: ignore[no-untyped-call]
+        y, x = Branch.apply(x, weight, given, relu, self.sums, self.multiply)  # type: ignore[no-untyped-call]
         return Projected(y, bias if owed else None), x
 
 

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from jumok.backends.products import Multiply, torch_product
+
 UNLEARNED = 0  # a target that is BOS, so nothing is to be predicted: the place weighs nothing
 CHUNK = 2**30  # bytes of logits at a time
 CPU_CHUNK = 2**24  # the same on a CPU, whose cache should still have them when they are read again
@@ -76,10 +78,12 @@ def minus_wanted(p: Tensor, right: Tensor, smoothing: float) -> Tensor:
     return p.scatter_add_(-1, right, torch.full_like(right, smoothing - 1, dtype=p.dtype))
 
 
-def chunked(features: Tensor, head: Tensor, target: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+def chunked(
+    features: Tensor, head: Tensor, target: Tensor, rows: Rows, multiply: Multiply = torch_product
+) -> tuple[Tensor, Tensor]:
     """Sums over places of what `rows` says, chunk by chunk; features may hold several passes over target."""
     grad = torch.is_grad_enabled() and (features.requires_grad or head.requires_grad)
-    loss, nll = Chunked.apply(features.contiguous(), head, target, rows, grad)  # type: ignore[no-untyped-call]
+    loss, nll = Chunked.apply(features.contiguous(), head, target, rows, grad, multiply)  # type: ignore[no-untyped-call]
     return loss, nll
 
 
@@ -99,6 +103,7 @@ class Chunked(Function):
         target: Tensor,
         rows: Rows,
         grad: bool,  # noqa: FBT001
+        multiply: Multiply = torch_product,
     ) -> tuple[Tensor, Tensor]:
         M, (V, D) = target.shape[0], head.shape
         passes = features.view(-1, M, D)  # (C, M, D), C passes over the same targets
@@ -111,13 +116,13 @@ class Chunked(Function):
         d_head, losses, nlls = None, [], []
         for first in range(0, M, step):
             some = passes[:, first : first + step].reshape(-1, D)  # (C · R, D)
-            logits = torch.mm(some, table.t(), out=room[: len(some), :V])
+            logits = multiply(some, table.t(), out=room[: len(some), :V])
             loss, nll = rows(logits, target[first : first + step], grad=grad)  # (R,), (R,)
             losses.append(loss)
             nlls.append(nll)
             if d_passes is not None:
-                place_product(logits, table, d_passes[:, first : first + step])
-                d_head = add_product(d_head, logits.t(), some, last=step >= M)
+                place_product(logits, table, d_passes[:, first : first + step], multiply)
+                d_head = add_product(d_head, logits.t(), some, last=step >= M, multiply=multiply)
         d_head = None if d_head is None else d_head.to(head.dtype)
         ctx.save_for_backward(d_passes, d_head)
         nll = torch.cat(nlls).sum()
@@ -128,7 +133,7 @@ class Chunked(Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         d_passes, d_head = ctx.saved_tensors
         d_features = (d_passes * grads[0]).flatten(0, 1)  # (C · M, D)
-        return d_features, d_head * grads[0], None, None, None
+        return d_features, d_head * grads[0], None, None, None, None
 
 
 def chunk_rows(tokens: int, passes: int, vocabulary: int, size: int, most: int | None = None) -> int:
@@ -137,21 +142,23 @@ def chunk_rows(tokens: int, passes: int, vocabulary: int, size: int, most: int |
     return tokens if parts <= 1 else ceil(ceil(tokens / parts) / 128) * 128
 
 
-def place_product(a: Tensor, b: Tensor, place: Tensor) -> None:
+def place_product(a: Tensor, b: Tensor, place: Tensor, multiply: Multiply = torch_product) -> None:
     """place (C, R, D) = a (C · R, V) b (V, D)."""
     if place.is_contiguous():
-        torch.mm(a, b, out=place.view(-1, b.shape[1]))
+        multiply(a, b, out=place.view(-1, b.shape[1]))
     else:
-        place.copy_((a @ b).view_as(place))
+        place.copy_(multiply(a, b).view_as(place))
 
 
-def add_product(total: Tensor | None, a: Tensor, b: Tensor, *, last: bool) -> Tensor:
+def add_product(
+    total: Tensor | None, a: Tensor, b: Tensor, *, last: bool, multiply: Multiply = torch_product
+) -> Tensor:
     """total + a b, summed in fp32 from chunk to chunk; a first that is also the `last` stays in its type."""
-    if total is None and last:
-        return a @ b
+    if total is None and (last or a.dtype == wide(a.dtype)):
+        return multiply(a, b)
     if total is not None and a.dtype == total.dtype:
-        return total.addmm_(a, b)
-    if not a.is_cuda or a.dtype == wide(a.dtype):
+        return multiply(a, b, out=total, add=True)
+    if not a.is_cuda:
         product = (a @ b).to(wide(a.dtype))
         return product if total is None else total.add_(product)
     if total is None:

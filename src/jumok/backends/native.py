@@ -1,8 +1,11 @@
 """A CPU's back end: our C library between matrix products, in float32. `c_ops.py` has the functions.
 
+Who computes the products, and whether their factors are rounded to bfloat16, `products.py` says.
+
 Axis letters as in `torch.py`.
 """
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +15,7 @@ from jumok.backends import c_ops
 from jumok.backends.branch import Sums
 from jumok.backends.fast import FastBackend, settled, values_and_biases
 from jumok.backends.head import chunked
+from jumok.backends.products import LinearProduct, Multiply, choose_product
 from jumok.backends.values import Pair, Projected, Where
 from jumok.nn.spans import Spans
 
@@ -19,9 +23,19 @@ from jumok.nn.spans import Spans
 class NativeBackend(FastBackend):
     """Chances of dropout come from `generator`, or from torch's own; threads have one each."""
 
-    def __init__(self, generator: torch.Generator | None = None) -> None:
+    def __init__(self, generator: torch.Generator | None = None, *, bf16: bool = False) -> None:
         super().__init__()
-        self.generator = generator
+        self.generator, self.bf16, self.product = generator, bf16, choose_product(bf16=bf16)
+
+    def drawing_from(self, generator: torch.Generator) -> "NativeBackend":
+        """The same for another thread, with chances of its own."""
+        other = copy.copy(self)  # the tables that it keeps stay shared
+        other.generator = generator
+        return other
+
+    @property
+    def multiply(self) -> Multiply:
+        return self.product
 
     def uniform(self, count: int, where: torch.device) -> Tensor:
         return torch.rand(count, generator=self.generator)
@@ -63,7 +77,8 @@ class NativeBackend(FastBackend):
     ) -> tuple[Tensor, Tensor | None]:
         if not add or not isinstance(norm, nn.LayerNorm):
             return super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
-        change, given = states @ linear.weight.T, float(share) if training else 0.0  # the bias comes in below
+        change: Tensor = LinearProduct.apply(states, linear.weight, self.multiply)  # type: ignore[no-untyped-call]
+        given = float(share) if training else 0.0  # the bias comes in below
         parts = (x, change, linear.bias, norm.weight, norm.bias, given, seed)
         s, y = c_ops.AddNorm.apply(*parts)  # type: ignore[no-untyped-call]
         return s, y
@@ -72,4 +87,4 @@ class NativeBackend(FastBackend):
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return c_ops.smoothed_rows(logits, target, smoothing, grad=grad)
 
-        return chunked(states, head, target, rows)
+        return chunked(states, head, target, rows, self.multiply)

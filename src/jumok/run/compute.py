@@ -1,9 +1,11 @@
 """What a run computes with: its model and optimisers, their precision and threads; and what cannot work."""
 
+import os
 from functools import cache
 
 import torch
 
+from jumok.backends.c_ops import is_available
 from jumok.backends.choose import choose_backend
 from jumok.checkpoint.checkpoints import Checkpoint
 from jumok.checkpoint.model import build_for
@@ -38,10 +40,9 @@ def make_learner(
         shard(model, str(device), world.size)
     model = model.to(device)
     place, training = torch.device(device), config.training
-    # The kernels are for steps that are captured, the C library is for float32: else it is plain torch.
-    fast = packs(config, place) if place.type == "cuda" else training.precision != "bf16"
-    if fast and not training.shard:
-        model.ops = choose_backend(place)
+    # The kernels are for steps that are captured: else it is plain torch.
+    if not training.shard and (place.type != "cuda" or packs(config, place)):
+        model.ops = choose_backend(place, bf16=training.precision == "bf16")
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
     if newest is not None:
@@ -88,7 +89,7 @@ def lacks_bf16(config: RunConfig, machine: Machine) -> bool:
 
 
 def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
-    """The type to compute in besides float32, if any."""
+    """The type for torch to compute in besides float32, if any; for auto, see `plan.choose_precision`."""
     wanted = config.training.precision
     if wanted == "bf16" and lacks_bf16(config, machine):
         raise ConfigError(
@@ -96,8 +97,9 @@ def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
             hint="leave it at auto, or set training.precision=fp32",
             code="no_bf16",
         )
-    # On a CPU fp32 is faster: our C library computes in it.
-    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.gpu and machine.bf16) else None
+    if not machine.gpu:  # the C library rounds the factors of products by itself
+        return torch.bfloat16 if wanted == "bf16" and (config.training.shard or not is_available()) else None
+    return torch.bfloat16 if wanted != "fp32" and machine.bf16 else None
 
 
 @cache
@@ -106,6 +108,9 @@ def _default_threads() -> int:
 
 
 def tune_torch(config: RunConfig) -> None:
+    # oneDNN, which computes bf16 for plain torch, keeps code for each shape that it has met, 1,024 of them:
+    # half a gigabyte and more, and a run has no end of shapes.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     torch.set_num_threads(config.training.threads or _default_threads())
     # cuDNN's attention makes a plan for each new shape, 0.4 s each, and sorted batches have many shapes.
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)

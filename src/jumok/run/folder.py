@@ -98,6 +98,8 @@ class RunFolder:
         file = read_toml(self.path / "config.toml")
         stored = with_new_names(upgrade_settings(file, record.get("settings_version")))
         changes = {key: value for key, value in with_new_names(given).items() if value != stored.get(key)}
+        if changes.get("training.precision") == "auto":
+            del changes["training.precision"]  # what the plan has found to be fastest stays
         for key, value in changes.items():
             if key not in FREE and not key.startswith("decoding."):
                 raise ConfigError(

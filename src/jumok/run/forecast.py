@@ -57,6 +57,8 @@ def tokens_per_second(config: RunConfig, machine: Machine) -> float:
     passes = 2 if config.training.rdrop else 1
     rate = share * machine.gflops * 1e9 / (6 * weights * passes)
     if not machine.gpu:
+        if config.training.precision == "bf16" and isinstance(config.model, TransformerConfig):
+            rate *= machine.gain**0.75  # what is not a product stays as it was
         threads = config.training.threads
         return rate * min(1.0, threads / machine.cores) if threads else rate
     seconds = config.training.accumulate * least_seconds(config, batches)

@@ -18,6 +18,7 @@ from jumok.run.forecast import (
 )
 from jumok.run.machine import Machine
 from jumok.settings import Flat, nest, parse_config
+from jumok.training.threads import LEAST, MOST
 
 # Words of the corpus, and the vocabulary for up to that many.
 VOCABULARIES = ((30_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
@@ -29,6 +30,8 @@ CHARACTERS_PER_PIECE = {"bpe": 4, "char": 1, "word": 3}
 LOOKS = 12  # at the validation set in a run on a GPU, or in one with a time limit
 HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
+WORTH_BF16 = 1.25  # times as fast as fp32 must a CPU multiply in bf16 to be asked to,
+BF16_WIDTH = 64  # in models from this width on: measured, see benchmarks/README.md
 SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
 
 
@@ -82,7 +85,8 @@ def check_given(given: Flat) -> RunConfig:
 
 def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
-    draft = PlanDraft(given)
+    wishes = {key: value for key, value in given.items() if (key, value) != ("training.precision", "auto")}
+    draft = PlanDraft(wishes)
     choose_for_set(draft)
     arch: Arch = draft.choose("model.arch", *fitting_arch(given, machine))
     choose_languages(draft)
@@ -217,9 +221,7 @@ def fitting_size(arch: Arch, found: Survey, machine: Machine, limit: float) -> t
 def choose_batches(draft: PlanDraft, found: Survey, machine: Machine) -> None:
     """How many pieces make an update, how they are laid out, and in how many parts they fit."""
     tokens = draft.choose("training.batch_tokens", *fitting_batch(found, machine))
-    if machine.gpu and not machine.bf16:
-        reason = f"{machine.name} computes no bf16, which needs an Ampere GPU or newer"
-        draft.choose("training.precision", "fp32", reason)
+    choose_precision(draft, machine)
     if machine.gpu and "training.batch_tokens" not in draft.given:
         parts = parts_that_fit(so_far(draft), machine)
         if parts > 1:
@@ -300,6 +302,20 @@ def choose_threads(draft: PlanDraft, arch: Arch, machine: Machine) -> None:
     small = draft.settings()["model.width"] < (128 if arch == "transformer" else 512)
     if machine.device == "cpu" and small:
         draft.choose("training.threads", 1, "small matrices: more threads would only wait for each other")
+
+
+def choose_precision(draft: PlanDraft, machine: Machine) -> None:
+    """What is fastest here, as measured a moment ago; the run keeps it, wherever it goes on."""
+    if machine.gpu and not machine.bf16:
+        reason = f"{machine.name} computes no bf16, which needs an Ampere GPU or newer"
+        draft.choose("training.precision", "fp32", reason)
+    settings = draft.settings()
+    cores = settings.get("training.threads") or machine.cores
+    parts = min(MOST, max(1, settings["training.batch_tokens"] // LEAST))
+    fits = settings["model.width"] >= BF16_WIDTH and cores // parts < 2 and not settings.get("training.shard")
+    if not machine.gpu and machine.gain >= WORTH_BF16 and fits:
+        reason = f"matrix products are {machine.gain:.1f} times as fast here as in fp32"
+        draft.choose("training.precision", "bf16", reason)
 
 
 def fitting_rate(arch: Arch, settings: Flat) -> tuple[float, str]:

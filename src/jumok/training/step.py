@@ -80,7 +80,8 @@ def train_step(  # noqa: PLR0913  half of them have defaults
     A loss or gradient that is not finite leaves every weight as it was, and the result says so. Batches come
     from the host, where counting their tokens makes nobody wait.
     """
-    model.train()
+    if not model.training:
+        model.train()
     share = share or Share(sum(batch.tokens for batch in batches))
     weights = list(model.parameters())
     sums = torch.zeros(2, device=weights[0].device)  # loss and nll, per target token
@@ -103,7 +104,8 @@ def train_step(  # noqa: PLR0913  half of them have defaults
         optimizers.step(lr, skip=bad)  # decided on the device: the host need not wait
     elif not bad:
         optimizers.step(lr)
-    model.zero_grad(set_to_none=True)
+    for weight in weights:
+        weight.grad = None
     numbers = torch.cat((sums, torch.stack((norm.float(), bad.float()))))
     return StepResult(numbers, *counted(batches))
 

@@ -9,11 +9,13 @@ Which sentences a part has, and the seed of its dropout, depend on the batch and
 """
 
 import copy
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -44,12 +46,19 @@ class ThreadPart:
     others: list[Tensor] = field(default_factory=list)  # loss and nll of each other part, once all are done
 
 
+class Twin(NamedTuple):
+    """A model's twin for another thread: the same weights, gradients of its own."""
+
+    model: Seq2Seq
+    weights: list[nn.Parameter]
+
+
 class Threads:
     """The threads of one run, and a twin of the model for each: the same weights, gradients of its own."""
 
     def __init__(self, model: Seq2Seq) -> None:
         self.model = model
-        self.twins: list[Seq2Seq] = []
+        self.twins: list[Twin] = []
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
@@ -66,15 +75,19 @@ class Threads:
         threads = torch.get_num_threads()
         count = min(threads, MOST, (batch.source_tokens + batch.tokens) // LEAST, batch.sentences)
         parts = batch.cut(count) if count > 1 else [batch]
-        models = [self.model, *self.twins_for(len(parts) - 1)]
-        for twin in models[1:]:
-            twin.zero_grad(set_to_none=True)  # a call that failed may have left some
+        weights = list(self.model.parameters())
+        twins = self.twins_for(len(parts) - 1, weights)
+        models = [self.model, *(twin.model for twin in twins)]
+        for weight in itertools.chain.from_iterable(twin.weights for twin in twins):
+            weight.grad = None  # a call that failed may have left some
 
         def begin(number: int) -> Seq2Seq:
             """The model of a part, ready for the thread that calls."""
             torch.set_num_threads(max(1, threads // len(parts)))  # for the matrix products of this thread
             generator = torch.Generator().manual_seed(seed + number)
-            return models[number].using(NativeBackend(generator)).train()
+            assert isinstance(self.model.ops, NativeBackend)
+            model = models[number].using(self.model.ops.drawing_from(generator))
+            return model if model.training else model.train()
 
         def work(number: int) -> tuple[Tensor, Tensor]:
             total, nll = loss(begin(number), parts[number], config)
@@ -90,31 +103,31 @@ class Threads:
             wait(results)  # nobody may still be computing when this thread goes on
             torch.set_num_threads(threads)
         own.others = [number for result in results for number in result.result()]
-        for twin in models[1:]:
-            add_gradients(self.model, twin)
+        for twin in twins:
+            add_gradients(weights, twin.weights)
 
-    def twins_for(self, count: int) -> list[Seq2Seq]:
+    def twins_for(self, count: int, weights: Sequence[nn.Parameter]) -> list[Twin]:
         """So many modules with the weights that the model has now."""
-        weights = list(self.model.parameters())
         same = all(
-            twin.data_ptr() == weight.data_ptr() and twin.requires_grad == weight.requires_grad
-            for one in self.twins
-            for twin, weight in zip(one.parameters(), weights, strict=True)
+            its.data_ptr() == mine.data_ptr() and its.requires_grad == mine.requires_grad
+            for twin in self.twins
+            for its, mine in zip(twin.weights, weights, strict=True)
         )
         if not same:
             self.twins.clear()
         while len(self.twins) < count:
             memo = {id(weight): nn.Parameter(weight.detach(), weight.requires_grad) for weight in weights}
-            self.twins.append(copy.deepcopy(self.model, memo))
+            model = copy.deepcopy(self.model, memo)
+            self.twins.append(Twin(model, list(model.parameters())))
         return self.twins[:count]
 
 
 @torch.no_grad()
-def add_gradients(model: nn.Module, twin: nn.Module) -> None:
-    """The model's gradients get those of a twin, which has none afterwards."""
+def add_gradients(weights: Sequence[nn.Parameter], others: Sequence[nn.Parameter]) -> None:
+    """The weights' gradients get those of a twin, which has none afterwards."""
     sums: list[Tensor] = []
     more: list[Tensor] = []
-    for mine, its in zip(model.parameters(), twin.parameters(), strict=True):
+    for mine, its in zip(weights, others, strict=True):
         if mine.grad is None:
             mine.grad = its.grad
         elif its.grad is not None:
