@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 from jumok.errors import ConfigError
 from jumok.evaluation.lengths import (
     MOST_BARS,
+    UNITS,
     Bars,
     Bins,
     count_lengths,
     group_by_length,
+    length_of,
     parse_train_lengths,
 )
+from jumok.text.normalize import tidy
 
 SOURCES = st.lists(st.integers(0, 60).map(lambda words: " ".join(["wort"] * words)), min_size=1, max_size=50)
 
@@ -38,6 +41,15 @@ def test_short_sources_are_cut_into_thirds_by_characters() -> None:
     assert unit == "source_characters"
     assert [group.label for group in groups] == ["1–3", "4–6", "7–9"]
     assert [len(group.sentences) for group in groups] == [3, 3, 3]
+
+
+@given(st.text(st.sampled_from("ab e\u0301\u3000\t"), max_size=12))
+def test_white_space_and_spelling_change_no_length(text: str) -> None:
+    """Training sources are counted as they were read, so test sources have to be."""
+    for unit in UNITS:
+        assert length_of(f"  {text} \t", unit) == length_of(text, unit) == length_of(tidy(text), unit)
+    assert count_lengths([f"{text} "], 1) == count_lengths([tidy(text)], 1)
+    assert group_by_length([f"{text}  "], "thirds") == group_by_length([text], "thirds")
 
 
 def test_equal_lengths_stay_together_in_thirds() -> None:

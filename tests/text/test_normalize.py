@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
-from jumok.text.normalize import nfc, tidy
+from jumok.text import normalize as module
+from jumok.text.normalize import PIECE, nfc, sort_marks, tidy
 
 
 def test_decomposed_hangul_is_composed() -> None:
@@ -30,3 +31,32 @@ def test_a_lone_surrogate_is_refused_with_its_place() -> None:
         nfc("ab\ud800")
     assert caught.value.code == "bad_unicode"
     assert "half of a character" in caught.value.hint
+
+
+MARKS = "\u0301\u0323\u0327\u0344\u0f71\u0f73\u0334\u3099"
+
+
+@given(st.text(st.sampled_from(f"ae한각\u1100\u1161\u11a8か {MARKS}"), max_size=60), st.integers(2, 9))
+def test_marks_sorted_here_are_those_that_the_library_sorts(text: str, piece: int) -> None:
+    assert unicodedata.normalize("NFC", sort_marks(text, piece)) == unicodedata.normalize("NFC", text)
+
+
+@given(st.text(st.sampled_from("a한" + MARKS), min_size=PIECE + 1, max_size=2 * PIECE))
+def test_a_long_text_is_composed_like_a_short_one(text: str) -> None:
+    assert nfc(text) == unicodedata.normalize("NFC", text)
+
+
+def test_the_library_never_sorts_a_long_run_of_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time grows with the square of the marks that are out of order: half a minute for 200,000."""
+    worst = 0
+
+    def normalize(form: str, text: str) -> str:
+        nonlocal worst
+        marks = [unicodedata.combining(character) for character in text]
+        if marks != sorted(marks):
+            worst = max(worst, len(text))
+        return unicodedata.normalize(form, text)
+
+    monkeypatch.setattr(module, "normalize", normalize)
+    assert len(nfc("a" + "\u0301\u0323" * 4_000)) == 8_000  # the first of the lower marks joins the a
+    assert 0 < worst <= PIECE

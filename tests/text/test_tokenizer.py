@@ -23,10 +23,12 @@ from jumok.text.tokenizer import (
     EOS,
     FIRST,
     MAX_FILE,
+    NO_WORD,
     PAD,
     UNK,
     Tokenizer,
     Tokenizers,
+    break_words,
     load_tokenizers,
     parse_tokenizer,
     train_tokenizer,
@@ -153,6 +155,20 @@ def test_many_scripts_leave_room_for_merges() -> None:
 def test_rare_characters_do_not_join_their_neighbours() -> None:
     tokenizer = train_tokenizer([f"x{chr(0x4E00 + i)}y" for i in range(50)], TextConfig(vocabulary=400))
     assert "xy" not in tokenizer.pieces(range(tokenizer.size))
+
+
+@given(st.text(st.sampled_from("ab1! 한"), max_size=700))
+def test_no_word_to_learn_from_is_endless(line: str) -> None:
+    broken = break_words(line)
+    assert broken.replace("\n", "") == line
+    assert max(map(len, broken.split()), default=0) <= NO_WORD
+    if max(map(len, line.split()), default=0) <= NO_WORD:
+        assert broken == line
+
+
+def test_pieces_are_learned_beside_an_endless_word() -> None:
+    learned = train_tokenizer([*["hello world"] * 3, "xyz" * 100_000], TextConfig(vocabulary=300))
+    assert {" hello", "xyzxyz"} <= set(learned.pieces(range(learned.size)))
 
 
 def test_vocabulary_is_a_limit_not_a_promise() -> None:

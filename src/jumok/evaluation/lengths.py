@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.errors import ConfigError
+from jumok.text.normalize import tidy
 
 Unit = Literal["source_words", "source_characters"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -106,8 +107,8 @@ def parse_train_lengths(value: object) -> TrainLengths | None:
 
 
 def length_of(text: str, unit: Unit) -> int:
-    """Words between spaces, or characters."""
-    return len(text.split()) if unit == "source_words" else len(text)
+    """Words between spaces, or characters, of the text as a model reads it: tidied."""
+    return len(text.split()) if unit == "source_words" else len(tidy(text))
 
 
 def _bars(lengths: Sequence[int], scale: float) -> Bars:

@@ -8,6 +8,7 @@ sentence.
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ SYMBOLS = r" ?\S+"  # what white space separates is one piece, or bytes
 MAX_FILE = 32 << 20
 PATCHES = "source_images.json"  # in place of a source tokenizer, where sources are pictures
 SAMPLE = 8_000_000  # bytes of text to learn from: more changes few pieces and costs memory
+NO_WORD = 256  # characters: each merge walks through every word that it changes, so one of these holds all up
 
 Kind = Literal["bpe", "char", "word"]
 KINDS: tuple[Kind, ...] = ("bpe", "char", "word")
@@ -243,9 +245,14 @@ def _learn_merges(
     )
     # The trainer skips characters outside the alphabet and would join their neighbours: break the word there.
     rare = {ord(character): "\n" for character in seen.difference(alphabet)}
-    library.train_from_iterator((" " + line.translate(rare) for line in sample), trainer)
+    library.train_from_iterator((" " + break_words(line).translate(rare) for line in sample), trainer)
     model = json.loads(library.to_str())["model"]
     return sorted(model["vocab"], key=model["vocab"].get), [(left, right) for left, right in model["merges"]]
+
+
+def break_words(line: str) -> str:
+    """The line with a break in every word that is too long to learn from as one."""
+    return re.sub(rf"\S{{{NO_WORD}}}(?=\S)", "\\g<0>\n", line) if len(line) > NO_WORD else line
 
 
 def load_tokenizers(folder: Path) -> Tokenizers:

@@ -57,6 +57,15 @@ def test_characters(client: httpx2.Client) -> None:
     )
 
 
+@pytest.mark.parametrize("unit", ["a", "\u0301\u0323"])
+def test_a_text_of_one_endless_word_is_refused_by_its_length(client: httpx2.Client, unit: str) -> None:
+    for body in ({"texts": [TEXT, unit * 200_000]}, {"prefix": unit * 200_000}):
+        refused(post(client, **body), 422, "too_long", "string should have at most 5000 characters")
+    refused(post(client, ban=[unit * 200_000]), 422, "too_long", "ban.0: string should have at most 200")
+    megabyte = f'{{"texts": ["{"a" * (1 << 20)}"]}}'
+    refused(client.post("/v1/translate", content=megabyte), 413, "too_large", "more than 1,048,576 bytes")
+
+
 def test_tokens(client: httpx2.Client) -> None:
     assert post(client, texts=["a " * 512], long="cut").status_code == 200
     refused(
