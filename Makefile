@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup native lint types web chromium unit sanitize clean
+.PHONY: demo test setup native lint types web chromium unit browser sanitize clean
 
 demo: setup
 	$(BIN)/jumok demo
 
-test: setup native lint types web chromium unit sanitize
+# All parts, whatever fails; at the end the time of each and every failure.
+test:
+	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup native lint types web chromium unit browser sanitize
 
 setup: $(VENV)/installed
 
@@ -45,6 +47,8 @@ chromium:
 # own: the driver's event loop runs as long as its session, and other tests start loops themselves.
 unit:
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --ignore=tests/browser
+
+browser:
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal tests/browser
 
 # The C library's tests once more, with checks of every access to memory.

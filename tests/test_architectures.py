@@ -1,11 +1,13 @@
 """The settings of the architectures; what they refuse is tested beside all others in test_config.py."""
 
+from functools import partial
 from typing import Any, get_args
 
 import pytest
 
 from jumok.architectures import (
     ARCHS,
+    MOST,
     Architecture,
     LuongConfig,
     ModelConfig,
@@ -14,6 +16,7 @@ from jumok.architectures import (
     copies,
     require,
 )
+from jumok.config import DataConfig, DecodingConfig, TrainingConfig
 from jumok.errors import ConfigError
 
 
@@ -75,3 +78,20 @@ def test_an_architecture_that_says_nothing_has_no_attention() -> None:
     assert (bare.depths, bare.attention, bare.scoring, bare.placing) == ((0, 0), {}, None, None)
     assert not bare.is_native
     assert bare.table_rows is None
+
+
+@pytest.mark.parametrize(("key", "most"), MOST.items())
+def test_settings_have_an_end(key: str, most: int) -> None:
+    """At the limit a setting is taken, one above it is refused, and so is one that no line could print."""
+    section, name = key.split(".")
+    kinds = {"data": DataConfig, "training": TrainingConfig, "decoding": DecodingConfig}
+    model = RnnConfig if name == "layers" else TransformerConfig
+    build = partial(kinds.get(section, model), **{"beam": most} if name == "n_best" else {})
+    if name == "heads":
+        build = partial(build, width=65_536 // most * most)
+    assert getattr(build(**{name: most}), name) == most
+    for value, said in ((most + 1, str(most + 1)), (10**4000, "…")):
+        with pytest.raises(ConfigError) as found:
+            build(**{name: value})
+        assert found.value.message == f"{key}={said} cannot work"
+        assert found.value.hint == f"choose {most:,} or less"

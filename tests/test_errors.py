@@ -13,6 +13,7 @@ from jumok.errors import (
     ThresholdError,
     TokenizerFileError,
     nearest,
+    ran_out_of_memory,
 )
 
 CODES = {
@@ -80,3 +81,18 @@ def test_nearest_offers_the_closest_name() -> None:
 
 def test_nearest_lists_all_names_when_none_is_close() -> None:
     assert nearest("zzz", ["rnn", "luong"]) == "known: luong, rnn"
+
+
+@pytest.mark.parametrize(
+    ("error", "ran_out"),
+    [
+        (MemoryError(), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes."), True),
+        (RuntimeError("DefaultCPUAllocator: not enough memory: you tried"), True),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB."), True),
+        (RuntimeError("shapes differ"), False),
+        (ValueError("out of memory"), False),
+    ],
+)
+def test_out_of_memory_is_known_by_its_class_or_its_words(error: Exception, ran_out: bool) -> None:  # noqa: FBT001
+    assert ran_out_of_memory(error) is ran_out

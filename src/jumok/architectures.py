@@ -36,11 +36,37 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = MappingProxyType(
 """What a number may be, and what to choose instead."""
 
 
+MOST: Mapping[str, int] = MappingProxyType(
+    {
+        "model.width": 65_536,
+        "model.layers": 1_024,
+        "model.encoder_layers": 1_024,
+        "model.decoder_layers": 1_024,
+        "model.heads": 4_096,
+        "model.feedforward": 1 << 20,
+        "model.max_positions": 1 << 20,
+        "data.max_length": 1 << 20,
+        "training.batch_tokens": 1 << 26,
+        "decoding.beam": 4_096,
+        "decoding.n_best": 4_096,
+        "decoding.max_len": 1 << 20,
+        "decoding.batch_tokens": 1 << 26,
+    }
+)
+"""How much the settings of a run or of a model folder may ask for, far above what anyone trains today.
+
+Whoever sends a model folder could otherwise make the reader's machine ask for all of its memory.
+"""
+
+
 def check_range(config: object, section: str, which: str, *names: str) -> None:
-    """Refuse settings outside one of `RANGES`."""
+    """Refuse settings outside one of `RANGES`, or above `MOST`."""
     holds, advice = RANGES[which]
     for name in names:
-        require(holds(getattr(config, name)), f"{section}.{name}", getattr(config, name), advice)
+        key, value = f"{section}.{name}", getattr(config, name)
+        require(holds(value), key, value, advice)
+        most = MOST.get(key, inf)
+        require(value <= most, key, value if value < 10**20 else "…", f"choose {most:,} or less")
 
 
 def check(config: object, section: str, *rules: tuple[str, bool, str]) -> None:

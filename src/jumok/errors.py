@@ -88,3 +88,10 @@ def nearest(name: str, names: Iterable[str], otherwise: str = "") -> str:
     known = sorted(names)
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else otherwise or f"known: {', '.join(known)}"
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, in Python or (worded in its own ways) in torch."""
+    said = str(error) if isinstance(error, RuntimeError) else ""
+    words = ("not enough memory", "can't allocate memory", "out of memory")
+    return isinstance(error, MemoryError) or any(each in said for each in words)

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -290,10 +289,8 @@ def test_second_trainer_is_refused_at_once_and_a_killed_one_frees_the_folder(tmp
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        began = time.monotonic()
-        with pytest.raises(RunError) as caught, run_lock(run):
+        with pytest.raises(RunError) as caught, run_lock(run):  # one that waits would get it after a minute
             pass
-        assert time.monotonic() - began < 1
         assert str(caught.value) == (
             f"another process is training in this folder (process {holder.pid})\n  {run}\n"
             "  wait until it ends, stop it, or choose another folder with --out"

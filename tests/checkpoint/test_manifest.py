@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from jumok.checkpoint.manifest import (
     first_whole,
     model_folders,
     parse_json,
+    read_buffer,
     read_file,
     read_json,
     read_manifest,
@@ -282,3 +284,28 @@ def test_the_first_error_is_told_if_there_is_nothing_else(tmp_path: Path) -> Non
 
     with pytest.raises(ModelError, match="no step-00000002"):
         first_whole(tmp_path, read)
+
+
+@pytest.mark.parametrize("read", [read_file, read_buffer])
+def test_a_file_that_no_memory_holds_is_refused_before_it_is_read(folder: Path, read: Any) -> None:
+    size = 1 << 50  # a hole: it takes no room on the disk
+    try:
+        os.truncate(folder / "model.safetensors", size)
+    except OSError:
+        size = 1 << 43  # the most that ext4 allows is 16 TiB
+        os.truncate(folder / "model.safetensors", size)
+    files = json.loads((folder / MANIFEST).read_text())["files"]
+    rewrite_manifest(folder, files | {"model.safetensors": files["model.safetensors"] | {"size": size}})
+    with pytest.raises(ModelError, match="more than the memory of this machine") as found:
+        read(folder, "model.safetensors")
+    assert found.value.message.startswith(f"model.safetensors has {size:,} bytes")
+    assert (found.value.code, found.value.where) == ("too_large", str(folder / "model.safetensors"))
+
+
+def test_memory_that_is_taken_is_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("jumok.checkpoint.manifest._into_pages", none_left)
+    with pytest.raises(ModelError, match="model.safetensors has 256 bytes, more than the memory"):
+        read_buffer(folder, "model.safetensors")

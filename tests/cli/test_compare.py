@@ -97,7 +97,7 @@ def test_a_killed_child_is_recorded_and_ctrl_c_saves(corpus: Path) -> None:
     assert said.read_text().endswith("stopped; run the same command again to go on\n")
     assert max(checkpoint_folders(out / "luong")) == max(train_events(out / "luong"))
     pid = int((out / "luong" / ".lock").read_text())
-    for _ in range(500):
+    for _ in range(6000):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

@@ -20,7 +20,7 @@ def test_a_folder_and_what_it_is_worth(
     assert shown.err == "comparing on 5 sentences of dates-valid\n"
     assert f"{tmp_path / 'ct2'}  ctranslate2 float32" in shown.out
     assert "equal text     greedy 5, beam 5 5, of 5" in shown.out
-    assert "BLEU           100.00 -> 100.00 (+0.00)" in shown.out
+    assert "BLEU           100.00 -> 100.00 (+0.00; 95 %: +0.00 to +0.00)" in shown.out
     assert (tmp_path / "ct2" / "certificate.json").is_file()
 
 

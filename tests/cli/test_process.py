@@ -132,7 +132,9 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGINT)
         time.sleep(0.3)
         assert process.is_alive()
-        os.kill(process.pid, signal.SIGINT)
-        process.join(10)
+        for _ in range(200):  # two that come before the first is seen are one
+            if process.is_alive():
+                os.kill(process.pid, signal.SIGINT)
+            process.join(0.3)
     assert process.exitcode == 130
     assert (tmp_path / "said").read_text() == ""

@@ -281,7 +281,7 @@ def test_a_real_server_from_start_to_ctrl_c(folders: Path, options: list[str], l
         with urlopen(f"{address}v1/models") as answer:
             assert json.load(answer)["models"][0]["name"] == "luong"
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 130
+        assert child.wait(120) == 130
         assert child.stderr is not None
         assert re.fullmatch(logged, child.stderr.read())
     finally:

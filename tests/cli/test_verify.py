@@ -91,3 +91,17 @@ def test_the_command_needs_no_torch_and_ends_with_its_code(run: Path) -> None:
 def test_help_ends_with_examples() -> None:
     for option in ("-h", "--help"):
         assert "jumok verify runs/en-de" in invoke(option).output
+
+
+def test_settings_that_no_model_can_have_are_named(tmp_path: Path) -> None:
+    """The files are what was saved; whoever saved them wanted all memory of the reader's machine."""
+    fields = {"model_type": "jumok", "format_version": 1, "jumok": {"decoding": {"beam": 10**9}}}
+    write_folder(tmp_path / "m", {"config.json": json.dumps(fields).encode()})
+    result = invoke(tmp_path / "m")
+    assert result.exit_code == 3
+    assert result.output == (
+        f"damaged  {tmp_path / 'm'}: config.json cannot be used: decoding.beam=1000000000 cannot work: "
+        "choose 4,096 or less\n"
+    )
+    write_folder(tmp_path / "other", {"config.json": b'{"model_type": "marian"}'})
+    assert invoke(tmp_path / "other").output == f"whole    {tmp_path / 'other'}\n"

@@ -133,7 +133,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         workers = psutil.Process(parent.pid).children(recursive=True)
         assert len(workers) >= 2
         parent.send_signal(signal.SIGKILL)
-    _, alive = psutil.wait_procs(workers, timeout=20)
+    _, alive = psutil.wait_procs(workers, timeout=120)
     assert alive == []
     assert not (tmp_path / "store").exists()
     assert len(build_store(PAIRS, BOTH, tmp_path / "store", max_length=20)) == 2

@@ -231,6 +231,22 @@ def test_numbers_that_are_not_finite_name_the_text(luong, broken) -> None:
         assert caught.value.code == "model_numeric_error"
 
 
+@pytest.mark.parametrize(
+    "trouble", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to")]
+)
+def test_a_search_without_enough_memory_says_what_needs_less(luong, monkeypatch, trouble: Exception) -> None:
+    def fail(*_: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr(type(luong.model), "step", fail)
+    with pytest.raises(LimitError, match="there is not enough memory for this search") as caught:
+        luong.translate(["a man"], beam=2)
+    assert caught.value.hint.startswith("a smaller beam, fewer draws")
+    monkeypatch.setattr(type(luong.model), "step", lambda *_: int("x"))
+    with pytest.raises(ValueError, match="invalid literal"):  # what we did not expect stays what it is
+        luong.translate(["a man"], beam=2)
+
+
 def test_threads_may_share_a_translator(luong) -> None:
     expected, found = luong.translate(TEXTS, beam=3), {}
 

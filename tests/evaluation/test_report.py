@@ -14,7 +14,7 @@ from jumok.errors import DataError
 from jumok.evaluation import metrics
 from jumok.evaluation.evaluate import Evaluation, score_texts
 from jumok.evaluation.lengths import count_lengths
-from jumok.evaluation.metrics import Metric, bleu, chrf
+from jumok.evaluation.metrics import Metric, Statistics, bleu, chrf
 from jumok.evaluation.report import (
     SEED,
     Significance,
@@ -23,6 +23,7 @@ from jumok.evaluation.report import (
     draw_table,
     interval,
     metric_of,
+    paired_interval,
     paired_test,
     resampled,
     verdict,
@@ -271,3 +272,22 @@ def test_swapping_the_systems_only_turns_the_sign(references: list[str]) -> None
     there, back = paired_test(first, second, 100), paired_test(second, first, 100)
     assert there == (-back[0], back[1])
     assert there[0] > 0
+
+
+def test_a_paired_interval_is_that_of_the_differences_on_the_same_resamples() -> None:
+    """As sacrebleu draws: of two systems that differ in one sentence the rest is no noise."""
+    generator = np.random.default_rng(3)
+    rows = generator.integers(0, 9, size=(50, 1)).astype(float)
+    better = rows.copy()
+    better[7] += 5
+
+    def mean(values: np.ndarray) -> Statistics:
+        return Statistics("mean", values, lambda sums: sums[..., 0] / 50, "")
+
+    difference, low, high = paired_interval(mean(rows), mean(better), 200)
+    draws = resampled(mean(better), 200) - resampled(mean(rows), 200)
+    assert difference == pytest.approx(0.1)
+    assert (low, high) == interval(draws)
+    assert low == 0  # the sentence is missing from more than one resample in forty
+    assert 0.1 < high <= 0.5
+    assert paired_interval(mean(rows), mean(rows), 50) == (0, 0, 0)

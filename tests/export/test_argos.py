@@ -3,6 +3,7 @@
 import json
 import zipfile
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,26 @@ def test_the_certificate_counts_sentences_that_are_cut_alike(made: tuple[Path, d
     assert result["tokens"] == {"sentences": 30, "equal": 30, "differences": []}
 
 
+def test_the_certificate_says_what_argos_itself_answers_and_who_was_asked(
+    made: tuple[Path, dict[str, Any]], installed: Path
+) -> None:
+    part = made[1]["argos"]
+    assert part["sentences"] == 30
+    assert 0 < part["equal"] <= 30
+    assert part["bleu"]["exported"] == pytest.approx(part["bleu"]["reference"] + part["bleu"]["difference"])
+    library = find_spec("argostranslate") is not None
+    assert part["by"].startswith(
+        "argostranslate " if library else "the calls of Argos Translate 1.11; the lib"
+    )
+    texts = ["5. März 2024", "1998년 3월 24일 화요일"]
+    by, found = argos.as_argos(installed, texts)
+    assert by == part["by"]
+    assert found == argos.by_its_calls(installed, texts) == ["2024-03-05", "1998-03-24"]
+
+
 def test_other_cuts_are_listed(installed: Path) -> None:
     loaded = load_model(bundled()["transformer"])
-    sample = replace(find_sample(loaded.config.data, most=1), sources=["5. März▁2024", "May"])
+    sample = replace(find_sample(loaded.config.data, most=1), sources=["5. März▁2024", "May"], references=())
     [one] = argos.more(loaded, installed, sample)["tokens"]["differences"]
     assert one["source"] == "5. März▁2024"
     assert one["ours"] != one["theirs"]

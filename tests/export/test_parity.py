@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -21,8 +22,10 @@ from jumok.export.parity import (
     Thresholds,
     certificate,
     compare,
+    failures,
     read_thresholds,
     shown,
+    undecided,
 )
 
 TEXTS = ["5. März 2024", "1998년 3월 24일 화요일", "May 3, 2021", "5. März 2024"]
@@ -73,7 +76,10 @@ def test_the_same_engine_agrees_with_itself(dates: LoadedModel) -> None:
         "reference": pytest.approx(100),
         "exported": pytest.approx(100),
         "difference": 0,
+        "low": 0,
+        "high": 0,
     }
+    assert result["undecided"] == []
     assert result["largest_score_difference"] < 1e-5
     assert result["data"] == {"name": "four dates", "sha256": "0" * 64}
     assert result["schema"] == "jumok-certificate/1"
@@ -105,11 +111,88 @@ def test_other_texts_fail_and_are_listed(dates: LoadedModel) -> None:
     assert [fault.split(",")[0] for fault in result["failures"]] == [
         "0 of 4 greedy texts are equal",
         f"{result['greedy']['token_agreement']:.2%} of the tokens agree",
-        f"BLEU differs by {result['bleu']['difference']:+.2f}",
+        f"BLEU differs by {result['bleu']['difference']:+.2f} (95 %: {result['bleu']['low']:+.2f} to "
+        f"{result['bleu']['high']:+.2f})",
     ]
     assert result["differences"][0]["ours"] == "2024-03-05"
     assert result["differences"][0]["theirs"] == "2024-03-0"
     assert "theirs" in shown(result["differences"][0])
+
+
+def scored(difference: float, low: float, high: float, sentences: int = 200) -> dict[str, Any]:
+    """What a certificate knows when only BLEU differs."""
+    same = {"equal": sentences, "share": 1.0, "token_agreement": 1.0}
+    bleu = {"difference": difference, "low": low, "high": high}
+    return {"sentences": sentences, "greedy": same, "beam": same, "largest_score_difference": 0, "bleu": bleu}
+
+
+@pytest.mark.parametrize(
+    ("score", "failure", "question"),
+    [
+        ((-0.23, -0.9, 0.4), "", "BLEU differs by -0.23 (95 %: -0.90 to +0.40), which may be chance: about "),
+        ((-0.23, -0.4, -0.1), "BLEU differs by -0.23 (95 %: -0.40 to -0.10), 0.2 may be", ""),
+        ((0.23, 0.1, 0.4), "BLEU differs by +0.23 (95 %: +0.10 to +0.40), 0.2 may be", ""),  # another model
+        ((-0.2, -0.3, -0.1), "", ""),  # significant, and no more than it may be
+        ((0.2, 0.1, 0.3), "", ""),
+        ((-0.21, -0.5, 0.0), "", "BLEU differs by -0.21 (95 %: -0.50 to +0.00), which may be chance: about "),
+        ((0.21, 0.0, 0.5), "", "BLEU differs by +0.21 (95 %: +0.00 to +0.50), which may be chance: about "),
+    ],
+)
+def test_bleu_fails_only_where_it_differs_by_more_than_chance_and_more_than_it_may(
+    score: tuple[float, float, float], failure: str, question: str
+) -> None:
+    result = scored(*score)
+    assert failures(result, USUAL["int8"]) == [failure] * bool(failure)
+    asked = undecided(result, USUAL["int8"])
+    assert [one.startswith(question) for one in asked] == [True] * bool(question)
+    assert failures(result, Thresholds()) == undecided(result, Thresholds()) == []
+
+
+def test_it_says_how_many_sentences_would_tell() -> None:
+    """An interval twice as wide as the difference needs four times the sentences."""
+    [one] = undecided(scored(-0.5, -1.5, 0.5, sentences=200), USUAL["int8"])
+    assert one.endswith("about 800 sentences would tell")
+    [near] = undecided(scored(-0.5, -1.0, 0.0, sentences=200), USUAL["int8"])
+    assert near.endswith("a few more sentences would tell")
+
+
+def test_the_usual_thresholds() -> None:
+    assert {
+        "float32": Thresholds(equal=0.999, score=1e-3),
+        "int8": Thresholds(agreement=0.95, bleu=0.2),
+        "shortlist": Thresholds(agreement=0.9, bleu=0.2),
+    } == {**USUAL}
+
+
+@pytest.mark.parametrize(
+    ("field", "words"), [("greedy", "of the tokens"), ("largest_score_difference", "scores")]
+)
+def test_at_a_threshold_it_passes_and_beyond_it_fails(field: str, words: str) -> None:
+    at, beyond = scored(0, 0, 0), scored(0, 0, 0)
+    limits = Thresholds(agreement=0.95, score=1e-3, equal=0.999)
+    values = {"greedy": (0.95, 0.9499), "largest_score_difference": (1e-3, 1.001e-3)}[field]
+    for result, value in zip((at, beyond), values, strict=True):
+        changed = {**result["greedy"], "token_agreement": value} if field == "greedy" else value
+        result[field] = changed
+    assert failures(at, limits) == []
+    [fault] = failures(beyond, limits)
+    assert words in fault
+
+
+def test_scores_of_the_beam_count(dates: LoadedModel) -> None:
+    """The greedy answers have the right probability, those of the beam another."""
+
+    class Doubtful(Echo):
+        def answer(self, *args: Any, beam: int, **options: Any) -> list[Answer]:
+            found = super().answer(*args, beam=beam, **options)
+            off = 0.05 if beam > 1 else 0.0
+            return [replace(one, log_probs=tuple(value + off for value in one.log_probs)) for one in found]
+
+    comparison = compare(dates, Doubtful(dates), SAMPLE)
+    assert max(pair.difference for pair in comparison.greedy) < 1e-4
+    assert comparison.largest_difference == pytest.approx(0.05, abs=1e-4)
+    result = certificate(dates, comparison, SAMPLE, USUAL["float32"], {})
+    assert result["failures"] == ["scores differ by up to 0.05 per token, 0.001 may be"]
 
 
 def test_without_references_bleu_asks_nothing(dates: LoadedModel) -> None:

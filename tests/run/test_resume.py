@@ -20,8 +20,11 @@ KILLS = {"transformer": 6, "luong": 2, "rnn": 2}  # every restart takes seconds
 STEPS = 35  # for each kill, more than a run gets on before it comes
 
 
-def train_in_child(given: dict[str, Any], out: str, stop_at: int | None) -> None:
-    """Runs in a process of its own, so that it can be killed; may be asked to stop after a step."""
+def train_in_child(given: dict[str, Any], out: str, stop_at: int | None, wait_after: int | None) -> None:
+    """Runs in a process of its own, so that it can be killed; may be asked to stop after a step.
+
+    After `wait_after` steps of its life it waits to be killed, so that it cannot end before it is.
+    """
     import torch
 
     from jumok.run.train import RunCallbacks, RunRequest, run
@@ -30,15 +33,20 @@ def train_in_child(given: dict[str, Any], out: str, stop_at: int | None) -> None
     steps = [0]
     callbacks = RunCallbacks(
         on_event=lambda event: steps.append(event["step"]) if event["type"] == "train" else None,
-        interrupted=lambda: steps[-1] == stop_at,
+        interrupted=lambda: steps[-1] == stop_at or (len(steps) - 1 == wait_after and wait_to_be_killed()),
     )
     run(RunRequest(given=given, out=Path(out), device="cpu"), callbacks)
 
 
-def start(given: dict[str, Any], out: Path, stop_at: int | None = None) -> Any:
+def wait_to_be_killed() -> bool:
+    time.sleep(600)
+    return True
+
+
+def start(given: dict[str, Any], out: Path, stop_at: int | None = None, wait_after: int | None = None) -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["jumok.run.train"])
-    child = context.Process(target=train_in_child, args=(given, str(out), stop_at))
+    child = context.Process(target=train_in_child, args=(given, str(out), stop_at, wait_after))
     child.start()
     return child
 
@@ -85,7 +93,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_weights_of_an_unbroken_one
 
     draw, kills, began = random.Random(arch), 0, time.monotonic()
     while kills < KILLS[arch] and time.monotonic() - began < 300:
-        child = start(given, tmp_path / "broken")
+        child = start(given, tmp_path / "broken", wait_after=STEPS)
         seen = progress_of(tmp_path / "broken")
         while child.is_alive() and progress_of(tmp_path / "broken") <= seen:
             time.sleep(0.002)  # at least one event more than before, so that the run gets somewhere

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from jumok.server.gates.limits import Limits
 from jumok.server.serve import Server, listen
 from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
+from jumok.server.translate.worker import Worker
 
 PAGE = '<!doctype html><html lang="en"><title>jumok</title><script src="/app-0a1b.js"></script></html>'
 
@@ -65,10 +66,10 @@ class Running:
         return f"http://127.0.0.1:{self.port}"
 
     def client(self, **options: Any) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, timeout=30, **options)
+        return httpx2.Client(base_url=self.url, timeout=120, **options)
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def raw(self, data: bytes) -> tuple[int, bytes]:
         """Status and everything else that comes back for these bytes, until the server closes."""
@@ -101,6 +102,48 @@ def read_answer(sock: socket.socket) -> tuple[int, bytes]:
 Serve = Callable[..., Any]
 
 
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait for what must happen; how long it takes on this machine says nothing."""
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.005)
+
+
+class WorkerGate:
+    """Stands before a worker's thread while a block lasts: it takes the turns it is let, and no other."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker, self.turns = worker, 0
+        self._tokens, self._opened = threading.Semaphore(0), False
+
+    def __enter__(self) -> "WorkerGate":
+        turn = self.worker._turn
+
+        def one_turn() -> None:
+            assert self._opened or self._tokens.acquire(timeout=120)
+            turn()
+            self.turns += 1
+
+        self.worker._turn = one_turn  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del self.worker._turn  # the method of the class is back
+        self.open()
+
+    def let(self, turns: int = 1) -> None:
+        """Wait until so many more turns are done."""
+        wanted = self.turns + turns
+        self._tokens.release(turns)
+        wait_until(lambda: self.turns >= wanted)
+
+    def open(self) -> None:
+        """Let it go on as it likes."""
+        self._opened = True
+        self._tokens.release()
+
+
 @contextmanager
 def serving(models: Mapping[str, Translator], settings: ServerSettings) -> Iterator[Running]:
     """A real server on a free port while the block lasts."""
@@ -110,12 +153,12 @@ def serving(models: Mapping[str, Translator], settings: ServerSettings) -> Itera
     server = Server(app, settings, up.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[sock])), daemon=True)
     thread.start()
-    assert up.wait(30)
+    assert up.wait(120)
     try:
         yield Running(app, server, sock.getsockname()[1])
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(120)
         if thread.is_alive():
             faulthandler.dump_traceback(sys.__stderr__)  # where each thread is
         assert not thread.is_alive()
@@ -173,15 +216,26 @@ def trio_client(trio_running: Running) -> Iterator[httpx2.Client]:
         yield found
 
 
+@dataclass
+class HeldModel:
+    """A translator that stops before its third pass or step, until it is let go on; `passes` have begun."""
+
+    translator: Translator
+    passes: int = 0
+    go_on: threading.Event = field(default_factory=threading.Event)
+
+    def look(self) -> None:
+        self.passes += 1
+        if self.passes >= HELD:
+            assert self.go_on.wait(120)
+
+
+HELD = 3
+
+
 @pytest.fixture
-def slow_luong(tiny_models: dict[str, Translator]) -> tuple[Translator, list[float]]:
-    """A translator that takes a while for each pass and step, and the list that grows with each."""
-    looks: list[float] = []
-
-    def look() -> None:
-        looks.append(time.monotonic())
-        time.sleep(0.01)
-
-    slow = copy.copy(tiny_models["luong"])
-    slow.model = Watched(slow.model, [look], 10**6)
-    return slow, looks
+def held_luong(tiny_models: dict[str, Translator]) -> HeldModel:
+    """A model of one's own that can be caught in the middle of its work."""
+    held = HeldModel(copy.copy(tiny_models["luong"]))
+    held.translator.model = Watched(held.translator.model, [held.look], 10**6)
+    return held

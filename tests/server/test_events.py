@@ -1,6 +1,7 @@
 """Server-sent events by themselves: their form, heartbeats, errors and places."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from types import SimpleNamespace
 from typing import Any
@@ -53,10 +54,28 @@ async def one_after(seconds: float, error: Exception | None = None) -> AsyncGene
 
 
 def test_silence_is_filled_with_comments() -> None:
-    found = collect(one_after(0.2), heartbeat_s=0.05)
+    """One comes after each silence of that length: the event waits until there were three."""
+    services: Any = SimpleNamespace(limits=Limits(heartbeat_s=0.05), draining=False)
+    request: Any = SimpleNamespace(scope={})
+
+    async def scene() -> tuple[list[bytes], float]:
+        found, enough, began = list[bytes](), asyncio.Event(), time.monotonic()
+
+        async def events() -> AsyncGenerator[Event]:
+            await enough.wait()
+            yield Event("row", 1)
+
+        async for one in encoded(request, services, events(), endless=False):
+            found.append(one)
+            if len(found) == 3:
+                enough.set()
+                silent = time.monotonic() - began
+        return found, silent
+
+    found, silent = asyncio.run(scene())
+    assert found[:3] == [b": still here\n\n"] * 3
     assert found[-1] == b"event: row\ndata: 1\n\n"
-    assert 1 <= len(found[:-1]) <= 4
-    assert set(found[:-1]) == {b": still here\n\n"}
+    assert silent >= 0.14
 
 
 @pytest.mark.parametrize(
@@ -122,20 +141,22 @@ def test_who_gets_events(accept: str, expected: tuple[bool, bool]) -> None:
     assert (wants_events(request, usual=False), wants_events(request, usual=True)) == expected
 
 
-def test_events_end_with_the_deadline_and_the_work_with_them() -> None:
+def test_events_end_with_the_deadline_and_the_work_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
     closed = []
 
     async def events() -> AsyncGenerator[Event]:
         try:
             yield Event("row", 1)
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         finally:
             closed.append(True)
 
     async def scene() -> None:
-        rows = within_deadline(events(), request_of(), services_with(deadline_s=0.1))
+        rows = within_deadline(events(), request_of(), services_with(deadline_s=30))
         assert (await anext(rows)).data == 1
-        with pytest.raises(Problem, match="no answer within 0.1 seconds") as error:
+        later = SimpleNamespace(monotonic=lambda: time.monotonic() + 29.9)
+        monkeypatch.setattr("jumok.server.events.time", later)
+        with pytest.raises(Problem, match="no answer within 30 seconds") as error:
             await anext(rows)
         assert (error.value.status_code, closed) == (504, [True])
 

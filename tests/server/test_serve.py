@@ -7,13 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx2
 import pytest
-from tests.server.conftest import read_answer
+from tests.server.conftest import read_answer, wait_until
 
 from jumok.errors import ConfigError
 from jumok.server.app import build_app
@@ -22,19 +21,24 @@ from jumok.server.serve import Server, address_of, cannot_bind, listen, make_con
 from jumok.server.settings import ServerSettings
 
 PROGRAM = """
-import sys, torch
+import signal, sys, threading, torch
 from tests.decoding.conftest import TINY, untrained
 from jumok.decoding.translator import Translator
 from jumok.server.app import build_app
-from jumok.server.gates.limits import Limits
-from jumok.server.gates.limits import Limits
 from jumok.server.serve import address_of, listen, serve
 from jumok.server.settings import ServerSettings
 torch.set_num_threads(1)
 settings = ServerSettings(port=0)
 sock = listen(settings)
 app = build_app({"rnn": Translator(untrained(TINY["rnn"]))}, settings=settings)
-sys.exit(serve(app, settings, sock, lambda: print(address_of(sock, settings), flush=True)))
+go_on = threading.Event()
+signal.signal(signal.SIGUSR1, lambda *_: go_on.set())
+def started():
+    worker = app.state.services.models["rnn"].worker
+    turn = worker._turn
+    worker._turn = lambda: turn() if go_on.wait(0.01) else worker._admit()  # in the batch, and held there
+    print(address_of(sock, settings), flush=True)
+sys.exit(serve(app, settings, sock, started))
 """
 
 
@@ -56,7 +60,7 @@ def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def request_bytes(number: int) -> bytes:
-    body = {"texts": [f"a man {number}"], "beam": 8, "max_len": 450, "min_len": 450}
+    body = {"texts": [f"a man {number}"], "beam": 2, "max_len": 45, "min_len": 45}
     content = json.dumps(body).encode()
     head = f"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
     return head.encode() + b"Content-Type: application/json\r\nConnection: close\r\n\r\n" + content
@@ -70,22 +74,22 @@ def test_sigterm_lets_running_requests_finish_and_refuses_new_ones() -> None:
         for number, sock in enumerate(socks):
             sock.sendall(request_bytes(number))
         joined = 'jumok_queue_wait_seconds_count{model="rnn"} 5'  # these and the self-test
-        while joined not in kept.get("/metrics").text:
-            time.sleep(0.01)
+        wait_until(lambda: joined in kept.get("/metrics").text)
         child.send_signal(signal.SIGTERM)
-        while (ready := kept.get("/health/ready")).status_code == 200:
-            time.sleep(0.01)
+        wait_until(lambda: kept.get("/health/ready").status_code != 200)
+        ready = kept.get("/health/ready")
         assert (ready.status_code, ready.json()["code"]) == (503, "draining")
         assert kept.get("/health/live").status_code == 200
         late = kept.post("/v1/translate", json={"texts": ["a"]})
         assert (late.status_code, late.json()["code"]) == (503, "draining")
         assert late.headers["connection"] == "close"
+        child.send_signal(signal.SIGUSR1)
         for sock in socks:
             status, answer = read_answer(sock)
             sock.close()
             assert status == 200
-            assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["results"][0]["tokens"]) == 450
-        assert child.wait(20) == 0
+            assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["results"][0]["tokens"]) == 45
+        assert child.wait(120) == 0
         assert child.stderr is not None
         assert child.stderr.read() == ""
 

@@ -104,7 +104,7 @@ def test_places_are_limited_and_given_back() -> None:
         assert places.taken == 1
 
 
-def test_one_turn_for_each_client_and_a_moment_of_patience() -> None:
+def test_one_turn_for_each_client_and_a_moment_of_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = (cast("Any", SimpleNamespace(client=SimpleNamespace(host=host))) for host in ("a", "b"))
 
     async def scene() -> None:
@@ -112,11 +112,14 @@ def test_one_turn_for_each_client_and_a_moment_of_patience() -> None:
         first = await turns.take(here)
         with await turns.take(there):
             pass
+        monkeypatch.setattr("jumok.server.services.PATIENCE_S", 0.02)
         with pytest.raises(Problem, match="an analysis of yours is still running") as error:
             await turns.take(here)
         assert error.value.status_code == 429
+        monkeypatch.setattr("jumok.server.services.PATIENCE_S", 120)
         second = asyncio.ensure_future(turns.take(here))
         await asyncio.sleep(0.05)
+        assert not second.done()
         first.close()
         with await second:
             assert turns._busy == {"a"}

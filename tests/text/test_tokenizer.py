@@ -260,12 +260,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused(name: str) -> None:
     data, reason = HOSTILE[name]
-    began = time.monotonic()
     with pytest.raises(TokenizerFileError, match=f"not a tokenizer of jumok: .*({reason})") as caught:
         parse_tokenizer(data, "models/tokenizer.json")
     assert caught.value.where == "models/tokenizer.json"
     assert "copy the model folder again" in caught.value.hint
-    assert time.monotonic() - began < 2
 
 
 @settings(max_examples=60, deadline=None)

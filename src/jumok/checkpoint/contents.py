@@ -60,6 +60,17 @@ def read_contents(folder: Path) -> Contents:
     return Contents(tokenizers, config, folder, about, quantised=quantised)
 
 
+def settings_faults(folder: Path) -> list[str]:
+    """Why the settings of a folder cannot be used, if they are ours: they may ask for too much."""
+    try:
+        fields = read_json(folder, "config.json")
+        if fields.get("model_type") == "jumok":
+            _read_config(fields, folder / "config.json")
+    except ModelError as error:
+        return [error.message]
+    return []
+
+
 def read_arrays(contents: Contents) -> dict[str, Array]:
     """The tensors of `model.safetensors`."""
     where = contents.folder / WEIGHTS
@@ -115,7 +126,8 @@ def _read_config(fields: Mapping[str, Any], where: Path) -> RunConfig:
                 flat = upgrade_settings(flatten(settings), fields.get("settings_version"))
                 return parse_config(nest(flat), f"in {where}")
             except ConfigError as error:
-                raise damaged(where, f"config.json cannot be used: {error.message}") from None
+                reason = ": ".join(part for part in (error.message, error.hint) if part)
+                raise damaged(where, f"config.json cannot be used: {reason}") from None
             except (TypeError, ValueError, AttributeError) as error:
                 raise damaged(where, f"config.json cannot be used: {error}") from None
     raise damaged(where, "config.json is damaged: it holds no settings")

@@ -120,12 +120,30 @@ def _read_checked(path: Path, name: str, read: Callable[[BinaryIO, int], B]) -> 
     try:
         with _open_plain(path / name) as file:
             size = os.fstat(file.fileno()).st_size
+            check_memory(path / name, size)
             data = read(file, size if size == manifest[name].size else 0)  # another size says it all
+    except MemoryError:
+        raise too_large(path / name, size) from None
     except OSError as error:
         raise damaged(path / name, f"{name} cannot be read: {error.strerror}") from None
     if fault := _difference(name, manifest[name], size, hashlib.sha256(data).hexdigest()):
         raise damaged(path / name, fault)
     return data
+
+
+def check_memory(path: Path, size: int) -> None:
+    """Refuse a file that cannot lie in this machine's memory, before any is asked for."""
+    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise too_large(path, size)
+
+
+def too_large(path: Path, size: int) -> ModelError:
+    return ModelError(
+        f"{path.name} has {size:,} bytes, more than the memory of this machine",
+        where=str(path),
+        hint="use a machine with more memory; jumok verify says whether it is what was saved",
+        code="too_large",
+    )
 
 
 def read_json(path: Path, name: str) -> dict[str, Any]:

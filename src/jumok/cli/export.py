@@ -109,8 +109,11 @@ def summary(result: dict[str, Any], output: str) -> list[str]:
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF++")):
         if name in result:
             score = result[name]
-            change = f"{score['reference']:.2f} -> {score['exported']:.2f} ({score['difference']:+.2f})"
-            lines.append(f"{title:<14} {change}")
+            change = f"{score['reference']:.2f} -> {score['exported']:.2f} ({score['difference']:+.2f}"
+            lines.append(f"{title:<14} {change}; 95 %: {score['low']:+.2f} to {score['high']:+.2f})")
+    lines += [f"not decided    {fault}" for fault in result["undecided"]]
+    if own := result.get("argos"):
+        lines.append(f"Argos itself   {own['equal']:,} of {own['sentences']:,} texts equal ({own['by']})")
     if part := result.get("shortlist"):
         lengths = f"{part['mean_length']:,.0f} of {part['vocabulary']:,} tokens"
         lines.append(f"shortlist      {lengths}, equal tokens greedy {part['greedy']['token_agreement']:.2%}")

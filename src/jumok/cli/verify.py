@@ -23,10 +23,10 @@ EXAMPLES = """
 def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> None:
     """Is a model folder, a checkpoint or a whole run whole and unchanged?
 
-    Every file is compared with the size and the SHA-256 that were written down when it was saved. Nothing is
-    loaded. Exit code 0: whole; 3: damaged or not a model folder.
+    Every file is compared with the size and the SHA-256 that were written down when it was saved; settings
+    that no model can have are named. Nothing is loaded. Exit code 0: whole; 3: damaged or not a model folder.
     """
-    faults_of = {path: verify_folder(path) for path in model_folders(folder)}
+    faults_of = {path: verify_folder(path) or unusable(path) for path in model_folders(folder)}
     if as_json:
         folders = [
             {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in faults_of.items()
@@ -37,3 +37,12 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
             if faults or not quiet:
                 click.echo(f"damaged  {path}: {'; '.join(faults)}" if faults else f"whole    {path}")
     ctx.exit(3 if any(faults_of.values()) else 0)
+
+
+def unusable(folder: Path) -> list[str]:
+    """Why the settings of a whole folder cannot be used all the same; a folder may have none."""
+    if not (folder / "config.json").exists():
+        return []
+    from jumok.checkpoint.contents import settings_faults
+
+    return settings_faults(folder)

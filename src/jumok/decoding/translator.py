@@ -14,7 +14,7 @@ from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Request, SourceText, make_jobs, make_request, read_sources
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
-from jumok.errors import ConfigError, DataError, LimitError, RunError
+from jumok.errors import ConfigError, DataError, LimitError, RunError, ran_out_of_memory
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
@@ -319,8 +319,11 @@ class Translator:
         """The model's own troubles with these jobs as errors that say what to do."""
         try:
             yield
-        except (LookupError, NotFiniteError) as error:
-            raise self.explain(error, batch) from None
+        except (LookupError, NotFiniteError, MemoryError, RuntimeError) as error:
+            explained = self.explain(error, batch)
+            if explained is error:
+                raise
+            raise explained from None
 
     def explain(self, error: Exception, batch: Sequence[Job]) -> Exception:
         """A model's trouble as an error that says what to do, with the text where it is known."""
@@ -333,6 +336,12 @@ class Translator:
                 where=f"for the text {shorten(text)}",
                 hint="its weights may be damaged or diverged: jumok verify checks the folder",
                 code="model_numeric_error",
+            )
+        if ran_out_of_memory(error):
+            return LimitError(
+                "there is not enough memory for this search",
+                hint="a smaller beam, fewer draws or a smaller decoding.batch_tokens needs less",
+                code="out_of_memory",
             )
         return error
 

@@ -81,6 +81,17 @@ def paired_test(baseline: Statistics, system: Statistics, count: int = RESAMPLES
     return difference, (1 + beyond) / (1 + count)
 
 
+def paired_interval(
+    baseline: Statistics, system: Statistics, count: int = RESAMPLES
+) -> tuple[float, float, float]:
+    """The difference of two systems on the same sentences, and the bounds of its 95 % interval.
+
+    Both are resampled together (paired bootstrap), so what makes a sentence hard for both is no noise.
+    """
+    low, high = interval(resampled(system, count) - resampled(baseline, count))
+    return system.value - baseline.value, low, high
+
+
 @dataclass(frozen=True, slots=True)
 class Bin:
     """Quality of the sentences of one length."""

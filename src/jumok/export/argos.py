@@ -6,13 +6,15 @@
     README.md, certificate.json
 
 There is no model for sentence boundaries in it: Argos Translate then takes its own for the language. It also
-searches in its own way (a beam of 4, another length penalty), and writes every underscore as a space.
+searches in its own way (a beam of 4, another length penalty), and writes every underscore as a space. So the
+comparison with our search proves the weights and the pieces, and `as_argos` what its users will read.
 """
 
 import json
 import re
 import zipfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,10 @@ from jumok import __version__
 from jumok.checkpoint.folder import dump_json
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig
+from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
+from jumok.evaluation.metrics import bleu, bleu_tokenizer
+from jumok.evaluation.report import paired_interval
 from jumok.export import ctranslate2, sentencepiece
 from jumok.export.format import WriteOptions
 from jumok.export.parity import SHOWN, Sample
@@ -133,7 +138,7 @@ open = ArgosAnswerer  # noqa: A001
 
 
 def more(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:
-    """How many of the sentences SentencePiece cuts as we do."""
+    """How many of the sentences SentencePiece cuts as we do, and what Argos's own search answers."""
     texts = [loaded.tokenizers.tidy_source(text) for text in sample.sources if text.strip()]
     model, tokenizer = (folder / PIECES).read_bytes(), loaded.tokenizers.target
     differing = sentencepiece.differences(model, tokenizer, texts)
@@ -141,7 +146,69 @@ def more(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:
         {"source": text, "ours": tokenizer.pieces(ours), "theirs": tokenizer.pieces(theirs)}
         for text, ours, theirs in differing[:SHOWN]
     ]
-    return {"tokens": {"sentences": len(texts), "equal": len(texts) - len(differing), "differences": shown}}
+    tokens = {"sentences": len(texts), "equal": len(texts) - len(differing), "differences": shown}
+    return {"tokens": tokens, "argos": compare_with_argos(loaded, folder, sample)}
+
+
+def compare_with_argos(loaded: LoadedModel, folder: Path, sample: Sample) -> dict[str, Any]:
+    """What Argos Translate itself answers beside what we do, with the model's own beam; it has no threshold.
+
+    The library runs where it is installed; else its calls are made without it, and the certificate says so.
+    """
+    numbers = [n for n, text in enumerate(sample.sources) if text.strip()]
+    texts = [loaded.tokenizers.tidy_source(sample.sources[n]) for n in numbers]
+    by, theirs = as_argos(folder, texts)
+    ours = [one.text.strip() for one in Translator(loaded).translate(texts, long="cut")]
+    equal = sum(a == b for a, b in zip(ours, theirs, strict=True))
+    found: dict[str, Any] = {"by": by, "sentences": len(texts), "equal": equal}
+    if sample.references:
+        words, _ = bleu_tokenizer(sample.language or loaded.config.data.target_language)
+        references = [tuple(sample.references[n]) for n in numbers]
+        scores = [bleu(side, references, tokenize=words) for side in (ours, theirs)]
+        difference, low, high = paired_interval(*scores)
+        found["bleu"] = {"reference": scores[0].value, "exported": scores[1].value, "difference": difference}
+        found["bleu"] |= {"low": low, "high": high}
+    return found
+
+
+def as_argos(folder: Path, texts: Sequence[str]) -> tuple[str, list[str]]:
+    """Who answered, and what Argos Translate gives its users for each text."""
+    try:
+        from argostranslate.package import Package
+        from argostranslate.translate import apply_packaged_translation
+    except ImportError:
+        return "the calls of Argos Translate 1.11; the library is not installed", by_its_calls(folder, texts)
+    import ctranslate2 as library
+
+    package = Package(folder)
+    translator = library.Translator(str(folder / MODEL), intra_threads=1)
+    found = [apply_packaged_translation(package, text, translator, WholeLines(), 1) for text in texts]
+    return f"argostranslate {version('argostranslate')}, without its sentence splitter", [
+        best.value.strip() for best, *_ in found
+    ]
+
+
+class WholeLines:
+    """In the place of Argos Translate's models for sentence boundaries, which it fetches from the network."""
+
+    def split_sentences(self, text: str) -> list[str]:
+        return [text]
+
+
+def by_its_calls(folder: Path, texts: Sequence[str]) -> list[str]:
+    """As `apply_packaged_translation` and `SentencePieceTokenizer` of argostranslate 1.11 do it."""
+    import ctranslate2 as library
+    import sentencepiece as pieces_of
+
+    pieces = pieces_of.SentencePieceProcessor(model_file=str(folder / PIECES))
+    translator = library.Translator(str(folder / MODEL), intra_threads=1)
+    results = translator.translate_batch(
+        [pieces.encode(text, out_type=str) for text in texts], replace_unknowns=True, max_batch_size=32,
+        batch_type="tokens", beam_size=4, num_hypotheses=1, length_penalty=0.2, return_scores=True,
+    )  # fmt: skip
+    return [
+        pieces.decode_pieces(one.hypotheses[0]).replace("▁", " ").replace("_", " ").strip() for one in results
+    ]
 
 
 def to_file(folder: Path, file: Path) -> None:

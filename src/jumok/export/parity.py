@@ -7,7 +7,7 @@ even where the texts differ.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import fsum, isfinite
+from math import ceil, fsum, isfinite
 from typing import Any
 
 from jumok.answers import Answer, NotFiniteError
@@ -18,6 +18,7 @@ from jumok.decoding.jobs import Job, batches, make_jobs, make_request, read_sour
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
 from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf, common_subsequence
+from jumok.evaluation.report import paired_interval
 from jumok.export.format import Answerer
 from jumok.native.folder import SCHEMA
 from jumok.progress import Progress, silent
@@ -37,7 +38,7 @@ class Thresholds:
     agreement: float | None = None
     """Smallest share of tokens that both greedy texts have in the same order."""
     bleu: float | None = None
-    """Largest difference of BLEU, where there are references."""
+    """Largest difference of BLEU, where there are references; one that may be chance does not count."""
 
 
 USUAL: Mapping[str, Thresholds] = {
@@ -197,13 +198,15 @@ def _metrics(
     sides = [decode([pair.ours for pair in pairs]), decode([pair.theirs.ids for pair in pairs])]
     words, _ = bleu_tokenizer(language or loaded.config.data.target_language)
     of = {
-        "bleu": [bleu(side, references, tokenize=words).value for side in sides],
-        "chrf": [chrf(side, references).value for side in sides],
+        "bleu": [bleu(side, references, tokenize=words) for side in sides],
+        "chrf": [chrf(side, references) for side in sides],
     }
-    return {
-        name: {"reference": ours, "exported": theirs, "difference": theirs - ours}
-        for name, (ours, theirs) in of.items()
-    }
+    found = {}
+    for name, (ours, theirs) in of.items():
+        difference, low, high = paired_interval(ours, theirs)
+        found[name] = {"reference": ours.value, "exported": theirs.value, "difference": difference}
+        found[name] |= {"low": low, "high": high}
+    return found
 
 
 def agreement(pairs: Sequence[AnswerPair]) -> float:
@@ -235,12 +238,13 @@ def certificate(
         "largest_score_difference": comparison.largest_difference,
         "thresholds": {name: value for name, value in asdict(thresholds).items() if value is not None},
     }
-    faults = failures(result, thresholds)
+    faults, open_questions = failures(result, thresholds), undecided(result, thresholds)
     differences = [
         {"source": pair.source, "ours": decode(pair.ours), "theirs": decode(pair.theirs.ids)}
         for pair in differing[:SHOWN]
     ]
-    return {**result, "passed": not faults, "failures": faults, "differences": differences}
+    verdict = {"passed": not faults, "failures": faults, "undecided": open_questions}
+    return {**result, **verdict, "differences": differences}
 
 
 def _summary(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
@@ -260,13 +264,37 @@ def failures(result: Mapping[str, Any], thresholds: Thresholds) -> list[str]:
     if thresholds.agreement is not None and greedy["token_agreement"] < thresholds.agreement:
         tokens = f"{greedy['token_agreement']:.2%} of the tokens agree"
         faults.append(f"{tokens}, {thresholds.agreement:.1%} must")
-    if (
-        thresholds.bleu is not None
-        and "bleu" in result
-        and abs(result["bleu"]["difference"]) > thresholds.bleu
-    ):
-        faults.append(f"BLEU differs by {result['bleu']['difference']:+.2f}, {thresholds.bleu:g} may be")
+    if differs(result, thresholds) and significant(result["bleu"]):
+        faults.append(f"{_difference(result['bleu'])}, {thresholds.bleu:g} may be")
     return faults
+
+
+def undecided(result: Mapping[str, Any], thresholds: Thresholds) -> list[str]:
+    """What is beyond a threshold and may be chance, and how many sentences would tell: noise falls by the
+    root of their number.
+    """
+    if not differs(result, thresholds) or significant(result["bleu"]):
+        return []
+    score, count = result["bleu"], result["sentences"]
+    half = (score["high"] - score["low"]) / 2
+    needed = ceil(count * max((half / abs(score["difference"])) ** 2, 1) / 100) * 100
+    told = f"about {needed:,} sentences would tell" if needed > count else "a few more sentences would tell"
+    return [f"{_difference(score)}, which may be chance: {told}"]
+
+
+def differs(result: Mapping[str, Any], thresholds: Thresholds) -> bool:
+    """Whether BLEU differs by more than it may, up or down: a gain says as well that it is another model."""
+    most = thresholds.bleu
+    return most is not None and "bleu" in result and abs(result["bleu"]["difference"]) > most
+
+
+def significant(score: Mapping[str, float]) -> bool:
+    """Whether the 95 % interval of a difference leaves out 0."""
+    return score["low"] > 0 or score["high"] < 0
+
+
+def _difference(score: Mapping[str, float]) -> str:
+    return f"BLEU differs by {score['difference']:+.2f} (95 %: {score['low']:+.2f} to {score['high']:+.2f})"
 
 
 def shown(difference: Mapping[str, str]) -> str:

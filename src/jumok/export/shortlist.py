@@ -85,7 +85,7 @@ def certify_shortlist(  # noqa: PLR0913  what a comparison needs, and where it g
     comparison = compare(loaded, answerer, sample, progress, before=before)
     limits = replace(thresholds, equal=None, score=None)
     whole = certificate(loaded, comparison, sample, limits, {})
-    names = ("greedy", "beam", "bleu", "chrf", "thresholds", "passed", "failures", "differences")
+    names = ("greedy", "beam", "bleu", "chrf", "thresholds", "passed", "failures", "undecided", "differences")
     lengths = answerer.lengths
     return {
         "mean_length": sum(lengths) / len(lengths),

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from jumok.config import TrainingConfig
 from jumok.data.batch import Batch
+from jumok.errors import ran_out_of_memory
 from jumok.models.interface import Memory, Prediction, Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import PAD
@@ -191,6 +192,4 @@ def rolled_out(model: Seq2Seq, source: Sentences, target_in: Sentences, teacher_
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether torch ran out of memory, on a GPU or (worded differently) on a CPU."""
-    return isinstance(error, torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and "not enough memory" in str(error)
-    )
+    return isinstance(error, torch.OutOfMemoryError) or ran_out_of_memory(error)

@@ -5,9 +5,10 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
-from tests.server.conftest import Running, read_answer, serving
+from tests.server.conftest import Running, Serve, read_answer, serving, wait_until
 
 from jumok.decoding.translator import Translator
 from jumok.server.gates.limits import Limits
@@ -25,14 +26,10 @@ def quick(tiny_models: dict[str, Translator]) -> Iterator[Running]:
         yield found
 
 
-def closed_after(sock: socket.socket) -> float:
-    began = time.monotonic()
-    try:
+def wait_for_the_end(sock: socket.socket) -> None:
+    with contextlib.suppress(ConnectionResetError):
         while sock.recv(65536):
             pass
-    except ConnectionResetError:
-        pass
-    return time.monotonic() - began
 
 
 @pytest.mark.parametrize(
@@ -52,31 +49,39 @@ def closed_after(sock: socket.socket) -> float:
     ids=["nothing", "a letter", "headers", "half a header", "no body", "half a body", "half a chunk"],
 )
 def test_a_request_that_does_not_arrive_is_closed(quick: Running, sent: bytes) -> None:
+    began = time.monotonic()
     with quick.connect() as sock:
         sock.sendall(sent)
-        assert PATIENCE * 0.5 < closed_after(sock) < PATIENCE + 5
+        wait_for_the_end(sock)
+    assert time.monotonic() - began > PATIENCE * 0.9  # not before its time
 
 
 def test_dripping_does_not_help(quick: Running) -> None:
-    with quick.connect() as sock:
-        began = time.monotonic()
-        with contextlib.suppress(ConnectionError):
-            while time.monotonic() - began < 10:
-                sock.sendall(b"X")
-                time.sleep(0.05)
-        assert time.monotonic() - began < PATIENCE + 3
+    with quick.connect() as sock, contextlib.suppress(ConnectionError):
+        for _ in range(2400):
+            sock.sendall(b"X")
+            time.sleep(0.05)
+        pytest.fail("two minutes, and it still listens")
 
 
-def test_each_request_on_a_connection_has_its_own_time(quick: Running) -> None:
-    with quick.connect() as sock:
+def test_each_request_on_a_connection_has_its_own_time(serve: Serve) -> None:
+    ends: list[float] = []
+    with serve(limits=Limits(receive_s=100.0)) as running, running.connect() as sock:
         for _ in range(4):
             sock.sendall(GET)
-            time.sleep(PATIENCE * 0.5)
+            wait_until(lambda: running.server.server_state.connections)
+            [connection] = running.server.server_state.connections
+            clocks = connection._clocks  # type: ignore[union-attr]
+            wait_until(lambda clocks=clocks: "arrival" in clocks)  # type: ignore[misc]
+            ends.append(clocks["arrival"].when())
+            time.sleep(0.02)
             sock.sendall(b"\r\n")
             answer = b""
             while not answer.endswith(b'{"status":"ok"}'):
                 answer += sock.recv(4096)
             assert answer.startswith(b"HTTP/1.1 200")
+            wait_until(lambda clocks=clocks: "arrival" not in clocks)  # type: ignore[misc]
+    assert all(later - sooner >= 0.02 for sooner, later in pairwise(ends))
 
 
 def test_an_answer_may_take_longer_than_the_request(quick: Running) -> None:
@@ -91,10 +96,7 @@ def test_a_client_that_does_not_read_is_closed(quick: Running) -> None:
         request = GET.replace(b"/health/live", b"/v1/models/transformer/positions?n=1024") + b"\r\n"
         for _ in range(60):  # answers that nobody takes
             sock.sendall(request)
-        deadline = time.monotonic() + 10
-        while quick.server.server_state.connections and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not quick.server.server_state.connections
+        wait_until(lambda: not quick.server.server_state.connections)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Each limit of a request: at it there is an answer, one above it a refusal that says the limit."""
 
-import asyncio
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
 import pytest
-from tests.server.conftest import Running, Serve
+from tests.server.conftest import Running, Serve, WorkerGate, wait_until
 
 from jumok.server.gates.limits import Limits
 
@@ -142,48 +142,46 @@ def test_headers(running: Running) -> None:
 
 
 def test_queue(serve: Serve) -> None:
-    """Two at work or waiting for room and two in the queue; the next one is told to come back."""
-
-    async def flood(running: Running) -> list[httpx2.Response]:
-        body = {"texts": ["a man"], "beam": 1, "max_len": 150, "min_len": 150}
-        async with httpx2.AsyncClient(base_url=running.url, timeout=60) as client:
-            tasks = []
-            for number in range(6):
-                tasks.append(asyncio.create_task(client.post("/v1/translate", json={**body, "seed": number})))
-                while running.services.running + sum(task.done() for task in tasks) <= number:
-                    await asyncio.sleep(0.005)  # it has not arrived: the next one must not overtake it
-                await asyncio.sleep(0.03)
-            return await asyncio.gather(*tasks)
-
-    with serve(limits=Limits(queue=2, work=200)) as running:
-        answers = asyncio.run(flood(running))
-    statuses = [answer.status_code for answer in answers]
-    assert statuses[:3] == [200, 200, 200]
-    assert 429 in statuses[3:]
-    busy = answers[statuses.index(429)]
-    refused(busy, 429, "queue_full", "2 requests are waiting for this model")
-    assert busy.headers["retry-after"] == "1"
+    """As many wait as the limit says; the next one is told to come back, until one has joined the batch."""
+    with serve(limits=Limits(queue=2, deadline_s=120)) as running, running.client() as client:
+        worker = running.services.models["rnn"].worker
+        with ThreadPoolExecutor(3) as pool, WorkerGate(worker) as gate:
+            waiting = []
+            for number in (1, 2):
+                waiting.append(pool.submit(post, client, min_len=4))
+                wait_until(lambda n=number: len(worker._queue) == n)  # type: ignore[misc]
+            busy = post(client)
+            refused(busy, 429, "queue_full", "2 requests are waiting for this model")
+            assert busy.headers["retry-after"] == "1"
+            gate.let(1)  # both join the batch
+            waiting.append(pool.submit(post, client))
+            wait_until(lambda: len(worker._queue) == 1)
+            gate.open()
+            assert [one.result().status_code for one in waiting] == [200, 200, 200]
 
 
 def test_deadline(serve: Serve) -> None:
-    body = {"beam": 16, "max_len": 500, "min_len": 500}
     with serve(limits=Limits(deadline_s=0.05)) as running, running.client() as client:
-        refused(post(client, **body), 504, "deadline", "within 0.05 seconds")
-        assert post(client, max_len=1).status_code == 200  # the one before has left the batch
+        worker = running.services.models["rnn"].worker
+        with WorkerGate(worker):
+            refused(post(client), 504, "deadline", "within 0.05 seconds")
+        wait_until(lambda: not worker._tickets)  # it has left the batch
 
 
 def test_streams(serve: Serve) -> None:
-    body = {"text": "a man", "beam": 1, "max_len": 150, "min_len": 150}
+    body = {"text": "a man", "beam": 1, "max_len": 2}
     with serve(limits=Limits(streams=1)) as running, running.client() as client:
-        with client.stream("POST", "/v1/translate/stream", json=body) as first:
+        with (
+            WorkerGate(running.services.models["rnn"].worker) as gate,
+            client.stream("POST", "/v1/translate/stream", json=body) as first,
+        ):
             assert first.status_code == 200
             answer = client.post("/v1/translate/stream", json=body)
             refused(answer, 429, "queue_full", "all 1 event streams are taken")
-            for _ in first.iter_bytes():
-                pass
-        assert (
-            client.post("/v1/translate/stream", json={**body, "max_len": 1, "min_len": 0}).status_code == 200
-        )
+            gate.open()
+            first.read()
+        wait_until(lambda: running.services.streams.taken == 0)
+        assert client.post("/v1/translate/stream", json=body).status_code == 200
 
 
 def test_connections(serve: Serve) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -12,11 +11,11 @@ from typing import Any
 import httpx2
 import pytest
 from tests.run.conftest import quick_settings, write_corpus
-from tests.server.conftest import Running, Serve, serving
+from tests.server.conftest import Running, Serve, serving, wait_until
 
 from jumok.decoding.translator import Translator
 from jumok.evaluation.evaluate import score_texts
-from jumok.run.train import train
+from jumok.run.train import RunCallbacks, train
 from jumok.server.events import Event
 from jumok.server.gates.limits import Limits
 from jumok.server.runs.routes import follow
@@ -177,19 +176,21 @@ def test_a_run_is_followed_while_it_is_trained(empty_runs: httpx2.Client, tmp_pa
     runs = empty_runs
     given = quick_settings(write_corpus(tmp_path, 60), training__max_steps=4)
 
+    seen = threading.Event()
+    held = RunCallbacks(interrupted=lambda: not seen.wait(120))  # it begins when it has been looked at
+
     def learn() -> None:
-        train(out=tmp_path / "runs" / "live", overrides=given, device="cpu")
+        train(out=tmp_path / "runs" / "live", overrides=given, device="cpu", callbacks=held)
 
     trainer = threading.Thread(target=learn)
     trainer.start()
-    deadline = time.monotonic() + 30
-    while runs.get("/v1/runs/live").status_code == 404 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: runs.get("/v1/runs/live").status_code != 404)
     assert runs.get("/v1/runs/live").json()["status"] == "running"
+    seen.set()
     told: list[Any] = []
     while not told or told[-1]["type"] != "end":
         told = [json.loads(one["data"]) for one in events(runs, "/v1/runs/live/events", len(told) + 1)]
-    trainer.join(30)
+    trainer.join(120)
     assert [one["step"] for one in told if one["type"] == "train"] == [1, 2, 3, 4]
     assert runs.get("/v1/runs/live").json()["status"] == "completed"
 
@@ -199,9 +200,7 @@ def test_streams_have_a_limit_and_give_their_place_back(root: Path, serve: Serve
         with client.stream("GET", "/v1/runs/empty/events"):
             answer = client.get("/v1/runs/empty/events")
             assert (answer.status_code, answer.json()["code"]) == (429, "queue_full")
-        deadline = time.monotonic() + 10
-        while server.services.streams.taken and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: not server.services.streams.taken)
         assert len(events(client, "/v1/runs/torn/events", 1)) == 1
 
 
@@ -213,7 +212,7 @@ def test_without_a_folder_of_runs_the_lists_are_empty(client: httpx2.Client) -> 
 async def take(count: int, path: Path, offset: int = 0) -> list[Event]:
     """The next events, which must come soon."""
     found: list[Event] = []
-    async with asyncio.timeout(10), aclosing(follow(path, offset, poll_s=0.01)) as events:
+    async with asyncio.timeout(120), aclosing(follow(path, offset, poll_s=0.01)) as events:
         while len(found) < count:
             found.append(await anext(events))
     return found
@@ -254,7 +253,7 @@ def test_a_file_that_was_replaced_is_told_from_its_start(tmp_path: Path) -> None
 
     async def replace_and_read() -> list[Event]:
         found = []
-        async with asyncio.timeout(10), aclosing(follow(path, poll_s=0.01)) as events:
+        async with asyncio.timeout(120), aclosing(follow(path, poll_s=0.01)) as events:
             found += [await anext(events) for _ in range(3)]
             path.write_bytes(line(7))
             found += [await anext(events) for _ in range(2)]

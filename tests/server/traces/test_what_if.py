@@ -2,6 +2,9 @@
 
 import json
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
@@ -9,12 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.server.conftest import Running, Serve
+from tests.server.conftest import HELD, HeldModel, Running, Serve, wait_until
 
 from jumok.decoding.translator import Translator
 from jumok.explain.influence import sweep
 from jumok.explain.ops import parse_ops
 from jumok.explain.what_if import what_if
+from jumok.server import events as server_events
 from jumok.server import services
 from jumok.server.gates.limits import Limits
 from jumok.server.traces.schema import SweepRowOut, WhatIfOut
@@ -131,7 +135,7 @@ def test_a_sweep_as_events(trio_client: httpx2.Client, trio_running: Running, ar
         assert row["layer"] == len(found.setdefault(row["kind"], []))
         found[row["kind"]].append(row["values"])
     assert found == final["kinds"]
-    wait_for(lambda: not trio_running.services.turns._busy)
+    wait_until(lambda: not trio_running.services.turns._busy)
 
 
 def test_some_kinds_only(trio_client: httpx2.Client) -> None:
@@ -149,7 +153,7 @@ def start(running: Running, path: str, body: dict[str, Any], address: str = "127
 
     def ask() -> None:
         transport = httpx2.HTTPTransport(local_address=address)
-        with httpx2.Client(base_url=running.url, timeout=30, transport=transport) as client:
+        with httpx2.Client(base_url=running.url, timeout=120, transport=transport) as client:
             client.post(path, json=body)
 
     thread = threading.Thread(target=ask)
@@ -157,91 +161,90 @@ def start(running: Running, path: str, body: dict[str, Any], address: str = "127
     return thread
 
 
-def wait_for(done: Any) -> None:
-    for _ in range(1000):
-        if done():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError
+LONG = {"text": "a man", "min_len": 90, "max_len": 100, "interventions": [{"op": "bridge", "mode": "zero"}]}
 
 
-SLOW = {"text": "a man", "min_len": 40, "max_len": 100, "interventions": [{"op": "bridge", "mode": "zero"}]}
+@contextmanager
+def held_analyst(running: Running) -> Iterator[None]:
+    """The thread for analyses is busy while the block lasts."""
+    held = threading.Event()
+    running.services.analyst._pool.submit(held.wait, 120)
+    try:
+        yield
+    finally:
+        held.set()
 
 
 def test_one_at_a_time_per_client(
-    serve: Serve, slow_luong: tuple[Translator, list[float]], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, tiny_models: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "PATIENCE_S", 0.02)
-    translator, _ = slow_luong
-    with serve(models={"m": translator, "n": translator}) as running, running.client() as client:
-        thread = start(running, "/v1/what-if", SLOW)
-        wait_for(lambda: running.services.turns._busy)
-        for path, more in (("/v1/what-if", {}), ("/v1/sweep", {}), ("/v1/compare", {"models": ["m", "n"]})):
-            body = {"text": "a", **more}
-            answer = client.post(path, json=body)
-            assert (answer.status_code, answer.json()["code"]) == (429, "queue_full")
-            assert answer.headers["retry-after"] == "1"
-        assert client.post("/v1/translate", json={"texts": ["a"], "max_len": 2}).status_code == 200
-        other = start(running, "/v1/what-if", {"text": "a", "max_len": 2}, "127.0.0.2")
-        wait_for(lambda: len(running.services.turns._busy) == 2)  # another client has its own turn
-        for one in (thread, other):
-            one.join(30)
+    model = tiny_models["luong"]
+    with serve(models={"m": model, "n": model}) as running, running.client() as client:
+        with held_analyst(running):
+            threads = [start(running, "/v1/what-if", LONG)]
+            wait_until(lambda: running.services.turns._busy)
+            others = (("/v1/what-if", {}), ("/v1/sweep", {}), ("/v1/compare", {"models": ["m", "n"]}))
+            for path, more in others:
+                body = {"text": "a", **more}
+                answer = client.post(path, json=body)
+                assert (answer.status_code, answer.json()["code"]) == (429, "queue_full")
+                assert answer.headers["retry-after"] == "1"
+            assert client.post("/v1/translate", json={"texts": ["a"], "max_len": 2}).status_code == 200
+            threads.append(start(running, "/v1/what-if", {"text": "a", "max_len": 2}, "127.0.0.2"))
+            wait_until(lambda: len(running.services.turns._busy) == 2)  # another client has its own turn
+        for one in threads:
+            one.join(120)
+        wait_until(lambda: not running.services.turns._busy)
         assert client.post("/v1/what-if", json={"text": "a", "max_len": 2}).status_code == 200
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
-def test_a_client_that_leaves_ends_its_sweep(
-    serve: Serve, slow_luong: tuple[Translator, list[float]], accept: str
-) -> None:
-    translator, looks = slow_luong
+def test_a_client_that_leaves_ends_its_sweep(serve: Serve, held_luong: HeldModel, accept: str) -> None:
+    held_luong.go_on.set()
     body = json.dumps({"text": "a man", "target": "a dog sees " * 20}).encode()
     head = (
         f"POST /v1/sweep HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\nAccept: {accept}\r\n"
     )
-    with serve(models={"m": translator}) as running:
-        held = threading.Event()
-        running.services.analyst._pool.submit(held.wait, 20)  # it has to wait
-        with running.connect() as sock:
-            sock.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
-            wait_for(lambda: running.services.analyst.waiting)
-        wait_for(lambda: running.services.analyst.waiting == 0)
-        wait_for(lambda: not running.services.turns._busy)
-        assert running.services.streams.taken == 0
-        count = len(looks)
-        held.set()
-        running.services.analyst._pool.submit(int).result(10)
-        assert len(looks) == count  # it never began
+    with serve(models={"m": held_luong.translator}) as running:
+        with held_analyst(running):  # it has to wait
+            with running.connect() as sock:
+                sock.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+                wait_until(lambda: running.services.analyst.waiting)
+            wait_until(lambda: running.services.analyst.waiting == 0)
+            wait_until(lambda: not running.services.turns._busy)
+            wait_until(lambda: running.services.streams.taken == 0)
+            count = held_luong.passes
+        running.services.analyst._pool.submit(int).result(120)
+        assert held_luong.passes == count  # it never began
 
 
 @pytest.mark.parametrize("path", ["/v1/what-if", "/v1/trace"])
-def test_the_deadline_ends_the_work(
-    serve: Serve, slow_luong: tuple[Translator, list[float]], path: str
-) -> None:
-    translator, looks = slow_luong
-    limits = Limits(deadline_s=0.4)
-    with serve(models={"m": translator}, limits=limits) as running, running.client() as client:
-        answer = client.post(path, json={**SLOW, "min_len": 90})
+def test_the_deadline_ends_the_work(serve: Serve, held_luong: HeldModel, path: str) -> None:
+    limits, models = Limits(deadline_s=0.4), {"m": held_luong.translator}
+    with serve(models=models, limits=limits) as running, running.client() as client:
+        held_luong.passes = 0  # of the self-test there were some
+        answer = client.post(path, json=LONG)
         assert (answer.status_code, answer.json()["code"]) == (504, "deadline")
         assert answer.json()["detail"] == "there was no answer within 0.4 seconds"
-        running.services.analyst._pool.submit(int).result(10)
-        assert len(looks) < 85
-        assert running.services.turns._busy == set()
+        held_luong.go_on.set()
+        running.services.analyst._pool.submit(int).result(120)
+        assert held_luong.passes <= HELD
+        wait_until(lambda: not running.services.turns._busy)
 
 
 def test_a_late_sweep_ends_with_an_error_event(
-    serve: Serve, slow_luong: tuple[Translator, list[float]]
+    serve: Serve, tiny_models: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator, _ = slow_luong
-    limits, body = Limits(deadline_s=1.5), {"text": "a man", "target": "a"}
-    with serve(models={"m": translator}, limits=limits) as running, running.client() as client:
+    body = {"text": "a man", "target": "a"}
+    with serve(models={"m": tiny_models["luong"]}) as running, running.client() as client:
         assert client.post("/v1/trace", json=body).status_code == 200
-        held = threading.Event()
-        running.services.analyst._pool.submit(held.wait, 20)
-        answer = client.post("/v1/sweep", json=body)
-        held.set()
+        monkeypatch.setattr(server_events, "deadline_of", lambda *_: time.monotonic() + 0.1)
+        with held_analyst(running):
+            answer = client.post("/v1/sweep", json=body)
         [(name, problem)] = events(answer.text)
         assert (name, problem["code"], problem["status"]) == ("error", "deadline", 504)
-        wait_for(lambda: not running.services.turns._busy)
+        wait_until(lambda: not running.services.turns._busy)
 
 
 small = st.integers(0, 3)

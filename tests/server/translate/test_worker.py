@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from tests.decoding.conftest import TINY, untrained
+from tests.server.conftest import WorkerGate, wait_until
 
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial
@@ -34,7 +35,7 @@ def order_for(translator: Translator, *texts: str, **options: Any) -> DecodingOr
 
 
 def soon() -> float:
-    return time.monotonic() + 30
+    return time.monotonic() + 120
 
 
 @pytest.fixture(params=TINY)
@@ -90,30 +91,32 @@ def test_300_tagged_requests_with_cancels_are_never_mixed_up(tiny_models: dict[s
     worker.close()
 
 
-def wait_until(holds: Any) -> None:
-    deadline = time.monotonic() + 10
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    assert holds()
+async def entered(worker: Worker, order: DecodingOrder, into: list[str]) -> Any:
+    """A task whose order waits at the worker; its texts come into the list when it is done."""
+    before = len(worker._tickets)
+    task = asyncio.ensure_future(worker.translate(order, soon()))
+    task.add_done_callback(lambda _: into.append(order.texts[0]))
+    while len(worker._tickets) == before:
+        await asyncio.sleep(0)
+    return task
 
 
 def test_a_newcomer_joins_the_running_batch(tiny_models: dict[str, Translator]) -> None:
-    translator = tiny_models["transformer"]
+    translator, done = tiny_models["transformer"], list[str]()
     worker = worker_for(translator)
 
-    async def both() -> tuple[bool, float]:
-        long = order_for(translator, "a man", beam=1, max_len=400, min_len=400)
-        first = asyncio.ensure_future(worker.translate(long, soon()))
-        await asyncio.sleep(0.05)
-        began = time.monotonic()
-        await worker.translate(order_for(translator, "the dog", beam=1, max_len=2), soon())
-        took, still_running = time.monotonic() - began, not first.done()
-        first.cancel()
-        return still_running, took
+    async def both() -> None:
+        long = order_for(translator, "a man", beam=1, max_len=40, min_len=40)
+        with WorkerGate(worker) as gate:
+            first = await entered(worker, long, done)
+            await asyncio.to_thread(gate.let)  # it is at work
+            short = order_for(translator, "the dog", beam=1, max_len=2)
+            second = await entered(worker, short, done)
+            gate.open()
+            await asyncio.gather(first, second)
 
-    still_running, took = asyncio.run(both())
-    assert still_running
-    assert took < 5
+    asyncio.run(both())
+    assert done == ["the dog", "a man"]
     worker.close()
 
 
@@ -122,22 +125,60 @@ def test_who_leaves_is_out_within_a_step(tiny_models: dict[str, Translator]) -> 
     worker = worker_for(translator)
 
     async def leave() -> None:
-        order = order_for(translator, "a man", beam=4, max_len=500, min_len=500)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(worker.translate(order, soon()), 0.05)
+        order = order_for(translator, "a man", beam=4, max_len=50, min_len=50)
+        task = await entered(worker, order, [])
+        await asyncio.to_thread(gate.let, 2)
+        assert worker._load > 0
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.to_thread(gate.let)
 
-    asyncio.run(leave())
-    wait_until(lambda: worker._load == 0)
-    wait_until(lambda: len(worker._batch) == 0 or not worker._tickets)
+    with WorkerGate(worker) as gate:
+        asyncio.run(leave())
+        assert (worker._load, worker._tickets, worker._keys) == (0, {}, {})
     worker.close()
 
 
 def test_the_deadline_takes_work_out(tiny_models: dict[str, Translator]) -> None:
     worker = worker_for(tiny_models["rnn"], deadline_s=0.05)
-    order = order_for(tiny_models["rnn"], "a man", max_len=500, min_len=500)
-    with pytest.raises(Problem, match="no answer within 0.05 seconds") as found:
-        asyncio.run(worker.translate(order, time.monotonic() + 0.05))
+    order = order_for(tiny_models["rnn"], "a man", max_len=50, min_len=50)
+
+    async def too_late() -> None:
+        task = await entered(worker, order, [])
+        await asyncio.to_thread(gate.let, 2)
+        [ticket] = worker._tickets
+        ticket.deadline = time.monotonic()
+        await asyncio.to_thread(gate.let)
+        await task
+
+    with WorkerGate(worker) as gate:
+        with pytest.raises(Problem, match="no answer within 0.05 seconds") as found:
+            asyncio.run(too_late())
+        assert (worker._load, worker._tickets) == (0, {})
     assert (found.value.status_code, found.value.code) == (504, "deadline")
+    worker.close()
+
+
+@pytest.mark.parametrize("queue", [1, 3])
+def test_no_more_wait_than_the_limit_says(tiny_models: dict[str, Translator], queue: int) -> None:
+    """At the limit one is let in, above it none; those in the batch are not counted."""
+    translator = tiny_models["rnn"]
+    worker = worker_for(translator, queue=queue)
+
+    async def crowd() -> list[Any]:
+        orders = [order_for(translator, f"a man {number}", max_len=3) for number in range(queue + 2)]
+        tasks = [await entered(worker, order, []) for order in orders[:queue]]
+        assert len(worker._queue) == queue
+        with pytest.raises(Problem, match=f"{queue} requests are waiting for this model") as found:
+            await worker.translate(orders[queue], soon())
+        assert (found.value.status_code, found.value.headers) == (429, {"Retry-After": "1"})
+        await asyncio.to_thread(gate.let)
+        tasks.append(await entered(worker, orders[queue + 1], []))
+        gate.open()
+        return await asyncio.gather(*tasks)
+
+    with WorkerGate(worker) as gate:
+        assert len(asyncio.run(crowd())) == queue + 1
     worker.close()
 
 
@@ -249,13 +290,14 @@ def test_a_closed_worker_says_so(tiny_models: dict[str, Translator]) -> None:
     order = order_for(translator, "a man", max_len=500, min_len=500)
 
     async def close_meanwhile() -> None:
-        task = asyncio.ensure_future(worker.translate(order, soon()))
-        await asyncio.sleep(0.03)
+        task = await entered(worker, order, [])
+        await asyncio.to_thread(gate.let)
         worker.close()
+        gate.open()
         await task
 
     assert worker.alive
-    with pytest.raises(Problem, match="the server is stopping"):
+    with WorkerGate(worker) as gate, pytest.raises(Problem, match="the server is stopping"):
         asyncio.run(close_meanwhile())
     assert not worker.alive
     with pytest.raises(Problem, match="the server is stopping"):
@@ -264,19 +306,20 @@ def test_a_closed_worker_says_so(tiny_models: dict[str, Translator]) -> None:
 
 def test_many_texts_of_one_do_not_hold_up_a_single_one(tiny_models: dict[str, Translator]) -> None:
     """Jobs join in turns: a request of one text waits for a place, not for all texts of the one before."""
-    translator = tiny_models["rnn"]
+    translator, done = tiny_models["rnn"], list[str]()
     worker = worker_for(translator, work=200)  # room for a few jobs at a time
 
-    async def race() -> bool:
+    async def both() -> None:
         many = order_for(translator, *(f"a man {n}" for n in range(40)), beam=1, max_len=30, min_len=30)
-        big = asyncio.ensure_future(worker.translate(many, soon()))
-        await asyncio.sleep(0.02)
-        await worker.translate(order_for(translator, "the dog", beam=1, max_len=2), soon())
-        ahead = not big.done()
-        await big
-        return ahead
+        with WorkerGate(worker) as gate:
+            big = await entered(worker, many, done)
+            await asyncio.to_thread(gate.let)
+            single = await entered(worker, order_for(translator, "the dog", beam=1, max_len=2), done)
+            gate.open()
+            await asyncio.gather(big, single)
 
-    assert asyncio.run(race())
+    asyncio.run(both())
+    assert done == ["the dog", "a man 0"]
     worker.close()
 
 
@@ -338,7 +381,7 @@ def test_one_may_come_while_the_thread_looks_around(tiny_models: dict[str, Trans
         def visit() -> None:
             if not guests:
                 loop.call_soon_threadsafe(enter)
-                come_in.wait(5)
+                come_in.wait(120)
 
         come_in, deadline = threading.Event(), Visit(soon())
         deadline.visit = visit
@@ -367,7 +410,7 @@ def test_a_fault_around_one_request_is_told_to_it_alone(
 
     async def together() -> list[Any]:
         work = [worker.translate(order, soon()) for order in orders]
-        return await asyncio.wait_for(asyncio.gather(*work, return_exceptions=True), 5)
+        return await asyncio.gather(*work, return_exceptions=True)
 
     bad, good = asyncio.run(together())
     assert bad.code == "internal"
