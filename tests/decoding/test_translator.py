@@ -297,7 +297,7 @@ def test_a_translator_is_a_context_manager(luong) -> None:
 
 
 def test_load_says_what_is_missing(tmp_path) -> None:
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelError, match="nowhere"):
         load(tmp_path / "nowhere")
 
 

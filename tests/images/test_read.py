@@ -122,7 +122,7 @@ def test_what_is_no_picture_is_refused(data: bytes) -> None:
 def test_a_picture_that_was_cut_short_is_refused(kind: str, share: float) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
     data = png(Image.fromarray(noise), kind)
-    with pytest.raises(DataError, match="damaged or cut short|not a picture"):
+    with pytest.raises(DataError, match="the picture is damaged or cut short"):
         decode_picture(data[: int(len(data) * share)], 4, "x")
 
 
