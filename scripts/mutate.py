@@ -1,13 +1,15 @@
 """Changes the package in one small place at a time and asks whether a test notices.
 
-    mutate.py map [ROOM …]                  which test runs which line, a room of tests at a time (needs `coverage`)
-    mutate.py run [FILE …] --share 0.05     tries a sample of the mutants; what has been tried is not tried again
-    mutate.py show                          how many were killed, room by room, and the diffs of those that lived
+    mutate.py run [FILE …] --least 3   tries a sample of the mutants; what has a result is not tried again
+    mutate.py show                     how many were killed, room by room, and the diffs of those that lived
+    mutate.py map [ROOM …]             which test runs which line, a room at a time (pip install coverage)
 
-A room is a folder of tests/. The sample depends on the seed and on the file alone, and a larger one contains the
-smaller. A mutant meets the tests that run its line: first those of its module's own test file, then those of its
-room, then others, the fastest first. Every job works in a copy of the tree; yours is never touched. Mutants that
-cannot change behaviour stand in equivalent_mutants.toml, each with the reason.
+A room is a folder of tests/. The sample depends on the seed and on the file alone, and a larger one contains
+the smaller. With a map a mutant meets the tests that run its line: those of its module's own test file, then
+those of its room, then others, the fastest first. Without one it meets its module's own test file, then
+others that import the module. Tests that name the changed function come first, slow ones are left out; a test
+counts only if it passes without the mutant. Every job works in a copy of the tree; yours is never touched.
+Mutants that cannot change behaviour stand in equivalent_mutants.toml, each with the reason.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import sys
 import time
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -178,7 +180,7 @@ class Job:
         )
 
     def try_out(self, mutant: Mutant, source: str, order: dict[str, Any]) -> dict[str, Any]:
-        """What the tests say to a mutant: a "result" ("killed", "survived", "timeout" …) and the test that said so.
+        """What the tests say to a mutant: a "result" ("killed", "survived" …) and the test that said so.
 
         A test counts only if it passes without the mutant.
         """
@@ -203,13 +205,11 @@ class Job:
         return dict(json.loads(self.process.stdout.readline()))
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()
 
 
 def write(path: Path, text: str) -> None:
-    """A new file in place of the old, and no bytecode of it: times of files are too coarse to tell them apart."""
+    """A new file in place of the old, without bytecode: times of files are too coarse to tell them apart."""
     path.unlink()
     path.write_text(text, encoding="utf-8")
     for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
@@ -250,7 +250,7 @@ def environment(tree: Path) -> dict[str, str]:
 
 
 def make_map(args: Arguments) -> None:
-    """Runs rooms of tests under `coverage`, each in a process of its own; a room that has a map is left out."""
+    """Runs rooms of tests under `coverage`, each in its own process; a room that has a map is left out."""
     folder = args.folder / "map"
     folder.mkdir(parents=True, exist_ok=True)
     rooms = args.rooms or [
@@ -360,9 +360,8 @@ def show(args: Arguments) -> None:
     known = equivalents()
     for one in results(args.folder):
         if one["result"] in ("survived", "untested") and one["key"] not in known:
-            print(
-                f"--- {one['file']}:{one['line']} ({one['kind']}; {one['result']}, {one['tests']} tests)\n{one['diff']}"
-            )
+            about = f"{one['kind']}; {one['result']}, {one['tests']} tests"
+            print(f"--- {one['file']}:{one['line']} ({about})\n{one['diff']}")
     summary(args.folder)
 
 

@@ -1,6 +1,6 @@
 """Loads the libraries once, then forks for each mutant and runs the tests that are asked for in the child.
 
-It speaks JSON lines: {"tests": […], "first": [names], "cpu": seconds} comes in, {"result": …, "by": …} goes out.
+It speaks JSON lines: {"tests": […], "first": [names], "cpu": seconds} in, {"result": …, "by": …} out.
 """
 
 import importlib
@@ -68,6 +68,8 @@ def child(order: dict[str, list[str]], note: Path) -> int:
     log = os.open("mutant.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(log, stream)
+    if any("backends/triton/" in name for name in order["tests"]):
+        os.environ["TRITON_INTERPRET"] = "1"  # kernels without a GPU
     files = list(dict.fromkeys(name.split("::")[0] for name in order["tests"]))
     off = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     off += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are loaded already
@@ -110,7 +112,7 @@ def answer(order: dict[str, list[str]]) -> dict[str, object]:
 
 
 def result(status: int | None, by: str | None) -> str:
-    """In one word. A module that cannot be imported is killed too; pytest then says 2, or 4 for a conftest.py."""
+    """In one word. A module that cannot be imported is killed, too: pytest says 2, or 4 for a conftest.py."""
     if by is None and (status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)):
         return "timeout"
     if by is not None or status is None or os.WIFSIGNALED(status):

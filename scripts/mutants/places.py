@@ -26,6 +26,7 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.FloorDiv: (r"//", "*"),
     ast.Mod: (r"%", "//"),
 }
+Changes = Iterator[tuple[int, int, str, str]]  # start, end, new text, kind
 ANNOTATIONS = ("annotation", "returns", "decorator_list", "type_params")
 
 
@@ -46,7 +47,7 @@ class Mutant:
         return (data[: self.start] + self.new.encode() + data[self.end :]).decode()
 
     def key(self, source: str) -> str:
-        """The lines before and after, without the spaces that lay them out: a name that outlives other edits."""
+        """The lines before and after, without their layout: a name that outlives other edits."""
         old, changed = source.splitlines(), self.apply(source).splitlines()
         after = changed[self.line - 1 : len(changed) - (len(old) - self.last)]
         before = old[self.line - 1 : self.last]
@@ -57,17 +58,45 @@ class Mutant:
         return "\n".join(list(lines)[2:])
 
 
+class Text:
+    """A source and where its nodes stand in it, in bytes."""
+
+    def __init__(self, source: str) -> None:
+        self.data = source.encode()
+        self.starts = [0]
+        for line in self.data.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+
+    def line(self, place: int) -> int:
+        return self.data.count(b"\n", 0, place) + 1
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        first, last = self.starts[node.lineno - 1], self.starts[node.end_lineno - 1]
+        return first + node.col_offset, last + node.end_col_offset
+
+    def between(self, left: ast.expr, right: ast.expr, pattern: str) -> tuple[int, int]:
+        """Where an operator stands; comments between its sides do not count."""
+        first, last = self.span(left)[1], self.span(right)[0]
+        bare = re.sub(rb"#[^\n]*", lambda found: b" " * len(found[0]), self.data[first:last])
+        found = re.search(pattern.encode(), bare)
+        assert found is not None
+        return first + found.start(), first + found.end()
+
+    def of(self, node: ast.expr) -> str:
+        first, last = self.span(node)
+        return self.data[first:last].decode()
+
+
 def mutants_of(file: str, source: str) -> list[Mutant]:
-    """Every place of a file where something can be changed, in the order of the text; not all of them parse."""
-    data = source.encode()
-    starts = [0]
-    for line in data.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    found = {}
+    """Every place of a file where something can be changed, in the order of the text; not all parse."""
+    text, found = Text(source), {}
     for node in nodes(ast.parse(source)):
-        for first, last, new, kind in changes(node, data, starts):
-            line, end = (data.count(b"\n", 0, place) + 1 for place in (first, last))
-            found[first, last, new] = Mutant(file, line, end, first, last, new, kind)
+        for change in (operators, constants, statements, conditions):
+            for first, last, new, kind in change(node, text):
+                mutant = Mutant(file, text.line(first), text.line(last), first, last, new, kind)
+                found[first, last, new] = mutant
     return list(found.values())
 
 
@@ -97,63 +126,61 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
             yield from nodes(child)
 
 
-def changes(node: ast.AST, data: bytes, starts: list[int]) -> Iterator[tuple[int, int, str, str]]:
-    """(start, end, new text, kind) of every change at one node."""
-
-    def span(one: ast.expr | ast.stmt) -> tuple[int, int]:
-        assert one.end_lineno is not None
-        assert one.end_col_offset is not None
-        return starts[one.lineno - 1] + one.col_offset, starts[one.end_lineno - 1] + one.end_col_offset
-
-    def between(left: ast.expr, right: ast.expr, pattern: str) -> tuple[int, int]:
-        first, last = span(left)[1], span(right)[0]
-        found = re.search(pattern, data[first:last].decode())
-        assert found is not None
-        return first + len(data[first:last].decode()[: found.start()].encode()), first + found.end()
-
-    def text(one: ast.expr) -> str:
-        first, last = span(one)
-        return data[first:last].decode()
-
+def operators(node: ast.AST, text: Text) -> Changes:
+    """Limits one off, the opposite, and for or, a sum for a difference."""
     match node:
         case ast.Compare():
             sides = [node.left, *node.comparators]
             for left, right, op in zip(sides, sides[1:], node.ops, strict=False):
                 pattern, new = COMPARE[type(op)]
-                yield *between(left, right, pattern), new, "compare"
+                yield *text.between(left, right, pattern), new, "compare"
         case ast.BoolOp():
             old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
             for left, right in zip(node.values, node.values[1:], strict=False):
-                yield *between(left, right, rf"\b{old}\b"), new, "and/or"
+                yield *text.between(left, right, rf"\b{old}\b"), new, "and/or"
         case ast.UnaryOp(op=ast.Not()):
-            yield *span(node), text(node.operand), "not"
+            yield *text.span(node), text.of(node.operand), "not"
         case ast.BinOp() if type(node.op) in ARITHMETIC and not of_texts(node):
             pattern, new = ARITHMETIC[type(node.op)]
-            yield *between(node.left, node.right, pattern), new, "arithmetic"
-        case ast.Constant(value=bool() as value):
-            yield *span(node), str(not value), "constant"
-        case ast.Constant(value=int() as value):
-            yield *span(node), str(value + 1), "constant"
-            if value > 0:
-                yield *span(node), str(value - 1 if value < 10 else value * 2), "constant"
-        case ast.Constant(value=float() as value):
-            yield *span(node), repr(value * 2 if value else 1.0), "constant"
+            yield *text.between(node.left, node.right, pattern), new, "arithmetic"
         case ast.Call(func=ast.Name(id="min" | "max" as name)):
-            yield *span(node.func), {"min": "max", "max": "min"}[name], "min/max"
+            yield *text.span(node.func), {"min": "max", "max": "min"}[name], "min/max"
+
+
+def constants(node: ast.AST, text: Text) -> Changes:
+    """One more, one less, twice as much."""
+    match node:
+        case ast.Constant(value=bool() as value):
+            yield *text.span(node), str(not value), "constant"
+        case ast.Constant(value=int() as value):
+            yield *text.span(node), str(value + 1), "constant"
+            if value > 0:
+                yield *text.span(node), str(value - 1 if value < 10 else value * 2), "constant"
+        case ast.Constant(value=float() as value):
+            yield *text.span(node), repr(value * 2 if value else 1.0), "constant"
+
+
+def statements(node: ast.AST, text: Text) -> Changes:
+    """Something is not done, nothing is returned, a loop goes on or ends."""
+    match node:
         case ast.Raise() | ast.AugAssign() | ast.Expr(value=ast.Call() | ast.Await()):
-            yield *span(node), "pass", "dropped"
+            yield *text.span(node), "pass", "dropped"
         case ast.Assign(targets=[ast.Attribute()]):
-            yield *span(node), "pass", "dropped"
+            yield *text.span(node), "pass", "dropped"
         case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
-            yield *span(value), "None", "return None"
+            yield *text.span(value), "None", "return None"
         case ast.Continue():
-            yield *span(node), "break", "continue/break"
+            yield *text.span(node), "break", "continue/break"
         case ast.Break():
-            yield *span(node), "continue", "continue/break"
+            yield *text.span(node), "continue", "continue/break"
+
+
+def conditions(node: ast.AST, text: Text) -> Changes:
+    """The opposite of a condition that has no operator of its own to change."""
     match node:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             if not isinstance(test, ast.Compare | ast.BoolOp | ast.Constant) and not is_not(test):
-                yield *span(test), f"(not ({text(test)}))", "condition"
+                yield *text.span(test), f"(not ({text.of(test)}))", "condition"
 
 
 def is_not(test: ast.expr) -> bool:
@@ -170,7 +197,7 @@ def of_texts(node: ast.BinOp) -> bool:
 
 
 def names_at(source: str, line: int) -> list[str]:
-    """What a line belongs to, the innermost first: functions, classes, and the constant or field that it defines."""
+    """What a line belongs to, the innermost first: functions, classes, the constant or field it defines."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):

@@ -245,6 +245,11 @@ def test_threads_may_share_a_translator(luong) -> None:
     assert all(found[n] == expected for n in range(4))
 
 
+def test_it_says_what_computes(luong) -> None:
+    assert luong.engine == luong.engine_for(beam=1) == luong.engine_for()
+    assert luong.engine["name"] == "torch"
+
+
 def test_info_says_what_the_model_is(translator) -> None:
     info = translator.info
     assert info["arch"] == translator.config.model.arch

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import gzip
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from tests.server.conftest import Running, serving
 
 from jumok.decoding.translator import Translator
 from jumok.server.app import build_app
+from jumok.server.gates.middleware import record
+from jumok.server.metrics import Metrics
 from jumok.server.settings import ServerSettings
 
 KEY = "0123456789abcdef"
@@ -84,6 +87,14 @@ def test_the_server_answers_to_its_own_names_only(named: Running, running: Runni
         status, answer = ask_as(server, host)
         assert status == wanted
         assert (b'"code":"bad_host"' in answer) == (wanted == 400)
+
+
+def test_the_log_has_a_line_for_each_request(caplog: pytest.LogCaptureFixture) -> None:
+    metrics = Metrics()
+    scope = {"method": "BREW", "state": {"request_id": "mine"}}
+    with caplog.at_level(logging.INFO, "jumok.access"):
+        record(metrics, scope, 418, 0.25)
+    assert caplog.messages == ["other unmatched 418 250.0 ms mine"]
 
 
 async def ask(app: FastAPI, method: str, path: str, **options: Any) -> httpx2.Response:
