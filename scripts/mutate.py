@@ -55,6 +55,7 @@ class Arguments(Protocol):
     survivors: bool
     only: str | None
     others: int
+    slow: bool
 
 
 class Map:
@@ -283,6 +284,9 @@ def planned(args: Arguments, sources: dict[str, str]) -> list[Mutant]:
     done = {} if args.again else {one["key"]: one["result"] for one in results(args.folder)}
     asked = [file if file.startswith("src/") else f"{PACKAGE}/{file}" for file in args.files]
     chosen = [file for file in sources if not asked or any(file.startswith(one) for one in asked)]
+    if args.survivors:
+        lively = {one["file"] for one in results(args.folder) if one["result"] == "survived"}
+        chosen = [file for file in chosen if file in lively]
     Random(args.seed).shuffle(chosen)
     found = []
     for file in chosen:
@@ -326,7 +330,9 @@ def run(args: Arguments) -> None:
             source, tests = sources[mutant.file], tests_of(mutant, known, sources, args.others)
             key, first = mutant.key(source), names_at(source, mutant.line)
             costs = 30 + 5 * sum(known.seconds(name) for name in tests)
-            answer = job.try_out(mutant, source, {"tests": tests, "first": first, "cpu": costs})
+            answer = job.try_out(
+                mutant, source, {"tests": tests, "first": first, "slow": args.slow, "cpu": costs}
+            )
             row = {"key": key, "file": mutant.file, "line": mutant.line, "kind": mutant.kind, **answer}
             row |= {"tests": len(tests), "diff": mutant.diff(source)}
             with (args.folder / "results.jsonl").open("a", encoding="utf-8") as out:
@@ -384,6 +390,7 @@ def parse() -> Arguments:
     trying.add_argument(
         "--others", type=int, default=2, help="test files besides the module's own, where there is no map"
     )
+    trying.add_argument("--slow", action="store_true", help="also tests that are marked slow")
     trying.add_argument("--jobs", type=int, default=1)
     trying.add_argument("--minutes", type=float, default=1e9, help="begin none after this time")
     trying.add_argument("--again", action="store_true", help="also those that have a result")

@@ -1,6 +1,6 @@
 """Loads the libraries once, then forks for each mutant and runs the tests that are asked for in the child.
 
-It speaks JSON lines: {"tests": […], "first": [names], "cpu": seconds} in, {"result": …, "by": …} out.
+It speaks JSON lines: {"tests": […], "first": [names], "slow": …, "cpu": seconds} in, {"result": …} out.
 """
 
 import importlib
@@ -12,8 +12,10 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
@@ -26,12 +28,13 @@ MEMORY = 16 * 2**30  # bytes of addresses, of which torch alone takes several GB
 class Chosen:
     """Runs these tests in this order and notes the first that fails.
 
-    A whole file runs all of its tests but the slow ones, those first that name what the mutant belongs to.
+    A whole file runs all of its tests, the slow ones only if asked to; those first that name what the mutant
+    belongs to.
     """
 
-    def __init__(self, tests: list[str], first: list[str], note: Path) -> None:
-        self.place = {name: place for place, name in enumerate(tests)}
-        self.first, self.note = first, note
+    def __init__(self, order: Mapping[str, Any], note: Path) -> None:
+        self.place = {name: place for place, name in enumerate(order["tests"])}
+        self.first, self.slow, self.note = order["first"], order["slow"], note
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
@@ -48,7 +51,7 @@ class Chosen:
             file = item.nodeid.split("::")[0]
             if item.nodeid in self.place:
                 kept.append((self.place[item.nodeid], 0, item))
-            elif file in self.place and not item.get_closest_marker("slow"):
+            elif file in self.place and (self.slow or not item.get_closest_marker("slow")):
                 kept.append((self.place[file], self.far(item), item))
         items[:] = [item for _, _, item in sorted(kept, key=lambda one: one[:2])]
 
@@ -63,7 +66,7 @@ class Chosen:
             self.note.write_text(report.nodeid)
 
 
-def child(order: dict[str, list[str]], note: Path) -> int:
+def child(order: Mapping[str, Any], note: Path) -> int:
     """Runs the tests; 0 when all pass."""
     log = os.open("mutant.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
@@ -73,18 +76,16 @@ def child(order: dict[str, list[str]], note: Path) -> int:
     files = list(dict.fromkeys(name.split("::")[0] for name in order["tests"]))
     off = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     off += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are loaded already
-    return int(
-        pytest.main(["-q", "-x", *off, *files], plugins=[Chosen(order["tests"], order["first"], note)])
-    )
+    return int(pytest.main(["-q", "-x", *off, *files], plugins=[Chosen(order, note)]))
 
 
-def answer(order: dict[str, list[str]]) -> dict[str, object]:
+def answer(order: Mapping[str, Any]) -> dict[str, object]:
     began, note = time.monotonic(), Path("mutant.killer").absolute()
     note.unlink(missing_ok=True)
     process = os.fork()
     if process == 0:
         os.setsid()
-        cpu = int(order["cpu"])  # type: ignore[call-overload]
+        cpu = int(order["cpu"])
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         code = BROKEN

@@ -124,7 +124,10 @@ def test_every_equivalent_mutant_exists_and_has_a_reason(key: str) -> None:
 def test_a_mutant_that_no_test_notices_survives_and_another_is_killed(tmp_path: Path) -> None:
     """In a copy: this tree stays as it is."""
     before, file = mutate.package(), "src/jumok/errors.py"
-    source, tests = before[file], {"tests": ["tests/test_errors.py"], "first": ["nearest"], "cpu": 60}
+    source, tests = (
+        before[file],
+        {"tests": ["tests/test_errors.py"], "first": ["nearest"], "slow": False, "cpu": 60},
+    )
     job = mutate.Job(tmp_path, 0, ["torch", "hypothesis"])
     found = {}
     for old, new in (("A hint that offers", "A hint which offers"), ("cutoff=0.6", "cutoff=0.0")):
