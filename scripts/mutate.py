@@ -14,14 +14,13 @@ Mutants that cannot change behaviour stand in equivalent_mutants.toml, each with
 
 import argparse
 import json
-import os
 import re
 import subprocess
 import sys
 import time
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -32,9 +31,9 @@ from typing import Any, Protocol
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from mutants.job import PACKAGE, Job, environment  # noqa: E402
 from mutants.places import Mutant, mutants_of, names_at, parses  # noqa: E402
 
-PACKAGE = "src/jumok"
 OWN, OTHER = 40, 4  # tests that the map keeps for a line: of its own room, of each other
 MOST_TESTS, MOST_SECONDS = 60, 30.0  # that one mutant meets
 LIBRARIES = {"torch", "numpy", "hypothesis", "pydantic", "tokenizers", "safetensors.torch", "sacrebleu"}
@@ -160,94 +159,6 @@ def equivalents() -> dict[str, str]:
     """What cannot change behaviour, and why."""
     listed = tomllib.loads((ROOT / "scripts" / "equivalent_mutants.toml").read_text(encoding="utf-8"))
     return {f"{one['file']}: {one['old']} → {one['new']}": one["reason"] for one in listed.get("mutant", ())}
-
-
-class Job:
-    """A process in a copy of the tree that has the libraries loaded and forks for each mutant."""
-
-    def __init__(self, folder: Path, number: int, modules: Sequence[str]) -> None:
-        self.copy = folder / f"copy-{number}"
-        copy_tree(self.copy)
-        self.trusted: set[str] = set()
-        (folder / "modules.json").write_text(json.dumps(list(modules)))
-        words = [sys.executable, str(ROOT / "scripts/mutants/fork.py"), str(folder / "modules.json")]
-        self.process = subprocess.Popen(
-            words,
-            cwd=self.copy,
-            env=environment(self.copy),
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-
-    def try_out(self, mutant: Mutant, source: str, order: dict[str, Any]) -> dict[str, Any]:
-        """What the tests say to a mutant: a "result" ("killed", "survived" …) and the test that said so.
-
-        A test counts only if it passes without the mutant.
-        """
-        path = self.copy / mutant.file
-        try:
-            write(path, mutant.apply(source))
-            answer = self.ask(order)
-        finally:
-            write(path, source)
-        killer = answer["by"]
-        if killer and killer not in self.trusted:
-            if self.ask(order | {"tests": [killer]})["result"] != "survived":
-                return answer | {"result": "broken"}
-            self.trusted.add(killer)
-        return answer
-
-    def ask(self, order: dict[str, Any]) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        return dict(json.loads(self.process.stdout.readline()))
-
-    def close(self) -> None:
-        self.process.communicate()
-
-
-def write(path: Path, text: str) -> None:
-    """A new file in place of the old, without bytecode: times of files are too coarse to tell them apart."""
-    path.unlink()
-    path.write_text(text, encoding="utf-8")
-    for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-        old.unlink()
-
-
-def copy_tree(copy: Path) -> None:
-    """What git knows, untracked files too, and the compiled C library."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=False
-    ).stdout
-    names = [name for name in listed.decode().split("\0") if name]
-    if not names:  # no git here: all but what is ignored anyway
-        folders = ("src", "tests", "scripts", "docs", "benchmarks", "recipes", "web")
-        names = [
-            str(path.relative_to(ROOT))
-            for one in folders
-            for path in (ROOT / one).rglob("*")
-            if path.is_file()
-        ]
-        names += [path.name for path in ROOT.iterdir() if path.is_file()]
-    names += [str(path.relative_to(ROOT)) for path in (ROOT / PACKAGE / "native").glob("libjumok*")]
-    for name in names:
-        source, to = ROOT / name, copy / name
-        if "__pycache__" in name or "node_modules" in name or not source.is_file():
-            continue
-        if not to.exists() or to.read_bytes() != source.read_bytes():
-            to.parent.mkdir(parents=True, exist_ok=True)
-            to.unlink(missing_ok=True)
-            to.write_bytes(source.read_bytes())
-            to.chmod(source.stat().st_mode)
-
-
-def environment(tree: Path) -> dict[str, str]:
-    """One thread, the examples of Hypothesis always the same, and the package of this tree."""
-    path = os.pathsep.join(filter(None, [str(tree / "src"), os.environ.get("PYTHONPATH", "")]))
-    return os.environ | {"OMP_NUM_THREADS": "1", "CI": "1", "PYTHONPATH": path}
 
 
 def make_map(args: Arguments) -> None:

@@ -9,7 +9,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from coverage import Coverage
+
+try:
+    from coverage import Coverage
+except ImportError:
+    sys.exit("a map of tests and lines needs coverage: pip install coverage")
 
 STANDARD = set(sys.stdlib_module_names) | {
     "jumok",
