@@ -101,7 +101,7 @@ def functions_in(path: str) -> set[str]:
 @every_page
 def test_every_function_that_a_page_names_exists(page: Path) -> None:
     for name in FUNCTION.findall(read(page)):
-        resolve(name)
+        assert callable(resolve(name)), name
 
 
 @every_page

@@ -20,6 +20,7 @@ from jumok.checkpoint.folder import (
     discard,
     dump_json,
     dump_manifest,
+    put_in_place,
     replace_file,
     run_lock,
     settle,
@@ -159,6 +160,30 @@ def test_a_failing_disk_leaves_the_old_or_the_new(tmp_path: Path, code: int, *, 
         assert path.exists() or not replaces
         assert [entry.name for entry in path.parent.iterdir()] in ([], ["m"])
     assert point > 7  # every call on the way was made to fail once
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_what_steps_aside_returns_at_once_when_the_new_cannot_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Not only at the next start, when `settle` would bring it back."""
+    path, temporary = tmp_path / "m", tmp_path / "m.tmp-1"
+    for place, text in ((path, "old"), (temporary, "new")):
+        if kind == "folder":
+            place.mkdir()
+        (place / "text" if kind == "folder" else place).write_text(text)
+    rename = os.rename
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(source) == temporary:
+            raise OSError(errno.EIO, "Input/output error")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(OSError, match="Input/output error"):
+        put_in_place(temporary, path)
+    assert (path / "text" if kind == "folder" else path).read_text() == "old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["m", "m.tmp-1"]
 
 
 def test_a_full_disk_is_met_before_anything_is_written(

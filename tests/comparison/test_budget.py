@@ -2,15 +2,26 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from jumok.checkpoint.model import build_for
 from jumok.comparison.budget import NO_END, WITHIN, Budget, count, fit, spread, steps_for
-from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
+from jumok.config import (
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    RunConfig,
+    TextConfig,
+    TrainingConfig,
+    TransformerConfig,
+)
 from jumok.errors import ConfigError
 from jumok.images.patches import PatchReader
+from jumok.models.cost import forward_cost
 from jumok.settings import nest, parse_config
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 from tests.comparison.conftest import tiny_request
@@ -45,6 +56,18 @@ def test_flops_become_steps_by_the_formula(corpus: Path) -> None:
     assert spent["rnn"] > spent["transformer"] > 10  # of the same width, a Transformer's update costs more
     with pytest.raises(ConfigError, match="less than one update of transformer"):
         steps_for(1e3, config, prepared.train, prepared.tokenizers)
+
+
+@pytest.mark.parametrize("rdrop", [0.0, 1.0])
+def test_an_update_costs_three_forward_passes_of_its_pairs_with_their_ends(rdrop: float) -> None:
+    """Two of them with R-Drop. By hand, of pairs that are all 4 and 6 tokens long, and an end each."""
+    config = RunConfig(model=LuongConfig(width=24), training=TrainingConfig(batch_tokens=120, rdrop=rdrop))
+    lengths = {"source_lengths": np.full(9, 4), "target_lengths": np.full(9, 6)}
+    store: Any = type("NinePairs", (), {"__len__": lambda _: 9, **lengths})()
+    both = tokenizers("shared")
+    update = 3 * (2 if rdrop else 1) * forward_cost(config.model, 5, 7, both.target.size).flops * (120 / 12)
+    assert steps_for(50.5 * update, config, store, both) == 50
+    assert steps_for(49.9 * update, config, store, both) == 49
 
 
 MODELS: list[ModelConfig] = [

@@ -15,7 +15,7 @@ from jumok.comparison.plan import SAME, Variant
 from jumok.comparison.publish import parameter_counts
 from jumok.config import TextConfig
 from jumok.data.store import build_store
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, Error
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 from tests.comparison.conftest import tiny_request
 
@@ -142,18 +142,22 @@ def test_folders_that_hold_something_else(comparison_request: ComparisonRequest)
         open_experiment(comparison_request)
 
 
-def test_mistakes_leave_no_folder(comparison_request: ComparisonRequest) -> None:
-    wrong = [
-        replace(comparison_request, given=comparison_request.given | {"training.lrr": 1}),
-        replace(comparison_request, given=comparison_request.given | {"model.width": -1}),
-        replace(comparison_request, given={}),
-        replace(comparison_request, test_source="missing.en", test_target="missing.de"),
-        replace(comparison_request, archs=("rnn",), given=comparison_request.given | {"model.score": "dot"}),
-    ]
-    for one in wrong:
-        with pytest.raises(Exception, match="unknown setting|cannot work|no data|missing.en|has no setting"):
-            open_experiment(one)
-        assert not comparison_request.out.exists()
+MISTAKES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "unknown setting 'training.lrr'": ({}, {"training.lrr": 1}),
+    "model.width": ({}, {"model.width": -1}),
+    "missing.en": ({"test_source": "missing.en", "test_target": "missing.de"}, {}),
+    "this architecture has no setting 'model.heads'": ({"archs": ("rnn",)}, {}),
+    "no data": ({"given": {}}, {}),
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_mistakes_leave_no_folder(comparison_request: ComparisonRequest, text: str) -> None:
+    changes, settings = MISTAKES[text]
+    wrong = replace(comparison_request, **({"given": comparison_request.given | settings} | changes))
+    with pytest.raises(Error, match=text):
+        open_experiment(wrong)
+    assert not comparison_request.out.exists()
 
 
 def test_test_sources_that_training_has_seen_are_told(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jumok.checkpoint.bundled import bundled
+from jumok.comparison import focus
 from jumok.comparison.focus import (
     BINS,
     measure_attention,
@@ -109,3 +110,15 @@ def test_numbers_spread_evenly() -> None:
     assert spread(3, 10) == [0, 1, 2]
     assert spread(100, 4) == [0, 25, 50, 75]
     assert places(2).tolist() == [0.25, 0.75]
+
+
+def test_influence_stops_asking_when_enough_has_gone_through_the_model(
+    luong: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence of U units and T tokens costs U runs over both: U (U + T)."""
+    T, U = shares_of(luong, *PAIRS[0])[0].shape
+    for most, sentences in ((U * (U + T) - 1, 1), (U * (U + T), 2)):
+        monkeypatch.setattr(focus, "MOST_TOKENS", most)
+        found = measure_influence(luong, PAIRS)
+        assert found is not None
+        assert found["sentences"] == sentences

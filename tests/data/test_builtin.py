@@ -6,7 +6,7 @@ import pytest
 
 from jumok.data.builtin import BUILTIN, SPLITS, Split, builtin_corpus, builtin_file, builtin_info
 from jumok.errors import ConfigError
-from jumok.settings import nest, parse_config
+from jumok.settings import config_to_dict, flatten, nest, parse_config
 
 
 @pytest.mark.parametrize("name", BUILTIN)
@@ -30,7 +30,8 @@ def test_a_word_may_be_said_in_several_ways() -> None:
 
 def test_what_suits_a_set_can_work() -> None:
     for info in BUILTIN.values():
-        parse_config(nest(info.settings), info.name)
+        parsed = flatten(config_to_dict(parse_config(nest(info.settings), info.name)))
+        assert info.settings.items() <= parsed.items()
 
 
 def test_korean_and_english_are_on_their_sides() -> None:

@@ -132,7 +132,7 @@ def test_a_failure_leaves_no_half_written_file(tmp_path: Path) -> None:
     corpus = save(tmp_path, ROWS * 2)
     report = examine(corpus)
     (tmp_path / "train.de").unlink()
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="no such file"):
         fix(corpus, report)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.en"]
 

@@ -261,6 +261,11 @@ def test_threads_may_share_a_translator(luong) -> None:
     assert all(found[n] == expected for n in range(4))
 
 
+def test_it_says_what_computes(luong) -> None:
+    assert luong.engine == luong.engine_for(beam=1) == luong.engine_for()
+    assert luong.engine["name"] == "torch"
+
+
 def test_info_says_what_the_model_is(translator) -> None:
     info = translator.info
     assert info["arch"] == translator.config.model.arch
@@ -313,7 +318,7 @@ def test_a_translator_is_a_context_manager(luong) -> None:
 
 
 def test_load_says_what_is_missing(tmp_path) -> None:
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelError, match="nowhere"):
         load(tmp_path / "nowhere")
 
 

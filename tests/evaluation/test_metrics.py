@@ -218,7 +218,20 @@ def test_perplexity_of_plain_text_is_refused() -> None:
         metrics.measure("ppl", ["a"], ["a"])
 
 
-SEVERAL = ["bleu", "bleu-lc", "chrf", "chrf-char", "ter", "exact", "wer", "cer", "per", "rouge1", "rougeL"]
+SEVERAL = [
+    "bleu",
+    "bleu-lc",
+    "chrf",
+    "chrf-char",
+    "ter",
+    "exact",
+    "wer",
+    "cer",
+    "per",
+    "rouge1",
+    "rouge2",
+    "rougeL",
+]
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -267,9 +280,15 @@ def test_the_best_reference_counts() -> None:
         [1, 4],
     ]  # a quarter is less than a third
     assert metrics.edit_rate("cer", ["abc"], [("xbc", "abd", "abc")]).value == 0
-    rouge1 = metrics.rouge("rouge1", ["a b"], [("c d", "a c")])
-    assert rouge1.value == 50
-    assert rouge1.signature.startswith("nrefs:2|")
+    for name, texts in (
+        ("rouge1", ("c d", "a c")),
+        ("rouge2", ("a c b", "x a b")),
+        ("rougeL", ("c d", "a c")),
+    ):
+        for order in (texts, texts[::-1]):
+            found = metrics.rouge(name, ["a b"], [order])
+            assert found.value == pytest.approx(200 / 3 if name == "rouge2" else 50)
+            assert found.signature.startswith("nrefs:2|")
 
 
 def test_training_looks_at_metrics_that_exist() -> None:

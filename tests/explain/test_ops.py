@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from jumok.errors import ConfigError
 from jumok.explain import ops
@@ -213,3 +213,11 @@ def test_functions_check_as_json_does() -> None:
         ops.mask_head("crosss", 0, 0)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="it must be source or target"):
         ops.no_positions("left")
+
+
+def test_an_intervention_does_not_change() -> None:
+    """It is checked when it is made, and counts as itself wherever it is kept."""
+    op = ops.mask_head("cross", 0, 1)
+    with pytest.raises(ValidationError, match="Instance is frozen"):
+        op.layer = 3  # type: ignore[misc]
+    assert op == ops.mask_head("cross", 0, 1)

@@ -61,7 +61,7 @@ def test_a_bad_one_is_kept_aside_and_said_aloud(dates: LoadedModel, tmp_path: Pa
 def test_a_failure_leaves_an_earlier_export_alone(dates: LoadedModel, tmp_path: Path) -> None:
     export_model(dates, order(tmp_path / "out"), SAMPLE)
     before = (tmp_path / "out" / "certificate.json").read_bytes()
-    with pytest.raises(ThresholdError):
+    with pytest.raises(ThresholdError, match="does not agree with the original"):
         export_model(dates, order(tmp_path / "out", overwrite=True, thresholds=Thresholds(score=0.0)), SAMPLE)
     assert (tmp_path / "out" / "certificate.json").read_bytes() == before
 

@@ -23,9 +23,11 @@ needs_library = pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_the_bundled_models_pass(arch: str, kind: str, tmp_path: Path) -> None:
     loaded = load_model(bundled()[arch])
     limits = USUAL[kind] if kind == "float32" else Thresholds(agreement=0.9)  # the RNN errs a lot on its own
-    order = ExportOrder("native", tmp_path / "out", kind, limits)
-    result = export_model(loaded, order, find_sample(loaded.config.data, most=30))
+    order, told = ExportOrder("native", tmp_path / "out", kind, limits), list[tuple[str, int, int]]()
+    sample = find_sample(loaded.config.data, most=30)
+    result = export_model(loaded, order, sample, progress=lambda *step: told.append(step))
     assert result["passed"]
+    assert [step[1:] for step in told if step[0] == "writing for the native engine"] == [(0, 1), (1, 1)]
     assert result["model_fingerprint"] == loaded.info["fingerprint"]
     assert result["largest_score_difference"] < (1e-5 if kind == "float32" else 0.05)
     assert load_model(tmp_path / "out").config == loaded.config

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from jumok.run import events
 from jumok.run.events import forgiving, logs, samples_log
 from jumok.training.log import JsonLines
 
@@ -31,6 +32,30 @@ def test_an_event_goes_to_the_file_and_to_who_looks_on(tmp_path: Path) -> None:
     assert seen == [{"type": "train", "step": 4, "loss": 0.5}]
     (line,) = (tmp_path / "metrics.jsonl").read_text().splitlines()
     assert json.loads(line)["loss"] == 0.5
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_curves_are_drawn_where_tensorboard_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool
+) -> None:
+    drawn: list[Any] = []
+
+    class Board:
+        def __init__(self, folder: Path) -> None:
+            drawn.append(folder)
+
+        def __call__(self, event: Any) -> None:
+            drawn.append(event["step"])
+
+        def close(self) -> None:
+            drawn.append("closed")
+
+    monkeypatch.setattr(events, "has_tensorboard", lambda: there)
+    monkeypatch.setattr(events, "TensorBoard", Board)
+    with logs(tmp_path, lambda _: None) as log_to:
+        for log in log_to:
+            log({"type": "train", "step": 4, "loss": 0.5})
+    assert drawn == ([tmp_path / "tensorboard", 4, "closed"] if there else [])
 
 
 def test_a_full_disk_is_forgiven_and_nothing_else() -> None:

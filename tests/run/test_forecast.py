@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jumok.config import LuongConfig, RnnConfig, RunConfig, TextConfig, TrainingConfig, TransformerConfig
 from jumok.models.build import build_model
 from jumok.run.forecast import (
+    EFFICIENCY,
     active_weights,
     all_weights,
     need_of,
@@ -38,6 +39,21 @@ MODELS: list[Any] = [
 def test_the_base_model_on_one_h200() -> None:
     assert 1.5e6 < tokens_per_second(BASE, H200) < 2.5e6
     assert 1e9 < need_of(BASE, H200).bytes(50_000) < 20e9
+
+
+def test_a_cpu_does_six_operations_per_weight_and_token_and_pass() -> None:
+    """At a share of its matrix speed, of as many cores as it may use."""
+    operations = 6 * active_weights(BASE.model, 32_000)
+    rate = tokens_per_second(BASE, CPU)
+    assert rate * operations == pytest.approx(EFFICIENCY["cpu", "packed"] * 50e9)
+    for change, share in (
+        ({"rdrop": 1.0}, 0.5),
+        ({"threads": 1}, 0.5),
+        ({"threads": 2}, 1),
+        ({"threads": 9}, 1),
+    ):
+        training = replace(BASE.training, **change)
+        assert tokens_per_second(replace(BASE, training=training), CPU) == pytest.approx(share * rate)
 
 
 def test_small_models_are_bound_by_the_number_of_kernels() -> None:

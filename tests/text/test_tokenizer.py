@@ -89,7 +89,8 @@ class TestRoundTrip:
     @settings(max_examples=50, deadline=None)
     @given(ids=st.lists(st.integers(0, 600)))
     def test_any_ids_decode_to_text(self, tokenizer: Tokenizer, ids: list[int]) -> None:
-        tokenizer.decode(ids).encode("utf-8")
+        text = tokenizer.decode(ids)
+        assert text.encode("utf-8").decode("utf-8") == text
 
     def test_special_ids_are_dropped_from_text(self, tokenizer: Tokenizer) -> None:
         assert tokenizer.decode([BOS, *tokenizer.encode("the lower"), EOS, PAD, PAD]) == "the lower"

@@ -170,6 +170,7 @@ def test_teacher_forcing_below_1_feeds_the_models_own_guesses() -> None:
     assert one.read().loss == pytest.approx(two.read().loss, rel=1e-5)
 
 
+@pytest.mark.usefixtures("passes_differ")
 @pytest.mark.parametrize("changes", [{}, {"rdrop": 2.0}, {"teacher_forcing": 0.0}])
 def test_a_model_that_copies_learns_the_same_in_a_fixed_room(changes: dict[str, Any]) -> None:
     config = replace(SGD, label_smoothing=0.1, **changes)

@@ -207,6 +207,14 @@ def test_patience_ends_the_run_after_so_many_validations_without_a_better_score(
     assert outcome.state.best_step == 10
 
 
+def test_patience_counts_anew_after_every_better_score() -> None:
+    """One worse look, a better one, two worse ones: with a patience of 2 the run ends at the last."""
+    notes = Notes(scores={5: 1.0, 10: 0.5, 15: 2.0, 20: 1.5, 25: 1.0, 30: 9.0})
+    outcome = run(notes, config(max_steps=100, patience=2))
+    assert outcome.reason == "no_better"
+    assert (outcome.state.step, outcome.state.best_step, outcome.state.since_best) == (25, 15, 2)
+
+
 def test_patience_of_0_never_ends_a_run_early() -> None:
     notes = Notes(scores={step: -float(step) for step in range(100)})
     assert run(notes, config(max_steps=60, patience=0)).reason == "max_steps"
@@ -398,7 +406,7 @@ def test_on_a_gpu_skips_are_told_with_their_own_numbers_at_the_next_reading() ->
 def test_the_batches_are_closed_however_the_run_ends() -> None:
     notes, broken = Notes(), Notes(skips=frozenset({1, 2, 3}))
     run(notes, config())
-    with pytest.raises(RunError):
+    with pytest.raises(RunError, match="3 steps skipped up to step 3"):
         run(broken, config())
     assert notes.closed
     assert broken.closed

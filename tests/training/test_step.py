@@ -170,6 +170,22 @@ def test_both_passes_of_r_drop_read_the_same_inputs() -> None:
     assert not torch.equal(one, batch.target_in)
 
 
+@pytest.mark.parametrize("arch", MODELS)
+def test_the_loss_of_r_drop_is_that_of_the_paper(arch: str) -> None:
+    """(CE_1 + CE_2) / 2 + alpha / 4 · (KL(p_1 || p_2) + KL(p_2 || p_1)), by hand, of passes with dropout."""
+    model, (batch,), alpha = make(arch, dropout=0.3).train(), cut(*pairs(4), parts=1), 3.0
+    torch.manual_seed(7)
+    found, nll = batch_loss(model, batch, TrainingConfig(rdrop=alpha, label_smoothing=0.0))
+    torch.manual_seed(7)
+    p, q = (model(*sides_of(batch)).logits().log_softmax(-1) for _ in "12")
+    assert not torch.equal(p, q)
+    right = to_learn(batch).long()[:, None]
+    entropy = -(p.gather(1, right) + q.gather(1, right)).sum() / 2
+    apart = ((p.exp() * (p - q)) + (q.exp() * (q - p))).sum()
+    torch.testing.assert_close(found, entropy + alpha / 4 * apart, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(nll, entropy, rtol=1e-5, atol=1e-4)
+
+
 def test_fillers_are_not_learned_from() -> None:
     model, config = make("transformer"), TrainingConfig(teacher_forcing=0.0)
     exact, roomy = lay_pairs(*pairs(6)), lay_pairs(*pairs(6), Room(64, 128))

@@ -327,6 +327,7 @@ def test_parts_change_no_update(arch: str, trained: TrainedRun, prepared: Prepar
     assert found[2] == pytest.approx(found[0], rel=1e-4)
 
 
+@pytest.mark.usefixtures("passes_differ")
 @pytest.mark.parametrize("changes", [{}, {"rdrop": 1.0}, {"teacher_forcing": 0.0}], ids=str)
 @pytest.mark.parametrize("arch", ARCHS)
 def test_a_fixed_room_and_an_exact_one_learn_the_same_from_the_same_pairs(

@@ -5,6 +5,7 @@ In the interpreter the blocks are small: even short sentences straddle them.
 
 import logging
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,19 @@ from tests.nn.packing import own_ranges, reads_and_readers
 from torch import Tensor
 
 from jumok.backends.torch import masked_attention, query_key_value
-from jumok.backends.triton.backend import with_wide_heads
+from jumok.backends.triton.backend import HEAD_WIDTHS, with_wide_heads
 from jumok.backends.triton.guard import Guard
 from jumok.nn.spans import Spans, causal_spans, cross_spans, own_spans
 
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 KINDS = ["own", "causal", "cross"]
+
+
+@needs_triton
+def test_every_width_and_size_of_a_number_has_its_tile() -> None:
+    from jumok.backends.triton.attention import BACKWARD, FORWARD
+
+    assert set(FORWARD) == set(BACKWARD) == set(product(HEAD_WIDTHS, (2, 4)))
 
 
 @needs_triton

@@ -73,3 +73,25 @@ def test_beams_read_the_real_tokens_of_their_source(
         values[row, :, length:] = torch.nan
     found = attend_source(query, (keys, values), lengths, scale=scale)
     torch.testing.assert_close(found, expected, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
+
+
+@runs_kernels
+def test_the_backend_asks_the_kernels_and_torch_where_they_do_not_run() -> None:
+    from jumok.backends.triton.backend import TritonBackend
+
+    B, H, W, K, T = 2, 2, 4, 16, 8
+    query, key, value = (random(B, H, W, K, dtype=torch.float32, seed=n) for n in range(3))
+    past = random(2, B, H, T * W, K, dtype=torch.float32, seed=3)
+    ancestors = torch.zeros(B, W, T, dtype=torch.int8, device=DEVICE)
+    ancestors[:, :, 2:] = -1
+    now, lengths = torch.tensor([2], device=DEVICE), torch.tensor([T, 5], device=DEVICE)
+    wanted = twin_past(query, (key, value), tuple(past.clone()), ancestors, now, places=T)
+    source = (past[0], past[1])
+    read = twin_source(query, source, lengths)
+    for off in (set(), {"beams"}):
+        ops = TritonBackend()
+        ops.guard.off |= off
+        given = query, (key, value), tuple(past.clone()), ancestors, now, T
+        torch.testing.assert_close(ops.attend_past(*given, scale=True), wanted)
+        torch.testing.assert_close(ops.attend_source(query, source, lengths, scale=True), read)
+        assert ops.guard.off == off  # no kernel failed

@@ -56,3 +56,13 @@ def test_memory_that_ran_out_is_not_the_kernels_fault() -> None:
     with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
         guarded("large", full, lambda: "slow")
     assert guarded("large", lambda: "fast", lambda: "slow") == "fast"
+
+
+def test_inside_a_graph_nothing_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was recorded before the failure would be replayed: whoever records must know."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    guarded = Guard()
+    with pytest.raises(RuntimeError, match="no compiler"):
+        guarded("broken", fails, lambda: "slow")
+    assert not guarded.off

@@ -2,6 +2,7 @@ import gzip
 import os
 from pathlib import Path
 
+import click
 import pytest
 
 from jumok.cli.shared.output import check_output, open_output
@@ -67,6 +68,17 @@ def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with open_output("-") as file:
         file.write("주목\n".encode())
     assert capfdbinary.readouterr().out == "주목\n".encode()
+
+
+def test_a_reader_that_goes_away_ends_the_command_without_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`jumok translate … | head`: what would come after it is not done."""
+    elsewhere: list[int] = []
+    monkeypatch.setattr(os, "dup2", lambda file, _: elsewhere.append(file))
+    with pytest.raises(click.exceptions.Exit) as stop, open_output("-"):
+        raise BrokenPipeError
+    assert stop.value.exit_code == 0
+    assert os.path.samestat(os.fstat(elsewhere[0]), os.stat(os.devnull))
+    os.close(elsewhere[0])
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:

@@ -89,3 +89,10 @@ def test_an_experiment_without_a_result(tmp_path: Path) -> None:
     text = comparison_text(build_report(tmp_path, [entry("rnn")], {}, FACTS))
     assert "rnn    stopped" in text
     assert "No model was trained and tested to its end." in text
+
+
+def test_without_a_measured_speed_there_is_no_table_of_speeds(report: dict[str, Any]) -> None:
+    entries = [one | {"speed": None, "memory": None} for one in report["entries"]]
+    text = comparison_text({**report, "entries": entries})
+    assert "tok/s" in comparison_text(report)
+    assert "tok/s" not in text

@@ -52,7 +52,8 @@ def test_columns_begin_at_the_same_cell_in_every_row(rows: list[list[str]]) -> N
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0, "0"), (950, "950"), (1230, "1.23 k"), (999_999, "1.00 M"), (45.6e9, "45.6 G")]
+    ("number", "text"),
+    [(0, "0"), (950, "950"), (1000, "1.00 k"), (1230, "1.23 k"), (999_999, "1.00 M"), (45.6e9, "45.6 G")],
 )
 def test_large_numbers_have_three_digits_and_a_unit(number: float, text: str) -> None:
     assert short(number) == text

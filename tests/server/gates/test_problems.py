@@ -78,6 +78,26 @@ def test_the_form_follows_the_path() -> None:
     assert page.media_type == "application/problem+json"
 
 
+@pytest.mark.parametrize(
+    ("status", "theirs"),
+    [
+        (400, 400),
+        (401, 403),
+        (404, 400),
+        (405, 400),
+        (415, 400),
+        (422, 400),
+        (429, 429),
+        (500, 500),
+        (504, 500),
+    ],
+)
+def test_clients_of_libretranslate_get_the_statuses_that_they_know(status: int, theirs: int) -> None:
+    problem = Problem(status, "code", "no")
+    assert render(problem, {**SCOPE, "path": "/translate", "method": "POST"}).status_code == theirs
+    assert render(problem, SCOPE).status_code == status
+
+
 def test_the_field_that_is_wrong_is_a_member_of_the_document() -> None:
     found = from_validation([{"type": "missing", "loc": ("body", "texts", 3), "msg": "Field required"}])
     assert found.field == json.loads(render(found, SCOPE).body)["field"] == "texts.3"

@@ -47,6 +47,7 @@ def test_a_foreign_script_is_not_claimed(loaded: list[Any]) -> None:
     assert [one.confidence for one in detect("Привет, как дела?", loaded)] == [0.0, 0.0, 0.0]
     assert detect("Привет", [loaded[2]])[0].confidence == 0.0
     assert detect("나는 abc", [loaded[2]])[0].confidence == 40.0
+    assert detect("나는 a", [loaded[2]])[0].confidence == 66.7
 
 
 def test_no_models_no_languages() -> None:

@@ -39,6 +39,21 @@ def test_a_folder_that_says_mbr_is_held_to_the_draws_and_the_work_that_are_allow
     assert make_order(drawing, texts, {"beam": 2}, small).request.decoding.mbr == 0
 
 
+def test_a_text_may_be_as_long_as_the_limits_and_no_longer(luong: Translator) -> None:
+    """By characters, which costs nothing to count, and then by tokens; the text that is too long is named."""
+    texts = ["a", "a man"]
+    for limits in (Limits(characters=5), Limits(tokens=2), Limits(work=10 + 6 * 2)):
+        assert make_order(luong, texts, {"beam": 2, "max_len": 3}, limits).texts == ("a", "a man")
+    for limits, message in (
+        (Limits(characters=4), "source text 2 has more than 4 characters"),
+        (Limits(tokens=1), "source text 2 has 2 tokens, and 1 are allowed"),
+        (Limits(work=21), "the request costs 22 beam-tokens, and 21 are allowed: send fewer texts at once"),
+    ):
+        with pytest.raises(Problem, match=message) as caught:
+            make_order(luong, texts, {"beam": 2, "max_len": 3}, limits)
+        assert caught.value.status_code == 422
+
+
 def test_a_model_that_would_write_more_is_held_to_the_limit(luong: Translator) -> None:
     order = make_order(luong, ["a"], {}, Limits(new_tokens=7))
     assert order.request.decoding.max_len == 7

@@ -103,9 +103,7 @@ def check_tokens(texts: Iterable[Sequence[object]], limits: Limits, side: TextSi
 
 def positions_of(translator: Translator) -> int:
     """How long an answer can be at all: a table of learned positions has an end."""
-    model = translator.config.model
-    learned = model.arch == "transformer" and model.positions == "learned"
-    return model.max_positions if learned and model.arch == "transformer" else sys.maxsize
+    return translator.config.model.table_rows or sys.maxsize
 
 
 def digest_of(texts: Sequence[str]) -> str:
