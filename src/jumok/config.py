@@ -22,6 +22,7 @@ __all__ = [
     "Arch",
     "DataConfig",
     "DecodingConfig",
+    "ENDLESS",
     "FALLING",
     "ImageConfig",
     "LuongConfig",
@@ -122,6 +123,8 @@ class ImageConfig:
 
 Utility = Literal["chrf", "rouge1"]
 """What answers can be compared by."""
+ENDLESS = 1_000_000
+"""`training.max_steps` of a run that its time limit ends."""
 FALLING = frozenset({"loss", "per"})
 """Metrics of training that are better when lower; their scores are kept with the sign turned."""
 

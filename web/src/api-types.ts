@@ -336,6 +336,7 @@ export interface RunDetails {
   readonly arch: string | null;
   readonly best: BestOut | null;
   readonly config: Readonly<Record<string, unknown>>;
+  readonly elapsed_s: number | null;
   readonly max_steps: number | null;
   readonly name: string;
   readonly notices: readonly NoticeOut[];
@@ -346,6 +347,7 @@ export interface RunDetails {
   readonly series: readonly string[];
   readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
   readonly step: number | null;
+  readonly time_limit: number | null;
   readonly title: string;
   readonly updated: string | null;
 }
@@ -376,11 +378,13 @@ export interface RunEvent {
 export interface RunOut {
   readonly arch: string | null;
   readonly best: BestOut | null;
+  readonly elapsed_s: number | null;
   readonly max_steps: number | null;
   readonly name: string;
   readonly reason: string | null;
   readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
   readonly step: number | null;
+  readonly time_limit: number | null;
   readonly title: string;
   readonly updated: string | null;
 }

@@ -1,6 +1,5 @@
 """`jumok train`: words to a request, the plan and the run's events to lines."""
 
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -9,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live, to_json
+from jumok.cli.shared.console import progress_display, say, to_json
+from jumok.cli.shared.interrupts import AGAIN, interruptible
 from jumok.cli.shared.options import choice, command, several, switch, text
+from jumok.progress import duration
 
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
@@ -116,7 +117,11 @@ def shown(
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
     panel = Panel(quiet=quiet)
-    with interruptible() as signals, progress_display(quiet=quiet) as progress, closing(panel):
+    with (
+        interruptible(lambda: last_checkpoint(request.out), speaks=is_first_here()) as signals,
+        progress_display(quiet=quiet) as progress,
+        closing(panel),
+    ):
 
         def on_event(event: Any) -> None:
             panel.event(event)
@@ -134,6 +139,7 @@ def shown(
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
             on_start=on_start,
             on_event=on_event,
+            on_step=panel.on_step,
             interrupted=lambda: bool(signals),
         )
         try:
@@ -142,6 +148,15 @@ def shown(
             if is_told(error) and not is_first_here():
                 raise click.exceptions.Exit(error.exit_code) from error
             raise
+
+
+def last_checkpoint(run: Path) -> str:
+    """What a run that had to end at once is left with."""
+    from jumok.checkpoint.manifest import checkpoint_folders
+
+    steps = checkpoint_folders(run)
+    where = f"at the last checkpoint, step {max(steps):,}" if steps else "before the first checkpoint"
+    return f"ended {where}; {AGAIN}"
 
 
 def gather(
@@ -232,7 +247,7 @@ def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
 
     if signals:
         if is_first_here():
-            say(f"stopped at step {done.steps:,}; run the same command again to go on")
+            say(f"stopped at step {done.steps:,}; {AGAIN}")
         raise click.exceptions.Exit(128 + signals[0])
     if quiet or not is_first_here():
         return
@@ -259,23 +274,3 @@ def seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise ConfigError(f"--time-limit={text} is no time", hint="give for example 90s, 10m or 2h")
     return value
-
-
-@contextmanager
-def interruptible() -> Iterator[list[int]]:
-    """A list that gets the signal's number on Ctrl-C or SIGTERM; a second signal ends at once."""
-    got: list[int] = []
-
-    def handle(number: int, _frame: object) -> None:
-        if got:
-            raise SystemExit(128 + number)
-        got.append(number)
-        if stderr_is_live():
-            say("finishing the step and saving; once more to end at once")
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield got
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -29,6 +29,7 @@ from jumok.run.compute import (
 )
 from jumok.run.events import logs, start_event
 from jumok.run.folder import RunFolder
+from jumok.run.forecast import SecondForecast
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora, reopen
@@ -38,7 +39,7 @@ from jumok.settings import Flat, check_names, config_to_dict, parse_config, read
 from jumok.text.tokenizer import load_tokenizers
 from jumok.training.distributed import World, join, shared_clock
 from jumok.training.log import Log
-from jumok.training.loop import Outcome, fit, notice
+from jumok.training.loop import OnStep, Outcome, fit, notice
 from jumok.training.state import LoopState
 from jumok.training.work import PreparedData, RunWork
 
@@ -63,7 +64,8 @@ class RunRequest:
 class RunCallbacks:
     """Functions that a run calls as it goes. Every one may be left out.
 
-    `on_event` is called with every event of the log; `interrupted` before every update, and may stop the run.
+    `on_event` is called with every event of the log, `on_step` after every update; `interrupted` before every
+    update, and may stop the run.
     """
 
     progress: Progress = silent
@@ -71,6 +73,7 @@ class RunCallbacks:
     on_plan: Callable[[Plan], None] = lambda plan: None
     on_start: Callable[["RunStart"], None] = lambda start: None
     on_event: Log = lambda event: None
+    on_step: OnStep = lambda state, tokens: None
     interrupted: Callable[[], bool] = lambda: False
 
 
@@ -146,15 +149,25 @@ def run(request: RunRequest, callbacks: RunCallbacks) -> TrainedRun:
     with join(request.device) as world, ExitStack() as held:
         if not world.is_first:
             callbacks = RunCallbacks(interrupted=callbacks.interrupted)
-        work, state = RunSetup(request, callbacks, world, held).begin()
+        setup = RunSetup(request, callbacks, world, held)
+        work, state = setup.begin()
         config = work.config
         clock, interrupted = shared_clock(world, time.monotonic, callbacks.interrupted)
         try:
-            outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
+            outcome = fit(
+                work,
+                config.training,
+                state,
+                clock=clock,
+                interrupted=interrupted,
+                on_step=setup.on_step(work),
+            )
             if outcome.reason != "signal":
                 outcome = averaged_if_better(work, outcome)
         except BaseException as error:
-            work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
+            ended = isinstance(error, SystemExit | KeyboardInterrupt)  # by a second signal
+            status, reason = ("stopped", "signal") if ended else ("failed", type(error).__name__)
+            work.log({"type": "end", "status": status, "reason": reason})
             raise
         status, end = "stopped" if outcome.reason == "signal" else "completed", outcome.state
         work.log({"type": "end", "status": status, "reason": outcome.reason, "best": end.best_score})
@@ -170,6 +183,7 @@ class RunSetup:
     world: World
     held: ExitStack  # what stays open until the run ends: its lock
     prepared: Prepared | None = None
+    planned: Plan | None = None
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -221,6 +235,23 @@ class RunSetup:
             work.log(notice(state.step, "info", "no_bf16", text))
         return work, state
 
+    def on_step(self, work: RunWork) -> OnStep:
+        """What hears of every update: the caller, and in the first minute of a new run the forecast."""
+        told, plan = self.callbacks.on_step, self.planned
+        if plan is None or plan.config.training.time_limit:
+            return told
+        look = SecondForecast(
+            plan.seconds,
+            plan.config.training.max_steps,
+            lambda step, text: work.log(notice(step, "info", "forecast", text)),
+        )
+
+        def both(state: LoopState, tokens: int) -> None:
+            told(state, tokens)
+            look.on_step(state.step, state.elapsed, tokens)
+
+        return both
+
     def open(self) -> dict[str, Any]:
         """Lock, plan or read back, and prepare; what the other processes must know of it."""
         request, folder = self.request, RunFolder(self.request.out)
@@ -255,7 +286,7 @@ class RunSetup:
         """Look at the data, plan, and write down what was decided."""
         found = read_corpora(corpora, self.callbacks.progress)
         self.callbacks.on_data(found)
-        plan = make_plan(self.request.given, found.train, self.machine)
+        self.planned = plan = make_plan(self.request.given, found.train, self.machine)
         check_possible(plan.config, self.machine, self.world)
         self.callbacks.on_plan(plan)
         folder.write(plan.config, corpora.fingerprint, plan.choices)
