@@ -224,6 +224,8 @@ class DecodingConfig:
     """Fewest pieces of an answer."""
     no_repeat_ngram: int = 0
     """Never produce the same run of this many pieces twice; 0 allows it."""
+    loops: bool = False
+    """Leave answers alone that repeat a few pieces over and over; else they are cut after four rounds."""
     sample: bool = False
     """Draw pieces at random instead of searching for the best."""
     temperature: float = 1.0

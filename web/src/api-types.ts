@@ -548,6 +548,7 @@ export interface TraceRequest {
   readonly interventions?: readonly (MaskHead | ScaleHead | MaskEdge | SetRow | Uniform | NoScale | Positions | Bridge | ForcePrefix | Ban | Require | ReplaceSource)[];
   readonly length_penalty?: number | null;
   readonly long?: "split" | "cut" | "error" | null;
+  readonly loops?: boolean | null;
   readonly max_len?: number | null;
   readonly mbr?: number | null;
   readonly min_len?: number | null;
