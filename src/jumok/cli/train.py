@@ -11,7 +11,6 @@ import click
 from jumok.cli.shared.console import progress_display, say, to_json
 from jumok.cli.shared.interrupts import AGAIN, interruptible
 from jumok.cli.shared.options import choice, command, several, switch, text
-from jumok.progress import duration
 
 if TYPE_CHECKING:
     from jumok.data.reader import CheckReport
@@ -24,13 +23,6 @@ EXAMPLES = """
   jumok train --images photos.zip --source captions.tsv
   jumok train --source pairs.tsv --set training.lr=5e-4 --max-steps 2000
 """
-
-
-REASONS = {
-    "max_steps": "all steps are done",
-    "time_limit": "the time is up",
-    "no_better": "it no longer improves",
-}
 
 
 # Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
@@ -222,27 +214,16 @@ def check_command(given: Mapping[str, Any]) -> str:
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
-    """What was chosen and why: one line per reason, or per setting with its full name."""
-    from jumok.settings import plain_word
+    from jumok.run.report import plan_lines
 
-    values = {choice.key: plain_word(choice.value) for choice in plan.choices}
-    rows = [(f"{choice.key} = {values[choice.key]}", choice.reason) for choice in plan.choices]
-    if not verbose:
-        groups: dict[str, list[str]] = {}
-        for choice in plan.choices:
-            groups.setdefault(choice.reason, []).append(f"{choice.key.split('.', 1)[1]} {values[choice.key]}")
-        rows = [(" · ".join(group), reason) for reason, group in groups.items()]
-    say("plan")
-    width = min(60, max((len(chosen) for chosen, _ in rows), default=0))
-    for chosen, reason in rows:
-        say(f"  {chosen:<{width}}  {reason}")
-    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)")
+    for line in plan_lines(plan, verbose=verbose):
+        say(line)
 
 
 def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
     """How the run ended and what to do next; a run that a signal has stopped exits as the signal asks."""
-    from jumok.config import FALLING
     from jumok.data.builtin import reads_pictures
+    from jumok.run.report import end_line
     from jumok.training.distributed import is_first_here
 
     if signals:
@@ -251,10 +232,7 @@ def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
         raise click.exceptions.Exit(128 + signals[0])
     if quiet or not is_first_here():
         return
-    metric = done.config.training.metric
-    value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
-    score = "" if done.score is None else f" · best {metric} {value:.2f}"
-    say(f"done: {REASONS[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
+    say(end_line(done))
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
     asks = ".json" in done.config.data.source and done.model.tokenizers.reads_context
     context = '--context "…" ' if asks else ""

@@ -16,7 +16,7 @@ from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import RunConfig
 from jumok.data.reader import CheckReport
 from jumok.model import Model, load
-from jumok.presets import preset
+from jumok.presets import preset as sizes_of
 from jumok.progress import Progress, silent
 from jumok.run.compute import (
     check_possible,
@@ -34,6 +34,7 @@ from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora, reopen
 from jumok.run.probes import write_probe
+from jumok.run.report import end_line, printing, write_line
 from jumok.run.warm import load_meanwhile
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
@@ -112,26 +113,43 @@ def train(  # noqa: PLR0913  each has a default
     source: str | Path = "",
     target: str | Path = "",
     data: str = "",
+    valid_source: str | Path = "",
+    valid_target: str | Path = "",
     arch: str = "",
-    size: str = "",
+    preset: str = "",
+    time_limit: float = 0.0,
     out: str | Path = "",
     overrides: Mapping[str, Any] | None = None,
     fresh: bool = False,
     device: str | None = None,
+    quiet: bool = False,
     callbacks: RunCallbacks | None = None,
 ) -> TrainedRun:
     """Train, or go on with a run that has stopped. Give two text files, or the name of a built-in set.
 
-    `config` is a TOML file, `size` a preset, `overrides` settings by full name such as {"training.lr": 1e-3}.
+    `config` is a TOML file, `time_limit` in seconds, `overrides` are settings by full name such as
+    {"training.lr": 1e-3}. How it goes is written to standard error, unless it is to be `quiet` or
+    `callbacks` hear of it.
     """
-    plain = {"data.source": str(source), "data.target": str(target), "data.name": data, "model.arch": arch}
+    plain = {
+        "data.source": str(source),
+        "data.target": str(target),
+        "data.name": data,
+        "data.valid_source": str(valid_source),
+        "data.valid_target": str(valid_target),
+        "model.arch": arch,
+        "training.time_limit": float(time_limit),
+    }
     given: Flat = {key: value for key, value in plain.items() if value}
     given = (read_toml(config) if config else {}) | given | dict(overrides or {})
-    sizes = preset(size, given.get("model.arch", "transformer")) if size else {}
-    given = sizes | given
+    given = (sizes_of(preset, given.get("model.arch", "transformer")) if preset else {}) | given
     folder = Path(out) if out else default_folder(given)
     request = RunRequest(given=given, out=folder, fresh=fresh, device=device)
-    return run(request, callbacks or RunCallbacks())
+    shown = not quiet and callbacks is None
+    done = run(request, callbacks or (printing() if shown else RunCallbacks()))
+    if shown:
+        write_line(end_line(done))
+    return done
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:

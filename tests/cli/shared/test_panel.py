@@ -23,7 +23,6 @@ from jumok.cli.shared.panel import (
     count_of,
     figures_line,
     head,
-    plain,
     progress_line,
     spark,
     valid_lines,
@@ -98,40 +97,6 @@ def test_a_look_at_the_validation_set() -> None:
     assert rows[1:4] == ["  src  나는 어제 영화를 봤다.", "  hyp  I saw it.", "  ref  I saw a film."]
     assert len(rows) == 7  # two samples
     assert valid_lines({"step": 1, "loss": 2.0, "best": False}) == ["valid @1   loss 2.000   "]
-
-
-STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ "
-
-
-@pytest.mark.parametrize(
-    ("event", "text"),
-    [
-        (TRAIN, "train step=4200/20000 loss=3.412 lr=6.9e-04 tok_s=6310 eta=41m30s"),
-        (VALID, "valid step=4000 loss=3.510 bleu=12.80 chrf=35.00 best=true"),
-        ({"type": "valid", "step": 5, "loss": 1.0, "best": False}, "valid step=5 loss=1.000"),
-        (
-            {"type": "notice", "step": 5, "code": "nan_skipped", "message": "no weight was changed"},
-            "notice step=5 nan_skipped: no weight was changed",
-        ),
-    ],
-)
-def test_plain_lines(event: dict[str, Any], text: str) -> None:
-    line = plain(event, 20_000, 0.0)
-    assert line is not None
-    assert re.fullmatch(STAMP + re.escape(text), line)
-
-
-def test_a_plain_line_of_a_run_that_its_time_ends() -> None:
-    line, both = plain(TRAIN, ENDLESS, 1324.0), plain(TRAIN, 5_000, 1324.0)
-    assert line is not None
-    assert both is not None
-    assert "train step=4200 time=11m02s/22m04s loss=3.412 " in line
-    assert "train step=4200/5000 time=11m02s/22m04s loss=3.412 " in both
-
-
-def test_other_events_have_no_plain_line() -> None:
-    for kind in ("start", "checkpoint", "end"):
-        assert plain({"type": kind, "step": 1}, 10, 0.0) is None
 
 
 def started(trained: TrainedRun, step: int = 0) -> RunStart:

@@ -10,6 +10,7 @@ from jumok.cli.shared.console import say, stamp, stderr_is_live
 from jumok.cli.views.model import describe
 from jumok.config import ENDLESS
 from jumok.progress import duration
+from jumok.run.report import SCORES, event_line, share_done, time_left
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 BARS = "▁▂▃▄▅▆▇█"
 REFRESH = 1.0  # times a second that the panel is drawn, whether something happened or not
-SCORES = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "exact": "exact",
-    "per": "PER",
-    "rouge1": "ROUGE-1",
-    "rougeL": "ROUGE-L",
-}
-"""Figures of a validation and how they are written; some runs have more of them than others."""
 
 
 @dataclass
@@ -100,8 +92,8 @@ class Panel:
         if self.quiet:
             return
         if self.live is None:
-            if line := plain(event, self.steps, self.limit):
-                say(line)
+            if line := event_line(event, self.steps, self.limit):
+                say(f"{stamp()} {line}")
         elif event["type"] == "notice":
             self.live.console.print(f"note  {event['message']}")
         if event["type"] == "end":
@@ -153,16 +145,6 @@ def head(started: "RunStart") -> list[str]:
     ]
 
 
-def share_done(event: Any, steps: int, limit: float) -> float:
-    by_time: float = event["elapsed_s"] / limit if limit else 0.0
-    by_steps: float = event["step"] / steps
-    return min(1.0, max(by_time, by_steps))
-
-
-def time_left(event: Any, share: float) -> str:
-    return duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
-
-
 def progress_line(event: Any, steps: int, limit: float) -> str:
     """Steps and time, each with its end where it has one: a run that the time ends has no last step."""
     share = share_done(event, steps, limit)
@@ -203,26 +185,6 @@ def spark(values: list[float], width: int = 16) -> str:
         values = [values[round(i * (len(values) - 1) / (width - 1))] for i in range(width)]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return "".join(BARS[round((value - low) / (high - low or 1) * 7)] for value in values)
-
-
-def plain(event: Any, steps: int, limit: float) -> str | None:
-    """One log line for an event, or none."""
-    match event["type"]:
-        case "train":
-            left = time_left(event, share_done(event, steps, limit))
-            last = "" if limit and steps == ENDLESS else f"/{steps}"
-            passed = f"time={duration(event['elapsed_s'])}/{duration(limit)} " if limit else ""
-            return (
-                f"{stamp()} train step={event['step']}{last} {passed}loss={event['loss']:.3f} "
-                f"lr={event['lr']:.1e} tok_s={event['tokens_per_s']:.0f} eta={left}"
-            )
-        case "valid":
-            scores = "".join(f" {key}={event[key]:.2f}" for key in SCORES if event.get(key) is not None)
-            best = " best=true" if event.get("best") else ""
-            return f"{stamp()} valid step={event['step']} loss={event['loss']:.3f}{scores}{best}"
-        case "notice":
-            return f"{stamp()} notice step={event['step']} {event['code']}: {event['message']}"
-    return None
 
 
 @dataclass
