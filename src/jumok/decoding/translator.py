@@ -268,15 +268,17 @@ class Translator:
         """The search for the answers to one job in torch, ready for its first step."""
         return self._engine.to_torch().search_for(job, request, record)
 
-    def finish(self, text: str, answers: Sequence[Sequence[Answer]], request: Request) -> Translation:
+    def finish(
+        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+    ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
         parts = [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
-        return join(text, parts)
+        return join(text if isinstance(text, str) else text.given, parts)
 
-    def may_loop(self, text: str, request: Request) -> bool:
+    def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.
 
         Someone who says what answers contain or how long they are gets them so.
@@ -316,7 +318,7 @@ class Translator:
             known.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [
-            self.finish(text if isinstance(text, str) else text.given, [known[job] for job in parts], request)
+            self.finish(text, [known[job] for job in parts], request)
             for text, parts in zip(texts, jobs, strict=True)
         ]
 
