@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from email.message import Message
-from email.parser import BytesParser
+from email import message_from_bytes
 from email.policy import HTTP
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -153,9 +152,9 @@ async def read_body(request: Request) -> Any:
 def read_parts(kind: str, body: bytes) -> dict[str, str]:
     """The texts of a form in parts (RFC 7578), as a page's FormData sends it; files are not read."""
     head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1")
-    whole = BytesParser(_class=Message, policy=HTTP.clone(message_factory=Message)).parsebytes(head + body)
-    parts = whole.get_payload()
-    if not isinstance(parts, list):
+    whole = message_from_bytes(head + body, policy=HTTP)
+    parts = list(whole.iter_parts())
+    if not parts:
         raise Problem(400, "bad_parameter", "the form has no parts: its boundary is missing or wrong")
     if len(parts) > FIELDS:
         raise ValueError
