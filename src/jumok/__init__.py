@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError
 
 if TYPE_CHECKING:
+    from jumok.checkpoint.manifest import verify
     from jumok.comparison.compare import ComparisonReport, compare
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     )
     from jumok.explain.side_by_side import SideBySide, side_by_side
     from jumok.explain.trace import Trace, open_trace
+    from jumok.export.model import export_model
     from jumok.model import Model, load
+    from jumok.run.check import check
     from jumok.run.train import TrainedRun, train
 
 __version__ = "0.1.0"
@@ -50,8 +53,10 @@ __all__ = [
     "__version__",
     "ban",
     "bridge",
+    "check",
     "compare",
     "evaluate",
+    "export_model",
     "force_prefix",
     "load",
     "mask_edge",
@@ -67,6 +72,7 @@ __all__ = [
     "side_by_side",
     "train",
     "uniform",
+    "verify",
 ]
 
 # Names that need torch are imported on first use, so that `jumok --help` never waits for it.
@@ -79,12 +85,15 @@ _HOMES = {
     "TrainedRun": "jumok.run.train",
     "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
+    "check": "jumok.run.check",
     "compare": "jumok.comparison.compare",
     "evaluate": "jumok.evaluation.evaluate",
+    "export_model": "jumok.export.model",
     "load": "jumok.model",
     "open_trace": "jumok.explain.trace",
     "side_by_side": "jumok.explain.side_by_side",
     "train": "jumok.run.train",
+    "verify": "jumok.checkpoint.manifest",
 }
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "Arch",
     "DataConfig",
     "DecodingConfig",
+    "ENDLESS",
     "FALLING",
     "ImageConfig",
     "LuongConfig",
@@ -122,6 +123,8 @@ class ImageConfig:
 
 Utility = Literal["chrf", "rouge1"]
 """What answers can be compared by."""
+ENDLESS = 1_000_000
+"""`training.max_steps` of a run that its time limit ends."""
 FALLING = frozenset({"loss", "per"})
 """Metrics of training that are better when lower; their scores are kept with the sign turned."""
 
@@ -223,6 +226,8 @@ class DecodingConfig:
     """Fewest pieces of an answer."""
     no_repeat_ngram: int = 0
     """Never produce the same run of this many pieces twice; 0 allows it."""
+    loops: bool = False
+    """Leave answers alone that repeat a few pieces over and over; else they are cut after four rounds."""
     sample: bool = False
     """Draw pieces at random instead of searching for the best."""
     temperature: float = 1.0

@@ -1,4 +1,4 @@
-"""How long work tells its caller that it goes on: one callable, so library code never prints."""
+"""How long work tells its caller that it goes on, so that library code never prints; and times in words."""
 
 from collections.abc import Callable
 
@@ -8,3 +8,13 @@ Progress = Callable[[str, int, int | None], None]
 
 def silent(what: str, done: int, total: int | None) -> None:
     """Show nothing."""
+
+
+def duration(seconds: float) -> str:
+    """`41s`, `11m02s`, `3h05m`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

@@ -65,6 +65,29 @@ def test_an_unknown_option(call: Call, capsys: Captured) -> None:
     assert captured.out == ""
 
 
+def test_the_version_as_other_programs_have_it(call: Call, capsys: Captured) -> None:
+    assert call("--version") == 0
+    assert capsys.readouterr().out == f"jumok {__version__}\n"
+    assert call("--version", "train", "--source", "missing") == 0  # and nothing is done
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["train", "--source", "a.en", "--source=b.en"], "--source"),
+        (["translate", "-m", "one", "--model", "two", "text"], "-m"),
+        (["translate", "-m", "one", "-ia", "-i", "b", "-i", "b"], "-i"),
+    ],
+)
+def test_a_repeated_option(words: list[str], option: str, call: Call, capsys: Captured) -> None:
+    assert call(*words) == 2
+    times = 3 if option == "-i" else 2
+    told = (
+        f"error: {option} is given {times} times, and it takes one value\n  leave out all but one of them\n"
+    )
+    assert capsys.readouterr().err == told
+
+
 def test_no_words_at_all_show_the_help(call: Call, capsys: Captured) -> None:
     assert call() == 2
     assert "Commands:" in capsys.readouterr().err

@@ -111,7 +111,11 @@ def test_one_signal_saves_and_the_same_command_goes_on(corpus: Path, call: Call,
         assert steps > before
         assert max(checkpoint_folders(run)) == steps  # no step is lost, although no save was due
         said = (corpus / "said").read_text()
-        assert said == f"stopped at step {steps:,}; run the same command again to go on\n"
+        assert said == (
+            f"{signal.Signals(number).name}: finishing the step and saving, 20s at most; "
+            "once more ends at once\n"
+            f"stopped at step {steps:,}; run the same command again to go on\n"
+        )
         before = steps
     words += as_words({"training.max_steps": before + 2})
     for out in (run, corpus / "whole"):
@@ -137,4 +141,7 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
                 os.kill(process.pid, signal.SIGINT)
             process.join(0.3)
     assert process.exitcode == 130
-    assert (tmp_path / "said").read_text() == ""
+    assert (tmp_path / "said").read_text() == (
+        "SIGINT: finishing the step and saving, 20s at most; once more ends at once\n"
+        "ended before the first checkpoint; run the same command again to go on\n"
+    )

@@ -1,10 +1,8 @@
 """`jumok train` from words to a model folder: what it says, where it says it, and what it leaves."""
 
 import json
-import os
 import re
 import shutil
-import signal
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ from tests.run.conftest import quick_settings
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.train import check_command, gather, interruptible, seconds, show_end
+from jumok.cli.train import check_command, gather, last_checkpoint, seconds, show_end
 from jumok.config import ARCHS
 from jumok.errors import ConfigError
 from jumok.run.train import TrainedRun
@@ -267,16 +265,10 @@ def test_the_end_in_words(
     assert capsys.readouterr().err.splitlines()[0] == text
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_is_noted_and_the_second_ends(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    with interruptible() as flag:
-        os.kill(os.getpid(), number)
-        assert flag == [number]
-        with pytest.raises(SystemExit) as stop:
-            os.kill(os.getpid(), number)
-        assert stop.value.code == 128 + number
-    assert signal.getsignal(number) is before
+def test_the_last_checkpoint_in_words(trained: TrainedRun, tmp_path: Path) -> None:
+    again = "run the same command again to go on"
+    assert last_checkpoint(trained.folder) == f"ended at the last checkpoint, step 6; {again}"
+    assert last_checkpoint(tmp_path) == f"ended before the first checkpoint; {again}"
 
 
 def test_a_model_of_questions_is_asked_with_a_context(tmp_path: Path, call: Call, capsys: Captured) -> None:

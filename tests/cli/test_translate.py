@@ -58,7 +58,8 @@ def translator(folder: Path) -> Translator:
 
 
 def run(folder: Path, *args: str, stdin: bytes | str | None = None) -> Result:
-    result = CliRunner().invoke(translate, ["-m", str(folder), "--device", "cpu", *args], input=stdin)
+    cpu = [] if "--device" in args else ["--device", "cpu"]
+    result = CliRunner().invoke(translate, ["-m", str(folder), *cpu, *args], input=stdin)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

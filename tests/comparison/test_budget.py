@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from jumok.checkpoint.model import build_for
-from jumok.comparison.budget import NO_END, WITHIN, Budget, count, fit, spread, steps_for
+from jumok.comparison.budget import WITHIN, Budget, count, fit, spread, steps_for
 from jumok.config import (
+    ENDLESS,
     LuongConfig,
     ModelConfig,
     RnnConfig,
@@ -29,7 +30,7 @@ from tests.comparison.conftest import tiny_request
 
 def test_settings() -> None:
     assert Budget("time", 90.0).settings() == {
-        "training.max_steps": NO_END,
+        "training.max_steps": ENDLESS,
         "training.time_limit": 90.0,
         "training.patience": 0,
     }

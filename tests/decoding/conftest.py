@@ -128,7 +128,8 @@ def untrained(model: ModelConfig, **settings: object) -> LoadedModel:
         network.target_embedding.weight[EOS] *= 2
     network.ops = choose_backend("cpu")  # as a model that is loaded has it
     data = DataConfig(max_length=12, source_language="en", target_language="ko")
-    config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(max_len=16, **settings))
+    usual = {"max_len": 16, "loops": True} | settings  # random weights go round in circles
+    config = RunConfig(model=model, text=text, data=data, decoding=DecodingConfig(**usual))
     tokenizers, about = Tokenizers(tokenizer, tokenizer), {"parameters": 7, "step": 3}
     return LoadedModel(tokenizers, config, Path("tiny"), about, model=network.eval())
 

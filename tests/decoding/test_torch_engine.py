@@ -36,7 +36,7 @@ def test_every_job_gets_its_answers(engine: TorchEngine) -> None:
 
 def test_a_stream_ends_with_the_answers(engine: TorchEngine) -> None:
     request = make_request(DecodingConfig(max_len=6), {"beam": 2})
-    *partials, last = engine.grow([Job((260, 261))], request, lambda _: nullcontext())
+    *partials, last = engine.grow([Job((260, 261))], request, lambda _: nullcontext(), lambda: True)
     assert partials
     assert all(isinstance(one, Partial) for one in partials)
     [(_, [answers])] = list(engine.answers([Job((260, 261))], request, lambda _: nullcontext()))

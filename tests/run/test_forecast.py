@@ -11,6 +11,7 @@ from jumok.config import LuongConfig, RnnConfig, RunConfig, TextConfig, Training
 from jumok.models.build import build_model
 from jumok.run.forecast import (
     EFFICIENCY,
+    SecondForecast,
     active_weights,
     all_weights,
     need_of,
@@ -133,3 +134,30 @@ def test_a_cpu_is_never_refused_and_threads_count() -> None:
 
 def test_active_weights_of_the_base_model() -> None:
     assert active_weights(TransformerConfig(), 32_000) == pytest.approx(30.2e6, rel=0.01)
+
+
+def second_look(planned: float, speed: float, steps: int = 10_000) -> list[tuple[int, str]]:
+    """What a run of so many seconds a step says in its first 200 steps."""
+    said: list[tuple[int, str]] = []
+    look = SecondForecast(planned, steps, lambda step, text: said.append((step, text)))
+    for step in range(1, 201):
+        look.on_step(step, step * speed, 1000)
+    return said
+
+
+def test_a_forecast_that_was_far_off_is_corrected_once_and_within_a_minute() -> None:
+    [(step, text)] = second_look(planned=63 * 3600, speed=0.5)
+    assert step * 0.5 < 60
+    expected = "about 1h23m in all, at 2,000 tokens/s as measured now; the forecast was 63h00m"
+    assert text == expected
+    assert "the forecast was 10m00s" in second_look(planned=600, speed=0.5)[0][1]
+
+
+@pytest.mark.parametrize("planned", [5000, 5000 / 1.4, 5000 * 1.4])
+def test_a_forecast_that_holds_is_left_alone(planned: float) -> None:
+    assert second_look(planned, speed=0.5) == []
+
+
+def test_a_run_that_is_over_before_has_nothing_to_correct() -> None:
+    assert second_look(planned=1, speed=0.1) == []
+    assert second_look(planned=1, speed=100.0) != []  # however slow its steps are

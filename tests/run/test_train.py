@@ -132,7 +132,7 @@ def test_train_takes_files_or_a_set_and_a_configuration_file(corpus: Path, tmp_p
         source=corpus / "train.src",
         target=corpus / "train.tgt",
         out=tmp_path / "run",
-        size="tiny",
+        preset="tiny",
         overrides={"training.lr": 2e-3},
         device="cpu",
     )

@@ -125,6 +125,19 @@ def test_it_steps_logs_validates_and_saves_on_time() -> None:
     assert [event["step"] for event in notes.of_type("valid")] == [5, 10]
 
 
+def test_every_update_is_told() -> None:
+    notes, told = Notes(), list[tuple[int, float, int]]()
+    fit(
+        notes,
+        config(max_steps=3),
+        LoopState(step=1, elapsed=7.0),
+        clock=lambda: notes.now,
+        interrupted=lambda: False,
+        on_step=lambda state, tokens: told.append((state.step, state.elapsed, tokens)),
+    )
+    assert told == [(2, 8.0, 30), (3, 9.0, 30)]
+
+
 def test_the_best_checkpoint_of_the_last_step_is_saved_once_and_stays_the_best() -> None:
     notes = Notes()
     run(notes, config(max_steps=10, validate_every=5, save_every=5))

@@ -336,6 +336,7 @@ export interface RunDetails {
   readonly arch: string | null;
   readonly best: BestOut | null;
   readonly config: Readonly<Record<string, unknown>>;
+  readonly elapsed_s: number | null;
   readonly max_steps: number | null;
   readonly name: string;
   readonly notices: readonly NoticeOut[];
@@ -346,6 +347,7 @@ export interface RunDetails {
   readonly series: readonly string[];
   readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
   readonly step: number | null;
+  readonly time_limit: number | null;
   readonly title: string;
   readonly updated: string | null;
 }
@@ -376,11 +378,13 @@ export interface RunEvent {
 export interface RunOut {
   readonly arch: string | null;
   readonly best: BestOut | null;
+  readonly elapsed_s: number | null;
   readonly max_steps: number | null;
   readonly name: string;
   readonly reason: string | null;
   readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
   readonly step: number | null;
+  readonly time_limit: number | null;
   readonly title: string;
   readonly updated: string | null;
 }
@@ -544,6 +548,7 @@ export interface TraceRequest {
   readonly interventions?: readonly (MaskHead | ScaleHead | MaskEdge | SetRow | Uniform | NoScale | Positions | Bridge | ForcePrefix | Ban | Require | ReplaceSource)[];
   readonly length_penalty?: number | null;
   readonly long?: "split" | "cut" | "error" | null;
+  readonly loops?: boolean | null;
   readonly max_len?: number | null;
   readonly mbr?: number | null;
   readonly min_len?: number | null;

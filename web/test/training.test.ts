@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunDetails, RunOut } from "../src/api-types";
-import { bytesOf, chosenRuns, extend, placeOf, points, scoreNames, shortNames, stories, type RunData } from "../src/lib/training";
+import {
+  bytesOf,
+  chosenRuns,
+  extend,
+  placeOf,
+  points,
+  scoreNames,
+  shareDone,
+  shortNames,
+  stories,
+  type RunData,
+} from "../src/lib/training";
 import { wordDiff } from "../src/lib/words";
 
 const card = (name: string, updated: string): RunOut => ({
@@ -12,6 +23,8 @@ const card = (name: string, updated: string): RunOut => ({
   arch: "luong",
   step: 10,
   max_steps: 100,
+  elapsed_s: 5,
+  time_limit: null,
   best: { metric: "exact", value: 1, step: 10 },
   updated,
 });
@@ -25,6 +38,13 @@ const detail: RunDetails = {
   offset: 0,
 };
 const run: RunData = { detail, series: { "train.loss": { step: [10, 20], elapsed_s: [1, 2], value: [3, 2] } } };
+
+test("a run is as far as its steps or its time, whichever ends it first", () => {
+  assert.equal(shareDone({ step: 10, max_steps: 100, elapsed_s: 5, time_limit: null }), 0.1);
+  assert.equal(shareDone({ step: 10, max_steps: null, elapsed_s: 5, time_limit: 10 }), 0.5);
+  assert.equal(shareDone({ step: 10, max_steps: 100, elapsed_s: 50, time_limit: 10 }), 1);
+  assert.equal(shareDone({ step: 10, max_steps: null, elapsed_s: null, time_limit: 10 }), null);
+});
 
 test("events extend the curves, and after a resume the newest value for a step counts", () => {
   const next = extend(run, [

@@ -65,6 +65,11 @@ def verify_folder(path: Path, *, skip: Collection[str] = (), extras: bool = True
         return [error.message]
 
 
+def verify(folder: str | Path) -> dict[Path, list[str]]:
+    """What is wrong with each model of a model folder, a checkpoint or a run; no faults, no change."""
+    return {path: verify_folder(path) for path in model_folders(Path(folder))}
+
+
 def read_manifest(path: Path) -> dict[str, FileEntry]:
     """The files of a folder as they were saved; a ModelError where that is missing, damaged or too new."""
     where = path / MANIFEST

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say
+from jumok.cli.shared.interrupts import interruptible
 from jumok.cli.shared.options import command, several, switch, text
-from jumok.cli.train import gather, interruptible, seconds, settings_in
+from jumok.cli.train import gather, seconds, settings_in
 from jumok.errors import RunError
 
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.serve import check_installed, serve_folders
-from jumok.cli.shared.console import duration, print_json, progress_display, say, wants_colour
+from jumok.cli.shared.console import print_json, progress_display, say, wants_colour
+from jumok.cli.shared.interrupts import interruptible
 from jumok.cli.shared.options import command, switch, text
-from jumok.cli.train import interruptible, seconds
+from jumok.cli.train import seconds
 from jumok.errors import ConfigError
+from jumok.progress import duration
 from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def demo(
                 progress=progress,
                 on_start=panel.start,
                 on_event=panel.event,
+                on_step=panel.on_step,
                 interrupted=lambda: bool(flag),
             )
 

@@ -1,7 +1,5 @@
 """jumok export: a model for another program, with a certificate of how well it agrees with ours."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -64,32 +62,24 @@ def export(
     argos (Argos Translate, LibreTranslate). What was written is opened by the program that it is for; both
     answer the same sentences, and certificate.json says how well they agree. Exit code 4: not well enough.
     """
-    from jumok.checkpoint.checkpoints import load_model
-    from jumok.export.format import find_format
-    from jumok.export.make import ExportOrder, check_order, export_model
-    from jumok.export.parity import read_thresholds
-    from jumok.export.sample import find_sample
-    from jumok.export.shortlist import training_data
+    from jumok.export.model import export_model
 
-    kind = kind or find_format(format).TYPES[0]
-    order = ExportOrder(
-        format,
-        Path(output),
-        kind,
-        read_thresholds(kind, thresholds),
-        options["overwrite"],
-        (options["read"], options["written"]),
-        listed=read_thresholds("shortlist", thresholds),
-    )
     with progress_display(quiet=quiet) as progress:
-        loaded = load_model(model)
-        if shortlist or learned:
-            order = replace(order, shortlist=training_data(loaded.config.data, learned))
-        check_order(order, loaded.config, quantised=loaded.info.get("weights") == "int8")
-        sample = find_sample(loaded.config.data, options["source"], options["target"], options["sentences"])
-        if not quiet:
-            say(f"comparing on {len(sample.sources):,} sentences of {sample.name}")
-        result = export_model(loaded, order, sample, progress)
+        result = export_model(
+            model,
+            format,
+            output,
+            type=kind or "",
+            source=options["source"],
+            target=options["target"],
+            sentences=options["sentences"],
+            thresholds=dict(word.partition("=")[::2] for word in thresholds),
+            languages=(options["read"], options["written"]),
+            shortlist=learned or shortlist,
+            overwrite=options["overwrite"],
+            progress=progress,
+            told=(lambda line: None) if quiet else say,
+        )
     if as_json:
         print_json(result)
     elif not quiet:

@@ -55,7 +55,7 @@ class ViewName(click.Choice[str]):
 
 
 @command(EXAMPLES, json="One JSON object on standard output.", quiet="Print only the essential line.")
-@click.option("-m", "--model", metavar="MODEL", type=click.Path(path_type=Path), help="Model or run folder.")
+@click.option("-m", "--model", metavar="MODEL", help="Model or run folder.")
 @click.option("--text", metavar="TEXT", help="Show what the model does while it translates this.")
 @click.option("--target", metavar="TEXT", help="Take this text instead of the model's own translation.")
 @count("--beam", help="Hypotheses of the search.")
@@ -116,7 +116,7 @@ def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any
     replace_source (unit, text). Those of heads take kind, layer and head; * means all.
     """
     subject = check_options(ctx)
-    sizes, model = parse_lengths(options["lengths"]), options["model"]
+    sizes, model = parse_lengths(options["lengths"]), Path(options["model"] or "")
     if subject in ("text", "trace"):
         show_trace(options, as_json=as_json, quiet=quiet)
         return
@@ -160,7 +160,7 @@ def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
         inspection = Inspection(open_trace(options["trace"]))
     else:
         search = {} if options["beam"] is None else {"beam": options["beam"]}
-        inspection = inspect_text(options["model"], options["text"], options["target"], words, **search)
+        inspection = inspect_text(Path(options["model"]), options["text"], options["target"], words, **search)
     for warning in inspection.trace.manifest["warnings"]:
         say(harmless(f"warning: {warning['message']}"))
     view = (steps_view if steps else heat_view)(inspection.trace, choice)

@@ -72,6 +72,22 @@ Examples:
 """
 
 
+def show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:  # noqa: FBT001
+    if asked and not ctx.resilient_parsing:
+        from jumok import __version__
+
+        click.echo(f"jumok {__version__}")
+        ctx.exit()
+
+
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=show_version,
+    help="Show the version and exit; jumok version says more.",
+)
 @click.group(cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Sequence-to-sequence models that you can train, see inside and ship."""

@@ -1,6 +1,5 @@
 """`jumok train`: words to a request, the plan and the run's events to lines."""
 
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumok.cli.shared.console import duration, progress_display, say, stderr_is_live, to_json
+from jumok.cli.shared.console import progress_display, say, to_json
+from jumok.cli.shared.interrupts import AGAIN, interruptible
 from jumok.cli.shared.options import choice, command, several, switch, text
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ EXAMPLES = """
   jumok train --images photos.zip --source captions.tsv
   jumok train --source pairs.tsv --set training.lr=5e-4 --max-steps 2000
 """
-
-
-REASONS = {
-    "max_steps": "all steps are done",
-    "time_limit": "the time is up",
-    "no_better": "it no longer improves",
-}
 
 
 # Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
@@ -116,7 +109,11 @@ def shown(
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
     panel = Panel(quiet=quiet)
-    with interruptible() as signals, progress_display(quiet=quiet) as progress, closing(panel):
+    with (
+        interruptible(lambda: last_checkpoint(request.out), speaks=is_first_here()) as signals,
+        progress_display(quiet=quiet) as progress,
+        closing(panel),
+    ):
 
         def on_event(event: Any) -> None:
             panel.event(event)
@@ -134,6 +131,7 @@ def shown(
             on_plan=lambda plan: None if quiet else show_plan(plan, verbose=verbose),
             on_start=on_start,
             on_event=on_event,
+            on_step=panel.on_step,
             interrupted=lambda: bool(signals),
         )
         try:
@@ -142,6 +140,15 @@ def shown(
             if is_told(error) and not is_first_here():
                 raise click.exceptions.Exit(error.exit_code) from error
             raise
+
+
+def last_checkpoint(run: Path) -> str:
+    """What a run that had to end at once is left with."""
+    from jumok.checkpoint.manifest import checkpoint_folders
+
+    steps = checkpoint_folders(run)
+    where = f"at the last checkpoint, step {max(steps):,}" if steps else "before the first checkpoint"
+    return f"ended {where}; {AGAIN}"
 
 
 def gather(
@@ -207,39 +214,25 @@ def check_command(given: Mapping[str, Any]) -> str:
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:
-    """What was chosen and why: one line per reason, or per setting with its full name."""
-    from jumok.settings import plain_word
+    from jumok.run.report import plan_lines
 
-    values = {choice.key: plain_word(choice.value) for choice in plan.choices}
-    rows = [(f"{choice.key} = {values[choice.key]}", choice.reason) for choice in plan.choices]
-    if not verbose:
-        groups: dict[str, list[str]] = {}
-        for choice in plan.choices:
-            groups.setdefault(choice.reason, []).append(f"{choice.key.split('.', 1)[1]} {values[choice.key]}")
-        rows = [(" · ".join(group), reason) for reason, group in groups.items()]
-    say("plan")
-    width = min(60, max((len(chosen) for chosen, _ in rows), default=0))
-    for chosen, reason in rows:
-        say(f"  {chosen:<{width}}  {reason}")
-    say(f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)")
+    for line in plan_lines(plan, verbose=verbose):
+        say(line)
 
 
 def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
     """How the run ended and what to do next; a run that a signal has stopped exits as the signal asks."""
-    from jumok.config import FALLING
     from jumok.data.builtin import reads_pictures
+    from jumok.run.report import end_line
     from jumok.training.distributed import is_first_here
 
     if signals:
         if is_first_here():
-            say(f"stopped at step {done.steps:,}; run the same command again to go on")
+            say(f"stopped at step {done.steps:,}; {AGAIN}")
         raise click.exceptions.Exit(128 + signals[0])
     if quiet or not is_first_here():
         return
-    metric = done.config.training.metric
-    value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
-    score = "" if done.score is None else f" · best {metric} {value:.2f}"
-    say(f"done: {REASONS[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}")
+    say(end_line(done))
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
     asks = ".json" in done.config.data.source and done.model.tokenizers.reads_context
     context = '--context "…" ' if asks else ""
@@ -259,23 +252,3 @@ def seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise ConfigError(f"--time-limit={text} is no time", hint="give for example 90s, 10m or 2h")
     return value
-
-
-@contextmanager
-def interruptible() -> Iterator[list[int]]:
-    """A list that gets the signal's number on Ctrl-C or SIGTERM; a second signal ends at once."""
-    got: list[int] = []
-
-    def handle(number: int, _frame: object) -> None:
-        if got:
-            raise SystemExit(128 + number)
-        got.append(number)
-        if stderr_is_live():
-            say("finishing the step and saving; once more to end at once")
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield got
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

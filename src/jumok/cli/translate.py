@@ -60,6 +60,7 @@ EXAMPLES = """
 @count("--max-len", help="Most tokens of an answer.")
 @click.option("--min-len", type=click.IntRange(min=0), metavar="N", help="Fewest tokens of an answer.")
 @click.option("--no-repeat-ngram", type=click.IntRange(min=0), metavar="N", help="No N tokens twice.")
+@switch("--loops", help="Do not cut answers that go round in circles.")
 @switch("--sample", help="Draw answers at random.")
 @SEARCH
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from jumok.checkpoint.manifest import model_folders, verify_folder
+from jumok.checkpoint.manifest import verify as check_folders
 from jumok.cli.shared.console import print_json
 from jumok.cli.shared.options import command
 
@@ -26,7 +26,7 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
     Every file is compared with the size and the SHA-256 that were written down when it was saved; settings
     that no model can have are named. Nothing is loaded. Exit code 0: whole; 3: damaged or not a model folder.
     """
-    faults_of = {path: verify_folder(path) or unusable(path) for path in model_folders(folder)}
+    faults_of = {path: faults or unusable(path) for path, faults in check_folders(folder).items()}
     if as_json:
         folders = [
             {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in faults_of.items()

@@ -9,7 +9,7 @@ import numpy as np
 
 from jumok.architectures import ModelConfig, TransformerConfig
 from jumok.checkpoint.model import patches_of
-from jumok.config import RunConfig
+from jumok.config import ENDLESS, RunConfig
 from jumok.data.store import Store
 from jumok.errors import ConfigError
 from jumok.models.cost import forward_cost, parameters
@@ -17,7 +17,6 @@ from jumok.settings import Flat
 from jumok.text.tokenizer import Tokenizers
 
 SECONDS = 600.0  # for each entry, when nobody says
-NO_END = 1_000_000  # updates that no budget of time reaches
 PASSES = 3  # an update costs as much as three forward passes: one forward, two backward
 LOOKED_AT = 1000  # pairs whose cost stands for all
 WITHIN = 0.05  # of each other: then counts are called matched
@@ -39,9 +38,9 @@ class Budget:
                 f"a budget of {self.value:g} {self.kind} cannot work", hint="choose a number above 0"
             )
 
-    def settings(self, steps: int = NO_END) -> Flat:
+    def settings(self, steps: int = ENDLESS) -> Flat:
         """What a run is told; `steps` are those that the FLOPs are worth."""
-        steps = {"time": NO_END, "steps": int(self.value), "flops": steps}[self.kind]
+        steps = {"time": ENDLESS, "steps": int(self.value), "flops": steps}[self.kind]
         limit = self.value if self.kind == "time" else 0.0
         return {"training.max_steps": steps, "training.time_limit": limit, "training.patience": 0}
 

@@ -101,10 +101,22 @@ class BeamTree:
 
     def choose(self, answer: Answer, stable: int) -> None:
         """The search is done, and this is the best answer."""
+        self.chosen = self.path((*answer.ids, *([EOS] if answer.finished else [])))
+        self.stable_prefix = stable
+
+    def path(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """The numbers of the nodes from the root along these tokens, as far as they go."""
         path = [0]
-        for token in (*answer.ids, *([EOS] if answer.finished else [])):
+        for token in ids:
+            if (path[-1], token) not in self._children:
+                break
             path.append(self._children[path[-1], token])
-        self.chosen, self.stable_prefix = tuple(path), stable
+        return tuple(path)
+
+    def choose_cut(self, ids: Sequence[int]) -> None:
+        """The answer is another, for a loop was cut off: these tokens, of which the search knows all."""
+        if len(path := self.path(ids)) == len(ids) + 1:
+            self.chosen, self.stable_prefix = path, min(self.stable_prefix, len(ids))
 
     def to_dict(self, tokenizer: Tokenizer) -> dict[str, Any]:
         """The tree in the form `beam/1`, ready for JSON; the tokenizer is the target's."""

@@ -1,13 +1,14 @@
 """A translation while it grows: what is known after each step, and how much of it is sure."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import fsum
 
 from jumok.answers import NotFiniteError
 from jumok.decoding.batched import encode
 from jumok.decoding.filters import next_bytes
 from jumok.decoding.jobs import CHARACTER, Job
+from jumok.decoding.loops import loop_end
 from jumok.decoding.results import JsonResult, Translation, shorten
 from jumok.decoding.search import Lead, Search, search_steps
 from jumok.models.interface import Seq2Seq
@@ -24,7 +25,7 @@ class Partial(JsonResult):
     """The tokens as people see them, without the end."""
     stable: int
     score: float
-    """The log-probability of the tokens."""
+    """The log-probability of the tokens, and of those of a loop that are not shown."""
 
     def __repr__(self) -> str:
         return f"Partial({shorten(self.text)}, stable={self.stable} of {len(self.tokens)})"
@@ -38,7 +39,11 @@ class Final:
 
 
 def stream_jobs(
-    model: Seq2Seq, tokenizer: Tokenizer, jobs: Sequence[Job], searches: Sequence[Search]
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    jobs: Sequence[Job],
+    searches: Sequence[Search],
+    may_loop: Callable[[], bool],
 ) -> Iterator[Partial]:
     """What is known of a text after each step; its jobs are worked through one after the other."""
     leads: list[Lead] = []  # of the jobs that are done
@@ -47,14 +52,25 @@ def stream_jobs(
         try:
             for _ in search_steps(model, encode(model, [job], [len(search.token)]), search):
                 t += 1
-                yield make_partial(tokenizer, t, [*leads, search.lead()])
+                yield make_partial(tokenizer, t, [*leads, search.lead()], may_loop)
         except NotFiniteError:
             raise NotFiniteError(number) from None
         leads.append(search.lead())
 
 
-def make_partial(tokenizer: Tokenizer, t: int, leads: Sequence[Lead]) -> Partial:
-    """The answer to a text after t steps: the leads of its jobs, of which all but the last are done."""
+def make_partial(
+    tokenizer: Tokenizer, t: int, leads: Sequence[Lead], may_loop: Callable[[], bool]
+) -> Partial:
+    """The answer to a text after t steps: the leads of its jobs, of which all but the last are done.
+
+    What the answer will be cut off is not shown; `may_loop` is asked when there is such a thing.
+    """
+    ends = [loop_end(lead.ids) for lead in leads]
+    if any(ends) and not may_loop():
+        leads = [
+            replace(lead, ids=lead.ids[:end], stable=min(lead.stable, len(lead.ids[:end])))
+            for lead, end in zip(leads, ends, strict=True)
+        ]
     *done, now = leads
     texts = [tokenizer.decode(whole(lead.ids)) for lead in leads]
     return Partial(

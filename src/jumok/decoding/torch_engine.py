@@ -75,11 +75,11 @@ class TorchEngine:
         )
 
     def grow(
-        self, jobs: Sequence[Job], request: Request, explained: Explained
+        self, jobs: Sequence[Job], request: Request, explained: Explained, may_loop: Callable[[], bool]
     ) -> Iterator[Partial | list[list[Answer]]]:
         """A partial answer after each step of the jobs, and at the end the answers to each."""
         searches = [self.search_for(job, request) for job in jobs]
-        partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches)
+        partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches, may_loop)
         with explained(jobs):
             yield from partials
         yield [search.answers()[0] for search in searches]

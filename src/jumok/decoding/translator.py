@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Request, SourceText, make_jobs, make_request, read_sources
+from jumok.decoding.loops import cut_loops, loop_end
 from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
 from jumok.errors import ConfigError, DataError, LimitError, RunError, ran_out_of_memory
 from jumok.progress import Progress, silent
@@ -179,8 +181,9 @@ class Translator:
     def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final
 
-        for partial in self._engine.to_torch().grow(jobs, request, self.explained):
-            yield Final(self.finish(text, partial, request)) if isinstance(partial, list) else partial
+        may_loop = partial(self.may_loop, text, request)
+        for part in self._engine.to_torch().grow(jobs, request, self.explained, may_loop):
+            yield Final(self.finish(text, part, request)) if isinstance(part, list) else part
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -265,10 +268,29 @@ class Translator:
         """The search for the answers to one job in torch, ready for its first step."""
         return self._engine.to_torch().search_for(job, request, record)
 
-    def finish(self, text: str, answers: Sequence[Sequence[Answer]], request: Request) -> Translation:
+    def finish(
+        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+    ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
+        cut = [cut_loops(best_first) for best_first in answers]
+        if cut != list(map(list, answers)) and not self.may_loop(text, request):
+            answers = cut
         parts = [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
-        return join(text, parts)
+        return join(text if isinstance(text, str) else text.given, parts)
+
+    def may_loop(self, text: str | SourceText, request: Request) -> bool:
+        """Whether answers to this text may go round in circles: as asked for, or as the text does.
+
+        Someone who says what answers contain or how long they are gets them so.
+        """
+        if request.decoding.loops or request.require or request.decoding.min_len:
+            return True
+        prefixes = (request.prefix,) if isinstance(request.prefix, str) else request.prefix
+        texts: list[Sequence[object]] = [*prefixes, *map(self.tokenizers.target.encode, prefixes)]
+        if self.tokenizers.pictures is None:
+            [source] = self.read([text])
+            texts += [source.text, source.ids]
+        return any(loop_end(one) is not None for one in texts)
 
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options that a call with these options runs with."""
@@ -296,7 +318,7 @@ class Translator:
             known.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [
-            self.finish(text if isinstance(text, str) else text.given, [known[job] for job in parts], request)
+            self.finish(text, [known[job] for job in parts], request)
             for text, parts in zip(texts, jobs, strict=True)
         ]
 

@@ -182,4 +182,5 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
     search = translator.search_for(job, request, record=tree)
     with translator.explained([job]):
         run_search(translator.model, encode(translator.model, [job], [len(search.token)]), search)
+    tree.choose_cut([token["id"] for token in manifest["target"]["tokens"]])
     return tree.to_dict(translator.tokenizers.target)

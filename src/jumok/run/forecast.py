@@ -4,13 +4,15 @@ Rough on purpose: within a factor of two of what was measured is enough to choos
 cannot fit. Axis letters: D width, F inner width, V vocabulary, S and T lengths.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import torch
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, RunConfig, TransformerConfig, copies
 from jumok.errors import ConfigError
 from jumok.models.build import build_model
+from jumok.progress import duration
 from jumok.run.machine import Machine
 from jumok.training.updates import packs
 
@@ -36,6 +38,9 @@ LOGITS = 2**30  # logits of a packed batch exist in chunks of this size
 CONTEXT = 2 * 2**30  # CUDA, its libraries, and what lies between tensors
 USABLE = 0.95  # share of the device's memory
 GIB = 2**30
+
+# The second look: seconds of training between which a run measures itself, and what is worth a word.
+LOOK_FROM, LOOK_UNTIL, FAR_OFF = 5.0, 40.0, 1.5
 
 
 def piece_tokens(config: RunConfig, machine: Machine) -> int:
@@ -102,6 +107,44 @@ def layer_weights(model: TransformerConfig) -> tuple[int, int]:
     """Of an encoder layer, and of a decoder layer."""
     D, F = model.width, model.feedforward
     return 4 * D * D + 2 * D * F, 8 * D * D + 2 * D * F
+
+
+@dataclass
+class SecondForecast:
+    """The plan measured a machine for a moment; a run measures itself in its first minute, and says how long
+    it will take if the plan was far off.
+    """
+
+    seconds: float  # as planned
+    steps: int
+    say: Callable[[int, str], None]
+    marks: list[tuple[int, float]] = field(default_factory=list)  # step and seconds when the look began
+    tokens: int = 0
+    over: bool = False
+
+    def on_step(self, step: int, elapsed: float, tokens: int) -> None:
+        """Hear of an update: after the first seconds tokens are counted, within the minute they are told."""
+        if self.over:
+            return
+        self.marks = self.marks or [(step, elapsed)]
+        _, began = self.marks[0]
+        if len(self.marks) == 1:
+            if elapsed - began >= LOOK_FROM:
+                self.marks.append((step, elapsed))
+            return
+        self.tokens += tokens
+        step_then, then = self.marks[1]
+        if elapsed - began < LOOK_UNTIL or step == step_then:
+            return
+        self.over = True
+        whole = elapsed + (self.steps - step) * (elapsed - then) / (step - step_then)
+        if not 1 / FAR_OFF < whole / self.seconds < FAR_OFF:
+            rate = self.tokens / (elapsed - then)
+            self.say(
+                step,
+                f"about {duration(whole)} in all, at {rate:,.0f} tokens/s as measured now; "
+                f"the forecast was {duration(self.seconds)}",
+            )
 
 
 # Memory

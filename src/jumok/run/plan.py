@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jumok.config import Arch, DataConfig, RunConfig
+from jumok.config import ENDLESS, Arch, DataConfig, RunConfig
 from jumok.data.builtin import builtin_info, reads_pictures
 from jumok.data.survey import Survey, usual_hold_out
 from jumok.errors import ConfigError
@@ -117,7 +117,8 @@ def fitting_arch(given: Mapping[str, Any], machine: Machine) -> tuple[Arch, str]
     if given.get("model.copy"):
         return "transformer", "the one that copies (model.copy)"
     if machine.device == "cpu" and 0 < time_limit(given) <= HURRY:
-        return "luong", "learns most from a few minutes of CPU; --arch transformer for the other"
+        reason = "learns most in a short time on a CPU; CTranslate2, transformers and Argos need "
+        return "luong", f"{reason}--arch transformer"
     return "transformer", "the strongest of the three, given time"
 
 
@@ -181,7 +182,7 @@ def choose_text(draft: PlanDraft, found: Survey) -> None:
     words = found.words
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
-    reason = f"{words:,} words: each piece is then seen often enough"
+    reason = f"at most: of {words:,} words each piece is then seen often enough"
     if kind in ("char", "word") and target != "bpe":
         reason = "at most: one piece for each symbol of the training text"
     draft.choose("text.vocabulary", vocabulary, reason)
@@ -258,7 +259,7 @@ def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machin
     per_epoch = max(1, round(pieces_of(draft, found) / batch))
     if limit:
         steps = max(100, round(tokens_per_second(so_far(draft), machine) * limit / batch))
-        choose("training.max_steps", 1_000_000, "the time limit ends the run")
+        choose("training.max_steps", ENDLESS, "the time limit ends the run")
         choose("training.patience", 0, "the time limit ends the run")
     else:
         epochs = 60 if found.usable < 20_000 or repeats(arch, found, machine) else 30
@@ -266,9 +267,10 @@ def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machin
         steps = max(400, epochs * per_epoch)
         choose("training.max_steps", steps, f"about {epochs} times through the data at most")
     steps = min(steps, draft.settings()["training.max_steps"])
-    choose("training.warmup", max(1, min(400, steps // 25)), "a short rise of the rate")
-    choose("training.schedule", "constant", "after the rise,")
-    choose("training.cooldown", 1.0, "the rate falls in a line to zero at the end of the run")
+    course = "the rate rises shortly, then falls in a line to zero at the end of the run"
+    choose("training.warmup", max(1, min(400, steps // 25)), course)
+    choose("training.schedule", "constant", course)
+    choose("training.cooldown", 1.0, course)
     choose("training.lr", *fitting_rate(arch, draft.settings()))
     choose("model.dropout", *fitting_dropout(arch, found, steps / per_epoch))
     if repeats(arch, found, machine):

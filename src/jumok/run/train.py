@@ -16,7 +16,7 @@ from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import RunConfig
 from jumok.data.reader import CheckReport
 from jumok.model import Model, load
-from jumok.presets import preset
+from jumok.presets import preset as sizes_of
 from jumok.progress import Progress, silent
 from jumok.run.compute import (
     check_possible,
@@ -29,16 +29,18 @@ from jumok.run.compute import (
 )
 from jumok.run.events import logs, start_event
 from jumok.run.folder import RunFolder
+from jumok.run.forecast import SecondForecast
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import Plan, check_given, is_language, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora, reopen
 from jumok.run.probes import write_probe
+from jumok.run.report import end_line, printing, write_line
 from jumok.run.warm import load_meanwhile
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
 from jumok.training.distributed import World, join, shared_clock
 from jumok.training.log import Log
-from jumok.training.loop import Outcome, fit, notice
+from jumok.training.loop import OnStep, Outcome, fit, notice
 from jumok.training.state import LoopState
 from jumok.training.work import PreparedData, RunWork
 
@@ -63,7 +65,8 @@ class RunRequest:
 class RunCallbacks:
     """Functions that a run calls as it goes. Every one may be left out.
 
-    `on_event` is called with every event of the log; `interrupted` before every update, and may stop the run.
+    `on_event` is called with every event of the log, `on_step` after every update; `interrupted` before every
+    update, and may stop the run.
     """
 
     progress: Progress = silent
@@ -71,6 +74,7 @@ class RunCallbacks:
     on_plan: Callable[[Plan], None] = lambda plan: None
     on_start: Callable[["RunStart"], None] = lambda start: None
     on_event: Log = lambda event: None
+    on_step: OnStep = lambda state, tokens: None
     interrupted: Callable[[], bool] = lambda: False
 
 
@@ -109,26 +113,43 @@ def train(  # noqa: PLR0913  each has a default
     source: str | Path = "",
     target: str | Path = "",
     data: str = "",
+    valid_source: str | Path = "",
+    valid_target: str | Path = "",
     arch: str = "",
-    size: str = "",
+    preset: str = "",
+    time_limit: float = 0.0,
     out: str | Path = "",
     overrides: Mapping[str, Any] | None = None,
     fresh: bool = False,
     device: str | None = None,
+    quiet: bool = False,
     callbacks: RunCallbacks | None = None,
 ) -> TrainedRun:
     """Train, or go on with a run that has stopped. Give two text files, or the name of a built-in set.
 
-    `config` is a TOML file, `size` a preset, `overrides` settings by full name such as {"training.lr": 1e-3}.
+    `config` is a TOML file, `time_limit` in seconds, `overrides` are settings by full name such as
+    {"training.lr": 1e-3}. How it goes is written to standard error, unless it is to be `quiet` or
+    `callbacks` hear of it.
     """
-    plain = {"data.source": str(source), "data.target": str(target), "data.name": data, "model.arch": arch}
+    plain = {
+        "data.source": str(source),
+        "data.target": str(target),
+        "data.name": data,
+        "data.valid_source": str(valid_source),
+        "data.valid_target": str(valid_target),
+        "model.arch": arch,
+        "training.time_limit": float(time_limit),
+    }
     given: Flat = {key: value for key, value in plain.items() if value}
     given = (read_toml(config) if config else {}) | given | dict(overrides or {})
-    sizes = preset(size, given.get("model.arch", "transformer")) if size else {}
-    given = sizes | given
+    given = (sizes_of(preset, given.get("model.arch", "transformer")) if preset else {}) | given
     folder = Path(out) if out else default_folder(given)
     request = RunRequest(given=given, out=folder, fresh=fresh, device=device)
-    return run(request, callbacks or RunCallbacks())
+    shown = not quiet and callbacks is None
+    done = run(request, callbacks or (printing() if shown else RunCallbacks()))
+    if shown:
+        write_line(end_line(done))
+    return done
 
 
 def default_folder(given: Mapping[str, Any]) -> Path:
@@ -146,15 +167,25 @@ def run(request: RunRequest, callbacks: RunCallbacks) -> TrainedRun:
     with join(request.device) as world, ExitStack() as held:
         if not world.is_first:
             callbacks = RunCallbacks(interrupted=callbacks.interrupted)
-        work, state = RunSetup(request, callbacks, world, held).begin()
+        setup = RunSetup(request, callbacks, world, held)
+        work, state = setup.begin()
         config = work.config
         clock, interrupted = shared_clock(world, time.monotonic, callbacks.interrupted)
         try:
-            outcome = fit(work, config.training, state, clock=clock, interrupted=interrupted)
+            outcome = fit(
+                work,
+                config.training,
+                state,
+                clock=clock,
+                interrupted=interrupted,
+                on_step=setup.on_step(work),
+            )
             if outcome.reason != "signal":
                 outcome = averaged_if_better(work, outcome)
         except BaseException as error:
-            work.log({"type": "end", "status": "failed", "reason": type(error).__name__})
+            ended = isinstance(error, SystemExit | KeyboardInterrupt)  # by a second signal
+            status, reason = ("stopped", "signal") if ended else ("failed", type(error).__name__)
+            work.log({"type": "end", "status": status, "reason": reason})
             raise
         status, end = "stopped" if outcome.reason == "signal" else "completed", outcome.state
         work.log({"type": "end", "status": status, "reason": outcome.reason, "best": end.best_score})
@@ -170,6 +201,7 @@ class RunSetup:
     world: World
     held: ExitStack  # what stays open until the run ends: its lock
     prepared: Prepared | None = None
+    planned: Plan | None = None
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -221,6 +253,23 @@ class RunSetup:
             work.log(notice(state.step, "info", "no_bf16", text))
         return work, state
 
+    def on_step(self, work: RunWork) -> OnStep:
+        """What hears of every update: the caller, and in the first minute of a new run the forecast."""
+        told, plan = self.callbacks.on_step, self.planned
+        if plan is None or plan.config.training.time_limit:
+            return told
+        look = SecondForecast(
+            plan.seconds,
+            plan.config.training.max_steps,
+            lambda step, text: work.log(notice(step, "info", "forecast", text)),
+        )
+
+        def both(state: LoopState, tokens: int) -> None:
+            told(state, tokens)
+            look.on_step(state.step, state.elapsed, tokens)
+
+        return both
+
     def open(self) -> dict[str, Any]:
         """Lock, plan or read back, and prepare; what the other processes must know of it."""
         request, folder = self.request, RunFolder(self.request.out)
@@ -255,7 +304,7 @@ class RunSetup:
         """Look at the data, plan, and write down what was decided."""
         found = read_corpora(corpora, self.callbacks.progress)
         self.callbacks.on_data(found)
-        plan = make_plan(self.request.given, found.train, self.machine)
+        self.planned = plan = make_plan(self.request.given, found.train, self.machine)
         check_possible(plan.config, self.machine, self.world)
         self.callbacks.on_plan(plan)
         folder.write(plan.config, corpora.fingerprint, plan.choices)

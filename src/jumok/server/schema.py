@@ -59,6 +59,7 @@ class SearchFields(RequestBody):
     max_len: Annotated[int, Field(ge=1, le=DEFAULTS.new_tokens)] | None = None
     min_len: Annotated[int, Field(ge=0, le=DEFAULTS.new_tokens)] | None = None
     no_repeat_ngram: Annotated[int, Field(ge=0, le=DEFAULTS.new_tokens)] | None = None
+    loops: bool | None = None
     sample: bool | None = None
     temperature: Positive | None = None
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] | None = None

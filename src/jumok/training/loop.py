@@ -46,6 +46,7 @@ class Work(Protocol[B]):
     def log(self, event: Event) -> None: ...
 
 
+OnStep = Callable[[LoopState, int], None]
 Reason = Literal["max_steps", "time_limit", "no_better", "signal"]
 
 
@@ -64,8 +65,12 @@ def fit(
     *,
     clock: Callable[[], float],
     interrupted: Callable[[], bool],
+    on_step: OnStep = lambda state, tokens: None,
 ) -> Outcome:
-    """Train from `state` until the steps, the time or the patience run out, or someone interrupts."""
+    """Train from `state` until the steps, the time or the patience run out, or someone interrupts.
+
+    `on_step` hears of every update, and of the target tokens in it; it waits for nothing.
+    """
     began = clock() - state.elapsed
     window = Window(clock())
     failed_saves, first, saved = 0, state.step, state
@@ -78,6 +83,7 @@ def fit(
             result, parts = work.step(batch, state, lr)
             state = replace(state.at(cursor), step=state.step + 1, parts=parts, elapsed=clock() - began)
             window.add(state.step, result)
+            on_step(state, result.tokens)
             log_due, validation_due, save_due = (
                 state.step % every == 0
                 for every in (config.log_every, config.validate_every, config.save_every)

@@ -8,7 +8,6 @@ import pytest
 from jumok.cli.shared import console
 from jumok.cli.shared.console import (
     PlainLines,
-    duration,
     live_bars,
     progress_display,
     stamp,
@@ -18,24 +17,6 @@ from jumok.cli.shared.console import (
 from jumok.progress import silent
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"),
-        (0.4, "0s"),
-        (41, "41s"),
-        (59.4, "59s"),
-        (59.6, "1m00s"),
-        (662, "11m02s"),
-        (3599.7, "1h00m"),
-        (11_100, "3h05m"),
-        (100_000, "27h46m"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_stamps_are_utc_to_the_second() -> None:

@@ -4,6 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from jumok.cli.main import COMMANDS, cli
 from jumok.cli.shared.options import ENGINES, SEARCH, check_drawing, given_options, say_once
 from jumok.config import DecodingConfig
 from jumok.decoding import engines
@@ -76,3 +77,26 @@ def test_a_note_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "note: it is slow\nnote: it is old\n"
     say_once(quiet=True)("it is slow")
     assert capsys.readouterr().err == ""
+
+
+def test_a_second_value_of_a_single_option_is_refused() -> None:
+    """Every command and every option that takes one value; those that may be repeated, and switches, may."""
+    tried = 0
+    with click.Context(cli) as group:
+        for name in COMMANDS:
+            made = cli.get_command(group, name)
+            assert made is not None
+            for param in (one for one in made.params if isinstance(one, click.Option)):
+                words = [param.opts[0], *["1"] * (0 if param.is_flag else param.nargs)] * 2
+                context = click.Context(made, info_name=name)
+                if param.multiple or param.is_flag:
+                    made.make_parser(context).parse_args(args=words)
+                    continue
+                tried += 1
+                with pytest.raises(ConfigError) as caught:
+                    made.parse_args(context, words)
+                expected = (
+                    f"{param.opts[0]} is given 2 times, and it takes one value\n  leave out all but one"
+                )
+                assert str(caught.value).startswith(expected)
+    assert tried > 90

@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 from math import nan
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,13 +23,13 @@ from jumok.cli.shared.panel import (
     count_of,
     figures_line,
     head,
-    plain,
     progress_line,
     spark,
     valid_lines,
 )
 from jumok.comparison.budget import Budget
 from jumok.comparison.entry import ComparisonEntry
+from jumok.config import ENDLESS
 from jumok.progress import silent
 from jumok.run.machine import look_at_machine
 from jumok.run.prepare import reopen
@@ -63,9 +64,11 @@ def test_progress_by_steps() -> None:
 
 
 def test_progress_by_time_when_that_ends_first() -> None:
-    line = progress_line(TRAIN, 10**6, 1324.0)
-    assert line.startswith(f"step   4,200 / 22m04s {'━' * 14}{'─' * 14}  50%")
-    assert line.endswith("11m02s left 11m02s")
+    line = progress_line(TRAIN, ENDLESS, 1324.0)
+    assert line == f"step   4,200 {'━' * 14}{'─' * 14}  50%   11m02s / 22m04s left 11m02s"
+    assert progress_line(TRAIN, 5_000, 1324.0) == (
+        f"step   4,200 / 5,000 {'━' * 24}{'─' * 4}  84%   11m02s / 22m04s left 2m06s"
+    )
     assert " 100%   " in progress_line(TRAIN | {"elapsed_s": 2000.0}, 10**6, 1324.0)
 
 
@@ -96,32 +99,6 @@ def test_a_look_at_the_validation_set() -> None:
     assert valid_lines({"step": 1, "loss": 2.0, "best": False}) == ["valid @1   loss 2.000   "]
 
 
-STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ "
-
-
-@pytest.mark.parametrize(
-    ("event", "text"),
-    [
-        (TRAIN, "train step=4200/20000 loss=3.412 lr=6.9e-04 tok_s=6310 eta=41m30s"),
-        (VALID, "valid step=4000 loss=3.510 bleu=12.80 chrf=35.00 best=true"),
-        ({"type": "valid", "step": 5, "loss": 1.0, "best": False}, "valid step=5 loss=1.000"),
-        (
-            {"type": "notice", "step": 5, "code": "nan_skipped", "message": "no weight was changed"},
-            "notice step=5 nan_skipped: no weight was changed",
-        ),
-    ],
-)
-def test_plain_lines(event: dict[str, Any], text: str) -> None:
-    line = plain(event, 20_000, 0.0)
-    assert line is not None
-    assert re.fullmatch(STAMP + re.escape(text), line)
-
-
-def test_other_events_have_no_plain_line() -> None:
-    for kind in ("start", "checkpoint", "end"):
-        assert plain({"type": kind, "step": 1}, 10, 0.0) is None
-
-
 def started(trained: TrainedRun, step: int = 0) -> RunStart:
     prepared = reopen(trained.folder / "data")
     machine = look_at_machine("cpu")
@@ -142,7 +119,8 @@ def test_the_head_says_what_is_trained_on_what(trained: TrainedRun) -> None:
     assert lines == [
         "run  luong · gru cells · 1+1 layers · width 16 · encoder in both directions · general score"
         " · tied output · 0.0 M parameters · cpu",
-        f"data   train 280 pairs ({tokens:,} target tokens) · valid 20 · vocabulary {size} shared",
+        f"data   train 280 pairs ({tokens:,} target tokens) · valid 20 · vocabulary {size} shared"
+        " (of at most 300: the text has no more)",
         f"folder {trained.folder}",
     ]
     assert head(started(trained, step=1200))[-1] == "goes on after step 1,200"
@@ -196,6 +174,31 @@ def test_the_live_panel(
     ):
         assert text in screen
     assert captured.out == ""
+
+
+def test_the_panel_moves_between_events(clock: list[float]) -> None:
+    """Steps as they are taken, and the time also while a look at the validation set takes long."""
+    panel = Panel(quiet=True)
+    panel.follow(100, 0.0)
+    assert panel.lines() == []
+    clock[0] = 10.0
+    panel.on_step(LoopState(step=20, elapsed=4.0), 30)
+    assert panel.lines() == [progress_line({"step": 20, "elapsed_s": 4.0}, 100, 0.0)]
+    clock[0] = 12.0
+    assert panel.lines() == [progress_line({"step": 20, "elapsed_s": 6.0}, 100, 0.0)]
+    panel.event(train(50))
+    assert panel.lines()[0] == progress_line(train(50), 100, 0.0)
+    assert panel.lines()[1].startswith("loss 2.000")
+
+
+def test_the_panel_is_drawn_without_being_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "stderr_is_live", lambda: True)
+    monkeypatch.setattr(module, "REFRESH", 100.0)
+    drawn = Event()
+    with closing(Panel(quiet=False, footer=lambda _: (drawn.set(), "")[1])) as panel:
+        panel.follow(100, 0.0)
+        panel.on_step(LoopState(step=1, elapsed=1.0), 30)
+        assert drawn.wait(60)
 
 
 def test_a_panel_that_fails_leaves_the_terminal_alone(trained: TrainedRun) -> None:

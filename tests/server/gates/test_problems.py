@@ -1,12 +1,18 @@
 """Problems: what they say, and what they never say."""
 
 import json
+import re
+from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError
 from jumok.server.gates.problems import Problem, dump, field_path, from_error, from_validation, render
+from jumok.server.schema import RequestBody
+from jumok.server.translate.libretranslate import LibreFields
 
 SCOPE = {"path": "/v1/translate", "method": "POST", "state": {"request_id": "r1"}}
 
@@ -150,3 +156,51 @@ def test_the_frameworks_own_errors_are_problems_too(
     assert list(document) == ["type", "title", "status", "detail", "code", "request_id"]
     assert (document["status"], document["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+WRONG: list[Any] = [
+    None,
+    True,
+    -1,
+    10**30,
+    1.5,
+    "",
+    "x" * 10**5,
+    [],
+    ["x"] * 1000,
+    [1],
+    ["x" * 10**5],
+    {},
+    {"a": 1},
+]
+
+
+def bodies(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from bodies(one)
+
+
+def test_no_name_of_a_type_is_told() -> None:
+    """Every field of every request with all kinds of wrong values: paths name fields, no pydantic types."""
+    tried = 0
+    for body in {*bodies(RequestBody), *bodies(LibreFields)}:
+        schema = json.dumps(body.model_json_schema())
+        for field in body.model_fields:
+            for value in WRONG:
+                try:
+                    body.model_validate({field: value})
+                except ValidationError as error:
+                    errors = error.errors(include_url=False)
+                else:
+                    continue
+                mine = [{**one, "loc": ("body", *one["loc"])} for one in errors if one["loc"][0] == field]
+                if not mine:
+                    continue
+                tried += 1
+                problem = from_validation(mine)
+                assert problem.field is not None
+                for part in problem.field.split("."):
+                    assert part.isdecimal() or f'"{part}"' in schema, (body, field, problem.field)
+                assert not re.search(r"constrained|function-|\[|validation", problem.sentence)
+    assert tried > 200

@@ -92,7 +92,7 @@ def test_a_summary_says_how_a_run_stands(tmp_path: Path) -> None:
         tmp_path / "a",
         [
             {"type": "start"},
-            {"type": "train", "step": 20, "loss": 1.0},
+            {"type": "train", "step": 20, "loss": 1.0, "elapsed_s": 7.5},
             {"type": "checkpoint", "step": 20, "best": True, "metric": 12.5, "path": "p"},
             {"type": "end", "status": "completed", "reason": "max_steps"},
         ],
@@ -107,8 +107,17 @@ def test_a_summary_says_how_a_run_stands(tmp_path: Path) -> None:
         "arch": "luong",
         "step": 20,
         "max_steps": 50,
+        "elapsed_s": 7.5,
+        "time_limit": None,
         "best": {"metric": "bleu", "value": 12.5, "step": 20},
     }
+
+
+@pytest.mark.parametrize(("steps", "shown"), [(1_000_000, None), (2000, 2000)])
+def test_a_run_that_its_time_ends_has_no_last_step(steps: int, shown: int | None, tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [{"type": "start"}], f"[training]\nmax_steps = {steps}\ntime_limit = 90.0\n")
+    (found,) = [run.summary() for run in Runs(tmp_path).all()]
+    assert (found["max_steps"], found["time_limit"], found["elapsed_s"]) == (shown, 90.0, None)
 
 
 @pytest.mark.parametrize("metric", ["loss", "per"])

@@ -1,13 +1,16 @@
 """Requests that LibreTranslate's clients send, replayed: names, shapes and errors are theirs."""
 
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.error import HTTPError
 
 import httpx2
 import pytest
+from libretranslatepy import LibreTranslateAPI
 from tests.decoding.conftest import TINY, untrained
-from tests.server.conftest import Running, serving
+from tests.server.conftest import Running, Serve, serving
 
 from jumok.config import DataConfig
 from jumok.decoding.translator import Translator
@@ -121,7 +124,8 @@ def test_health_and_settings(libre: httpx2.Client) -> None:
         ({}, 400, "q: field required"),
         ({"q": "a"}, 400, "source: field required"),
         ({"q": "a", "source": "en"}, 400, "target: field required"),
-        ({"q": 1, "source": "en", "target": "ko"}, 400, "q"),
+        ({"q": 1, "source": "en", "target": "ko"}, 400, "q: input should be a valid string"),
+        ({"q": ["a", 1], "source": "en", "target": "ko"}, 400, "q.1: input should be a valid string"),
         ({"q": "a", "source": "xx", "target": "ko"}, 400, "source: no model for this language"),
         ({"q": "a", "source": "en", "target": "xx"}, 400, "target: no model for this language"),
         ({"q": "a", "source": "en", "target": "ko", "format": "html"}, 400, "format: only text"),
@@ -135,8 +139,21 @@ def test_health_and_settings(libre: httpx2.Client) -> None:
             400,
             "alternatives: input should be greater",
         ),
-        ({"q": ["a"] * 65, "source": "en", "target": "ko"}, 400, "q"),
-        ({"q": "GEHEIM" * 1000, "source": "en", "target": "ko"}, 400, "q"),
+        (
+            {"q": ["a"] * 100, "source": "en", "target": "ko"},
+            400,
+            "q: list should have at most 64 items, not 100",
+        ),
+        (
+            {"q": "GEHEIM" * 1000, "source": "en", "target": "ko"},
+            400,
+            "q: string should have at most 5000 characters",
+        ),
+        (
+            {"q": ["a", "GEHEIM" * 1000], "source": "en", "target": "ko"},
+            400,
+            "q.1: string should have at most 5000 characters",
+        ),
         (["q"], 400, "body: an object is needed"),
     ],
 )
@@ -181,9 +198,56 @@ def test_bad_forms(polyglot: Running, form: bytes, error: str) -> None:
 
 def test_other_routes_take_no_forms(polyglot: Running) -> None:
     kind = "application/x-www-form-urlencoded"
-    status, answer = polyglot.post_raw("/detect", b"q=a", Content_Type=kind)
-    assert status == 400
-    assert answer == {"error": "the content type must be application/json in UTF-8"}
+    status, answer = polyglot.post_raw("/v1/translate", b"texts=a", Content_Type=kind)
+    assert (status, answer["detail"]) == (415, "the content type must be application/json in UTF-8")
+
+
+def test_a_form_in_parts_as_a_page_sends_it(libre: httpx2.Client) -> None:
+    fields = {"q": "a man\r\n & <b> 나", "source": "en", "target": "ko"}
+    as_parts = {name: (None, text) for name, text in fields.items()}
+    assert libre.post("/translate", files=as_parts).json() == libre.post("/translate", json=fields).json()
+    assert libre.post("/detect", files=as_parts).json() == libre.post("/detect", json=fields).json()
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [
+        (b"q", "the form has no parts: its boundary is missing or wrong"),
+        (b'--b\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--b--', "the form is not UTF-8"),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="q"; filename="f"\r\n\r\na\r\n--b--',
+            "q: field required",
+        ),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="q"\r\n\r\na\r\n' * 17 + b"--b--",
+            "a form has at most 16 fields",
+        ),
+    ],
+)
+def test_bad_parts(polyglot: Running, parts: bytes, error: str) -> None:
+    kind = "multipart/form-data; boundary=b"
+    assert polyglot.post_raw("/detect", parts, Content_Type=kind) == (400, {"error": error})
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # it leaves its connections open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("key", [None, "a-key"])
+def test_the_real_client(polyglot: Running, serve: Serve, key: str | None) -> None:
+    """`libretranslatepy`, as it is, with a key and without one."""
+    models = {name: served.translator for name, served in polyglot.services.models.items()}
+    with serve(models=models, keys=(key,) if key else ()) as own:
+        api = LibreTranslateAPI(own.url, key)
+        assert api.translate("a man", "en", "ko") == models["en-ko"].translate("a man").text
+        assert api.detect("나는 어제 영화를 봤다.")[0] == {"confidence": 100.0, "language": "ko"}
+        assert [one["code"] for one in api.languages()] == ["ko", "en"]
+        if key:
+            for ask in (lambda one: one.detect("a"), lambda one: one.languages()):
+                for stranger in (LibreTranslateAPI(own.url), LibreTranslateAPI(own.url, "another")):
+                    with pytest.raises(HTTPError) as refused:
+                        ask(stranger)
+                    assert refused.value.code == 403
+                    refused.value.close()
+    gc.collect()
 
 
 def test_the_page_lives_beside_it(libre: httpx2.Client) -> None:

@@ -18,6 +18,13 @@ export const WANTED = [
 ];
 const LONG = 4000;
 
+/** How much of a run is over, from 0 to 1, by its steps or by its time; null: nobody can tell. */
+export function shareDone(run: Pick<RunOut, "step" | "max_steps" | "elapsed_s" | "time_limit">): number | null {
+  const bySteps = run.step !== null && run.max_steps ? run.step / run.max_steps : null;
+  const byTime = run.elapsed_s !== null && run.time_limit ? run.elapsed_s / run.time_limit : null;
+  return bySteps === null && byTime === null ? null : Math.min(1, Math.max(bySteps ?? 0, byTime ?? 0));
+}
+
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 

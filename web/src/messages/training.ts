@@ -14,6 +14,7 @@ export const training = {
   status_unknown: ["no sign of life", "소식 없음"],
   step: ["step {n}", "{n}단계"],
   step_of: ["step {n} of {total}", "{total}단계 중 {n}"],
+  step_time: ["step {n}, {time} of {limit}", "{n}단계, {limit} 중 {time}"],
   best: ["best: {metric} {value}", "최고: {metric} {value}"],
   none_chosen: ["No run is chosen", "고른 학습이 없습니다"],
   none_chosen_text: ["Choose a run in the list to see its curves.", "목록에서 학습을 고르면 곡선이 나타납니다."],

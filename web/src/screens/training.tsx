@@ -3,8 +3,9 @@ import { CommandList } from "../components/Commands";
 import { choices, Tabs } from "../components/controls";
 import { Empty, Failed, Loading } from "../components/states";
 import { t } from "../i18n";
+import { duration } from "../lib/chart";
 import { number } from "../lib/format";
-import { chosenRuns, shortNames, titleOf } from "../lib/training";
+import { chosenRuns, shareDone, shortNames, titleOf } from "../lib/training";
 import type { RunOut } from "../api-types";
 import { params, setParams } from "../state";
 import { Curves } from "./training/curves";
@@ -130,8 +131,10 @@ function RunButton({ run, name, colour, on, onClick }: { run: RunOut; name: stri
       ? null
       : run.max_steps
         ? t("training.step_of", { n: run.step, total: run.max_steps })
-        : t("training.step", { n: run.step });
-  const share = run.step !== null && run.max_steps ? Math.min(1, run.step / run.max_steps) : null;
+        : run.time_limit && run.elapsed_s !== null
+          ? t("training.step_time", { n: run.step, time: duration(run.elapsed_s), limit: duration(run.time_limit) })
+          : t("training.step", { n: run.step });
+  const share = shareDone(run);
   return (
     <button type="button" class={on ? `run on c${colour}` : "run"} aria-pressed={on} onClick={onClick} title={titleOf(run)}>
       <i class="swatch" aria-hidden="true" />

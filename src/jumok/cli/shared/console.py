@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import click
 
-from jumok.progress import Progress, silent
+from jumok.progress import Progress, duration, silent
 
 PLAIN_SECONDS = 30.0
 
@@ -45,16 +45,6 @@ def to_json(value: object, indent: int | None = None) -> str:
 
 def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def duration(seconds: float) -> str:
-    """`41s`, `11m02s`, `3h05m`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """Options that several commands have, and what is said about them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumok.cli.shared.completed import offer_words
 from jumok.cli.shared.console import say
 from jumok.errors import ConfigError
 
@@ -41,6 +43,22 @@ def choice(*names: str, of: Sequence[str], **more: Any) -> Option:
     return click.option(*names, type=click.Choice(of), **more)
 
 
+class StrictCommand(click.Command):
+    """A command that refuses a second value for an option that takes one: click would forget the first."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            for param, times in Counter(given).items():
+                single = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
+                if single and times > 1:
+                    raise ConfigError(
+                        f"{param.opts[0]} is given {times} times, and it takes one value",
+                        hint="leave out all but one of them",
+                    )
+        return super().parse_args(ctx, args)
+
+
 def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], click.Command]:
     """A command with --json and -q, whose help texts these are, and with examples at the end of its help."""
     settings = {"help_option_names": ["-h", "--help"]}
@@ -48,7 +66,10 @@ def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], clic
     def decorate(function: Command) -> click.Command:
         both = grouped(switch("--json", "as_json", help=json), switch("-q", "--quiet", help=quiet))
         # Options that a command names itself come first.
-        made = click.command(epilog=f"\b\nExamples:{examples}", context_settings=settings)(both(function))
+        made = click.command(cls=StrictCommand, epilog=f"\b\nExamples:{examples}", context_settings=settings)(
+            both(function)
+        )
+        offer_words(made.params)
         made.params.sort(key=lambda option: option.name in ("as_json", "quiet"))
         return made
 

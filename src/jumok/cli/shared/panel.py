@@ -6,29 +6,25 @@ from dataclasses import KW_ONLY, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from jumok.cli.shared.console import duration, say, stamp, stderr_is_live
+from jumok.cli.shared.console import say, stamp, stderr_is_live
 from jumok.cli.views.model import describe
+from jumok.config import ENDLESS
+from jumok.progress import duration
+from jumok.run.report import SCORES, event_line, share_done, time_left
 
 if TYPE_CHECKING:
     from rich.live import Live
+    from rich.text import Text
 
     from jumok.comparison.budget import Budget
     from jumok.comparison.conduct import ExperimentCallbacks
     from jumok.comparison.entry import ComparisonEntry
     from jumok.progress import Progress
     from jumok.run.train import RunStart
+    from jumok.training.state import LoopState
 
 BARS = "▁▂▃▄▅▆▇█"
-REFRESH = 0.2
-SCORES = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "exact": "exact",
-    "per": "PER",
-    "rouge1": "ROUGE-1",
-    "rougeL": "ROUGE-L",
-}
-"""Figures of a validation and how they are written; some runs have more of them than others."""
+REFRESH = 1.0  # times a second that the panel is drawn, whether something happened or not
 
 
 @dataclass
@@ -44,7 +40,9 @@ class Panel:
     limit: float = 0.0
     train: dict[str, Any] = field(default_factory=dict)
     valid: dict[str, Any] = field(default_factory=dict)
-    drawn: float = 0.0
+    step: int = 0
+    elapsed: float = 0.0  # of the run, when it was last heard of
+    heard: float = 0.0  # when that was
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
@@ -66,13 +64,27 @@ class Panel:
             from rich.console import Console
             from rich.live import Live
 
-            self.live = Live(console=Console(stderr=True), auto_refresh=False, transient=False)
+            self.live = Live(
+                console=Console(stderr=True), get_renderable=self.picture, refresh_per_second=REFRESH
+            )
             self.live.start()
+
+    def picture(self) -> "Text":
+        """What a terminal shows; a thread of its own asks for it every second."""
+        from rich.text import Text
+
+        return Text("\n".join(self.lines()))
+
+    def on_step(self, state: "LoopState", _tokens: int) -> None:
+        """Remember how far the run is; nothing is drawn here."""
+        self.step, self.elapsed, self.heard = state.step, state.elapsed, time.monotonic()
 
     def event(self, event: Any) -> None:
         match event["type"]:
             case "train":
                 self.train = dict(event)
+                self.step, self.elapsed = event["step"], event["elapsed_s"]
+                self.heard = time.monotonic()
                 if isfinite(event["loss"]):
                     self.losses.append(event["loss"])
             case "valid":
@@ -80,27 +92,26 @@ class Panel:
         if self.quiet:
             return
         if self.live is None:
-            if line := plain(event, self.steps, self.limit):
-                say(line)
+            if line := event_line(event, self.steps, self.limit):
+                say(f"{stamp()} {line}")
         elif event["type"] == "notice":
             self.live.console.print(f"note  {event['message']}")
-        elif time.monotonic() - self.drawn > REFRESH or event["type"] in ("valid", "end"):
-            from rich.text import Text
-
-            self.drawn = time.monotonic()
-            self.live.update(Text("\n".join(self.lines())), refresh=True)
         if event["type"] == "end":
             self.close()
 
     def lines(self) -> list[str]:
         """The panel: progress, the last figures, the last look at the validation set."""
         rows = []
+        now = {"step": self.step, "elapsed_s": self.elapsed}
+        if self.step:
+            passed = self.elapsed + time.monotonic() - self.heard
+            rows.append(progress_line(now | {"elapsed_s": passed}, self.steps, self.limit))
         if self.train:
-            rows += [progress_line(self.train, self.steps, self.limit), figures_line(self.train, self.losses)]
+            rows.append(figures_line(self.train, self.losses))
         if self.valid:
             rows += valid_lines(self.valid)
-        if self.train and self.footer:
-            rows.append(self.footer(self.train))
+        if self.step and self.footer:
+            rows.append(self.footer(now))
         return rows
 
 
@@ -119,6 +130,8 @@ def head(started: "RunStart") -> list[str]:
         shared = f"{tokenizers.target.size:,}, {tokenizers.pictures.places} patches a picture"
     single = tokenizers.shared or tokenizers.pictures is not None
     vocabulary = shared if single else f"{tokenizers.source.size:,} + {tokenizers.target.size:,}"
+    if max(tokenizers.target.size, 0 if single else tokenizers.source.size) < config.text.vocabulary:
+        vocabulary += f" (of at most {config.text.vocabulary:,}: the text has no more)"
     left_out = sum(prepared.train.left_out.values())
     resumed = [f"goes on after step {started.state.step:,}"] if started.state.step else []
     return [
@@ -132,23 +145,15 @@ def head(started: "RunStart") -> list[str]:
     ]
 
 
-def share_done(event: Any, steps: int, limit: float) -> float:
-    by_time: float = event["elapsed_s"] / limit if limit else 0.0
-    by_steps: float = event["step"] / steps
-    return min(1.0, max(by_time, by_steps))
-
-
-def time_left(event: Any, share: float) -> str:
-    return duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
-
-
 def progress_line(event: Any, steps: int, limit: float) -> str:
+    """Steps and time, each with its end where it has one: a run that the time ends has no last step."""
     share = share_done(event, steps, limit)
     filled = round(share * 28)
-    goal = f"{steps:,}" if not limit else duration(limit)
+    last = "" if limit and steps == ENDLESS else f" / {steps:,}"
+    time_limit = f" / {duration(limit)}" if limit else ""
     return (
-        f"step {event['step']:>7,} / {goal} {'━' * filled}{'─' * (28 - filled)} {share:4.0%}   "
-        f"{duration(event['elapsed_s'])} left {time_left(event, share)}"
+        f"step {event['step']:>7,}{last} {'━' * filled}{'─' * (28 - filled)} {share:4.0%}   "
+        f"{duration(event['elapsed_s'])}{time_limit} left {time_left(event, share)}"
     )
 
 
@@ -180,24 +185,6 @@ def spark(values: list[float], width: int = 16) -> str:
         values = [values[round(i * (len(values) - 1) / (width - 1))] for i in range(width)]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return "".join(BARS[round((value - low) / (high - low or 1) * 7)] for value in values)
-
-
-def plain(event: Any, steps: int, limit: float) -> str | None:
-    """One log line for an event, or none."""
-    match event["type"]:
-        case "train":
-            left = time_left(event, share_done(event, steps, limit))
-            return (
-                f"{stamp()} train step={event['step']}/{steps} loss={event['loss']:.3f} lr={event['lr']:.1e} "
-                f"tok_s={event['tokens_per_s']:.0f} eta={left}"
-            )
-        case "valid":
-            scores = "".join(f" {key}={event[key]:.2f}" for key in SCORES if event.get(key) is not None)
-            best = " best=true" if event.get("best") else ""
-            return f"{stamp()} valid step={event['step']} loss={event['loss']:.3f}{scores}{best}"
-        case "notice":
-            return f"{stamp()} notice step={event['step']} {event['code']}: {event['message']}"
-    return None
 
 
 @dataclass

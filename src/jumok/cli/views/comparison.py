@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from textwrap import wrap
 from typing import Any
 
-from jumok.cli.shared.console import duration
 from jumok.cli.views.view import columns, harmless, short, size_of
 from jumok.comparison.summary import number, range_of
+from jumok.progress import duration
 
 WIDTH = 100
 NOTHING = number(None)

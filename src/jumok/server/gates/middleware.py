@@ -23,7 +23,7 @@ log = logging.getLogger("jumok.server")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 Check = Callable[[Scope, Headers, Services], Problem | None]
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
-FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+FORM, PARTS, JSON = "application/x-www-form-urlencoded", "multipart/form-data", "application/json"
 PATIENCE = 4  # times the limit: so much of a body that is too large is still read
 GONE = 499  # the client went away before the answer
 FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
@@ -191,7 +191,7 @@ def check_origin(scope: Scope, headers: Headers, services: Services) -> Problem 
 
 
 def check_content_type(scope: Scope, headers: Headers, services: Services) -> Problem | None:
-    """Bodies are JSON, in UTF-8 and not packed; `/translate` also takes the fields of a form."""
+    """Bodies are JSON, in UTF-8 and not packed; LibreTranslate's paths also take the fields of a form."""
     if scope["method"] not in UNSAFE:
         return None
     if headers.get("content-encoding", "identity").lower() != "identity":
@@ -199,9 +199,10 @@ def check_content_type(scope: Scope, headers: Headers, services: Services) -> Pr
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
         return None
     kind, _, parameters = headers.get("content-type", "").partition(";")
-    allowed = (JSON, FORM) if scope["path"] == "/translate" else (JSON,)
+    allowed = (JSON, FORM, PARTS) if is_libre(scope) else (JSON,)
     charset = parameters.replace(" ", "").replace('"', "").lower()
-    if kind.strip().lower() in allowed and charset in ("", "charset=utf-8", "charset=utf8"):
+    plain = charset in ("", "charset=utf-8", "charset=utf8")
+    if (kind := kind.strip().lower()) in allowed and (plain or kind == PARTS):
         return None
     return Problem(415, "bad_content_type", f"the content type must be {' or '.join(allowed)} in UTF-8")
 
@@ -212,7 +213,7 @@ def check_key(scope: Scope, headers: Headers, services: Services) -> Problem | N
     Clients of LibreTranslate put it into the body, where only the handler can see it.
     """
     given, keys = headers.get("authorization"), services.keys
-    later = given is None and is_libre(scope) and scope["method"] == "POST"
+    later = given is None and is_libre(scope) and scope["method"] in ("GET", "POST")
     if not keys or scope["path"] == "/health/live" or later or keys.admit(token(given or "")):
         return None
     return Problem(401, "key_missing", "an API key is needed", {"WWW-Authenticate": CHALLENGE})

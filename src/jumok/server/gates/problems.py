@@ -25,6 +25,8 @@ CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_met
 QUOTED = ("ids", "need")
 """Fields whose errors repeat what the client wrote: forced ids spell a text, a need is a name of theirs."""
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+KIND = re.compile(r"constrained-\w+|[\w-]+\[.*\]")
+"""What pydantic calls the kinds of values that one field may have, in the place of an error."""
 
 
 class Problem(HTTPException):
@@ -164,7 +166,7 @@ def as_problem(error: Exception) -> Problem:
 
 def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
     """422 that names the first wrong field by its path and says what it should be, not what it was."""
-    first = errors[0]
+    first = best_of(errors)
     ours = first.get("ctx", {}).get("error")
     if isinstance(ours, ConfigError) and ours.field:  # its message may quote the input, its hint never does
         return bad_field(field_path(["body", *ours.field.split(".")]), ours.hint)
@@ -177,11 +179,18 @@ def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
         code = "too_many_texts"
     elif kind == "string_too_long":
         code = "too_long"
-    reason = "an object is needed" if path == "body" else str(first["msg"])
+    reason = "an object is needed" if path == "body" else str(first["msg"]).replace(" after validation", "")
     return bad_field(path, f"{reason[:1].lower()}{reason[1:]}", code)
+
+
+def best_of(errors: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The first error; where a field may be of several kinds, that of the kind which was given."""
+    place = field_path(errors[0]["loc"])
+    same = [one for one in errors if f"{field_path(one['loc'])}.".startswith(f"{place}.")]
+    return max(same, key=lambda one: (not str(one["type"]).endswith("_type"), len(one["loc"])))
 
 
 def field_path(places: Sequence[str | int]) -> str:
     """`texts.3`; a name that is not plain ASCII is left out, for it is the client's own text."""
-    parts = [str(place) for place in places[1:]] or ["body"]
+    parts = [str(place) for place in places[1:] if not KIND.fullmatch(str(place))] or ["body"]
     return ".".join(part if PLAIN_NAME.fullmatch(part) else "?" for part in parts)

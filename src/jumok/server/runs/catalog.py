@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import isnan
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from jumok.config import FALLING
-from jumok.server.runs.log import FEWEST, RunHistory, RunLog
+from jumok.config import ENDLESS, FALLING
+from jumok.server.runs.log import FEWEST, RunHistory, RunLog, number
 from jumok.server.runs.probes import probe_files
 from jumok.server.runs.tail import plain, read_small
 
@@ -116,11 +117,14 @@ class Run:
     def _summary(self, story: RunHistory, config: Mapping[str, Any]) -> dict[str, Any]:
         updated = last_change(self.metrics) or last_change(self.folder)
         training = section(config, "training")
-        metric, most, arch = (
+        metric, most, limit, arch = (
             training.get("metric"),
             training.get("max_steps"),
+            number(training.get("time_limit")),
             section(config, "model").get("arch"),
         )
+        if limit and most == ENDLESS:
+            most = None
         return {
             "name": self.name,
             "title": self.name.replace("~", "/"),
@@ -129,6 +133,8 @@ class Run:
             "arch": arch if isinstance(arch, str) else None,
             "step": story.step,
             "max_steps": most if isinstance(most, int) else None,
+            "elapsed_s": None if isnan(story.elapsed) else story.elapsed,
+            "time_limit": limit or None,
             "best": best_of(story, metric if isinstance(metric, str) else "score"),
             "updated": None if updated is None else as_time(updated),
         }

@@ -24,7 +24,9 @@ class RunOut(AnswerPart):
     reason: str | None = Field(description="Why it ended.")
     arch: str | None
     step: int | None
-    max_steps: int | None
+    max_steps: int | None = Field(description="null: its time limit ends it.")
+    elapsed_s: float | None = Field(description="Seconds of training so far.")
+    time_limit: float | None = Field(description="Seconds of training; null: no limit.")
     best: BestOut | None
     updated: str | None = Field(description="When it last wrote something.")
 

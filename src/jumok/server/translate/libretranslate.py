@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from email import message_from_bytes
+from email.policy import HTTP
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
@@ -12,7 +14,7 @@ from jumok.config import DecodingConfig
 from jumok.decoding.results import Translation
 from jumok.server.gates.bodies import read_json
 from jumok.server.gates.limits import DEFAULTS
-from jumok.server.gates.middleware import FORM
+from jumok.server.gates.middleware import FORM, PARTS
 from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import AnswerPart, Text, Texts
 from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time
@@ -79,7 +81,7 @@ def body_of(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
     "/translate",
     response_model_exclude_none=True,
     responses=ERRORS,
-    openapi_extra=body_of(TranslateFields, "application/json", FORM),
+    openapi_extra=body_of(TranslateFields, "application/json", FORM, PARTS),
 )
 async def translate(request: Request, services: SharedServices) -> LibreTranslation:
     """Translates `q`, a text or in JSON a list of texts, by the first model for this pair of languages."""
@@ -107,28 +109,62 @@ async def translate(request: Request, services: SharedServices) -> LibreTranslat
 
 async def read_fields(request: Request, services: Services, model: type[Any]) -> Any:
     """The fields of a body in JSON or in the form of a web form, checked, with the key if one is needed."""
-    body = await request.body()
-    given: Any
-    if request.headers.get("content-type", "").lower().startswith(FORM):
-        try:
-            given = dict(
-                parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FIELDS, errors="strict")
-            )
-        except UnicodeDecodeError:
-            raise Problem(400, "bad_utf8", "the form is not UTF-8") from None
-        except ValueError:
-            raise Problem(400, "bad_parameter", f"a form has at most {FIELDS} fields") from None
-    else:
-        given = read_json(body) if body else {}
+    given = await read_body(request)
     try:
         fields = model.model_validate(given)
     except ValidationError as error:
         errors = error.errors(include_input=False, include_url=False)
         raise from_validation([{**one, "loc": ("body", *one["loc"])} for one in errors]) from None
-    unnamed = services.keys and "authorization" not in request.headers
-    if unnamed and not services.keys.admit(fields.api_key or ""):
-        raise Problem(403, "key_missing", "an API key is needed")
+    check_key(request, services, fields.api_key)
     return fields
+
+
+def check_key(request: Request, services: Services, given: object) -> None:
+    """Refuse a request without a key, if one is needed; one in the headers was looked at before."""
+    unnamed = services.keys and "authorization" not in request.headers
+    if unnamed and not (isinstance(given, str) and services.keys.admit(given)):
+        raise Problem(403, "key_missing", "an API key is needed")
+
+
+async def check_reader(request: Request, services: Services) -> None:
+    """`check_key` of a GET: some clients send their key in a body even there."""
+    if services.keys:
+        given = await read_body(request)
+        check_key(request, services, given.get("api_key") if isinstance(given, dict) else None)
+
+
+async def read_body(request: Request) -> Any:
+    """What a body says, as JSON or in either of the ways that web forms are sent in."""
+    body, kind = await request.body(), request.headers.get("content-type", "")
+    form = kind.partition(";")[0].strip().lower()
+    if form not in (FORM, PARTS):
+        return read_json(body) if body else {}
+    try:
+        if form == PARTS:
+            return read_parts(kind, body)
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FIELDS, errors="strict"))
+    except UnicodeDecodeError:
+        raise Problem(400, "bad_utf8", "the form is not UTF-8") from None
+    except ValueError:
+        raise Problem(400, "bad_parameter", f"a form has at most {FIELDS} fields") from None
+
+
+def read_parts(kind: str, body: bytes) -> dict[str, str]:
+    """The texts of a form in parts (RFC 7578), as a page's FormData sends it; files are not read."""
+    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1")
+    whole = message_from_bytes(head + body, policy=HTTP)
+    parts = list(whole.iter_parts())
+    if not parts:
+        raise Problem(400, "bad_parameter", "the form has no parts: its boundary is missing or wrong")
+    if len(parts) > FIELDS:
+        raise ValueError
+    found = {}
+    for part in parts:
+        name = part.get_param("name", header="content-disposition")
+        text = part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(text, bytes) and part.get_filename() is None:
+            found[name] = text.decode()
+    return found
 
 
 def guess_all(texts: Sequence[str], services: Services) -> list[Detection]:
@@ -174,7 +210,9 @@ def pick(services: Services, source: str, target: str) -> ServedModel:
     raise bad_field(side, "no model for this language; GET /languages lists them", status=400)
 
 
-@router.post("/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, "application/json"))
+@router.post(
+    "/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, "application/json", FORM, PARTS)
+)
 async def detect_language(request: Request, services: SharedServices) -> list[Detection]:
     """Which of the loaded source languages a text is in, the most likely first."""
     fields = await read_fields(request, services, DetectFields)
@@ -182,8 +220,9 @@ async def detect_language(request: Request, services: SharedServices) -> list[De
 
 
 @router.get("/languages", responses={403: ERRORS[403]})
-async def languages(services: SharedServices) -> list[Language]:
+async def languages(request: Request, services: SharedServices) -> list[Language]:
     """The languages that can be translated from, and what into."""
+    await check_reader(request, services)
     targets: dict[str, list[str]] = {}
     for served in services.models.values():
         into = targets.setdefault(served.source, [])
@@ -193,8 +232,9 @@ async def languages(services: SharedServices) -> list[Language]:
 
 
 @router.get("/frontend/settings", responses={403: ERRORS[403]})
-async def frontend_settings(services: SharedServices) -> dict[str, Any]:
+async def frontend_settings(request: Request, services: SharedServices) -> dict[str, Any]:
     """What LibreTranslate's own page and its clients ask at the start."""
+    await check_reader(request, services)
     first = next(iter(services.models.values()), None)
     source, target = (first.source, first.target) if first else ("auto", "")
     return {

@@ -189,7 +189,9 @@ class Worker:
         try:
             if ticket.partials is not None:
                 leads = [*ticket.leads, *(search.lead() for search in ticket.running.values() if search)]
-                part = make_partial(self.translator.tokenizers.target, ticket.steps, leads)
+                [text], request = ticket.order.texts, ticket.order.request
+                may_loop = partial(self.translator.may_loop, text, request)
+                part = make_partial(self.translator.tokenizers.target, ticket.steps, leads, may_loop)
                 ticket.call(partial(ticket.partials.put_nowait, part))
             done = len(ticket.found) == len(ticket.order.costs)
             answers = self._finish(ticket) if done else []

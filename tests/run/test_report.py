@@ -1,0 +1,75 @@
+"""A run in plain lines, as a log and a notebook have it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jumok
+from jumok.config import ENDLESS
+from jumok.run.report import event_line
+from jumok.run.train import RunCallbacks
+from tests.run.conftest import quick_settings
+
+TRAIN: dict[str, Any] = {
+    "type": "train",
+    "step": 4200,
+    "loss": 3.4124,
+    "lr": 6.9e-4,
+    "tokens_per_s": 6310.4,
+    "elapsed_s": 662.0,
+}
+VALID: dict[str, Any] = {
+    "type": "valid",
+    "step": 4000,
+    "loss": 3.51,
+    "bleu": 12.8,
+    "chrf": 35.0,
+    "best": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (TRAIN, "train step=4200/20000 loss=3.412 lr=6.9e-04 tok_s=6310 eta=41m30s"),
+        (VALID, "valid step=4000 loss=3.510 bleu=12.80 chrf=35.00 best=true"),
+        ({"type": "valid", "step": 5, "loss": 1.0, "best": False}, "valid step=5 loss=1.000"),
+        (
+            {"type": "notice", "step": 5, "code": "nan_skipped", "message": "no weight was changed"},
+            "notice step=5 nan_skipped: no weight was changed",
+        ),
+    ],
+)
+def test_plain_lines(event: dict[str, Any], text: str) -> None:
+    assert event_line(event, 20_000, 0.0) == text
+
+
+def test_a_line_of_a_run_that_its_time_ends() -> None:
+    line, both = event_line(TRAIN, ENDLESS, 1324.0), event_line(TRAIN, 5_000, 1324.0)
+    assert line is not None
+    assert both is not None
+    assert line.startswith("train step=4200 time=11m02s/22m04s loss=3.412 ")
+    assert both.startswith("train step=4200/5000 time=11m02s/22m04s loss=3.412 ")
+
+
+def test_other_events_have_no_line() -> None:
+    for kind in ("start", "checkpoint", "end"):
+        assert event_line({"type": kind, "step": 1}, 10, 0.0) is None
+
+
+def test_python_writes_how_it_goes_unless_it_is_told_not_to(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = quick_settings(corpus, training__max_steps=2, training__log_every=1)
+    jumok.train(out=corpus / "run", overrides=given)
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    assert captured.out == ""
+    assert lines[0] == "plan"
+    assert f"{corpus / 'run'}: luong on cpu · train 280 pairs · valid 20" in lines
+    assert any(line.startswith("train step=1/2 loss=") for line in lines)
+    assert lines[-1].startswith("done: all steps are done · 2 steps · ")
+    jumok.train(out=corpus / "quiet", overrides=given, quiet=True)
+    jumok.train(out=corpus / "heard", overrides=given, callbacks=RunCallbacks())
+    assert capsys.readouterr().err == ""
