@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -73,6 +74,7 @@ class TensorBoard:
         from torch.utils.tensorboard import SummaryWriter
 
         self.writer = SummaryWriter(str(folder))
+        self.hook, threading.excepthook = threading.excepthook, self.thread_ended
 
     def __call__(self, event: Event) -> None:
         split = event["type"]
@@ -80,8 +82,17 @@ class TensorBoard:
             if event.get(key) is not None:
                 self.writer.add_scalar(f"{split}/{key}", event[key], event["step"])
 
+    def thread_ended(self, args: threading.ExceptHookArgs) -> None:
+        """A full disk ends the thread that writes the curves, without a fright: the run goes on."""
+        theirs = type(args.thread).__module__.startswith("tensorboard.")
+        if not (theirs and isinstance(args.exc_value, OSError)):
+            self.hook(args)
+
     def close(self) -> None:
-        self.writer.close()
+        try:
+            self.writer.close()
+        finally:
+            threading.excepthook = self.hook
 
 
 def has_tensorboard() -> bool:
