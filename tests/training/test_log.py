@@ -155,3 +155,10 @@ def test_errors_of_other_threads_are_still_told(tmp_path: Path) -> None:
     board.hook = before
     board.close()
     assert [str(error) for error in told] == ["of someone else"]
+
+
+def test_a_line_that_was_changed_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    write(path, *({"type": "train", "step": step, "loss": 2.5} for step in (1, 2, 3)))
+    path.write_bytes(path.read_bytes().replace(b'"step": 2, "loss": 2.5', b'"step": 2, "loss": 2.1'))
+    assert steps(path) == [1, 3]

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from jumok.seals import sealed, unsealed
 from jumok.training.loop import Event
 
 Log = Callable[[Event], None]
@@ -21,7 +22,7 @@ TAGS = {
 
 
 class JsonLines:
-    """Appends one JSON object per event and flushes it; a crash can only cut the last line short."""
+    """Appends one sealed JSON object per event and flushes it; a crash can only cut the last line short."""
 
     def __init__(self, path: Path) -> None:
         torn = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size > 0
@@ -30,7 +31,7 @@ class JsonLines:
             self.file.write("\n")
 
     def __call__(self, event: Event) -> None:
-        self.file.write(to_json(event) + "\n")
+        self.file.write(json.dumps(sealed(timed(event)), ensure_ascii=False) + "\n")
         self.file.flush()
 
     def close(self) -> None:
@@ -41,16 +42,21 @@ class JsonLines:
 
 def to_json(event: Event) -> str:
     """An event on one line, with the time it is written."""
+    return json.dumps(timed(event), ensure_ascii=False)
+
+
+def timed(event: Event) -> dict[str, Any]:
+    """An event as JSON keeps it, its type first, then the time."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return json.dumps(finite({"type": event["type"], "time": now, **event}), ensure_ascii=False)
+    return dict(finite({"type": event["type"], "time": now, **event}))
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The events of a run; lines cut short by a crash are left out."""
+    """The events of a run; lines cut short by a crash, or changed since, are left out."""
     for line in path.read_bytes().split(b"\n"):
         try:
-            event = json.loads(line)
-        except ValueError:
+            event = unsealed(json.loads(line))
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict):
             yield event
