@@ -16,6 +16,7 @@ import platform
 import random
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,10 @@ def tried(kind: FileKind, count: int, seed: int, work: Path) -> dict[str, Any]:
         try:
             with os.fdopen(writing, "w") as out:
                 json.dump(attempts(kind, count, seed, work, here), out)
-        finally:
-            os._exit(0)  # without a word to the parent if it failed
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as told:
         text = told.read()

@@ -116,14 +116,25 @@ def outcome(kind: FileKind, whole: Any, change: Damage, work: Path) -> str:
         return f"traceback {type(error).__name__}: {error}"
     finally:
         logging.getLogger("jumok").removeHandler(warnings)
-        place.write_bytes(before)
+        if not kind.changes:
+            place.write_bytes(before)
     if found is None:
         return "refused"  # readers of the server say so by None
-    if found == whole:
+    if known_part(found, whole) == whole:
         return "warned" if warnings.said else "same"
-    if isinstance(whole, Lines) and set(found) <= set(whole):
+    if isinstance(whole, Lines) and all(one in whole for one in known_part(found, whole)):
         return "refused"  # a line was left out, as one cut short by a crash
     return "unseen"
+
+
+def known_part(found: Any, whole: Any) -> Any:
+    """Without a key of another name: a flip in the name of the seal leaves one that nobody reads."""
+    if isinstance(found, Lines):
+        keys = {key for line in whole for key in line}
+        return Lines({key: one for key, one in line.items() if key in keys} for line in found)
+    if isinstance(found, dict) and isinstance(whole, dict) and len(found) == len(whole) + 1:
+        return {key: one for key, one in found.items() if key in whole}
+    return found
 
 
 def outcome_of_whole(kind: FileKind, work: Path) -> Any:
@@ -138,7 +149,7 @@ def outcome_of_whole(kind: FileKind, work: Path) -> Any:
     return results[0]
 
 
-class Lines(list[str]):
+class Lines(list[dict[str, Any]]):
     """The events of a log."""
 
 
@@ -199,8 +210,8 @@ def prepared_as(config: Any, folder: Path) -> Any:
 
 def events_of(folder: Path) -> Lines:
     """The events as the page and as reports read them."""
-    told = [json.dumps(event) for event in read_events(folder / "metrics.jsonl")]
-    seen = [json.dumps(line.event) for line in Tail(folder / "metrics.jsonl").read()]
+    told = list(read_events(folder / "metrics.jsonl"))
+    seen = [line.event for line in Tail(folder / "metrics.jsonl").read()]
     assert told == seen
     return Lines(told)
 
@@ -217,7 +228,7 @@ def probes_in(folder: Path) -> Any:
 
 def pictures_in(folder: Path) -> Any:
     archive = open_archive(str(folder / "images.zip"))
-    return [read_picture(f"{archive.path}/{n}.png", 8).tolist() for n in range(12)]
+    return [read_picture(f"{archive.path}/{n}.png", 8).tolist() for n in range(40)]
 
 
 def pairs_in(folder: Path) -> Any:
