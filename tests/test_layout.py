@@ -11,11 +11,12 @@ import pytest
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "jumok"
 
-EVERYWHERE = {"errors", "progress", "answers"}
+EVERYWHERE = {"errors", "progress", "answers", "seals"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "progress": set(),
     "answers": set(),
+    "seals": set(),
     "architectures": set(),
     "config": {"architectures"},
     "images": {"config"},
@@ -71,6 +72,7 @@ NO_TORCH = {
     "errors",
     "progress",
     "answers",
+    "seals",
     "architectures",
     "config",
     "images",

@@ -20,6 +20,7 @@ from jumok.explain.ops import bridge, mask_head
 from jumok.explain.tensors import names_of, pack
 from jumok.explain.trace import Trace, make_trace, make_traces, open_trace
 from jumok.nn.edit import AttentionEdit
+from jumok.seals import SEAL
 
 TEXT = "a man rides 영화를 봤다."
 TEXTS = [TEXT, "나는", "the dog sees two men! one two three", TEXT]
@@ -224,7 +225,8 @@ def forged(trace: Trace, path: Path, **changes: Any) -> Path:
     """The trace's file with another manifest."""
     trace.save(path)
     manifest = json.dumps({**trace.manifest, **changes})
-    path.write_bytes(save({k: v.copy() for k, v in load(path.read_bytes()).items()}, {"manifest": manifest}))
+    arrays = {name: array.copy() for name, array in load(path.read_bytes()).items() if name != SEAL}
+    path.write_bytes(save(arrays, {"manifest": manifest}))
     return path
 
 
@@ -248,9 +250,13 @@ def test_a_forged_manifest_is_refused(
     assert caught.value.code == "bad_trace"
 
 
+def same_trace(one: Trace, other: Trace) -> bool:
+    return one.manifest == other.manifest and one.attention.to_dict() == other.attention.to_dict()
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_a_damaged_file_is_refused_or_read(
+def test_a_damaged_file_is_refused_or_means_the_same(
     trace: Trace, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = trace.save(tmp_path_factory.mktemp("trace") / "x", heads=[])
@@ -258,10 +264,11 @@ def test_a_damaged_file_is_refused_or_read(
     content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))] or content)
     try:
-        outcome = open_trace(path).manifest["schema"]
+        opened = open_trace(path)
+        outcome = "as it was" if same_trace(opened, trace) else "other content"
     except DataError as error:
         outcome = error.message
-    assert outcome.startswith(("trace/1", "not a trace of jumok"))
+    assert outcome.startswith(("as it was", "not a trace of jumok"))
 
 
 def test_a_place_that_cannot_be_written_to(trace: Trace, tmp_path: Path) -> None:
@@ -328,7 +335,7 @@ def test_answers_that_do_not_fit_are_no_trace(
 ) -> None:
     trace = make_trace(transformer, TEXT)
     path = trace.save(tmp_path / "a.trace")
-    arrays = load(path.read_bytes())
+    arrays = {name: array for name, array in load(path.read_bytes()).items() if name != SEAL}
     metadata = {"manifest": json.dumps(trace.manifest)}
     if name == "beam":
         metadata["beam"] = json.dumps({"schema": "beam/9"})

@@ -1,6 +1,7 @@
 """A run's own files: what may lie in its folder, what may change, and what may not."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,23 +32,26 @@ def test_what_was_written_is_complete_and_reads_back(folder: RunFolder) -> None:
     assert record["data_fingerprint"] == "a" * 64
 
 
-def test_a_run_of_before_had_4096_tokens_where_nobody_chose(folder: RunFolder) -> None:
+def rewrite_as_before(folder: RunFolder, old: str, new: str, *, without: str = "") -> None:
+    """Another config.toml in a run of a version that noted less in run.json."""
     config, record = folder.path / "config.toml", folder.path / "run.json"
-    text = config.read_text(encoding="utf-8")
-    config.write_text(text.replace("\nbatch_tokens = 0\n", "\nbatch_tokens = 4096\n"), encoding="utf-8")
-    assert folder.read({}).decoding.batch_tokens == 4096
+    config.write_text(config.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     fields = json.loads(record.read_text(encoding="utf-8"))
-    del fields["settings_version"]
-    record.write_text(json.dumps(fields), encoding="utf-8")
+    kept = {key: one for key, one in fields.items() if key not in ("config_sha256", "seal", without)}
+    record.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def test_a_run_of_before_had_4096_tokens_where_nobody_chose(folder: RunFolder) -> None:
+    rewrite_as_before(folder, "\nbatch_tokens = 0\n", "\nbatch_tokens = 4096\n")
+    assert folder.read({}).decoding.batch_tokens == 4096
+    rewrite_as_before(folder, "", "", without="settings_version")
     assert folder.read({}).decoding.batch_tokens == 0
     assert folder.read({"decoding.batch_tokens": 4096}).decoding.batch_tokens == 4096
 
 
 @pytest.mark.parametrize("given", ["padded", "sorted"])
 def test_a_run_of_before_called_sorted_batches_padded(folder: RunFolder, given: str) -> None:
-    config = folder.path / "config.toml"
-    text = config.read_text(encoding="utf-8")
-    config.write_text(text.replace('batches = "auto"', 'batches = "padded"'), encoding="utf-8")
+    rewrite_as_before(folder, 'batches = "auto"', 'batches = "padded"')
     assert folder.read({}).training.batches == "sorted"
     assert folder.read({"training.batches": given}).training.batches == "sorted"
     with pytest.raises(ConfigError, match="was started with training.batches='sorted', not 'packed'"):
@@ -141,3 +145,38 @@ def test_other_data_is_refused_with_both_hashes(folder: RunFolder) -> None:
         f"  then sha256 {'a' * 64}\n  now  sha256 {'b' * 64}\n"
         "  restore the files, choose another --out, or pass --allow-data-change"
     )
+
+
+def test_settings_that_were_changed_in_the_file_are_refused(folder: RunFolder) -> None:
+    config = folder.path / "config.toml"
+    config.write_bytes(config.read_bytes().replace(b"seed = 42", b"seed = 43"))
+    with pytest.raises(ConfigError) as caught:
+        folder.read({})
+    assert caught.value.code == "changed"
+    assert str(caught.value) == (
+        "config.toml was changed since the run began, or is damaged: "
+        "it has not the SHA-256 that run.json notes\n"
+        f"  {config}\n"
+        "  copy it back from where it was whole, give other settings on the command line, or start over with "
+        "--fresh"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda data: data.replace(b"data_fingerprint", b"data_fingerprinu"), "its content has changed"),
+        (lambda data: data[:-20], "Expecting"),
+        (lambda data: b"\xff" + data, "codec can't decode"),
+        (lambda data: b"[" * 100_000, "recursion"),
+    ],
+)
+def test_a_record_that_was_changed_is_refused(
+    folder: RunFolder, change: Callable[[bytes], bytes], reason: str
+) -> None:
+    record = folder.path / "run.json"
+    record.write_bytes(change(record.read_bytes()))
+    for read in (lambda: folder.read({}), lambda: folder.check_data("x")):
+        with pytest.raises(ConfigError, match="run.json was changed since the run began") as caught:
+            read()
+        assert reason in str(caught.value)

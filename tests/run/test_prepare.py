@@ -234,6 +234,13 @@ def test_a_built_in_set_has_its_own_validation() -> None:
     assert (one, other) == (corpora.train.fingerprint(), corpora.valid.fingerprint())
 
 
+def older_note(folder: Path) -> None:
+    """As in a folder that an older version made: nothing is said of its files."""
+    note = folder / "prepared.json"
+    told = {key: value for key, value in json.loads(note.read_text()).items() if key not in ("files", "seal")}
+    note.write_text(json.dumps(told))
+
+
 def test_the_lengths_of_the_training_sources_are_counted_and_kept(tmp_path: Path) -> None:
     sources = [*SOURCES, "a very long source " * 20, "", "one"]
     targets = [*TARGETS, "eine lange", "leer", "eins"]
@@ -244,7 +251,8 @@ def test_the_lengths_of_the_training_sources_are_counted_and_kept(tmp_path: Path
     assert prepared.lengths == count_lengths(trained, 28)
     again = prepare_in(tmp_path / "data", config)
     assert again.lengths == prepared.lengths
-    (tmp_path / "data" / "lengths.json").unlink()  # as in a folder that an older version made
+    (tmp_path / "data" / "lengths.json").unlink()
+    older_note(tmp_path / "data")
     assert prepare_in(tmp_path / "data", config).lengths is None
 
 
@@ -338,7 +346,7 @@ def test_long_sources_are_cut_and_long_targets_are_not(tmp_path: Path) -> None:
 def test_settings_that_are_not_used_leave_the_note_of_earlier_versions(tmp_path: Path) -> None:
     prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS))
     note = json.loads((tmp_path / "data" / "prepared.json").read_text())
-    assert note.keys() == {"data", "text", "max_length", "hold_out", "seed"}
+    assert note.keys() == {"data", "text", "max_length", "hold_out", "seed", "files", "seal"}
     assert note["text"].keys() == {"kind", "vocabulary", "shared"}
 
 
@@ -404,3 +412,42 @@ def test_a_text_is_tidied_once_and_each_word_encoded_once(
     checked = {f"{mark} {n}" for mark in ["one more", "noch eine"] for n in range(5)}
     seen_in_valid = {word for text in checked for word in text.split()}
     assert sorted(encoded) == sorted([*train, *seen_in_valid])  # each store meets each of its words once
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["train/source.ids", "train/header.json", "valid/target.offsets", "valid.tsv", "tokenizer.json"],
+)
+def test_a_file_that_was_changed_is_made_again_with_a_word(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS)
+    before = prepare_in(tmp_path / "data", config)
+    pairs, file = texts(before), tmp_path / "data" / name
+    data = file.read_bytes()
+    file.write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+    assert texts(prepare_in(tmp_path / "data", config)) == pairs
+    assert caplog.messages == [f"{file} has changed since it was made: the data is prepared again"]
+    assert file.read_bytes() == data
+    caplog.clear()
+    (tmp_path / "data" / "prepared.json").write_bytes(b"{")
+    assert texts(prepare_in(tmp_path / "data", config)) == pairs
+    assert caplog.messages == []
+
+
+def test_files_beside_the_prepared_data_do_not_matter(tmp_path: Path) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS)
+    prepare_in(tmp_path / "data", config)
+    (tmp_path / "data" / ".note").write_text("mine")
+    prepare_in(tmp_path / "data", config)
+    assert (tmp_path / "data" / ".note").exists()
+
+
+def test_an_older_folder_with_a_broken_text_is_an_error_that_says_so(tmp_path: Path) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS)
+    prepare_in(tmp_path / "data", config)
+    older_note(tmp_path / "data")
+    (tmp_path / "data" / "valid.tsv").write_bytes(b"\xff\t\n")
+    with pytest.raises(DataError, match="the prepared data cannot be read") as caught:
+        prepare_in(tmp_path / "data", config)
+    assert caught.value.hint == "remove the folder: it is made again from the corpus"

@@ -71,7 +71,7 @@ def test_a_probe_holds_the_weights_of_the_model_s_own_output(
     assert metadata["format"] == "probes/1"
     assert about["step"] == 6
     tensors = load_file(file)
-    assert set(tensors) == {"0", "1", "2"}
+    assert set(tensors) == {"0", "1", "2", "seal"}
     # The run's model is its best checkpoint, which may be that of another step: take the last one's weights.
     learner = make_learner(
         trained.config, prepared, torch.device("cpu"), Checkpoints(trained.folder).newest()

@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +121,44 @@ def test_tensorboard_gets_the_curves(tmp_path: Path) -> None:
 def test_without_tensorboard_the_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     assert not has_tensorboard()
+
+
+def test_a_disk_that_refuses_the_curves_brings_no_traceback(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = threading.excepthook
+    board = TensorBoard(tmp_path / "curves")
+    shutil.rmtree(tmp_path / "curves")  # its next write fails, in a thread of TensorBoard's own
+
+    def many() -> None:
+        for step in range(10_000):
+            board({"type": "train", "step": step, "loss": 2.0})
+
+    with pytest.raises(FileNotFoundError):
+        many()
+    with pytest.raises(FileNotFoundError):
+        board.close()
+    assert threading.excepthook is before
+    assert capfd.readouterr().err == ""
+
+
+def test_errors_of_other_threads_are_still_told(tmp_path: Path) -> None:
+    board, told = TensorBoard(tmp_path), list[BaseException | None]()
+    board.hook, before = lambda args: told.append(args.exc_value), board.hook
+
+    def fail() -> None:
+        raise OSError("of someone else")
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    board.hook = before
+    board.close()
+    assert [str(error) for error in told] == ["of someone else"]
+
+
+def test_a_line_that_was_changed_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    write(path, *({"type": "train", "step": step, "loss": 2.5} for step in (1, 2, 3)))
+    path.write_bytes(path.read_bytes().replace(b'"step": 2, "loss": 2.5', b'"step": 2, "loss": 2.1'))
+    assert steps(path) == [1, 3]

@@ -298,11 +298,13 @@ def is_run(folder: Path) -> bool:
 
 def keep(run: Path, evaluation: "Evaluation") -> None:
     """Store the result in the run's folder; a folder that cannot be written only costs a warning."""
+    from jumok.seals import sealed
+
     folder, name = run / "eval", re.sub(r"[^\w.-]+", "-", evaluation.data)
     file = folder / f"{name}.json"
     try:
         folder.mkdir(exist_ok=True)
-        write_json(file, evaluation.to_dict())
+        write_json(file, sealed(evaluation.to_dict()))
     except (OSError, RunError) as error:
         say(f"warning: {file} could not be written: {error}")
 

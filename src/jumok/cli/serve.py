@@ -19,6 +19,7 @@ import click
 from jumok.cli.shared.console import print_json, say
 from jumok.cli.shared.options import DEVICE, ENGINE, command, say_once, several, switch
 from jumok.errors import ConfigError, DataError
+from jumok.seals import unsealed
 from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ def samples_of(run: Path) -> tuple[str, ...]:
     """The sources of a run's first validation samples; none where they cannot be read."""
     try:
         with (run / "samples.jsonl").open(encoding="utf-8") as file:
-            samples = json.loads(file.readline(SAMPLES_LINE))["samples"]
+            samples = unsealed(json.loads(file.readline(SAMPLES_LINE)))["samples"]
         return tuple(str(sample["src"]) for sample in samples)[:EXAMPLE_TEXTS]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ()

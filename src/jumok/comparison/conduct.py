@@ -37,10 +37,11 @@ from pydantic import TypeAdapter
 from jumok.checkpoint.folder import replace_file
 from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
 from jumok.comparison.experiment import ENTRIES, TEST, Experiment, data_folder
-from jumok.comparison.measure import measure_entry
+from jumok.comparison.measure import TESTED, measure_entry
 from jumok.errors import Error
 from jumok.progress import Progress, silent
 from jumok.run.train import RunCallbacks, RunRequest, run
+from jumok.seals import sealed, unsealed
 from jumok.training.log import finite
 
 JOB, MEASURED = "entry.json", "measured.json"
@@ -115,9 +116,11 @@ def job_for(experiment: Experiment, entry: ComparisonEntry) -> EntryJob:
 def kept(folder: Path, job: EntryJob) -> dict[str, Any] | None:
     """What an earlier sitting measured, if it was the same entry and the same test."""
     try:
-        result = json.loads((folder / MEASURED).read_bytes())
+        result = unsealed(json.loads((folder / MEASURED).read_bytes()))
         measured: dict[str, Any] | None = result["measured"] if result["key"] == job.key else None
-    except (OSError, ValueError, KeyError, TypeError):
+        if (answers := job.run / TESTED).is_file():
+            unsealed(json.loads(answers.read_bytes()))  # the report reads them, too
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return measured
 
@@ -238,7 +241,7 @@ def carry_out(folder: Path, channel: ParentChannel) -> None:
     test = TypeAdapter(TestPairs).validate_json(job.test.read_bytes())
     measured = measure_entry(job.run, test, job.options, channel.progress)
     result = {"key": job.key, "measured": measured}
-    replace_file(folder / MEASURED, json.dumps(result, ensure_ascii=False, allow_nan=False).encode())
+    replace_file(folder / MEASURED, json.dumps(sealed(result), ensure_ascii=False, allow_nan=False).encode())
 
 
 def listen(inwards: int, stopped: threading.Event) -> None:

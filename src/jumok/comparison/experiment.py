@@ -34,6 +34,7 @@ from jumok.run.folder import FREE
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import check_given, make_plan
 from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora
+from jumok.seals import sealed, unsealed
 from jumok.settings import Flat, check_names, nest, parse_config
 from jumok.text.normalize import tidy
 
@@ -93,7 +94,7 @@ def open_experiment(request: ComparisonRequest, progress: Progress = silent) -> 
     first = bases[request.archs[0]]
     metrics = request.metrics or METRICS[first["training.metric"]]
     chosen, seeds = {arch: bases[arch] for arch in request.archs}, request.seeds or (first["seed"],)
-    record = {"format": FORMAT, "asked": planner.question, "bases": bases}
+    record = sealed({"format": FORMAT, "asked": planner.question, "bases": bases})
     replace_file(request.out / RECORD, json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n")
     replace_file(request.out / TEST, json.dumps(asdict(test), ensure_ascii=False).encode())
     return Experiment(
@@ -148,12 +149,13 @@ class ExperimentPlanner:
         if not file.is_file():
             return {}
         try:
-            record: dict[str, Any] = json.loads(file.read_bytes())
+            record: dict[str, Any] = unsealed(json.loads(file.read_bytes()))
             if record["format"] != FORMAT:
                 raise ValueError(record["format"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ConfigError(
-                f"{file} is not the record of an experiment", hint="choose another folder with --out"
+                f"{file} is not the record of an experiment, or was changed",
+                hint="choose another folder with --out",
             ) from None
         return record
 

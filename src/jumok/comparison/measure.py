@@ -27,6 +27,7 @@ from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.metrics import measure
 from jumok.evaluation.report import Evaluation
 from jumok.progress import Progress, silent
+from jumok.seals import sealed
 from jumok.text.normalize import tidy
 from jumok.training.log import finite
 
@@ -101,7 +102,7 @@ def write_tested(folder: Path, found: Evaluation, *, pictures: bool = False) -> 
         "hypotheses": found.hypotheses,
         "chrf": chrf.score(chrf.rows).tolist(),
     }
-    replace_file(folder / TESTED, json.dumps(plain, ensure_ascii=False, allow_nan=False).encode())
+    replace_file(folder / TESTED, json.dumps(sealed(plain), ensure_ascii=False, allow_nan=False).encode())
 
 
 def quality_of(found: Evaluation, options: MeasureOptions, *, pictures: bool = False) -> dict[str, Any]:

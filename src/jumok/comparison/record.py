@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jumok.settings import Flat, read_toml
+from jumok.run.folder import RunFolder
+from jumok.settings import Flat
 from jumok.training.log import read_events
 
 CURVES = ("step", "elapsed_s", "tokens", "loss", "score")
@@ -14,7 +15,8 @@ CURVES = ("step", "elapsed_s", "tokens", "loss", "score")
 
 def training_record(folder: Path) -> dict[str, Any]:
     """Settings, parameters, steps, seconds, tokens and curves of the run in a folder, as far as it came."""
-    settings = read_toml(folder / "config.toml") if (folder / "config.toml").is_file() else {}
+    run = RunFolder(folder)
+    settings = run.settings() if run.exists else {}
     log = LogReader(str(settings.get("training.metric", "bleu")))
     if (file := folder / "metrics.jsonl").is_file():
         for event in read_events(file):

@@ -22,6 +22,7 @@ from jumok.errors import DataError
 from jumok.evaluation.evaluate import score_texts
 from jumok.evaluation.metrics import LABELS, LOWER_IS_BETTER
 from jumok.evaluation.report import RESAMPLES, paired_test
+from jumok.seals import unsealed
 from jumok.training.log import finite
 
 SCHEMA = "compare/1"
@@ -44,7 +45,7 @@ def build_report(
     rows = [row_of(folder, entry, measured.get(entry.name, {})) for entry in entries]
     metric = str(facts["metric"])
     tested = {
-        entry.name: TestAnswers(**json.loads(path.read_text(encoding="utf-8")))
+        entry.name: TestAnswers(**unsealed(json.loads(path.read_bytes())))
         for entry, row in zip(entries, rows, strict=True)
         if row["quality"] is not None and (path := folder / entry.folder / TESTED).is_file()
     }

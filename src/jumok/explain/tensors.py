@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.ops import bad_parameter
 from jumok.explain.tokens import endless
 from jumok.models.interface import Seq2Seq
+from jumok.seals import SEAL, digest
 from jumok.text.tokenizer import EOS
 
 NEED = re.compile(r"([a-z_]{1,20}\.[a-z]{1,20})(?::(\d{1,6})(?:\.(\d{1,6}))?)?", re.ASCII)
@@ -203,9 +205,15 @@ def atlas(weights: NDArray[np.floating[Any]]) -> NDArray[np.uint8]:
 
 
 def pack(arrays: Mapping[str, Array], metadata: Mapping[str, str] | None = None) -> bytes:
-    """Arrays in the safetensors layout."""
+    """Arrays in the safetensors layout; with metadata, these and the arrays are sealed by one array more."""
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(plain, dict(metadata) if metadata else None)
+    return save({**plain, SEAL: seal_of(metadata, plain)}, dict(metadata)) if metadata else save(plain)
+
+
+def seal_of(metadata: Mapping[str, str], arrays: Mapping[str, Array]) -> NDArray[np.uint8]:
+    """Eight bytes that change with any value, name, shape or text."""
+    told = {name: [str(a.dtype), a.shape, sha256(a.tobytes()).hexdigest()] for name, a in arrays.items()}
+    return np.frombuffer(bytes.fromhex(digest([dict(metadata), told])), np.uint8)
 
 
 def unpack(data: bytes, where: str) -> tuple[dict[str, str], dict[str, Array]]:
@@ -213,7 +221,11 @@ def unpack(data: bytes, where: str) -> tuple[dict[str, str], dict[str, Array]]:
     try:
         arrays = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        return header.get("__metadata__") or {}, arrays
+        metadata = header.get("__metadata__") or {}
+        seal = arrays.pop(SEAL, None)  # an earlier version wrote none
+        if seal is not None and not np.array_equal(seal, seal_of(metadata, arrays)):
+            raise ValueError("its content has changed since it was written")
+        return metadata, arrays
     except (SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise bad_trace(f"it holds no readable tensors: {str(error)[:200]}", where) from None
 

@@ -26,7 +26,10 @@ LIBRARY = HERE / ("libjumok.dylib" if sys.platform == "darwin" else "libjumok.so
 ALWAYS = ["-std=c11", "-O3", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-math-errno"]
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 # Not optimised: gcc needs minutes for the kernels otherwise.
-SANITIZE = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+SANITIZE = {
+    "address": ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+    "thread": ["-O1", "-g1", "-fsanitize=thread"],
+}
 WIDE = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq"]
 X86 = {"avx2": ["-mavx2", "-mfma"], "avx512": WIDE, "vnni": [*WIDE, "-mavx512vnni"]}
 ARM = {"neon": ["-march=armv8.2-a+dotprod"]}
@@ -73,13 +76,13 @@ def run(command: Sequence[str]) -> None:
         raise BuildError((telling or lines or [f"{command[0]} ended with {done.returncode}"])[0])
 
 
-def build(output: Path = LIBRARY, *, strict: bool = False, sanitize: bool = False) -> Path:
+def build(output: Path = LIBRARY, *, strict: bool = False, sanitize: str = "") -> Path:
     """The library at `output`, put there whole or not at all. BuildError says why it cannot be."""
     if sys.platform == "win32":
         raise BuildError("the native engine is not built on Windows")
     command = compiler()
     flags = [*ALWAYS, f'-DJM_SOURCE="{source_mark()}"', *(STRICT if strict else [])]
-    flags += SANITIZE if sanitize else []
+    flags += SANITIZE.get(sanitize, [])
     sources = sorted(SOURCES.glob("*.c"))
     machine = platform.machine()
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as folder:
@@ -103,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("-o", "--output", type=Path, default=LIBRARY, help="where the library goes")
     parser.add_argument("--strict", action="store_true", help="a warning is an error")
-    parser.add_argument("--sanitize", action="store_true", help="with address and undefined-behaviour checks")
+    parser.add_argument("--sanitize", choices=SANITIZE, default="", help="with checks while it runs")
     chosen = parser.parse_args(arguments)
     try:
         built = build(chosen.output, strict=chosen.strict, sanitize=chosen.sanitize)

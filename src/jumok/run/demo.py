@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from jumok.evaluation.evaluate import evaluate
 from jumok.explain.attention import Attention, attention_of
 from jumok.progress import Progress, silent
 from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
+from jumok.seals import sealed, unsealed
 
 # What two CPU cores teach in about a minute each. Steps, not seconds: the result is the same everywhere.
 COMMON: dict[str, Any] = {
@@ -103,8 +105,8 @@ def tested(
     """How a run's model does on the test dates; kept in its folder, so that the same model is tested once."""
     file = folder / "eval" / "dates-test.json"
     fingerprint = model.info["fingerprint"]
-    if file.is_file():
-        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):  # then it is tested again
+        kept: dict[str, Any] = unsealed(json.loads(file.read_bytes()))
         if kept["fingerprint"] == fingerprint:
             return kept
     found = evaluate(
@@ -119,7 +121,7 @@ def tested(
     )
     record = {**found.to_dict(), "fingerprint": fingerprint}
     file.parent.mkdir(exist_ok=True)
-    replace_file(file, json.dumps(record, ensure_ascii=False).encode())
+    replace_file(file, json.dumps(sealed(record), ensure_ascii=False).encode())
     return record
 
 

@@ -10,6 +10,7 @@ eval/            results of `jumok evaluate`          tensorboard/    curves
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from jumok.checkpoint.folder import replace_file, run_lock
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
 from jumok.run.plan import Choice
+from jumok.seals import sealed, unsealed
 from jumok.settings import (
     SETTINGS_VERSION,
     Flat,
@@ -88,15 +90,32 @@ class RunFolder:
             "settings_version": SETTINGS_VERSION,
             "data_fingerprint": fingerprint,
             "plan": [[choice.key, choice.value, choice.reason] for choice in choices],
+            "config_sha256": sha256(settings := config_to_toml(config).encode()).hexdigest(),
         }
-        replace_file(self.path / "run.json", json.dumps(record, indent=1, ensure_ascii=False).encode())
-        replace_file(self.path / "config.toml", config_to_toml(config).encode())
+        data = json.dumps(sealed(record), indent=1, ensure_ascii=False).encode()
+        replace_file(self.path / "run.json", data)
+        replace_file(self.path / "config.toml", settings)
+
+    def record(self) -> dict[str, Any]:
+        """What `write` noted; refuses what was changed since, and settings that were."""
+        file, settings = self.path / "run.json", self.path / "config.toml"
+        try:
+            record: dict[str, Any] = dict(unsealed(json.loads(file.read_bytes())))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise changed(file, str(error)) from None
+        noted = record.get("config_sha256")  # an earlier version noted none
+        if noted is not None and sha256(settings.read_bytes()).hexdigest() != noted:
+            raise changed(settings, "it has not the SHA-256 that run.json notes")
+        return record
+
+    def settings(self) -> Flat:
+        """The settings that the run began with, by full name."""
+        record, file = self.record(), read_toml(self.path / "config.toml")
+        return with_new_names(upgrade_settings(file, record.get("settings_version")))
 
     def read(self, given: Mapping[str, Any]) -> RunConfig:
         """The run's own configuration, with the free settings as given now; refuses any other difference."""
-        record = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        file = read_toml(self.path / "config.toml")
-        stored = with_new_names(upgrade_settings(file, record.get("settings_version")))
+        stored = self.settings()
         changes = {key: value for key, value in with_new_names(given).items() if value != stored.get(key)}
         if changes.get("training.precision") == "auto":
             del changes["training.precision"]  # what the plan has found to be fastest stays
@@ -112,8 +131,7 @@ class RunFolder:
 
     def check_data(self, fingerprint: str) -> None:
         """Refuse to go on with other data than the run began with."""
-        record = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        before = record.get("data_fingerprint")
+        before = self.record().get("data_fingerprint")
         if before != fingerprint:
             raise DataError(
                 f"the data has changed since the run in {self.path} began",
@@ -121,6 +139,17 @@ class RunFolder:
                 hint="restore the files, choose another --out, or pass --allow-data-change",
                 code="data_changed",
             )
+
+
+def changed(file: Path, reason: str) -> ConfigError:
+    """The error for a file that a run cannot go on with."""
+    return ConfigError(
+        f"{file.name} was changed since the run began, or is damaged: {reason}",
+        where=str(file),
+        hint="copy it back from where it was whole, give other settings on the command line, "
+        "or start over with --fresh",
+        code="changed",
+    )
 
 
 def strange(entry: Path) -> bool:

@@ -1,10 +1,12 @@
 """Text files to a tokenizer and token stores, kept in the run folder and made again only when needed."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from hashlib import file_digest
 from pathlib import Path
 from shutil import rmtree
 
@@ -17,20 +19,24 @@ from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.picture_store import build_picture_store, open_any_store
 from jumok.data.pictures import with_pictures
 from jumok.data.reader import CheckReport, examine
-from jumok.data.store import Store, build_store, open_store, writing
+from jumok.data.store import Store, build_store, open_store, unreadable, writing
 from jumok.data.survey import Survey, check_enough, hold_out, usual_hold_out
 from jumok.data.variants import PendingStores, build_variants
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
 from jumok.images.patches import PatchReader
 from jumok.progress import Progress, silent
+from jumok.seals import sealed, unsealed
 from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
 
 LENGTHS = "lengths.json"
+NOTE = "prepared.json"
 FIRST = ("kind", "vocabulary", "shared")  # settings of text that every version has known
 VARIANTS = 8  # stores that BPE dropout trains on in turn: enough that few words repeat a cut, and soon made
 FEW = 100_000  # pairs that this process encodes, with the library's threads, before others would have started
 COUNTED = 10_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
+
+logger = logging.getLogger("jumok")
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,8 @@ def prepare(  # noqa: PLR0913  most have a default
         key["long"] = config.data.long
     if reads_pictures(config.data):
         key["image"] = {"size": config.image.size, "patch": config.image.patch}
-    note = folder / "prepared.json"
-    if note.exists() and json.loads(note.read_text(encoding="utf-8")) == key:
+    note = folder / NOTE
+    if is_prepared(folder, note, key):
         return reopen(folder)
     rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -167,7 +173,8 @@ def prepare(  # noqa: PLR0913  most have a default
     def finish() -> tuple[Store, ...]:
         with writing(folder):
             made = add_variants(prepared, config, silent if background else progress)
-            replace_file(note, json.dumps(key).encode())  # the last: without it everything is made again
+            told = sealed({**key, "files": digests(folder)})
+            replace_file(note, json.dumps(told).encode())  # the last: without it everything is made again
         return made
 
     if not (background and config.text.dropout):
@@ -178,10 +185,38 @@ def prepare(  # noqa: PLR0913  most have a default
     return replace(prepared, variants=PendingStores(making))
 
 
+def is_prepared(folder: Path, note: Path, key: dict[str, object]) -> bool:
+    """Whether this was prepared already, and every file is as it was then."""
+    try:
+        told = dict(unsealed(json.loads(note.read_bytes())))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
+    files = told.pop("files", {})  # an earlier version noted none
+    if told != key:
+        return False
+    now = digests(folder) if files else {}
+    for name in files:
+        if now.get(name) != files[name]:
+            logger.warning("%s has changed since it was made: the data is prepared again", folder / name)
+            return False
+    return True
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of the prepared data, by its place."""
+    files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != NOTE)
+    found = {}
+    for file in files:
+        with file.open("rb") as opened:
+            found[file.relative_to(folder).as_posix()] = file_digest(opened, "sha256").hexdigest()
+    return found
+
+
 def reopen(folder: Path) -> Prepared:
     """What an earlier `prepare` left."""
-    lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
-    pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
+    with unreadable(folder):
+        lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
+        pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
     train, valid = open_any_store(folder / "train"), open_any_store(folder / "valid")
     variants = tuple(open_store(path) for path in variant_folders(folder) if path.is_dir())
     return Prepared(load_tokenizers(folder), train, valid, pairs, read_lengths(folder / LENGTHS), variants)

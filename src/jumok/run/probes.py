@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.numpy import save
 
 from jumok.checkpoint.folder import replace_file
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import RunError
 from jumok.explain.capture import capture
-from jumok.explain.tensors import atlas
+from jumok.explain.tensors import atlas, pack
 from jumok.explain.tokens import label
 from jumok.text.tokenizer import EOS
 
@@ -74,7 +73,7 @@ def probe_bytes(step: int, translator: Translator, answers: Sequence[Translation
     ]
     about: dict[str, Any] = {"step": step, "sentences": sentences}
     metadata = {"format": FORMAT, "probe": json.dumps(about, ensure_ascii=False)}
-    return save({str(n): atlas(one.weights["cross"]) for n, one in enumerate(captured)}, metadata)
+    return pack({str(n): atlas(one.weights["cross"]) for n, one in enumerate(captured)}, metadata)
 
 
 def thin_out(folder: Path) -> None:

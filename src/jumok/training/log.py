@@ -3,12 +3,14 @@
 import json
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from jumok.seals import sealed, unsealed
 from jumok.training.loop import Event
 
 Log = Callable[[Event], None]
@@ -20,7 +22,7 @@ TAGS = {
 
 
 class JsonLines:
-    """Appends one JSON object per event and flushes it; a crash can only cut the last line short."""
+    """Appends one sealed JSON object per event and flushes it; a crash can only cut the last line short."""
 
     def __init__(self, path: Path) -> None:
         torn = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size > 0
@@ -29,7 +31,7 @@ class JsonLines:
             self.file.write("\n")
 
     def __call__(self, event: Event) -> None:
-        self.file.write(to_json(event) + "\n")
+        self.file.write(json.dumps(sealed(timed(event)), ensure_ascii=False) + "\n")
         self.file.flush()
 
     def close(self) -> None:
@@ -40,16 +42,21 @@ class JsonLines:
 
 def to_json(event: Event) -> str:
     """An event on one line, with the time it is written."""
+    return json.dumps(timed(event), ensure_ascii=False)
+
+
+def timed(event: Event) -> dict[str, Any]:
+    """An event as JSON keeps it, its type first, then the time."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return json.dumps(finite({"type": event["type"], "time": now, **event}), ensure_ascii=False)
+    return dict(finite({"type": event["type"], "time": now, **event}))
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The events of a run; lines cut short by a crash are left out."""
+    """The events of a run; lines cut short by a crash, or changed since, are left out."""
     for line in path.read_bytes().split(b"\n"):
         try:
-            event = json.loads(line)
-        except ValueError:
+            event = unsealed(json.loads(line))
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict):
             yield event
@@ -73,6 +80,7 @@ class TensorBoard:
         from torch.utils.tensorboard import SummaryWriter
 
         self.writer = SummaryWriter(str(folder))
+        self.hook, threading.excepthook = threading.excepthook, self.thread_ended
 
     def __call__(self, event: Event) -> None:
         split = event["type"]
@@ -80,8 +88,17 @@ class TensorBoard:
             if event.get(key) is not None:
                 self.writer.add_scalar(f"{split}/{key}", event[key], event["step"])
 
+    def thread_ended(self, args: threading.ExceptHookArgs) -> None:
+        """A full disk ends the thread that writes the curves, without a fright: the run goes on."""
+        theirs = type(args.thread).__module__.startswith("tensorboard.")
+        if not (theirs and isinstance(args.exc_value, OSError)):
+            self.hook(args)
+
     def close(self) -> None:
-        self.writer.close()
+        try:
+            self.writer.close()
+        finally:
+            threading.excepthook = self.hook
 
 
 def has_tensorboard() -> bool:

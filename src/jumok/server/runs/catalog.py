@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isnan
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from jumok.config import ENDLESS, FALLING
 from jumok.server.runs.log import FEWEST, RunHistory, RunLog, number
 from jumok.server.runs.probes import probe_files
-from jumok.server.runs.tail import plain, read_small
+from jumok.server.runs.tail import parse_event, plain, read_small
 
 METRICS, CONFIG = "metrics.jsonl", "config.toml"
 QUIET_S = 120  # a run without news for longer, and without its lock, has been interrupted
@@ -178,10 +179,13 @@ def is_run(folder: Path) -> bool:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The settings of a run; empty when they are missing or cannot be read."""
-    data = read_small(folder / CONFIG, MOST_CONFIG)
+    """The settings of a run; empty when they are missing, changed since it began, or cannot be read."""
+    data = read_small(folder / CONFIG, MOST_CONFIG) or b""
     try:
-        config: dict[str, Any] = plain(tomllib.loads((data or b"").decode()))
+        noted = parse_event(read_small(folder / "run.json", MOST_CONFIG) or b"") or {}
+        if noted.get("config_sha256") not in (None, sha256(data).hexdigest()):
+            return {}
+        config: dict[str, Any] = plain(tomllib.loads(data.decode()))
     except (ValueError, RecursionError):
         return {}
     return config

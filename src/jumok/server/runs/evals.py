@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 from jumok.evaluation.document import EvalDocument
+from jumok.seals import unsealed
 from jumok.server.runs.catalog import Runs, is_showable
 from jumok.server.runs.tail import plain, read_small
 
@@ -60,9 +61,9 @@ class Evals:
 
 
 def parse(data: bytes | None) -> dict[str, Any] | None:
-    """An eval/1 document; None for anything else."""
+    """An eval/1 document; None for anything else, and for one that was changed."""
     try:
-        document = plain(json.loads(data or b""))
+        document = plain(unsealed(json.loads(data or b"")))
         EvalDocument.model_validate(document)
     except (ValueError, RecursionError):
         return None

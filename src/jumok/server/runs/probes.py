@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load
 
+from jumok.errors import DataError
+from jumok.explain.tensors import unpack
 from jumok.server.runs.tail import plain, read_small
 
 NAME = re.compile(r"step-([0-9]{7,15})\.safetensors")
 LARGEST = 16 << 20
-HEADER = 8  # bytes that hold the length of the header
 
 
 def probe_files(run: Path) -> dict[int, Path]:
@@ -39,18 +38,12 @@ def read_probe(run: Path, step: int) -> dict[str, Any] | None:
     if data is None:
         return None
     try:
-        about = plain(json.loads(metadata_of(data)["probe"]))
-        sentences = list(match_up(about["sentences"], load(data)))
-    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError):
+        metadata, tensors = unpack(data, str(file))
+        about = plain(json.loads(metadata["probe"]))
+        sentences = list(match_up(about["sentences"], tensors))
+    except (DataError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return {"step": step, "sentences": sentences}
-
-
-def metadata_of(data: bytes) -> Mapping[str, Any]:
-    """What a safetensors file says besides its tensors."""
-    length = int.from_bytes(data[:HEADER], "little")
-    metadata: Mapping[str, Any] = json.loads(data[HEADER : HEADER + length])["__metadata__"]
-    return metadata
 
 
 def match_up(sentences: Any, tensors: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:

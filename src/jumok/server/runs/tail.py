@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from jumok.seals import unsealed
+
 LONGEST = 1 << 20  # bytes of a line; a longer one is left out
 DEPTH = 16  # lists and objects inside each other
 DIGITS = 300  # of a whole number, so that a float can hold it
@@ -96,11 +98,12 @@ class Tail:
 
 
 def parse_event(line: bytes) -> Event | None:
-    """The JSON object of a line as plain values that JSON can hold again; None if there is none."""
+    """The JSON object of a line as plain values that JSON can hold again; None if there is none, or
+    if it was changed since it was written."""
     if not line.lstrip().startswith(b"{"):
         return None  # at once: a parser's error costs more than its work
     try:
-        value = plain(json.loads(line))
+        value = plain(unsealed(json.loads(line)))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -1,0 +1,62 @@
+"""A program without torch: many threads search with one model at once, others open and close their own.
+
+`scripts/sanitize.sh` runs it with ThreadSanitizer in the library, `test_threads.py` without.
+"""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from jumok.architectures import LuongConfig, ModelConfig, TransformerConfig
+from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.weights import PackedWeights, Type, layout, pack_weights
+
+SHAPES: tuple[ModelConfig, ...] = (
+    # Wide enough that threads share the blocks of a matrix, as they do for one sentence.
+    TransformerConfig(width=256, heads=4, feedforward=256, encoder_layers=1, decoder_layers=1),
+    LuongConfig(width=32, cell="gru", score="general"),
+)
+VOCABULARY = 600
+ONE, MANY = [[5, 6, 7]], [[5 + (i * j) % 500 for j in range(1 + i % 9)] for i in range(24)]
+
+
+def parts_of(config: ModelConfig, type_: Type) -> dict[str, PackedWeights]:
+    """Random weights."""
+    draw, state = np.random.default_rng(0), dict[str, Any]()
+    for part in layout(config, VOCABULARY, VOCABULARY):
+        state[part.weight] = draw.standard_normal(part.shape, dtype=np.float32)
+        if part.bias:
+            state[part.bias] = np.zeros(part.bias_shape, np.float32)
+    return pack_weights(config, state, shared=True, type=type_)
+
+
+def ask(model: NativeModel, threads: int) -> list[Any]:
+    """Batches of sentences, one sentence alone, and scores."""
+    batch = model.search(MANY, [4] * len(MANY), SearchOptions(beam=2, rows=8), threads=threads)
+    alone = model.search(ONE, [12], SearchOptions(beam=2, min_len=11), threads=threads)
+    scored = model.score(MANY, [list(answers[0].ids) for answers in batch], threads=threads)
+    return [batch, alone, scored]
+
+
+def check(callers: int, rounds: int) -> None:
+    """Every caller gets what one alone gets."""
+    for config in SHAPES:
+        types: tuple[Type, ...] = ("float32", "int8")
+        for type_ in types:
+            parts = parts_of(config, type_)
+            model = NativeModel(config, parts)
+            expected = ask(model, 1)
+
+            def call(number: int) -> bool:
+                mine = NativeModel(config, parts) if number % 4 == 3 else model  # noqa: B023
+                return ask(mine, 1 + number % 4) == expected  # noqa: B023
+
+            with ThreadPoolExecutor(callers) as pool:
+                if not all(pool.map(call, range(callers * rounds))):
+                    raise SystemExit(f"{type(config).__name__}, {type_}: another answer among many threads")
+
+
+if __name__ == "__main__":
+    check(*map(int, sys.argv[1:]))
