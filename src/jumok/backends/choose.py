@@ -13,11 +13,13 @@ from jumok.backends.triton.backend import TritonBackend
 log = logging.getLogger("jumok")
 
 
-def choose_backend(device: torch.device | str, dtype: torch.dtype = torch.float32) -> TorchBackend:
-    """The fastest one for weights of this type on this device."""
+def choose_backend(
+    device: torch.device | str, dtype: torch.dtype = torch.float32, *, eight: bool = False
+) -> TorchBackend:
+    """The fastest one for weights of this type on this device; `eight`: it may learn in fp8."""
     kind = torch.device(device).type
     if kind == "cuda" and find_spec("triton") is not None:
-        return TritonBackend()
+        return TritonBackend(eight=eight)
     if kind == "cuda":
         log.warning("Triton is not installed: plain torch does the work of our kernels, slower")
     if kind == "cpu" and dtype == torch.float32 and is_available():

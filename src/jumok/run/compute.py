@@ -41,7 +41,7 @@ def make_learner(
     # The kernels are for steps that are captured, the C library is for float32: else it is plain torch.
     fast = packs(config, place) if place.type == "cuda" else training.precision != "bf16"
     if fast and not training.shard:
-        model.ops = choose_backend(place)
+        model.ops = choose_backend(place, eight=training.precision == "fp8")
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
     if newest is not None:
@@ -52,7 +52,12 @@ def make_learner(
 def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
     """Refuse settings that this machine, or this number of processes, cannot do."""
     precision(config, machine)
-    packs(config, torch.device(machine.device))
+    packed = packs(config, torch.device(machine.device))
+    if config.training.precision == "fp8" and (config.model.arch != "transformer" or not packed):
+        raise ConfigError(
+            "training.precision=fp8 is for a Transformer with packed batches",
+            hint="leave training.batches and training.shard as they come, or set training.precision=bf16",
+        )
     if config.training.shard and world.size == 1:
         raise ConfigError(
             "training.shard=true shares the weights out over processes, and there is one",
@@ -96,8 +101,16 @@ def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
             hint="leave it at auto, or set training.precision=fp32",
             code="no_bf16",
         )
+    if wanted == "fp8" and not machine.fp8:
+        raise ConfigError(
+            f"training.precision=fp8 cannot work: {machine.name} does not have it",
+            hint="it needs an NVIDIA GPU of compute capability 9.0 or newer, such as an H100 or H200; "
+            "leave training.precision at auto",
+            code="no_fp8",
+        )
     # On a CPU fp32 is faster: our C library computes in it.
-    return torch.bfloat16 if wanted == "bf16" or (wanted == "auto" and machine.gpu and machine.bf16) else None
+    low = wanted in ("bf16", "fp8") or (wanted == "auto" and machine.gpu and machine.bf16)
+    return torch.bfloat16 if low else None
 
 
 @cache
