@@ -48,7 +48,8 @@ FORWARD = {
     (128, 4): AttentionTile(16, 16, stages=1),
 }
 BACKWARD = FORWARD | {
-    **dict.fromkeys(((16, 2), (32, 2), (64, 2)), AttentionTile(64, 64, stages=1, registers=168)),
+    **dict.fromkeys(((16, 2), (32, 2)), AttentionTile(64, 64, stages=1)),
+    (64, 2): AttentionTile(64, 64, stages=1, registers=168),
     (128, 2): AttentionTile(64, 64, warps=8),
 }
 

@@ -43,7 +43,7 @@ TILE = ProductTile()  # may be exchanged before the kernel's first call
 
 @triton.jit
 def finish(
-    total, y, turned, bias, seen, row, column, alpha, scale,
+    total, y, turned, bias, mask, row, column, alpha, scale,
     N: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr, ADD: tl.constexpr, TURN: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):  # fmt: skip
@@ -54,7 +54,7 @@ def finish(
         total += tl.load(bias + col, mask=col < N, other=0.0).to(tl.float32)[None, :]
         total = tl.maximum(total, 0.0, propagate_nan=tl.PropagateNan.ALL)
     if MASK:
-        total = tl.where(seen != 0, total, 0.0)
+        total = tl.where(mask.load([row, column]) != 0, total, 0.0)
     if ADD:
         total += y.load([row, column]).to(tl.float32)
     out = (total * scale).to(y.dtype)
@@ -75,15 +75,13 @@ def product_kernel(
     tiles = tl.cdiv(rows, ROWS) * across
     for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=True):
         row, column = tile // across * ROWS, tile % across * COLUMNS
-        half, seen_left, seen_right = column + HALF, None, None
-        if MASK:  # not when it is needed: it is on its way while the products are made
-            seen_left, seen_right = mask.load([row, column]), mask.load([row, half])
+        half = column + HALF
         total = tl.zeros((ROWS, COLUMNS), tl.float32)
         for k in range(0, K, DEPTH):
             total = tl.dot(a.load([row, k]), b.load([column, k]).T, total)
         left, right = tl.split(tl.permute(tl.reshape(total, (ROWS, 2, HALF)), (0, 2, 1)))
-        finish(left, y, turned, bias, seen_left, row, column, alpha, scale, N, RELU, MASK, ADD, TURN, HALF)
-        finish(right, y, turned, bias, seen_right, row, half, alpha, scale, N, RELU, MASK, ADD, TURN, HALF)
+        finish(left, y, turned, bias, mask, row, column, alpha, scale, N, RELU, MASK, ADD, TURN, HALF)
+        finish(right, y, turned, bias, mask, row, half, alpha, scale, N, RELU, MASK, ADD, TURN, HALF)
 
 
 def multiply(
