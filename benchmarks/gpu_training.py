@@ -8,8 +8,8 @@
 Every contestant makes one pass over the same sentences: lengths log-normal, ids as uneven as words. Padded
 batches come from a corpus that is sorted by length as a whole, packed ones from the same sentences shuffled.
 All wait on the device. Each does a whole update: bf16 (peers by autocast), label smoothing 0.1, gradients
-clipped at norm 1, fused AdamW. Only tokens that are not padding count, the ends of sentences included. The
-operations of a pass:
+clipped at norm 1, fused AdamW; `fp8` has its feed-forward networks in fp8. Only tokens that are not padding
+count, the ends of sentences included. The operations of a pass:
 
     6 · (Σ_s W_source + Σ_t W_target)  +  12 · D · (N_e Σ s² + N_d Σ t (t + 1) / 2 + N_d Σ s t)
 
@@ -20,9 +20,12 @@ layer and V·D in the output. The second part is attention, for the pairs that s
 
 import argparse
 import json
+import platform
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -35,6 +38,7 @@ from peers import PlainTransformer, make_marian, marian_logits, without_layer_dr
 from pool import Size, Work, count_operations, make_work, places, real_lengths
 from torch import Tensor, nn
 
+from jumok import __version__
 from jumok.backends.choose import choose_backend
 from jumok.config import TrainingConfig, TransformerConfig
 from jumok.data.batch import Batch
@@ -151,8 +155,8 @@ def marian_compiled(work: Work, *, tuned: bool) -> Step:
     return train_peer(work, module, lambda b: compiled(b.source, b.source_mask, b.target_in, b.target_out))
 
 
-def packed(work: Work, *, graph: bool) -> Step:
-    model, optimizers = make_ours(work)
+def packed(work: Work, *, graph: bool, eight: bool = False) -> Step:
+    model, optimizers = make_ours(work, eight=eight)
     update = CapturedStep(
         model,
         optimizers,
@@ -172,11 +176,11 @@ def packed(work: Work, *, graph: bool) -> Step:
     return step
 
 
-def make_ours(work: Work) -> tuple[Seq2Seq, Optimizers]:
+def make_ours(work: Work, *, eight: bool) -> tuple[Seq2Seq, Optimizers]:
     torch.manual_seed(0)
     size = work.size
     model = build_model(size.model, size.vocabulary, size.vocabulary, shared=True).to(work.device).train()
-    model.ops = choose_backend(work.device)
+    model.ops = choose_backend(work.device, precision="fp8" if eight else "bf16")
     return model, Optimizers(model, SETTINGS)
 
 
@@ -197,6 +201,7 @@ CONTESTANTS = {
     ),
     "eager": Contestant("ours, packed, no graph", partial(packed, graph=False), packs=True),
     "packed": Contestant("ours, packed", partial(packed, graph=True), packs=True),
+    "fp8": Contestant("ours, packed, fp8", partial(packed, graph=True, eight=True), packs=True),
 }
 
 
@@ -303,6 +308,19 @@ def compete(name: str, work: Work, chosen: Sequence[str], limit: float) -> list[
     return rows
 
 
+def facts(device: torch.device) -> dict[str, Any]:
+    """What was run, where and with which versions."""
+    there = {}
+    for name in ("torch", "triton", "transformers", "numpy"):
+        try:
+            there[name] = version(name)
+        except PackageNotFoundError:
+            there[name] = "not installed"
+    gpu = torch.cuda.get_device_name() if device.type == "cuda" else "none"
+    driver = {"cuda": str(torch.version.cuda), "python": platform.python_version(), "jumok": __version__}
+    return {"command": " ".join(["python", *sys.argv]), "gpu": gpu, "versions": there | driver}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", choices=[*SIZES, "both"], default="base", help="both: base and big")
@@ -316,7 +334,8 @@ def main() -> None:
         work = make_work(replace(size, steps=args.steps or size.steps), device)
         rows += compete(name, work, args.only, args.limit)
         if args.json:
-            args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+            found = facts(device) | {"rows": [asdict(row) for row in rows]}
+            args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

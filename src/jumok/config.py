@@ -174,8 +174,8 @@ class TrainingConfig:
     """Decay of the moving average of the weights that validation and the saved model use; 0 for none."""
     average: int = 0
     """Average this many last checkpoints into the final model, if that validates better; 0 for none."""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """bf16 where the machine computes it natively, or as told."""
+    precision: Literal["auto", "fp32", "bf16", "fp8"] = "auto"
+    """bf16 where the machine computes it natively, or as told; fp8: also fp8 in feed-forward networks."""
     log_every: int = 50
     """Steps between two lines of the log."""
     validate_every: int = 500

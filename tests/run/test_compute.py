@@ -43,6 +43,37 @@ def test_a_gpu_without_bf16_computes_fp32_and_says_so() -> None:
     assert not lacks_bf16(with_precision("auto"), replace(gpu(bf16=False), device="cpu"))
 
 
+def test_fp8_that_the_machine_lacks_is_refused() -> None:
+    assert precision(with_precision("fp8"), replace(gpu(bf16=True), fp8=True)) is torch.bfloat16
+    for machine in (gpu(bf16=True), look_at_machine("cpu")):
+        with pytest.raises(ConfigError) as raised:
+            precision(with_precision("fp8"), machine)
+        assert raised.value.code == "no_fp8"
+        assert str(raised.value) == (
+            f"training.precision=fp8 cannot work: {machine.name} does not have it\n"
+            "  it needs an NVIDIA GPU of compute capability 9.0 or newer, such as an H100 or H200; "
+            "leave training.precision at auto"
+        )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": {"arch": "luong"}},
+        {"model": {"arch": "transformer"}, "training": {"batches": "sorted"}},
+    ],
+)
+def test_fp8_is_for_a_transformer_with_packed_batches(settings: dict[str, dict[str, str]]) -> None:
+    training = settings.get("training", {}) | {"precision": "fp8"}
+    config = parse_config(settings | {"training": training})
+    with pytest.raises(ConfigError) as raised:
+        check_possible(config, replace(gpu(bf16=True), fp8=True), World())
+    assert str(raised.value) == (
+        "training.precision=fp8 is for a Transformer with packed batches\n"
+        "  leave training.batches and training.shard as they come, or set training.precision=bf16"
+    )
+
+
 def test_bf16_that_the_gpu_lacks_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         precision(with_precision("bf16"), gpu(bf16=False))

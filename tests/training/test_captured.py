@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from jumok.backends.triton.backend import TritonBackend
 from jumok.config import TrainingConfig, TransformerConfig
 from jumok.data.batch import Batch, Room, lay_pairs
 from jumok.models.build import build_model
@@ -292,6 +293,29 @@ def test_a_replayed_update_equals_one_that_is_called() -> None:
         found.append(result.numbers.cpu())
         assert step.run.enabled == graph
     torch.testing.assert_close(found[0], found[1], atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("rdrop", [0.0, 1.0])
+def test_updates_in_fp8_learn_what_those_in_bf16_do(rdrop: float) -> None:
+    """The same batch again and again: both losses fall, and stay together."""
+    config, found = TrainingConfig(lr=2e-3, rdrop=rdrop), []
+    for eight in (False, True):
+        model = make(dropout=0.1, width=32, feedforward=64).cuda()
+        ops = model.ops = TritonBackend(eight=eight)
+        step = stepper(model, config, dtype=torch.bfloat16)
+        found.append(
+            [
+                step([laid()], Share(laid().tokens), lr=2e-3, step=number).read().loss
+                for number in range(1, 41)
+            ]
+        )
+        assert step.run.enabled
+        assert not ops.guard.off
+    plain, rounded = (torch.tensor(losses) for losses in found)
+    assert plain[-1] < 0.8 * plain[0]
+    torch.testing.assert_close(rounded, plain, rtol=0.05, atol=0.05)
+    assert not torch.equal(rounded, plain)  # it was computed in another way
 
 
 @pytest.mark.gpu

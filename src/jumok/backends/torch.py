@@ -19,7 +19,7 @@ from jumok.backends.best import twin_peaks
 from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
 from jumok.backends.values import Pair, Projected, Score, Side, Tokens, Where
 from jumok.nn.functional import fused_attention, masked_softmax, merge_heads, split_heads
-from jumok.nn.layers import dropout
+from jumok.nn.layers import FeedForward, Residual, dropout
 from jumok.nn.positions import sinusoidal
 from jumok.nn.spans import Spans, Tables, span_mask
 
@@ -174,6 +174,31 @@ class TorchBackend:
         )
         s = x + change if add else change
         return s, None if norm is None else normed_by(norm, s)
+
+    def feed_forward(
+        self,
+        x: Tensor,
+        stream: Tensor | None,
+        network: FeedForward,
+        residual: Residual,
+        norm: nn.Module | None,
+        *,
+        training: bool,
+        seed: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """`add_norm` of relu(x W_1^T + b_1) and the outer product; without a `stream`, x goes on itself."""
+        # A gradient that no norm has made anew is not ours to add to.
+        hidden, after = self.branch(x, *network.first, relu=True, own=residual.whole)
+        return self.add_norm(
+            after if stream is None else stream,
+            hidden.values,
+            network.outer,
+            norm,
+            residual.dropout.share,
+            training=training,
+            seed=seed,
+            add=residual.add,
+        )
 
     def run_cell(
         self, cell: nn.RNNBase, x: Tensor, sentences: Tokens | None, hidden: Tensor | None, side: Side

@@ -65,13 +65,11 @@ class Pass:
             self.angles = self.ops.sinusoids(positions, end, model.width // model.heads.count, kind)
         self.seeds: Iterator[Tensor | None] = repeat(None)  # of dropout, in training
 
-    def read(
-        self, x: Stream, matrix: Matrix, residual: Residual, *, relu: bool = False, owed: bool = False
-    ) -> tuple[Projected, Stream]:
+    def read(self, x: Stream, matrix: Matrix, residual: Residual, *, owed: bool) -> tuple[Projected, Stream]:
         """The first product of a sub-layer (L, ·)."""
         normed = normed_by(residual.norm, x.sum) if x.normed is None else x.normed
         # A gradient that no norm has made anew is not ours to add to.
-        product, after = self.ops.branch(normed, *matrix, relu=relu, owed=owed, own=residual.whole)
+        product, after = self.ops.branch(normed, *matrix, owed=owed, own=residual.whole)
         return product, Stream(x.sum, normed) if residual.pre else Stream(after, after)
 
     def add(
@@ -90,6 +88,17 @@ class Pass:
             add=residual.add,
         )
         return Stream(total, normed) if residual.pre else Stream(normed, normed)  # type: ignore[arg-type]
+
+    def feed_forward(
+        self, x: Stream, network: FeedForward, residual: Residual, then: nn.Module | None
+    ) -> Stream:
+        """Read through the network and add what it makes."""
+        normed = normed_by(residual.norm, x.sum) if x.normed is None else x.normed
+        stream, norm = (x.sum, then) if residual.pre else (None, residual.norm)
+        total, after = self.ops.feed_forward(
+            normed, stream, network, residual, norm, training=self.training, seed=next(self.seeds)
+        )
+        return Stream(total, after) if residual.pre else Stream(after, after)  # type: ignore[arg-type]
 
 
 class SelfAttention(nn.Module):
@@ -138,8 +147,7 @@ class EncoderLayer(nn.Module):
         qkv, x = run.read(x, attention.project.matrix, self.add_attention, owed=not attention.rotary)
         context = run.cache.attend_self(attention.turned(qkv, run.angles), layer)
         x = run.add(x, context, attention.output.linear, self.add_attention, self.add_feedforward.norm)
-        hidden, x = run.read(x, feedforward.first, self.add_feedforward, relu=True)
-        return run.add(x, hidden.values, feedforward.outer, self.add_feedforward, then)
+        return run.feed_forward(x, feedforward, self.add_feedforward, then)
 
 
 class DecoderLayer(nn.Module):
@@ -162,8 +170,7 @@ class DecoderLayer(nn.Module):
         query, x = run.read(x, cross.project_query.matrix, self.add_cross, owed=True)
         context = run.cache.attend_source(query, cross.project_memory, layer)
         x = run.add(x, context, cross.output.linear, self.add_cross, self.add_feedforward.norm)
-        hidden, x = run.read(x, feedforward.first, self.add_feedforward, relu=True)
-        return run.add(x, hidden.values, feedforward.outer, self.add_feedforward, then)
+        return run.feed_forward(x, feedforward, self.add_feedforward, then)
 
 
 class TransformerSeq2Seq(Seq2Seq):

@@ -42,7 +42,7 @@ def make_learner(
     place, training = torch.device(device), config.training
     # The kernels are for steps that are captured: else it is plain torch.
     if not training.shard and (place.type != "cuda" or packs(config, place)):
-        model.ops = choose_backend(place, bf16=training.precision == "bf16")
+        model.ops = choose_backend(place, precision=training.precision)
     average = Average(model, config.training.ema) if config.training.ema else None
     learner = Learner(model, Optimizers(model, config.training), average)
     if newest is not None:
@@ -53,7 +53,12 @@ def make_learner(
 def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
     """Refuse settings that this machine, or this number of processes, cannot do."""
     precision(config, machine)
-    packs(config, torch.device(machine.device))
+    packed = packs(config, torch.device(machine.device))
+    if config.training.precision == "fp8" and (config.model.arch != "transformer" or not packed):
+        raise ConfigError(
+            "training.precision=fp8 is for a Transformer with packed batches",
+            hint="leave training.batches and training.shard as they come, or set training.precision=bf16",
+        )
     if config.training.shard and world.size == 1:
         raise ConfigError(
             "training.shard=true shares the weights out over processes, and there is one",
@@ -96,6 +101,13 @@ def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
             f"training.precision=bf16 cannot work: {machine.name} does not compute bf16",
             hint="leave it at auto, or set training.precision=fp32",
             code="no_bf16",
+        )
+    if wanted == "fp8" and not machine.fp8:
+        raise ConfigError(
+            f"training.precision=fp8 cannot work: {machine.name} does not have it",
+            hint="it needs an NVIDIA GPU of compute capability 9.0 or newer, such as an H100 or H200; "
+            "leave training.precision at auto",
+            code="no_fp8",
         )
     if not machine.gpu:  # the C library rounds the factors of products by itself
         return torch.bfloat16 if wanted == "bf16" and (config.training.shard or not is_available()) else None

@@ -13,6 +13,7 @@ from jumok.decoding.engines import check_device
 from jumok.errors import ConfigError
 
 BF16_SINCE = (8, 0)  # compute capability of the first GPUs that compute bf16 themselves
+FP8_SINCE = (9, 0)  # and of those that our kernels for fp8 are written for
 DRIVER = Path("/proc/driver/nvidia/version")
 INSTALL = "install a CUDA build of torch (pytorch.org shows the command for your system)"
 
@@ -29,6 +30,7 @@ class Machine:
     gflops: float  # measured in the type that training will use: fp32 on a CPU, bf16 on a GPU that has it
     processes: int = 1  # that share an update, one on each device
     gain: float = 1.0  # how many times as fast a CPU's products are with factors in bf16, measured
+    fp8: bool = False  # has what our kernels for fp8 need
 
     @property
     def gpu(self) -> bool:
@@ -42,9 +44,10 @@ def look_at_machine(device: str | None = None) -> Machine:
     chosen = check_device(device)
     if chosen.startswith("cuda"):
         properties = torch.cuda.get_device_properties(chosen)
-        bf16 = (properties.major, properties.minor) >= BF16_SINCE
+        since = properties.major, properties.minor
+        bf16, fp8 = since >= BF16_SINCE, since >= FP8_SINCE
         speed = measure_gflops(chosen, torch.bfloat16 if bf16 else torch.float32)
-        return Machine(chosen, properties.name, cores(), properties.total_memory, bf16, speed)
+        return Machine(chosen, properties.name, cores(), properties.total_memory, bf16, speed, fp8=fp8)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     speed, gain = measure_gflops("cpu"), measure_gain()
     return Machine("cpu", "CPU", cores(), memory, cpu_has_bf16(), speed, gain=gain)

@@ -5,8 +5,8 @@ another. The model computes with copies of its weights in the low type (bf16); t
 gradients and the optimiser stay in float32:
 
     copies <- weights                      one call over all tensors
-    gradients += d loss / d copies         for each batch
-    clip, optimiser step, copies <- weights
+    gradients += d loss / d copies         for each batch, of the loss summed over its tokens
+    mean over tokens, clip, optimiser step, copies <- weights
 
 Without a GPU, or where capturing fails, the same calls run one by one.
 """
@@ -138,7 +138,7 @@ class CapturedStep:
             copy.grad = None
         # Tied weights are one module here, not two: torch need not look for them, and must not swap it twice.
         loss, nll = torch.func.functional_call(self.loss, self.named_copies, (self.batch,), tie_weights=False)
-        (loss * self.share).backward()
+        loss.backward()  # of the sum over tokens: gradients have the same size however many there are
         return torch.stack((loss.detach(), nll)) * self.share
 
     def found(self) -> list[Tensor]:
@@ -146,9 +146,9 @@ class CapturedStep:
 
     def update(self) -> None:
         """Clip, step, and the copies follow; all of it on the device, a skip too."""
-        norm = torch.stack(torch._foreach_norm(self.gradients)).norm()
+        norm = torch.stack(torch._foreach_norm(self.gradients)).norm() * self.share
         bad = ~(norm.isfinite() & self.sums.isfinite().all()) | self.void
-        torch._foreach_mul_(self.gradients, (self.limit / (norm + 1e-6)).clamp(max=1))
+        torch._foreach_mul_(self.gradients, (self.limit / (norm + 1e-6)).clamp(max=1) * self.share)
         for weight, gradient in zip(self.weights, self.gradients, strict=True):
             weight.grad = gradient
         self.optimizers.step(self.rate, skip=bad)

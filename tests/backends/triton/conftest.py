@@ -4,14 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.backends.triton.interpreter import INTERPRETED
+
+from jumok.backends.eight import BACKWARD, FORWARD, to_eight
 
 
 @pytest.fixture(autouse=True)
 def mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two faults of the interpreter of Triton 3.6, mended.
+    """Three faults of the interpreter of Triton 3.6, mended.
 
-    It makes an int of array([n]), which NumPy 2.4 forbids, and multiplies the bits of bfloat16 as integers.
+    It makes an int of array([n]), which NumPy 2.4 forbids, multiplies the bits of bfloat16 as integers, and
+    halves what it rounds up to a power of two on the way to fp8.
     """
     if not INTERPRETED:
         return
@@ -31,6 +35,16 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
         wide = a.dtype.scalar == interpreter.tl.bfloat16
         return multiply(self, *((widened(a), widened(b)) if wide else (a, b)), *rest)
 
+    eight = {interpreter.tl.float8e4nv: FORWARD, interpreter.tl.float8e5: BACKWARD}
+    convert = interpreter._convert_float
+
+    def converted(x: Any, before: Any, after: Any, rounding: Any) -> Any:
+        if before != interpreter.tl.float32 or after not in eight:
+            return convert(x, before, after, rounding)
+        numbers = torch.from_numpy(np.ascontiguousarray(x).view(np.float32))
+        return to_eight(numbers, 1.0, eight[after]).view(torch.uint8).numpy().reshape(x.shape)
+
+    monkeypatch.setattr(interpreter, "_convert_float", converted)
     monkeypatch.setattr(interpreter, "_patch_lang_tensor", patched)
     monkeypatch.setattr(interpreter.InterpreterBuilder, "create_dot", create_dot)
 

@@ -45,7 +45,7 @@ def test_the_kernels_compile_for_a_hopper_gpu_without_having_one(
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     kernel = getattr(attention, name)
     given = attention.constants(attention.BACKWARD[64, 2], 64, scale=True) | {"ROOT": 8.0}
-    options = {option: given.pop(option) for option in ("num_warps", "num_stages")}
+    options = {option: given.pop(option) for option in ("num_warps", "num_stages", "maxnreg")}
     constants = {name: value for name, value in given.items() if name in kernel.arg_names}
     kinds = (
         dict.fromkeys(kernel.arg_names, "*bf16") | dict.fromkeys(constants, "constexpr") | {"lse": "*fp32"}

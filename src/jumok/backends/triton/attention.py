@@ -38,6 +38,7 @@ class AttentionTile:
     keys: int
     warps: int = 4
     stages: int = 2
+    registers: int | None = None  # of a thread at most, so that more programs fit on a multiprocessor
 
 
 # By the width of a head and the bytes of a number. An entry may be exchanged at any time.
@@ -47,7 +48,8 @@ FORWARD = {
     (128, 4): AttentionTile(16, 16, stages=1),
 }
 BACKWARD = FORWARD | {
-    **dict.fromkeys(((16, 2), (32, 2), (64, 2)), AttentionTile(64, 64, stages=1)),
+    **dict.fromkeys(((16, 2), (32, 2)), AttentionTile(64, 64, stages=1)),
+    (64, 2): AttentionTile(64, 64, stages=1, registers=168),
     (128, 2): AttentionTile(64, 64, warps=8),
 }
 
@@ -107,14 +109,14 @@ def forward_kernel(
 
 @triton.jit
 def query_gradient(
-    q, k, v, out, d_out, lse, d_q, d_bias, key_begin, key_end, queries, q_stride, k_stride, out_stride,
-    head, first,
+    q, k, v, out, d_out, lse, d_q, d_bias, key_begin, key_end, end, queries,
+    q_stride, k_stride, out_stride, head, first,
     SCALE: tl.constexpr, ROOT: tl.constexpr, BIAS: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """dQ of a block of queries, and its sum over them for a bias."""
-    rows, low, high, lowest, highest = bounds_of(key_begin, key_end, first, queries, BLOCK_Q)
-    inside = rows < queries
+    """dQ of a block of the queries before `end`, and its sum over them for a bias."""
+    rows, low, high, lowest, highest = bounds_of(key_begin, key_end, first, end, BLOCK_Q)
+    inside = rows < end
     q_rows = tl.load(rows_of(q, rows, q_stride, head, WIDTH), mask=inside[:, None], other=0.0)
     o_rows = tl.load(rows_of(out, rows, out_stride, head, WIDTH), mask=inside[:, None], other=0.0)
     do_rows = tl.load(rows_of(d_out, rows, out_stride, head, WIDTH), mask=inside[:, None], other=0.0)
@@ -185,7 +187,7 @@ def backward_kernel(
     if tl.program_id(1) % 2 == 0:
         if block * BLOCK_Q < queries:
             query_gradient(
-                q, k, v, out, d_out, lse, d_q, q_bias, key_begin, key_end, queries,
+                q, k, v, out, d_out, lse, d_q, q_bias, key_begin, key_end, queries, queries,
                 q_stride, k_stride, out_stride, head, block * BLOCK_Q,
                 SCALE, ROOT, BIAS, WIDTH, BLOCK_Q, BLOCK_K,
             )  # fmt: skip
@@ -205,7 +207,7 @@ def root_of(width: int, *, scale: bool) -> float:
 def constants(tile: AttentionTile, width: int, *, scale: bool) -> dict[str, Any]:
     """What both kernels are compiled for."""
     blocks = {"BLOCK_Q": tile.queries, "BLOCK_K": tile.keys}
-    launch = {"num_warps": tile.warps, "num_stages": tile.stages}
+    launch = {"num_warps": tile.warps, "num_stages": tile.stages, "maxnreg": tile.registers}
     return {"SCALE": 1 / (log(2) * root_of(width, scale=scale)), "WIDTH": width, **blocks, **launch}
 
 
@@ -235,14 +237,12 @@ def run_backward(
     q_bias, _, v_bias = query_key_value(sums) if sums else (None, None, None)
     tile = BACKWARD[D // heads, q.element_size()]
     blocks = max(triton.cdiv(T, tile.queries), triton.cdiv(S, tile.keys))
+    given = (q, k, v, out, d_out, lse, *query_key_value(gradients), q_bias, v_bias)
+    ranges = (spans.key_begin, spans.key_end, spans.query_begin, spans.query_end)
+    fixed = {"ROOT": root_of(D // heads, scale=scale), "BIAS": bool(sums)}
+    fixed |= constants(tile, D // heads, scale=scale)
     with torch.cuda.device_of(q):
-        backward_kernel[heads, 2 * blocks](
-            q, k, v, out, d_out, lse, *query_key_value(gradients), q_bias, v_bias,
-            spans.key_begin, spans.key_end, spans.query_begin, spans.query_end,
-            T, S, q.stride(0), k.stride(0), D,
-            ROOT=root_of(D // heads, scale=scale), BIAS=bool(sums),
-            **constants(tile, D // heads, scale=scale),
-        )  # fmt: skip
+        backward_kernel[heads, 2 * blocks](*given, *ranges, T, S, q.stride(0), k.stride(0), D, **fixed)
     return *gradients, *(one.to(bias.dtype) for one, bias in zip(sums, biases, strict=True))
 
 

@@ -18,20 +18,23 @@ from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
 from jumok.backends.torch import masked_attention, query_key_value
 from jumok.backends.triton.guard import Guard
 from jumok.backends.values import Pair, Projected, Where
+from jumok.nn.layers import FeedForward, Residual
 from jumok.nn.spans import Spans
 
 HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take as they are
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 LARGEST = 2**31  # the kernels count places in 32 bits
+ALIGNED = 16  # fp8 products are for matrices whose sides are multiples of this
 WIDEST = 4096  # add & norm keeps a row in registers
 
 
 class TritonBackend(FastBackend):
     """Kernels are imported where they are called: Triton takes a while to load, if it is there at all."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, eight: bool = False) -> None:
+        """`eight`: feed-forward networks learn in fp8."""
         super().__init__()
-        self.guard = Guard()
+        self.guard, self.eight = Guard(), eight
 
     def seeds(self, count: int, where: torch.device) -> Sequence[Tensor | None]:
         return torch.randint(2**31 - 1, (count, 1), device=where).unbind()
@@ -108,6 +111,44 @@ class TritonBackend(FastBackend):
             return kernel.add_norm(x, states @ linear.weight.T, *parts, guard=self.guard)
 
         return self.guard("add_norm", fast, slow)
+
+    def feed_forward(
+        self,
+        x: Tensor,
+        stream: Tensor | None,
+        network: FeedForward,
+        residual: Residual,
+        norm: nn.Module | None,
+        *,
+        training: bool,
+        seed: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:
+        plain = super().feed_forward
+
+        def slow() -> tuple[Tensor, Tensor | None]:
+            return plain(x, stream, network, residual, norm, training=training, seed=seed)
+
+        inner, outer = network.inner, network.outer
+        widths = inner.weight.shape
+        if (
+            not (self.eight and training and residual.add and isinstance(norm, nn.LayerNorm))
+            or x.dtype != torch.bfloat16
+            or any(n % ALIGNED for n in (*widths, len(x)))
+            or widths[1] > WIDEST
+        ):
+            return slow()
+        weights = (inner.weight, inner.bias, outer.weight, outer.bias, norm.weight, norm.bias)
+
+        def fast() -> tuple[Tensor, Tensor | None]:
+            from jumok.backends.triton.feed_forward import FeedForward8
+
+            given = None if stream is None else stream.contiguous()
+            s, y = FeedForward8.apply(  # type: ignore[no-untyped-call]
+                x.contiguous(), given, float(residual.dropout.share), seed, *weights
+            )
+            return s, y
+
+        return self.guard("fp8 feed-forward", fast, slow)
 
     def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:

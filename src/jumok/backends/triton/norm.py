@@ -24,6 +24,7 @@ import triton.language as tl  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.autograd import Function
 
+from jumok.backends.eight import BACKWARD as BACKWARD_FP8
 from jumok.backends.triton.dropout import draw_seed, keep, masked
 from jumok.backends.triton.guard import Guard
 
@@ -42,7 +43,8 @@ class RowTile:
 
 # May be exchanged before a kernel's first call.
 FORWARD = RowTile(2048, warps=4)
-BACKWARD = RowTile(2048, warps=4, programs=3, stages=3)
+BACKWARD = RowTile(2048, warps=4, programs=2, stages=4)
+TO_EIGHT = RowTile(1024, warps=4, programs=4, stages=4)  # of a gradient that leaves in fp8
 
 
 @triton.jit(do_not_specialize=["rows"])
@@ -77,11 +79,11 @@ def forward_kernel(
 
 @triton.jit(do_not_specialize=["rows"])
 def backward_kernel(
-    dy, ds, s, means, scales, weight, seed, dx, df, sums, share, rows, width,
-    HAS_DS: tl.constexpr, HAS_BIAS: tl.constexpr, DROP: tl.constexpr,
+    dy, ds, s, means, scales, weight, seed, dx, df, sums, share, factor, rows, width,
+    HAS_DS: tl.constexpr, HAS_BIAS: tl.constexpr, DROP: tl.constexpr, APART: tl.constexpr,
     ROWS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """dx, df (L, D); this program's share of dweight, dshift, dbias is added to sums (2 or 3, D)."""
+    """dx, df (L, D), the latter times `factor`; sums (2 or 3, D) grow by dweight, dshift, dbias."""
     col = tl.arange(0, BLOCK)
     weights = tl.load(weight + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
     dweight = tl.zeros((ROWS, BLOCK), tl.float32)
@@ -106,7 +108,8 @@ def backward_kernel(
         tl.store(dx + place, grad.to(dx.dtype.element_ty), mask=inside)
         if DROP:
             grad = tl.where(keep(tl.load(seed), row, col, share), grad * (1 / (1 - share)), 0.0)
-            tl.store(df + place, grad.to(df.dtype.element_ty), mask=inside)
+        if APART:
+            tl.store(df + place, (grad * factor).to(df.dtype.element_ty), mask=inside)
         if HAS_BIAS:
             dbias += tl.where(inside, grad, 0.0)
     tl.atomic_add(sums + col, tl.sum(dweight, 0), mask=col < width)
@@ -134,6 +137,28 @@ def walk(rows: int, at_once: int, most: int) -> tuple[int, int]:
     return triton.cdiv(tiles, steps), steps
 
 
+def run_forward(
+    x: Tensor,
+    f: Tensor,
+    bias: Tensor | None,
+    weight: Tensor,
+    shift: Tensor,
+    share: float,
+    seed: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+    """s, y (L, D), the mean and r of each row (L,), and the seed, drawn if none is given and one needed."""
+    (L, D), device = x.shape, x.device
+    s, y = torch.empty_like(x), torch.empty_like(x)
+    means, scales = torch.empty(2, L, dtype=torch.float32, device=device)  # (L,), (L,)
+    seed = seed if seed is not None or not share else draw_seed(x)
+    ROWS, BLOCK = tile_of(D, FORWARD.numbers)
+    forward_kernel[(triton.cdiv(L, ROWS),)](
+        x, f, bias, weight, shift, s, y, means, scales, seed, share, L, D,
+        bias is not None, share > 0, ROWS, BLOCK, num_warps=FORWARD.warps,
+    )  # fmt: skip
+    return s, y, means, scales, seed
+
+
 class _AddNorm(Function):
     @staticmethod
     def forward(
@@ -147,15 +172,7 @@ class _AddNorm(Function):
         seed: Tensor | None,
         guard: Guard,
     ) -> tuple[Tensor, Tensor]:
-        (L, D), device = x.shape, x.device
-        s, y = torch.empty_like(x), torch.empty_like(x)
-        means, scales = torch.empty(2, L, dtype=torch.float32, device=device)  # (L,), (L,)
-        seed = seed if seed is not None or not share else draw_seed(x)
-        ROWS, BLOCK = tile_of(D, FORWARD.numbers)
-        forward_kernel[(triton.cdiv(L, ROWS),)](
-            x, f, bias, weight, shift, s, y, means, scales, seed, share, L, D,
-            bias is not None, share > 0, ROWS, BLOCK, num_warps=FORWARD.warps,
-        )  # fmt: skip
+        s, y, means, scales, seed = run_forward(x, f, bias, weight, shift, share, seed)
         ctx.save_for_backward(s, means, scales, weight, seed)
         ctx.guard = guard
         ctx.share, ctx.types = share, (bias.dtype if bias is not None else None, weight.dtype, shift.dtype)
@@ -182,18 +199,26 @@ Given = tuple[Tensor, Tensor | None]  # dy and, where s is used as well, ds'
 Saved = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]  # s, means, scales, weight and the seed or None
 
 
-def kernel_gradients(given: Given, saved: Saved, share: float, *, bias: bool) -> tuple[Tensor, ...]:
-    """dx, df (L, D) and the sums dweight, dshift and perhaps dbias (2 or 3, D) in fp32."""
+def kernel_gradients(
+    given: Given, saved: Saved, share: float, *, bias: bool, scale: float | None = None
+) -> tuple[Tensor, ...]:
+    """dx, df (L, D) and the sums dweight, dshift and perhaps dbias (2 or 3, D) in fp32.
+
+    With a scale, df is times that and in fp8.
+    """
     (dy, ds), (s, means, scales, weight, seed) = given, saved
     L, D = s.shape
     dx = torch.empty_like(s)
-    df = torch.empty_like(s) if share else dx
-    ROWS, BLOCK = tile_of(D, BACKWARD.numbers)
-    P, STEPS = walk(L, ROWS, BACKWARD.programs * multiprocessors(s.device))
+    apart = share > 0 or scale is not None
+    df = torch.empty_like(s, dtype=s.dtype if scale is None else BACKWARD_FP8) if apart else dx
+    tile = BACKWARD if scale is None else TO_EIGHT
+    ROWS, BLOCK = tile_of(D, tile.numbers)
+    P, STEPS = walk(L, ROWS, tile.programs * multiprocessors(s.device))
     sums = torch.zeros(3 if bias else 2, D, dtype=torch.float32, device=s.device)
     backward_kernel[(P,)](
-        dy, ds, s, means, scales, weight, seed, dx, df, sums, share, L, D,
-        ds is not None, bias, share > 0, ROWS, BLOCK, STEPS, BACKWARD.stages, num_warps=BACKWARD.warps,
+        dy, ds, s, means, scales, weight, seed, dx, df, sums, share, scale or 1.0, L, D,
+        ds is not None, bias, share > 0, apart, ROWS, BLOCK, STEPS, tile.stages,
+        num_warps=tile.warps,
     )  # fmt: skip
     return dx, df, sums
 

@@ -1,0 +1,65 @@
+"""Numbers of eight bits: what rounding keeps, and the network that computes with them."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from jumok.backends.eight import BACKWARD, FORWARD, GRADIENTS, RoundedNetwork, rounded, to_eight
+
+KINDS = [(FORWARD, 3, -6), (BACKWARD, 2, -14)]  # bits after the point, exponent of the smallest normal number
+
+
+@pytest.mark.parametrize(("dtype", "bits", "least"), KINDS)
+@given(x=st.floats(-1e9, 1e9, width=32), power=st.integers(0, 8))
+def test_a_number_moves_by_half_a_step_or_to_the_largest(
+    x: float, power: int, dtype: torch.dtype, bits: int, least: int
+) -> None:
+    scale, most = 2.0**power, torch.finfo(dtype).max
+    found = float(rounded(torch.tensor(x), scale, dtype))
+    if abs(x) * scale > most:
+        assert found == (most if x > 0 else -most) / scale
+    else:
+        step = 2.0 ** (max(torch.tensor(abs(x) * scale).frexp().exponent.item() - 1, least) - bits) / scale
+        assert abs(found - x) <= step / 2
+
+
+@pytest.mark.parametrize("dtype", [FORWARD, BACKWARD])
+def test_what_is_no_number_stays_so_and_infinity_is_the_largest(dtype: torch.dtype) -> None:
+    nan, large, small = to_eight(torch.tensor([torch.nan, torch.inf, -torch.inf]), 4.0, dtype).float()
+    assert nan.isnan()
+    assert large == -small == torch.finfo(dtype).max
+
+
+def test_the_network_is_the_plain_one_up_to_its_rounding() -> None:
+    torch.manual_seed(0)
+    shapes = [(40, 32), (64, 32), (64,), (32, 64)]
+    sizes = [1.0, 0.2, 0.1, 0.2]
+    given = [(size * torch.randn(*shape)).requires_grad_() for shape, size in zip(shapes, sizes, strict=True)]
+    x, w1, b1, w2 = given
+    dy = 0.05 * torch.randn(40, 32)
+    y: torch.Tensor = RoundedNetwork.apply(*given)  # type: ignore[no-untyped-call]
+    found = [y.detach(), *torch.autograd.grad(y, given, dy)]
+    plain = F.linear(F.linear(x, w1, b1).relu(), w2)
+    wanted = [plain.detach(), *torch.autograd.grad(plain, given, dy)]
+    for one, other in zip(found, wanted, strict=True):
+        error = float((one - other).norm() / other.norm())
+        assert 0.001 < error < 0.25  # it is rounded, and no more than that
+
+
+def test_gradients_of_numbers_on_the_grid_are_exact() -> None:
+    """Where nothing has to be rounded, this is the plain network: signs, sums and the mask are right."""
+    torch.manual_seed(1)
+    grid = torch.tensor([-1.0, -0.5, 0.0, 0.5, 1.0])
+    shapes = [(6, 2), (3, 2), (3,), (2, 3)]
+    given = [grid[torch.randint(5, shape)].requires_grad_() for shape in shapes]
+    dy = grid[torch.randint(5, (6, 2))] / GRADIENTS
+    y: torch.Tensor = RoundedNetwork.apply(*given)  # type: ignore[no-untyped-call]
+    x, w1, b1, w2 = given
+    plain = F.linear(F.linear(x, w1, b1).relu(), w2)
+    torch.testing.assert_close(y, plain)
+    for one, other in zip(
+        torch.autograd.grad(y, given, dy), torch.autograd.grad(plain, given, dy), strict=True
+    ):
+        torch.testing.assert_close(one, other)
