@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import isnan
 from hashlib import sha256
+from math import isnan
 from pathlib import Path
 from threading import Lock
 from typing import Any
