@@ -12,6 +12,7 @@ exactly 32 tokens, and those who compute in fp32 have to find the same ones; oth
 """
 
 import argparse
+import gzip
 import json
 import os
 import platform
@@ -25,19 +26,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from contest import table
-from cpu_peers import growth, startup
+from cpu_peers import growth, startup, trained
 from cpu_peers.arena import CONTESTANTS, LENGTH, NEW, Cell, Contestant, Result, Worker, arena
 from cpu_peers.environments import DEFAULT
 from cpu_peers.floor import Machine, floor_ms, measure
 from cpu_peers.task import SIZES
 
+from jumok.data.builtin import builtin_file
+
+MODEL = Path(__file__).parent.parent / "src/jumok/trained/transformer"
 CELLS = [(size, beam, batch) for size in ("base", "small") for beam in (1, 4) for batch in (1, 32)]
 SAME = 0.9  # of the answers in fp32; sums in another order may decide a near tie differently
 RATIOS = [
-    ("native-int8", "ct2-int8", 1.5),
+    ("native-int8", "ct2-int8", 2),
     ("native-int8-shortlist", "ct2-int8-vmap", 2.5),
     ("native-int8-shortlist", "ct2-int8", 0),
     ("native-int8", "ct2-fp32", 0),
+    ("native-int8", "marian-int8", 0),
+    ("native-int8", "marian-fbgemm", 0),
     ("native-int8", "transformers", 6),
     ("native-fp32", "ct2-fp32", 0),
 ]
@@ -56,11 +62,15 @@ def read_options() -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=5, help="of each cell; fewer for those who are slow [5]"
     )
-    parser.add_argument("--only", nargs="+", choices=("contest", "memory", "startup", "floor"))
+    parser.add_argument("--only", nargs="+", choices=("contest", "memory", "startup", "floor", "trained"))
     parser.add_argument("--busy", action="store_true", help="beside another busy process")
     parser.add_argument("--growth", action="store_true", help="against source length and batch")
     parser.add_argument(
         "--processor-time", action="store_true", help="instead of the clock: for one thread on a busy machine"
+    )
+    parser.add_argument("--model", type=Path, default=MODEL, help="trained, for --only trained [of dates]")
+    parser.add_argument(
+        "--sentences", type=Path, help="for it, one a line, .gz or not [the test set of dates]"
     )
     parser.add_argument("--environments", type=Path, default=DEFAULT, help=f"of the peers [{DEFAULT}]")
     parser.add_argument("--limit", type=float, default=120, help="seconds that one order may take [120]")
@@ -113,6 +123,14 @@ def run_contest(args: argparse.Namespace, folder: Path, out: dict[str, Any]) -> 
             out["results"] = [one.told() for one in found]
             save(args, out)
     return found
+
+
+def read_lines(path: Path | None) -> list[str]:
+    """Sentences of a file, or the sources of the test set that the bundled model was made for."""
+    if path is None:
+        return [line.split("\t")[0] for line in read_lines(builtin_file("dates", "test"))]
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode().splitlines()
 
 
 def clock_of(args: argparse.Namespace) -> str:
@@ -270,8 +288,12 @@ def run(args: argparse.Namespace, folder: Path) -> int:
     if "memory" in parts:
         out["memory"] = run_memory(args, folder)
     if "startup" in parts:
-        names = [one.name for one in chosen_contestants(args)]
-        out["startup_s"] = startup.measure(folder, args.environments, "small", names, min(args.rounds, 3))
+        names = [one.name for one in chosen_contestants(args) if not one.setting.get("shortlist")]
+        out["startup_s"] = startup.measure(folder, args.environments, "small", names, args.rounds)
+    if "trained" in parts:
+        lines = read_lines(args.sentences)[:1000]
+        clock = clock_of(args)
+        out["trained"] = trained.measure(folder, args.environments, args.model, lines, args.rounds, clock)
     save(args, out)
     show(args, results, machines, out)
     wrong = faults(results)
@@ -292,12 +314,19 @@ def show(
         print("\n" + busy_table(results))
     if "memory" in out:
         print("\n" + memory_table(out["memory"]))
+    if "trained" in out:
+        of = out["trained"]
+        rows = [[name, f"{one['median']:,.0f}"] for name, one in of["rates"].items()]
+        print("\n" + table([f"tok/s, trained ({of['model']})", "32 sentences, greedy"], rows))
+        kinds = ("answers", "tokens", "bleu")
+        pairs = [[what, *(f"{one[kind]:.3f}" for kind in kinds)] for what, one in of["pairs"].items()]
+        print("\n" + table(["the same", *kinds], pairs))
     if "startup_s" in out:
         rows = [
-            [what, told if isinstance(told, str) else f"{told:.2f}"]
+            [what, *([told] if isinstance(told, str) else [f"{told[of]:.2f}" for of in ("seconds", "cpu_s")])]
             for what, told in out["startup_s"].items()
         ]
-        print("\n" + table(["start to first translation", "seconds"], rows))
+        print("\n" + table(["start to first translation", "seconds", "of processor time"], rows))
 
 
 def processor() -> str:

@@ -54,18 +54,21 @@ class Contestant:
     setting: dict[str, Any]
     share: float = 1.0
     exact: bool = False  # fp32: has to find the same answers as the others
+    other: bool = False  # another function of the same weights: its answers are nobody's
     layouts: tuple[str, ...] = ("",)  # ways to use two threads, of which the best counts
 
 
 CT2 = ("ctranslate2", "ctranslate2")
 BOTH = ("inter", "intra")
 CONTESTANTS = [
-    Contestant("ct2-fp32", *CT2, {"type": "float32"}, 0.6, exact=True, layouts=BOTH),
+    Contestant("ct2-fp32", *CT2, {"type": "float32"}, 0.4, exact=True, layouts=BOTH),
     Contestant("ct2-int8", *CT2, {"type": "int8"}, layouts=BOTH),
     Contestant("ct2-int8-vmap", *CT2, {"type": "int8", "shortlist": True}, layouts=BOTH),
+    Contestant("marian-int8", "marian", "marian", {"type": "intgemm8avx512"}, 0.4, other=True),
+    Contestant("marian-fbgemm", "marian", "marian", {"type": "packed8avx512"}, 0.4, other=True),
     Contestant("transformers", "transformers", "transformers", {}, 0.4, exact=True),
     Contestant("torch", "torch", "jumok", {}, 0.4, exact=True),
-    Contestant("native-fp32", "native", "jumok", {"type": "float32"}, 0.6, exact=True),
+    Contestant("native-fp32", "native", "jumok", {"type": "float32"}, 0.4, exact=True),
     Contestant("native-int8", "native", "jumok", {"type": "int8"}),
     Contestant("native-int8-shortlist", "native", "jumok", {"type": "int8", "shortlist": True}),
 ]
@@ -81,6 +84,7 @@ class Result:
     rates: list[float] = field(default_factory=list)  # target tokens per second
     answers: list[list[int]] = field(default_factory=list)
     same: float | None = None  # share of answers that are those of the first exact contestant
+    agreement: dict[str, dict[str, float]] = field(default_factory=dict)  # with others: answers, tokens
     problem: str = ""
 
     @property
@@ -98,7 +102,8 @@ class Result:
                 "max": max(self.rates),
                 "rates": self.rates,
             }
-        return found | ({} if self.same is None else {"same_answers": self.same})
+        found |= {} if self.same is None else {"same_answers": self.same}
+        return found | ({"agreement": self.agreement} if self.agreement else {})
 
 
 class Worker:
@@ -250,16 +255,35 @@ def best_layouts(results: Sequence[Result]) -> list[Result]:
 
 
 def compare(results: Sequence[Result], contestants: dict[str, Contestant]) -> None:
-    """Write down how many answers of those in fp32 are the same; all have the same weights."""
+    """Write down how many answers are the same; all have the same weights.
+
+    Those in fp32 are compared with the first of them, and everybody with everybody else of the same cell who
+    may use the same pieces: the share of equal answers, and of equal tokens by their places.
+    """
     for result in results:
-        exact = [
-            one
-            for one in results
-            if one.cell == result.cell and contestants[one.contestant].exact and one.answers
-        ]
-        if result.answers and exact and contestants[result.contestant].exact:
-            pairs = zip(result.answers, exact[0].answers, strict=True)
-            result.same = sum(mine == its for mine, its in pairs) / len(result.answers)
+        mine = contestants[result.contestant]
+        same_cell = [one for one in results if one.cell == result.cell and one.answers]
+        exact = [one for one in same_cell if contestants[one.contestant].exact]
+        if result.answers and exact and mine.exact:
+            result.same = agreement(result.answers, exact[0].answers)["answers"]
+        for other in same_cell:
+            its = contestants[other.contestant]
+            fair = mine.setting.get("shortlist") == its.setting.get("shortlist") and not (
+                mine.other or its.other
+            )
+            if result.answers and fair and other is not result:
+                result.agreement[other.contestant] = agreement(result.answers, other.answers)
+
+
+def agreement(mine: Sequence[list[int]], its: Sequence[list[int]]) -> dict[str, float]:
+    """The shares of equal answers, and of equal tokens by their places."""
+    pairs = list(zip(mine, its, strict=True))
+    equal = sum(a == b for one, other in pairs for a, b in zip(one, other, strict=False))
+    places = sum(max(len(one), len(other)) for one, other in pairs)
+    return {
+        "answers": sum(one == other for one, other in pairs) / len(pairs),
+        "tokens": equal / max(places, 1),
+    }
 
 
 @contextmanager

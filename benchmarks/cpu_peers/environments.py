@@ -8,6 +8,7 @@ from pathlib import Path
 DEFAULT = Path.home() / ".cache" / "jumok-benchmarks"
 PEERS = {
     "ctranslate2": ["ctranslate2>=4.6,<5", "numpy>=2,<3"],
+    "marian": ["pymarian>=1.12.42,<1.13", "numpy>=2,<3"],
     "transformers": ["transformers>=4.50,<6", "torch>=2.11,<2.14", "numpy>=2,<3"],
 }
 

@@ -15,12 +15,12 @@ from cpu_peers.task import (
     EOS,
     LEARNED,
     PAD,
-    SIZES,
     Floats,
     frequent,
     make_likely,
     read_weights,
     sinusoidal,
+    size_of,
 )
 from cpu_peers.worker import Ids, Setting, Translate, serve
 
@@ -37,7 +37,7 @@ def place(folder: Path, setting: Setting) -> Path:
 
 def prepare(folder: Path, setting: Setting) -> None:
     """Convert the weights, once."""
-    there, size = place(folder, setting), SIZES[folder.name]
+    there, size = place(folder, setting), size_of(folder)
     if (there / "model.bin").exists() and os.path.getmtime(there) > os.path.getmtime(folder / "size.json"):
         return
     shutil.rmtree(there, ignore_errors=True)
@@ -98,7 +98,7 @@ def load(folder: Path, setting: Setting) -> Translate:
     translator = ctranslate2.Translator(
         str(place(folder, setting)), device="cpu", compute_type=setting["type"], **layout
     )
-    ids = {word(id): id for id in range(SIZES[folder.name].vocabulary)}
+    ids = {word(id): id for id in range(size_of(folder).vocabulary)}
     words = list(ids)
 
     def translate(sources: Ids, beam: int, batch: int, new: int) -> Ids:

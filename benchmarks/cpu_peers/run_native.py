@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpu_peers.task import SIZES, make_likely, read_weights, shortlist, transformer_settings
+from cpu_peers.task import make_likely, read_weights, shortlist, size_of, transformer_settings
 from cpu_peers.worker import Ids, Setting, Translate, serve
 from jumok import __version__
 from jumok.architectures import TransformerConfig
@@ -25,7 +25,7 @@ def prepare(folder: Path, setting: Setting) -> None:
     there, weights = place(folder, setting), read_weights(folder)
     del weights["source_embedding.weight"]  # one table
     if setting["type"] == "int8":
-        config = TransformerConfig(**transformer_settings(SIZES[folder.name]))
+        config = TransformerConfig(**transformer_settings(size_of(folder)))
         data = dump_parts(pack_weights(config, weights, shared=True, type="int8"), "random weights")
     else:
         data = dump_tensors(weights, {})
@@ -35,7 +35,7 @@ def prepare(folder: Path, setting: Setting) -> None:
 
 
 def load(folder: Path, setting: Setting) -> Translate:
-    size, there = SIZES[folder.name], place(folder, setting)
+    size, there = size_of(folder), place(folder, setting)
     config, V = TransformerConfig(**transformer_settings(size)), size.vocabulary
     with there.open("rb") as file:
         data = into_pages(file, there.stat().st_size)

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from cpu_peers.task import SIZES, read_weights, transformer_settings
+from cpu_peers.task import read_weights, size_of, transformer_settings
 from cpu_peers.worker import Ids, Setting, Translate, serve
 from jumok import __version__
 from jumok.config import DecodingConfig, TransformerConfig
@@ -24,7 +24,7 @@ def prepare(folder: Path, setting: Setting) -> None:
 
 
 def load(folder: Path, setting: Setting) -> Translate:
-    size = SIZES[folder.name]
+    size = size_of(folder)
     config = TransformerConfig(**transformer_settings(size))
     with torch.device("meta"):
         model = build_model(config, size.vocabulary, size.vocabulary, shared=True).eval()

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import transformers
 
-from cpu_peers.task import BOS, EOS, PAD, POSITIONS, SIZES, Floats, Size, read_weights, sinusoidal
+from cpu_peers.task import BOS, EOS, PAD, POSITIONS, Floats, Size, read_weights, sinusoidal, size_of
 from cpu_peers.worker import Ids, Setting, Translate, serve
 
 
@@ -21,7 +21,7 @@ def prepare(folder: Path, setting: Setting) -> None:
     weights, about = there / "model.safetensors", folder / "size.json"
     if weights.exists() and os.path.getmtime(weights) > os.path.getmtime(about):
         return
-    size = SIZES[folder.name]
+    size = size_of(folder)
     marian = make_marian(size)
     fill(marian, size, read_weights(folder))
     marian.save_pretrained(there)
@@ -94,7 +94,7 @@ def fill(marian: Any, size: Size, weights: dict[str, Floats]) -> None:
 def load(folder: Path, setting: Setting) -> Translate:
     marian = transformers.MarianMTModel.from_pretrained(place(folder)).eval()
     for its in (marian.model.encoder, marian.model.decoder):  # loading gives it a table of its own
-        its.embed_positions.weight.data = torch.from_numpy(sinusoidal(SIZES[folder.name].width))
+        its.embed_positions.weight.data = torch.from_numpy(sinusoidal(size_of(folder).width))
 
     @torch.inference_mode()
     def translate(sources: Ids, beam: int, batch: int, new: int) -> Ids:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-PAD, BOS, EOS = 0, 1, 2  # as in jumok.text.tokenizer
+BOS, PAD, EOS = range(3)  # as in jumok.text.tokenizer
 LEARNED = 260  # special ids and single bytes stand before
 POSITIONS = 640  # rows of a peer's table
 SEED = 0
@@ -136,6 +136,12 @@ def write_task(folder: Path, name: str) -> Path:
         np.savez(there / "weights.npz", **make_weights(SIZES[name]))  # type: ignore[arg-type]
         (there / "size.json").write_text(about, encoding="utf-8")
     return there
+
+
+def size_of(folder: Path) -> Size:
+    """What stands in a folder of write_task."""
+    about = json.loads((folder / "size.json").read_text(encoding="utf-8"))
+    return Size(**{name: about[name] for name in Size.__dataclass_fields__})
 
 
 def read_weights(folder: Path) -> dict[str, Floats]:
