@@ -421,3 +421,32 @@ def test_a_model_that_copies_is_a_transformer_even_in_a_hurry() -> None:
     plan = make_plan({**hurry, "model.copy": True}, found(), CPU)
     assert plan.config.model.arch == "transformer"
     assert reasons(plan)["model.arch"] == "the one that copies (model.copy)"
+
+
+def test_what_a_short_limit_on_a_cpu_costs_is_said() -> None:
+    files = {"data.source": "a.en", "data.target": "a.de"}
+    hasty = make_plan(files | {"training.time_limit": 3600.0}, found(), CPU)
+    assert hasty.config.model.arch == "luong"
+    assert reasons(hasty)["model.arch"] == (
+        "learns most in a short time on a CPU; CTranslate2, transformers and Argos need --arch transformer"
+    )
+    for limit, machine in ((3601.0, CPU), (0.0, CPU), (60.0, GPU)):
+        assert (
+            make_plan(files | {"training.time_limit": limit}, found(), machine).config.model.arch
+            == "transformer"
+        )
+
+
+def test_it_saves_when_it_looks_also_as_told() -> None:
+    files = {"data.source": "a.en", "data.target": "a.de"}
+    for asked in ({}, {"training.validate_every": 15}):
+        training = make_plan(files | asked, found(), CPU).config.training
+        assert training.save_every == training.validate_every
+    assert make_plan(files | {"training.save_every": 7}, found(), CPU).config.training.save_every == 7
+
+
+def test_how_often_a_sentence_is_seen_in_words() -> None:
+    files = {"data.source": "a.en", "data.target": "a.de"}
+    for steps, words in ((400, "about once"), (30_000, "about 25 times")):
+        plan = make_plan(files | {"training.max_steps": steps}, found(80_000), CPU)
+        assert reasons(plan)["model.dropout"] == f"each sentence is seen {words}"

@@ -49,8 +49,8 @@ def demo(
 ) -> None:
     """Train the three generations on written dates in 20 languages, and see what attention changes.
 
-    Takes about four minutes on two CPU cores, then serves the explorer on the three models and opens it in
-    the browser; Ctrl-C ends it. Run again to see the result at once.
+    Takes about five minutes on two idle CPU cores, then serves the explorer on the three models and opens it
+    in the browser; Ctrl-C ends it. Run again to see the result at once.
     """
     from jumok.cli.shared.panel import Panel
     from jumok.run.demo import look_inside, train_three

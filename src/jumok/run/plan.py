@@ -279,8 +279,8 @@ def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machin
     few = machine.gpu or limit  # a look takes longer than many updates of a GPU
     interval = max(25, steps // LOOKS if few else min(per_epoch, steps // 10))
     looks = f"about {LOOKS} looks" if few else "ten looks or more"
-    choose("training.validate_every", interval, f"{looks} at the validation set")
-    choose("training.save_every", interval, "with each look")
+    look = choose("training.validate_every", interval, f"{looks} at the validation set")
+    choose("training.save_every", look, "with each look")
 
 
 def pieces_of(draft: PlanDraft, found: Survey) -> float:
@@ -333,7 +333,8 @@ def fitting_dropout(arch: Arch, found: Survey, epochs: float) -> tuple[float, st
     """More where the same sentences come back more often, or are few."""
     if arch == "transformer":
         share = 0.1 if epochs < 20 else 0.2 if epochs < 50 else 0.3
-        return share, f"each sentence is seen about {max(1, round(epochs))} times"
+        often = f"about {round(epochs)} times" if epochs >= 1.5 else "about once"
+        return share, f"each sentence is seen {often}"
     limits = ((10_000, 0.4), (100_000, 0.3), (500_000, 0.2))
     return next((share for limit, share in limits if found.usable < limit), 0.1), f"{found.usable:,} pairs"
 

@@ -38,7 +38,7 @@ from jumok.run.report import end_line, printing, write_line
 from jumok.run.warm import load_meanwhile
 from jumok.settings import Flat, check_names, config_to_dict, parse_config, read_toml
 from jumok.text.tokenizer import load_tokenizers
-from jumok.training.distributed import World, join, shared_clock
+from jumok.training.distributed import World, is_first_here, join, shared_clock
 from jumok.training.log import Log
 from jumok.training.loop import OnStep, Outcome, fit, notice
 from jumok.training.state import LoopState
@@ -145,7 +145,7 @@ def train(  # noqa: PLR0913  each has a default
     given = (sizes_of(preset, given.get("model.arch", "transformer")) if preset else {}) | given
     folder = Path(out) if out else default_folder(given)
     request = RunRequest(given=given, out=folder, fresh=fresh, device=device)
-    shown = not quiet and callbacks is None
+    shown = not quiet and callbacks is None and is_first_here()
     done = run(request, callbacks or (printing() if shown else RunCallbacks()))
     if shown:
         write_line(end_line(done))

@@ -1,0 +1,92 @@
+"""What pages say about behaviour, against the behaviour: sentences that no other test would miss."""
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import jumok
+from jumok.cli.main import COMMANDS
+from jumok.run.machine import look_at_machine
+from jumok.run.plan import check_given, make_plan
+from jumok.run.prepare import open_corpora, read_corpora
+from jumok.run.report import plan_lines
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+
+
+def first_page_plan(tmp_path: Path) -> list[str]:
+    """What `jumok train` plans for the files that the first page makes."""
+
+    numbers = [" ".join(str(number)) for number in range(100_000, 170_001, 7)]
+    for name, lines in (("train.num", numbers), ("train.rev", [line[::-1] for line in numbers])):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    given = {
+        "data.source": str(tmp_path / "train.num"),
+        "data.target": str(tmp_path / "train.rev"),
+        "model.arch": "luong",
+        "training.time_limit": 60.0,
+    }
+    found = read_corpora(open_corpora(check_given(given)), keep=False)
+    return plan_lines(make_plan(given, found.train, look_at_machine("cpu")))
+
+
+def test_the_first_page_shows_the_plan_as_it_is(tmp_path: Path) -> None:
+    planned = {re.sub(" +", " ", line.strip()) for line in first_page_plan(tmp_path)}
+    for page in ("first-five-minutes", "first-five-minutes.ko"):
+        block = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").split("\nplan\n")[1]
+        shown = [re.sub(" +", " ", line.strip()) for line in block.split("…")[0].strip().splitlines()]
+        assert len(shown) == 3
+        assert set(shown) <= planned
+
+
+def test_the_time_of_the_demo_is_one_everywhere() -> None:
+    told = {
+        "docs/first-five-minutes.md": r"about\s+five minutes on two idle CPU cores",
+        "docs/first-five-minutes.ko.md": "CPU 코어 두 개로 약 5분 걸립니다",
+        "benchmarks/README.md": "about five minutes on two idle cores",
+        "src/jumok/cli/demo.py": "about five minutes on two idle CPU cores",
+        "web/src/messages/training.ts": "about five minutes.*약 5분",
+        "web/src/messages/shell.ts": "about five minutes on two idle CPU cores",
+    }
+    for place, words in told.items():
+        assert re.search(words, (ROOT / place).read_text(encoding="utf-8")), place
+
+
+def test_python_does_what_it_is_said_to_do() -> None:
+    """Every command has its function, but for those that the page names."""
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"What is not here is what needs a terminal or a network: (.*)\n", page)
+    functions = {
+        "train": "train",
+        "translate": "load",
+        "score": "load",
+        "inspect": "load",
+        "evaluate": "evaluate",
+        "compare": "compare",
+        "check": "check",
+        "export": "export_model",
+        "verify": "verify",
+    }
+    assert set(re.findall("`(\\w+)`", sentence)) == set(COMMANDS) - set(functions)
+    assert all(callable(getattr(jumok, name)) for name in functions.values())
+    options = set(inspect.signature(jumok.train).parameters)
+    assert {"source", "target", "valid_source", "valid_target", "time_limit", "preset", "quiet"} <= options
+
+
+def test_what_a_page_installs_is_an_extra_of_the_package() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    named = {
+        extra
+        for page in PAGES
+        for extra in re.findall(
+            r"pip install (?:-e )?['\"]?(?:jumok|\.)\[([a-z0-9]+)\]", page.read_text(encoding="utf-8")
+        )
+    }
+    assert "serve" in named
+    assert named <= set(extras)
+    served = {re.split("[><=\\[ ]", one)[0] for one in extras["serve"]}
+    assert {"fastapi", "uvicorn"} <= served
