@@ -185,8 +185,7 @@ def weights(folder: Path) -> Any:
 
 def resumed(settings: dict[str, Any], folder: Path) -> Any:
     """What becomes of a run that goes on for some steps."""
-    given = settings | {"training.max_steps": 9}
-    run(RunRequest(given=given, out=folder, device="cpu"), RunCallbacks())
+    run(RunRequest(given=settings, out=folder, device="cpu"), RunCallbacks())
     return [last_weights(folder), {step: one for step, one in losses(folder).items() if step > 6}]
 
 
@@ -259,8 +258,12 @@ def all_kinds(root: Path) -> Iterator[FileKind]:
     corpus = write_corpus(root)
     yield FileKind("model", shutil.copytree(bundled()["luong"], root / "model"), translated)
     yield FileKind("model in torch", shutil.copytree(bundled()["rnn"], root / "torch"), weights)
-    settings = quick_settings(corpus) | {"text.dropout": 0.1}
-    run(RunRequest(given=settings, out=root / "run", device="cpu"), RunCallbacks())
+    settings = quick_settings(corpus) | {"text.dropout": 0.1, "training.max_steps": 9}
+    steps = [0]
+    stopping = RunCallbacks(
+        on_event=lambda event: steps.append(event.get("step") or 0), interrupted=lambda: max(steps) == 6
+    )
+    run(RunRequest(given=settings, out=root / "run", device="cpu"), stopping)
     shutil.rmtree(root / "run" / "tensorboard", ignore_errors=True)
     yield FileKind("run", root / "run", partial(resumed, settings), changes=True)
     for name in ("checkpoints", "probes"):
