@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.backends.triton.interpreter import DEVICE, captured, runs_kernels
+from tests.backends.triton.interpreter import DEVICE, runs_kernels
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -38,7 +38,7 @@ class TestKernels:
             assert torch.equal(bits(w8), bits(to_eight(w.detach(), WEIGHTS, FORWARD)))
             assert torch.equal(bits(w_t), bits(w8).t())
 
-    @pytest.mark.parametrize("shape", [(80, 48), (16, 5000)])
+    @pytest.mark.parametrize("shape", [(16, 48), (16, 2500)])
     def test_gradients_are_turned_and_summed(self, shape: tuple[int, int]) -> None:
         from jumok.backends.triton.feed_forward import row_sums, turned_of
 
@@ -65,7 +65,7 @@ def low(module: nn.Module) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("pre", [False, True])
-@pytest.mark.parametrize(("L", "D", "F_"), [*SHAPES, (1024, 512, 2048)])
+@pytest.mark.parametrize(("L", "D", "F_"), [(80, 48, 96), (1024, 512, 2048)])
 class TestNetwork:
     def run(self, kind: str, L: int, D: int, F_: int, *, pre: bool) -> list[Tensor]:
         """s and y, and the gradients of everything that they are made of."""
@@ -103,25 +103,6 @@ class TestNetwork:
             assert one.isfinite().all()
             error, width = ((a.float() - b.float()).norm() / size for a, b in ((one, other), (other, exact)))
             assert error <= max(0.7 * width, 0.008)
-
-    def test_it_is_the_same_in_a_graph(self, L: int, D: int, F_: int, *, pre: bool) -> None:
-        net, residual = network(D, F_), Residual(D, 0.1, "post").to("cuda")
-        low(net)
-        ops, x = TritonBackend(eight=True), torch.randn(L, D, device="cuda").to(torch.bfloat16)
-        seed = torch.tensor([7], device="cuda")
-
-        def once() -> tuple[Tensor, ...]:
-            s, y = ops.feed_forward(x, None, net, residual, residual.norm, training=True, seed=seed)
-            assert y is not None
-            return s, y, *torch.autograd.grad(y.float().square().sum(), [net.inner.weight, net.outer.weight])
-
-        wanted = [one.clone() for one in once()]
-        graph, found = captured(once)
-        graph.replay()
-        torch.cuda.synchronize()
-        for one, other in zip(found, wanted, strict=True):
-            assert torch.equal(one, other)  # without a sum in another order, bit for bit
-        assert not ops.guard.off
 
 
 def test_only_what_learns_in_bf16_is_rounded() -> None:

@@ -27,7 +27,7 @@ def check_steps(found: Tensor, wanted: Tensor) -> None:
 
 
 @runs_kernels
-@pytest.mark.parametrize(("M", "N", "K"), [(48, 80, 96), (16, 48, 16), (144, 272, 144)])
+@pytest.mark.parametrize(("M", "N", "K"), [(48, 80, 96), (16, 48, 16)])
 class TestKernel:
     def test_a_product_is_torchs(self, M: int, N: int, K: int) -> None:
         from jumok.backends.triton.products import multiply

@@ -127,8 +127,8 @@ def constant(value: float, device: torch.device) -> Tensor:
 
 def weight_gradient(dy: Tensor, x: Tensor, scale: float) -> Tensor:
     """dy (N, L), x (K, L), both turned -> dy x^T (N, K) in bf16; `scale` is that of x."""
-    scales = (constant(1 / one, dy.device) for one in (GRADIENTS, scale))
-    return torch._scaled_mm(dy, x.t(), *scales, out_dtype=torch.bfloat16, use_fast_accum=False)
+    scale_dy, scale_x = constant(1 / GRADIENTS, dy.device), constant(1 / scale, dy.device)
+    return torch._scaled_mm(dy, x.t(), scale_dy, scale_x, out_dtype=torch.bfloat16, use_fast_accum=False)
 
 
 class Network(NamedTuple):
