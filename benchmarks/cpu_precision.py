@@ -5,12 +5,11 @@
 fp32 and bf16 are what `training.precision` does; `torch fp32` and `torch bf16` are the same model computed by
 plain torch, the second by autocast, as it was before the C library had products of its own. Contestants take
 turns at the same update of 2,048 random pieces, one thread each; what counts is the processor's time, which a
-busy neighbour disturbs least. Memory is what the process had grown by after updates of 40 shapes.
+busy neighbour disturbs least.
 """
 
 import argparse
 import json
-import platform
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -18,13 +17,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from cpu_training import own_versions
 
 from jumok.backends.native import NativeBackend
 from jumok.backends.torch import TorchBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TrainingConfig, TransformerConfig
 from jumok.data.batch import Batch, lay_pairs
 from jumok.models.build import build_model
-from jumok.run.machine import cpu_name
 from jumok.training.optimizer import Optimizers
 from jumok.training.step import train_step
 from jumok.training.threads import Threads, runs_in_threads
@@ -105,8 +104,7 @@ def main() -> None:
             rates = [row["tokens_per_second"] for row in found]
             print(f"| {arch} | {width} | " + " | ".join(f"{rate:,.0f}" for rate in rates) + " |", flush=True)
     if args.json:
-        versions = {"python": platform.python_version(), "torch": torch.__version__, "cpu": cpu_name()}
-        args.json.write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
+        args.json.write_text(json.dumps({"versions": own_versions(), "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@
     python benchmarks/cpu_training.py --smoke             tiny, ours alone, for a quick look
 
 A Transformer of 3+3 layers, width 256/1024, with a joint vocabulary of 8,000 pieces; dropout 0.1, label
-smoothing 0.1, Adam, gradients clipped at norm 1, about 4,096 tokens an update. Each contestant is started
-anew in each round, takes a few updates to warm up and is then timed. Tokens that are not padding count,
-source and target, ends included. The peers are installed into environments of their own, once. The floor is
-the matrix products of an update alone:
+smoothing 0.1, Adam, gradients clipped at norm 1. Ours fills updates up to 4,096 tokens, the peers' batches
+are sized so that theirs have as many on average. Each contestant is started anew in each round, takes a few
+updates to warm up and is then timed. Pieces of the source and of the target count, and the ends of targets:
+no padding, and no ends of sources, which not everybody has. `ours` computes in fp32 as the peers do, `ours
+bf16` and `transformers bf16` multiply in bf16. The peers are installed into environments of their own, once,
+in fixed versions; what is in them is written down. The floor is the matrix products of an update alone, in
+fp32:
 
     tokens x W forward, then back to the tokens and to the weights, for every W that a token passes
 """
@@ -17,22 +20,25 @@ import argparse
 import gzip
 import json
 import os
+import platform
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import torch
 from contest import MissingError, line, table
-from trainers import PEERS, Corpus, Reading, Slice, run_peer
+from trainers import PEERS, Corpus, Reading, Slice, run_peer, versions_of
 
 from jumok.backends.choose import choose_backend
 from jumok.config import TextConfig, TrainingConfig, TransformerConfig
@@ -51,12 +57,15 @@ HEAD = (
     "tokens/s",
     "lowest–highest",
     "to best peer",
+    "tokens/processor s",
+    "to best peer",
     "of the floor",
     "padding",
     "peak MB",
     "updates",
+    "tokens each",
 )
-OURS = ("floor", "ours")
+OURS = ("floor", "ours", "ours bf16")
 
 
 @dataclass(frozen=True)
@@ -66,10 +75,16 @@ class Row:
     name: str
     readings: Sequence[Reading]
     problem: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
 
     @property
     def speed(self) -> float:
         return median(one.tokens / one.seconds for one in self.readings) if self.readings else 0.0
+
+    @property
+    def own_speed(self) -> float:
+        """By processor time, which busy neighbours hardly change."""
+        return median(one.tokens / one.cpu for one in self.readings) if self.readings else 0.0
 
 
 def make_corpus(folder: Path | None, vocabulary: int, into: Path) -> Corpus:
@@ -91,30 +106,31 @@ def read_lines(path: Path) -> list[str]:
         return file.read().splitlines()
 
 
-def train_ours(corpus: Corpus, model: TransformerConfig, slice_: Slice) -> Reading:
+def train_ours(corpus: Corpus, model: TransformerConfig, slice_: Slice, *, bf16: bool = False) -> Reading:
     """Our own updates, the making of batches included."""
     torch.set_num_threads(slice_.threads)
     torch.manual_seed(slice_.seed)
     net = build_model(model, corpus.vocabulary, corpus.vocabulary, shared=True)
-    net.ops = choose_backend("cpu")
+    net.ops = choose_backend("cpu", bf16=bf16)
     threads = Threads(net) if runs_in_threads(net) else None
     config = TrainingConfig(lr=slice_.rate, label_smoothing=slice_.smoothing, clip=1.0)
     optimizers = Optimizers(net, config)
     lengths = [np.array([len(ids) for ids in side]) for side in (corpus.source, corpus.target)]
     batches = epoch_batches(*lengths, budget=slice_.tokens, seed=slice_.seed, epoch=0)
     tokens = step = 0
-    began = perf_counter()
+    began, used = perf_counter(), process_time()
     while step < slice_.warm or perf_counter() - began < slice_.seconds:
         if step == slice_.warm:
-            tokens, began = 0, perf_counter()
+            tokens, began, used = 0, perf_counter(), process_time()
         rows = batches[step % len(batches)]
         batch = lay_pairs([corpus.source[row] for row in rows], [corpus.target[row] for row in rows])
         step += 1
         result = train_step(
             net, optimizers, [batch], config, lr=slice_.rate, step=step, seed=slice_.seed, threads=threads
         )
-        tokens += result.tokens
-    return Reading(tokens, perf_counter() - began, step - slice_.warm, tokens, peak_memory())
+        tokens += result.tokens - result.sentences
+    spent, cpu = perf_counter() - began, process_time() - used
+    return Reading(tokens, spent, step - slice_.warm, tokens, peak_memory(), cpu)
 
 
 def multiply(corpus: Corpus, model: TransformerConfig, slice_: Slice) -> Reading:
@@ -136,17 +152,19 @@ def multiply(corpus: Corpus, model: TransformerConfig, slice_: Slice) -> Reading
         )
         for L, i, o in set(shapes)
     }
-    step, began = -slice_.warm, perf_counter()
+    step, began, used = -slice_.warm, perf_counter(), process_time()
     while step <= 0 or perf_counter() - began < slice_.seconds:
         if step == 0:
-            began = perf_counter()
+            began, used = perf_counter(), process_time()
         for shape in shapes:
             x, weight, dy, y, dx, d_weight = made[shape]
             torch.mm(x, weight.t(), out=y)
             torch.mm(dy, weight, out=dx)
             torch.mm(dy.t(), x, out=d_weight)
         step += 1
-    return Reading((N + M) * step, perf_counter() - began, step, (N + M) * step, peak_memory())
+    tokens = (N + M - round(slice_.tokens * len(corpus.source) / sum(sums))) * step
+    spent, cpu = perf_counter() - began, process_time() - used
+    return Reading(tokens, spent, step, tokens, peak_memory(), cpu)
 
 
 def peak_memory() -> int:
@@ -169,8 +187,12 @@ def run_own(name: str, given: dict[str, Any]) -> Reading:
 
 
 def child(name: str, given: dict[str, Any]) -> None:
-    work: Callable[[Corpus, TransformerConfig, Slice], Reading] = multiply if name == "floor" else train_ours
-    reading = work(
+    works: dict[str, Callable[[Corpus, TransformerConfig, Slice], Reading]] = {
+        "floor": multiply,
+        "ours": train_ours,
+        "ours bf16": partial(train_ours, bf16=True),
+    }
+    reading = works[name](
         Corpus.read(Path(given["corpus"])), TransformerConfig(**given["model"]), Slice(**given["slice"])
     )
     print(json.dumps(vars(reading)))
@@ -187,7 +209,7 @@ def attempt(name: str, given: dict[str, Any], envs: Path) -> tuple[Reading | Non
     return reading, ""
 
 
-def show(row: Row, best: float, floor: float) -> list[str]:
+def show(row: Row, best: Row | None, floor: float) -> list[str]:
     if not row.readings:
         return [row.name, row.problem]
     speeds = sorted(one.tokens / one.seconds for one in row.readings)
@@ -196,12 +218,31 @@ def show(row: Row, best: float, floor: float) -> list[str]:
         row.name,
         f"{row.speed:,.0f}",
         f"{speeds[0]:,.0f}–{speeds[-1]:,.0f}",
-        f"{row.speed / best:.2f}" if best else "–",
+        f"{row.speed / best.speed:.2f}" if best else "–",
+        f"{row.own_speed:,.0f}",
+        f"{row.own_speed / best.own_speed:.2f}" if best else "–",
         f"{floor / row.speed:.2f} x" if floor else "–",
         f"{median(shares):.1%}" if shares else "–",
         f"{max(one.memory for one in row.readings) / 1e6:,.0f}",
         f"{sum(one.steps for one in row.readings)}",
+        f"{sum(one.tokens for one in row.readings) / sum(one.steps for one in row.readings):,.0f}",
     ]
+
+
+def tokens_of_ours(corpus: Corpus, budget: int) -> float:
+    """Tokens that count in one of our updates, on average."""
+    lengths = [np.array([len(ids) for ids in side]) for side in (corpus.source, corpus.target)]
+    updates = epoch_batches(*lengths, budget=budget, seed=1, epoch=0)
+    return float((lengths[0] + lengths[1] + 1).sum() / len(updates))
+
+
+def own_versions() -> dict[str, str]:
+    """What ours ran on."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    cpu = next((one.split(":", 1)[1].strip() for one in lines if one.startswith("model name")), "unknown")
+    packages = {name: version(name) for name in ("jumok", "torch", "numpy")}
+    return {"cpu": cpu, "python": platform.python_version(), **packages}
 
 
 def main() -> None:
@@ -211,6 +252,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="how often each contestant has its turn")
     parser.add_argument("--seconds", type=float, default=30, help="of one turn, after the warm-up")
     parser.add_argument("--tokens", type=int, default=4096, help="source and target tokens of an update")
+    parser.add_argument("--warm", type=int, default=5, help="updates before the clock runs")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
         "--envs", type=Path, default=Path(tempfile.gettempdir()) / "jumok-peers", help="where peers go"
@@ -222,12 +264,13 @@ def main() -> None:
     if not args.smoke and args.data is None:
         parser.error("--data is missing: a folder with train.en.gz and train.de.gz")
     names = [name for name in args.only if not args.smoke or name in OURS]
-    slice_ = Slice(args.seconds, tokens=args.tokens, threads=args.threads)
+    slice_ = Slice(args.seconds, tokens=args.tokens, threads=args.threads, warm=args.warm)
     model, vocabulary, rounds = MODEL, 8000, args.rounds
     if args.smoke:
         slice_, model, vocabulary, rounds = Slice(0.2, tokens=600, threads=2, warm=1), TINY, 400, 1
     with tempfile.TemporaryDirectory() as folder:
         corpus = make_corpus(None if args.smoke else args.data, vocabulary, Path(folder))
+        slice_ = replace(slice_, wanted=tokens_of_ours(corpus, slice_.tokens))
         given = {"corpus": str(corpus.folder), "model": asdict(model), "slice": vars(slice_)}
         found: dict[str, list[Reading]] = {name: [] for name in names}
         problems: dict[str, str] = {}
@@ -241,27 +284,24 @@ def main() -> None:
                 else:
                     found[name].append(reading)
                     print(f"  {name}: {reading.tokens / reading.seconds:,.0f} tokens/s", flush=True)
-    rows = [Row(name, found[name], problems.get(name, "")) for name in names]
-    best = max((row.speed for row in rows if row.name in PEERS), default=0.0)
+    rows = [
+        Row(
+            name,
+            found[name],
+            problems.get(name, ""),
+            own_versions() if name in OURS else versions_of(name, args.envs),
+        )
+        for name in names
+    ]
+    peers = [row for row in rows if row.name in PEERS and row.readings and "bf16" not in row.name]
+    best = max(peers, key=lambda row: row.speed, default=None)
     floor = next((row.speed for row in rows if row.name == "floor"), 0.0)
     cells = [show(row, best, floor) for row in rows]
     for row in cells:
         print(line(HEAD, row))
     print(table(HEAD, cells))
     if args.json:
-        args.json.write_text(
-            json.dumps(
-                [
-                    {
-                        "name": row.name,
-                        "readings": [vars(one) for one in row.readings],
-                        "problem": row.problem,
-                    }
-                    for row in rows
-                ],
-                indent=1,
-            )
-        )
+        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
 
 
 if __name__ == "__main__":

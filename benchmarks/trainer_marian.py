@@ -7,7 +7,7 @@ one JSON object; so is the last line that it prints.
 import json
 import resource
 import sys
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -29,18 +29,20 @@ class Clock(TrainerCallback):
 
     def __init__(self, warm: int, seconds: float) -> None:
         self.warm, self.seconds, self.steps, self.began, self.ended = warm, seconds, 0, 0.0, 0.0
+        self.used = self.used_before = 0.0  # processor time
         self.made: list[tuple[int, int]] = []  # real tokens and places of each batch
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.steps, self.ended = state.global_step, perf_counter()
+        self.steps, self.ended, self.used = state.global_step, perf_counter(), process_time()
         if self.steps == self.warm:
-            self.began = self.ended
+            self.began, self.used_before = self.ended, self.used
         control.should_training_stop = self.steps > self.warm and self.ended - self.began > self.seconds
 
     def report(self) -> dict[str, float]:
         timed = self.made[self.warm : self.steps]
         tokens, places = (sum(column) for column in zip(*timed, strict=True))
-        return {"tokens": tokens, "places": places, "seconds": self.ended - self.began, "steps": len(timed)}
+        spent = {"seconds": self.ended - self.began, "cpu": self.used - self.used_before}
+        return {"tokens": tokens, "places": places, **spent, "steps": len(timed)}
 
 
 class Collator(DataCollatorForSeq2Seq):
@@ -52,7 +54,7 @@ class Collator(DataCollatorForSeq2Seq):
         source = [len(pair["input_ids"]) for pair in features]
         target = [len(pair["labels"]) for pair in features]
         places = len(features) * (max(source) + max(target))
-        self.clock.made.append((sum(source) + sum(target), places))
+        self.clock.made.append((sum(source) - len(source) + sum(target), places))
         width = [max(source), max(target)]
         ids, labels = (
             torch.full((len(features), n), fill) for n, fill in zip(width, (PAD, -100), strict=True)
@@ -129,6 +131,7 @@ def main() -> None:
         learning_rate=given["rate"],
         max_grad_norm=1.0,
         use_cpu=True,
+        bf16=given["bf16"],
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,

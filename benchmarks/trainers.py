@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,11 +20,12 @@ import numpy as np
 from contest import MissingError
 
 PEERS = {
-    "OpenNMT-py": ("OpenNMT-py==3.5.1", "numpy<2", "setuptools<81"),
-    "eole": ("eole", "aiohttp", "setuptools<81"),
-    "transformers": ("transformers", "accelerate", "torch"),
+    "OpenNMT-py": ("OpenNMT-py==3.5.1", "torch==2.2.2", "numpy==1.26.4", "setuptools<81"),
+    "eole": ("eole==0.6.4", "aiohttp==3.14.5", "setuptools<81"),
+    "transformers": ("transformers==5.22.2", "accelerate==1.15.0", "torch==2.13.0"),
+    "transformers bf16": (),  # the same
 }
-EVERY = 5  # updates between two lines of a log
+EVERY = 2  # updates between two lines of a log
 RATES = re.compile(r"Step (\d+)/.*?(\d+)/ *(\d+) tok/s")
 
 
@@ -33,7 +34,8 @@ class Slice:
     """One turn of a contestant."""
 
     seconds: float
-    tokens: int = 4096
+    tokens: int = 4096  # that ours fills an update up to,
+    wanted: float = 0.0  # and what that makes on average, as tokens count here: no ends of sources
     threads: int = 2
     warm: int = 5  # updates before the clock runs
     rate: float = 3e-4
@@ -43,13 +45,14 @@ class Slice:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a turn gave. places: tokens and padding, 0 if not known; memory in bytes."""
+    """What a turn gave. places: tokens and padding, 0 if not known; memory in bytes; cpu: its seconds."""
 
     tokens: float
     seconds: float
     steps: int
     places: float
     memory: float
+    cpu: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Corpus:
 
 def installed(name: str, envs: Path) -> Path:
     """The folder of a peer's programs, made first if it is not there. MissingError if it cannot be."""
+    name = name.removesuffix(" bf16")
     folder = envs / name
     done = folder / "installed"
     if not done.exists():
@@ -102,10 +106,11 @@ def run_peer(name: str, given: dict[str, Any], envs: Path) -> Reading:
     """One turn of a peer."""
     programs = installed(name, envs)
     slice_, corpus = Slice(**given["slice"]), Path(given["corpus"])
-    if name == "transformers":
-        return run_trainer(programs, given["model"], slice_, corpus)
+    if name.startswith("transformers"):
+        return run_trainer(programs, given["model"], slice_, corpus, bf16=name.endswith("bf16"))
     settings = corpus / f"{name}.yaml"
     make = opennmt_settings if name == "OpenNMT-py" else eole_settings
+    slice_ = replace(slice_, tokens=batch_size(corpus, slice_.wanted))
     settings.write_text(json.dumps(make(given["model"], slice_, corpus)))  # JSON is YAML
     program = ["onmt_train"] if name == "OpenNMT-py" else ["eole", "train"]
     command = [str(programs / program[0]), *program[1:], "-config", str(settings)]
@@ -123,13 +128,24 @@ def environment(slice_: Slice) -> dict[str, str]:
     }
 
 
-def run_trainer(programs: Path, model: dict[str, Any], slice_: Slice, corpus: Path) -> Reading:
+def versions_of(name: str, envs: Path) -> dict[str, str]:
+    """Every package of a peer's environment, none if it could not be made."""
+    pip = envs / name.removesuffix(" bf16") / "bin" / "pip"
+    if not pip.exists():
+        return {}
+    command = [str(pip), "list", "--format=json", "--disable-pip-version-check"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {one["name"]: one["version"] for one in json.loads(listed.stdout)}
+
+
+def run_trainer(programs: Path, model: dict[str, Any], slice_: Slice, corpus: Path, *, bf16: bool) -> Reading:
     data = np.load(corpus / "pairs.npz")
     pairs = len(data["source_ends"])
-    mean = (len(data["source"]) + len(data["target"])) / pairs + 2
+    mean = (len(data["source"]) + len(data["target"])) / pairs + 1
     given = {
         **vars(slice_),
-        "sentences": max(1, round(slice_.tokens / mean)),
+        "bf16": bf16,
+        "sentences": max(1, round(slice_.wanted / mean)),
         "layers": model["encoder_layers"],
         "width": model["width"],
         "heads": model["heads"],
@@ -147,11 +163,32 @@ def run_trainer(programs: Path, model: dict[str, Any], slice_: Slice, corpus: Pa
     return Reading(**json.loads(done.stdout.splitlines()[-1]))
 
 
+def batch_size(corpus: Path, wanted: float) -> int:
+    """The size of OpenNMT-py's and eole's batches, sentences times the longest side, for so many tokens each.
+
+    Their way to fill batches from sorted pairs, gone through with several sizes.
+    """
+    data = np.load(corpus / "pairs.npz")
+    source, target = (np.diff(data[f"{side}_ends"], prepend=0) for side in ("source", "target"))
+    order = np.lexsort((source, target))
+    longer = np.maximum(source, target + 2)[order]  # a target has its begin and its end there
+
+    def mean(size: int) -> float:
+        batches, count, longest = 1, 0, 0
+        for length in longer.tolist():
+            count, longest = count + 1, max(longest, length)
+            if count * longest > size:
+                batches, count, longest = batches + 1, 1, length
+        return float((source + target + 1).sum() / batches)
+
+    return min(range(int(wanted / 3), int(wanted), 16), key=lambda size: abs(mean(size) - wanted))
+
+
 def common(slice_: Slice) -> dict[str, Any]:
-    """What both call alike. The size of a batch is that of its longer side, so half of the tokens."""
+    """What both call alike."""
     return {
         "batch_type": "tokens",
-        "batch_size": slice_.tokens // 2,
+        "batch_size": slice_.tokens,
         "normalization": "tokens",
         "bucket_size": 29_000,  # all of Multi30k, so that batches are of like lengths
         "num_workers": 0,
@@ -241,6 +278,7 @@ def read_log(command: Sequence[str], slice_: Slice) -> Reading:
     )
     assert process.stdout is not None
     tokens, spent, steps, last, peak, tail = 0.0, 0.0, 0, 0.0, 0, ""
+    cpu = before = 0.0
     try:
         for text in process.stdout:
             tail = text.strip() or tail
@@ -251,7 +289,8 @@ def read_log(command: Sequence[str], slice_: Slice) -> Reading:
             step, rate = int(match[1]), int(match[2]) + int(match[3])
             if last and step > slice_.warm:
                 tokens, spent, steps = tokens + rate * (now - last), spent + now - last, steps + EVERY
-            last = now
+                cpu += cpu_of(process.pid) - before
+            last, before = now, cpu_of(process.pid)
             if spent >= slice_.seconds:
                 break
     finally:
@@ -260,7 +299,7 @@ def read_log(command: Sequence[str], slice_: Slice) -> Reading:
         process.wait()
     if not steps:
         raise RuntimeError(f"no rate in its log; it ends with: {tail[:160]}")
-    return Reading(tokens, spent, steps, 0, peak)
+    return Reading(tokens, spent, steps, 0, peak, cpu)
 
 
 def peak_of(process: int) -> int:
@@ -271,3 +310,12 @@ def peak_of(process: int) -> int:
         return 0
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     return int(found[1]) * 1024 if found else 0
+
+
+def cpu_of(process: int) -> float:
+    """Seconds of processor time that all threads of a process have had; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -112,6 +112,28 @@ def test_the_loss_of_the_head_is_its_twin(rows: int, vocabulary: int, smoothing:
     torch.testing.assert_close(logits, wanted, **CLOSE)
 
 
+@EASY
+@given(
+    rows=st.integers(1, 12),
+    vocabulary=st.integers(2, 70),
+    smoothing=st.sampled_from((0.0, 0.1)),
+    alpha=st.sampled_from((0.0, 0.7, 5.0)),
+)
+def test_two_passes_that_must_agree_have_the_loss_of_their_twin(
+    rows: int, vocabulary: int, smoothing: float, alpha: float
+) -> None:
+    torch.manual_seed(rows + vocabulary)
+    target = torch.randint(vocabulary, (rows,))  # some are 0: nothing to predict there
+    room = 3 * torch.randn(2 * rows, vocabulary + 3)
+    logits, wanted = room[:, :vocabulary], room[:, :vocabulary].clone()
+    for grad in (False, True):
+        found = c_ops.smoothed_rows(logits, target, smoothing, alpha, grad=grad)
+        expected = head.rdrop_rows(wanted, target, smoothing, alpha, grad=grad)
+        torch.testing.assert_close(found, expected, **CLOSE)
+        assert grad or torch.equal(logits, wanted)
+    torch.testing.assert_close(logits, wanted, **CLOSE)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_sums_over_rows_and_the_mask_of_a_relu(*, masked: bool) -> None:
     dy, y = torch.randn(11, 70), torch.randn(11, 70).relu() if masked else None
@@ -178,6 +200,10 @@ def test_add_norm_drops_the_same_numbers_forward_and_backward() -> None:
 def test_what_does_not_fit_together_is_refused() -> None:
     with pytest.raises(ValueError, match="jm_train_smoothed: shapes, ranges or ids that do not fit"):
         c_ops.smoothed_rows(torch.randn(2, 3), torch.tensor([1, 9]), 0.1, grad=False)
+    with pytest.raises(ValueError, match="jm_train_rdrop: shapes, ranges or ids that do not fit"):
+        c_ops.smoothed_rows(torch.randn(4, 3), torch.tensor([1, 9]), 0.1, 1.0, grad=False)
+    with pytest.raises(ValueError, match="3 rows of logits for 2 targets"):
+        c_ops.smoothed_rows(torch.randn(3, 3), torch.tensor([1, 2]), 0.1, 1.0, grad=False)
 
 
 def test_without_the_library_there_are_no_ops(monkeypatch: pytest.MonkeyPatch) -> None:

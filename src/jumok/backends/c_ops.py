@@ -74,6 +74,7 @@ FUNCTIONS = {
     "jm_train_drop": [c_void_p, c_void_p, c_int64, c_int32, POINTER(CDropout)],
     "jm_train_columns": [c_void_p, c_void_p, c_int64, c_int32, c_void_p],
     "jm_train_smoothed": [POINTER(CSmoothed)],
+    "jm_train_rdrop": [POINTER(CSmoothed), c_float],
     "jm_train_attend": [POINTER(CAttention), c_int64, c_int32],
 }
 
@@ -185,13 +186,21 @@ def mask_and_sum(dy: Tensor, y: Tensor | None) -> Tensor:
     return sums
 
 
-def smoothed_rows(logits: Tensor, target: Tensor, smoothing: float, *, grad: bool) -> tuple[Tensor, Tensor]:
-    """`head.smoothed_rows`: logits (R, V), whose rows may lie apart, and target (R,) -> loss, nll (R,)."""
-    R, V = logits.shape
+def smoothed_rows(
+    logits: Tensor, target: Tensor, smoothing: float, alpha: float | None = None, *, grad: bool
+) -> tuple[Tensor, Tensor]:
+    """`head.smoothed_rows`: logits (R, V), whose rows may lie apart, and target (R,) -> loss, nll (R,).
+
+    With an alpha `head.rdrop_rows`: logits (2R, V) of two passes that must agree.
+    """
+    R, V = len(target), logits.shape[1]
+    if len(logits) != (R if alpha is None else 2 * R):
+        raise ValueError(f"{len(logits)} rows of logits for {R} targets")
     right = target.to(torch.int32).contiguous()
     loss, nll = logits.new_empty(R), logits.new_empty(R)
     pointers = map(address, (logits, right, loss, nll))
-    call("jm_train_smoothed", byref(CSmoothed(*pointers, R, logits.stride(0), V, grad, smoothing)))
+    given = byref(CSmoothed(*pointers, R, logits.stride(0), V, grad, smoothing))
+    call("jm_train_smoothed", given) if alpha is None else call("jm_train_rdrop", given, alpha)
     return loss, nll
 
 

@@ -88,3 +88,11 @@ class NativeBackend(FastBackend):
             return c_ops.smoothed_rows(logits, target, smoothing, grad=grad)
 
         return chunked(states, head, target, rows, self.multiply)
+
+    def rdrop_loss(
+        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
+    ) -> Pair:
+        def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
+            return c_ops.smoothed_rows(logits, target, smoothing, alpha, grad=grad)
+
+        return chunked(states, head, target, rows, self.multiply)

@@ -100,11 +100,22 @@ int jm_train_columns(float *x, const float *y, int64_t rows, int32_t width, floa
     return 0;
 }
 
-int jm_train_smoothed(const jm_smoothed *a) {
-    if (a->rows < 0 || a->vocabulary < 1 || a->stride < a->vocabulary) return -1;
+static int fits(const jm_smoothed *a) {
+    if (a->rows < 0 || a->vocabulary < 1 || a->stride < a->vocabulary) return 0;
     for (int64_t r = 0; r < a->rows; r++)
-        if (a->target[r] < 0 || a->target[r] >= a->vocabulary) return -1;
+        if (a->target[r] < 0 || a->target[r] >= a->vocabulary) return 0;
+    return 1;
+}
+
+int jm_train_smoothed(const jm_smoothed *a) {
+    if (!fits(a)) return -1;
     CALL(smoothed, a)
+    return 0;
+}
+
+int jm_train_rdrop(const jm_smoothed *a, float alpha) {
+    if (!fits(a)) return -1;
+    CALL(rdrop, a, alpha)
     return 0;
 }
 

@@ -63,6 +63,9 @@ int jm_train_drop(const float *x, float *y, int64_t rows, int32_t width, const j
 /* x where y is above 0 (in place; y NULL: all), and the sums over rows. */
 int jm_train_columns(float *x, const float *y, int64_t rows, int32_t width, float *sums);
 int jm_train_smoothed(const jm_smoothed *a);
+/* The same for two passes of `rows` rows each, one behind the other, that must agree (R-Drop):
+ * the mean of both losses + alpha / 4 (KL(p_1 || p_2) + KL(p_2 || p_1)). */
+int jm_train_rdrop(const jm_smoothed *a, float alpha);
 int jm_train_attend(const jm_attention *a, int64_t scratch, int32_t back);
 
 #endif

@@ -210,6 +210,61 @@ static TARGET void NAME(smoothed)(const jm_smoothed *a) {
     }
 }
 
+/* log Z of a row of logits, and the sum of (x - log Z). Lanes behind the end count for nothing. */
+static INLINE TARGET float NAME(log_z)(const float *x, int32_t V, float *all) {
+    vf top = NAME(load)(x, V, -INFINITY), sums = SPREAD(0.0f), rest = SPREAD(0.0f);
+    for (int32_t v = 16; v < V; v += 16) {
+        vf one = NAME(load)(x + v, V - v, -INFINITY);
+        vi more = one > top;
+        top = (vf)(((vi)one & more) | ((vi)top & ~more));
+    }
+    const float most = NAME(maximum)(top);
+    for (int32_t v = 0; v < V; v += 16) {
+        rest += NAME(load)(x + v, V - v, most) - most;
+        sums += NAME(exp)(NAME(load)(x + v, V - v, -INFINITY) - most);
+    }
+    const float log_z = logf(NAME(sum)(sums)) + most;
+    *all = NAME(sum)(rest) + (most - log_z) * (float)V;
+    return log_z;
+}
+
+/* R-Drop: row r is row r of the first pass and row rows + r of the second. */
+static TARGET void NAME(rdrop)(const jm_smoothed *a, float alpha) {
+    const int32_t V = a->vocabulary;
+    const float even = 0.5f * a->smoothing / (float)V, share = 0.25f * alpha;
+    const float behind = -1e30f; /* no probability, and finite */
+    for (int64_t r = 0; r < a->rows; r++) {
+        float *x = a->logits + r * a->stride, *y = a->logits + (a->rows + r) * a->stride;
+        const int32_t right = a->target[r];
+        float all_x, all_y;
+        const float zx = NAME(log_z)(x, V, &all_x), zy = NAME(log_z)(y, V, &all_y);
+        const float nll = 0.5f * ((zx - x[right]) + (zy - y[right]));
+        vf to_y = SPREAD(0.0f), to_x = SPREAD(0.0f);
+        for (int32_t v = 0; v < V; v += 16) {
+            vf ax = NAME(load)(x + v, V - v, behind) - zx, ay = NAME(load)(y + v, V - v, behind) - zy;
+            to_y += NAME(exp)(ax) * (ax - ay);
+            to_x += NAME(exp)(ay) * (ay - ax);
+        }
+        const float kl_x = NAME(sum)(to_y), kl_y = NAME(sum)(to_x); /* KL(p_x || p_y), KL(p_y || p_x) */
+        const int real = right != 0; /* 0 is BOS, which nothing predicts */
+        const float smooth = -0.5f * (all_x + all_y) / (float)V;
+        a->nll[r] = real ? nll : 0.0f;
+        a->loss[r] = real ? (1.0f - a->smoothing) * nll + a->smoothing * smooth + share * (kl_x + kl_y) : 0.0f;
+        if (!a->grad) continue;
+        for (int32_t v = 0; v < V; v += 16) {
+            vf ax = NAME(load)(x + v, V - v, behind) - zx, ay = NAME(load)(y + v, V - v, behind) - zy;
+            vf px = NAME(exp)(ax), py = NAME(exp)(ay), gap = ax - ay;
+            vf dx = px * 0.5f - even + (px * (gap - kl_x) + px - py) * share;
+            vf dy = py * 0.5f - even + (py * (-gap - kl_y) + py - px) * share;
+            NAME(store)(x + v, V - v, real ? dx : SPREAD(0.0f));
+            NAME(store)(y + v, V - v, real ? dy : SPREAD(0.0f));
+        }
+        if (!real) continue;
+        x[right] -= 0.5f * (1.0f - a->smoothing);
+        y[right] -= 0.5f * (1.0f - a->smoothing);
+    }
+}
+
 /* One row of a head in vectors; zeros behind its end. K is a constant where speed matters. */
 static INLINE TARGET void NAME(read)(vf *to, const float *p, const int32_t K) {
     for (int32_t d = 0; d < K; d += 16) to[d / 16] = NAME(load)(p + d, K - d, 0.0f);
