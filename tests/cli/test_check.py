@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.data.parallel import parallel
 
 from jumok.cli.check import EXAMPLES
 from jumok.cli.main import main
@@ -88,7 +89,7 @@ def test_fix_says_what_it_did(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("train.en", "train.de", "--fix") == 0
     out = capsys.readouterr().out
     assert "cleaned copy: train.clean.en train.clean.de\n" in out
-    assert "300 pairs kept, 0 of them freed of stray characters\n" in out
+    assert "300 pairs kept, 0 of them with characters put right\n" in out
     assert "dropped: 1 blank on one side\n" in out
     assert Path("train.clean.en").exists()
     assert run("train.en", "train.de", "--fix") == 3
@@ -135,6 +136,23 @@ def test_a_built_in_set_is_checked_with_its_splits(capsys: pytest.CaptureFixture
         (("a.en", "--data", "dates"), 2, "error: both --data dates and a.en are given\n  choose one of them"),
         (("--data", "dates", "--fix"), 2, "error: --fix cannot change a built-in data set"),
         (("missing.en", "missing.de"), 3, "error: no such file\n  missing.en"),
+        (
+            ("a.en", "--source", "b.en"),
+            2,
+            "error: both a.en and --source b.en are given\n  choose one of them",
+        ),
+        (
+            ("a.en", "a.de", "--target", "b.de"),
+            2,
+            "error: both a.de and --target b.de are given\n  choose one of them",
+        ),
+        (("--target", "b.de"), 2, "error: nothing to check\n  name the files: jumok check train.en train.de"),
+        (
+            ("/proc/self/mem", "/proc/self/mem"),
+            3,
+            "error: cannot read the file: input/output error\n  /proc/self/mem\n  give a text file",
+        ),
+        (("/dev/zero", "/dev/zero"), 3, "error: a device, not a file\n  /dev/zero\n  give a text file"),
     ],
 )
 def test_wrong_use_gets_a_sentence(
@@ -164,7 +182,33 @@ def test_the_examples_of_the_help_run(folder: Path, capsys: pytest.CaptureFixtur
     for example in examples:
         assert run(*example.split()) == 0
     assert run("--help") == 0
-    assert "jumok check train.en train.de --valid valid.en valid.de --fix" in capsys.readouterr().out
+    assert f"jumok check {examples[1]}" in capsys.readouterr().out
+
+
+def test_sides_may_be_named_as_in_train(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--source", "train.en", "--target", "train.de") == run("train.en", "train.de") == 0
+    named, placed = capsys.readouterr().out.split("train  ")[1:]
+    assert named == placed
+    assert run("train.en", "--target", "train.de", "-q") == 0
+
+
+def test_a_shift_is_said_and_ends_with_three(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources, targets = parallel(900)
+    targets.insert(300, "nothing of the kind")
+    save("train", list(zip(sources, targets[:900], strict=True)))
+    assert run("train.en", "train.de") == 3
+    out = capsys.readouterr().out
+    assert "error          600 lines out of step\n" in out
+    assert "from line 301 to 900 the target is 1 line behind the source: " in out
+    assert "a line is missing or too many where it begins: put it right, and check again; --fix drops" in out
+
+
+def test_keys_of_another_form_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text('{"body": "a", "subject": "b"}\n' * 30)
+    assert run("a.jsonl") == 3
+    out, err = capsys.readouterr()
+    assert "name the source and the target: --columns body,subject\n" in out
+    assert "--fix" not in out + err
 
 
 def test_named_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.data.parallel import parallel
 from tests.run.conftest import quick_settings
 
 import jumok
@@ -93,6 +94,23 @@ def test_one_line_says_what_a_check_would_find(corpus: Path, call: Call, capsys:
     assert "data: " not in capsys.readouterr().err
     assert call("train", *words, "--out", corpus / "other", "-q") == 0
     assert capsys.readouterr().err == ""
+
+
+def test_leaked_validation_pairs_and_a_shift_are_said(corpus: Path, call: Call, capsys: Captured) -> None:
+    sources, targets = parallel(900)
+    targets.insert(300, "nothing of the kind")
+    for name, texts in (("train.src", sources), ("train.tgt", targets[:900])):
+        (corpus / name).write_text("".join(f"{text}\n" for text in texts))
+    for name in ("src", "tgt"):
+        lines = (corpus / f"train.{name}").read_text().splitlines(keepends=True)[:300]
+        (corpus / f"valid.{name}").write_text("".join(lines))
+    words = ["--source", corpus / "train.src", "--target", corpus / "train.tgt"]
+    words += ["--valid-source", corpus / "valid.src", "--valid-target", corpus / "valid.tgt"]
+    assert call("train", *words, "--dry-run") == 0
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith(
+        "data: 900 pairs; 900 worth a look (600 lines out of step, 300 valid pairs also in train)"
+    )
 
 
 @pytest.mark.parametrize(

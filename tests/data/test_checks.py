@@ -1,9 +1,10 @@
 """What can be wrong with one pair of sentences."""
 
 from collections.abc import Iterable
+from math import exp, log
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jumok.data.builtin import builtin_corpus
@@ -14,10 +15,11 @@ from jumok.data.checks import (
     learn_profile,
     log_ratios,
     odd_pairs,
+    repaired,
     shown,
     stray_kinds,
-    without_strays,
 )
+from jumok.data.habits import is_misread
 
 
 def sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -53,16 +55,17 @@ def test_stray_characters_are_told_apart(text: str, kinds: list[str]) -> None:
 
 @given(st.text())
 def test_nothing_stray_is_left_but_what_was_lost(text: str) -> None:
-    assert set(stray_kinds(without_strays(text))) <= {"replacement"}
+    assert set(stray_kinds(repaired(text))) <= {"replacement"}
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"])))
 def test_ordinary_text_is_left_alone(text: str) -> None:
-    assert without_strays(text) == text
+    assume(not is_misread(text))
+    assert repaired(text) == text
 
 
 def test_line_breaks_become_spaces_and_controls_vanish() -> None:
-    assert without_strays("one\u2028two\x00 three\x07") == "one two three"
+    assert repaired("one\u2028two\x00 three\x07") == "one two three"
 
 
 @pytest.mark.parametrize(
@@ -98,6 +101,31 @@ def test_sides_of_one_script_are_told_apart_by_their_letters() -> None:
     profile = learn_profile(german, english)
     both = ["the house is asleep", "das Haus schläft"]
     assert odd_pairs(both, both[::-1], profile) == {0: "swapped"}
+
+
+@pytest.mark.parametrize("unsure", ["1234 5678 9012", "xq zv jw kk"])
+def test_sides_are_swapped_only_if_both_are_sure(unsure: str) -> None:
+    german = ["der Hund schläft", "das Haus ist groß", "ich gehe nach Hause", "wir essen zu Mittag"] * 5
+    english = ["the dog is asleep", "the house is large", "I am going home", "we are having lunch"] * 5
+    profile = learn_profile(german, english)
+    assert odd_pairs(["the house is asleep"], ["das Haus schläft"], profile) == {0: "swapped"}
+    assert odd_pairs(["the house is asleep"], [unsure], profile) == {}
+    assert odd_pairs([unsure], ["das Haus schläft"], profile) == {}
+
+
+def test_a_length_may_be_five_spreads_from_the_usual_one() -> None:
+    sources = ["x" * 45, "x" * 15] * 50  # log ratios of log 2 and 0 with targets of 20 characters
+    profile = learn_profile(sources, ["y" * 20] * 100)
+    assert profile.tolerance == pytest.approx(5 * 1.4826 * 0.5 * log(2.5))
+    edge = 20 * exp(profile.ratio + profile.tolerance)
+    assert not is_odd_length("x" * int(edge / 1.1 - 5), "y" * 15, profile)
+    assert is_odd_length("x" * int(edge * 1.1 - 5), "y" * 15, profile)
+
+
+def test_a_line_far_longer_than_the_others_is_named() -> None:
+    profile = learn_profile(["a word"] * 50, ["ein Wort"] * 50)
+    assert odd_pairs(["word " * 1_200], ["Wort " * 1_200], profile) == {0: "long_line"}
+    assert odd_pairs(["word " * 100], ["Wort " * 100], profile) == {}
 
 
 def is_odd_length(source: str, target: str, profile: Profile) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.data.parallel import parallel
 
 from jumok.data.clean import CleanedCopy, clean_name, fix
 from jumok.data.corpus import Corpus, open_corpus
@@ -149,3 +150,19 @@ def test_a_cleaned_copy_has_nothing_left_to_clean(tmp_path: Path, pairs: Pairs) 
     assert {finding.kind for finding in again.findings} <= {"few", "empty", "many_targets"}
     assert cleaned.kept + sum(cleaned.dropped.values()) == len(pairs)
     assert again.parts[0].pairs == cleaned.kept
+
+
+def test_only_what_is_said_is_repaired(tmp_path: Path) -> None:
+    """Lines out of step and endless ones go, misread text is read again; all else stays as it was."""
+    sources, targets = parallel(400)
+    targets.insert(200, "nothing of the kind")
+    pairs = list(zip(sources, targets[:400], strict=True))
+    misread = "Ein Café".encode().decode("latin-1")
+    kept = [("stone &amp; tile", "<b>Stein</b> und Ziegel"), ("ALL OF IT IN CAPITALS", "in kleinen Lettern")]
+    pairs[10:10] = [*kept, ("a café", misread), ("word " * 1_200, "Wort " * 1_200)]
+    corpus = save(tmp_path, pairs)
+    cleaned = fix(corpus, examine(corpus))
+    assert cleaned.dropped == {"long_line": 1, "shifted": 200}
+    assert cleaned.changed == 1
+    left = list(open_corpus(*cleaned.files).pairs())
+    assert left == [*pairs[:12], ("a café", "Ein Café"), *pairs[14:204]]

@@ -58,6 +58,13 @@ def test_keys_of_jsonl(columns: str, value: dict[str, Any], texts: tuple[str, ..
         (".jsonl", "a,b", '{"a": "x\\u0000", "b": "y"}', "a NUL byte", "damaged or binary"),
         (".jsonl", "a,b", "[]", "not a JSON object", "other keys: --columns body,subject"),
         (".jsonl", "", '{"a": "x"}', "the object does not hold two texts", "other keys: --columns body,subj"),
+        (
+            ".jsonl",
+            "",
+            '{"id": 7, "body": "x", "subject": "y", "to": "z"}',
+            'the object does not hold "src" and "tgt"; its texts are "body", "subject", "to"',
+            "name the source and the target: --columns body,subject",
+        ),
         (".jsonl", "", '{"context": "c", "question": "q", "answer": ""}', "the answer is empty", "a line is"),
         (".jsonl", "", '{"context": "\\ud800", "question": "q", "answer": "a"}', "lone surrogate", "half of"),
     ],

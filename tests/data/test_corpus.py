@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import socket
 import sys
 import threading
 import tracemalloc
@@ -146,6 +147,9 @@ def test_paths_that_are_no_text_file(write, tmp_path: Path) -> None:  # type: ig
         str(tmp_path / "no" / "a"), "no such file", hint=f"no folder {tmp_path / 'no'} either", code="no_file"
     )
     fails("/dev/zero", "a device, not a file", code="not_a_file")
+    with socket.socket(socket.AF_UNIX) as endpoint:
+        endpoint.bind(str(tmp_path / "s"))
+        fails(str(tmp_path / "s"), "a socket, not a file", code="not_a_file")
     fails(str(tmp_path / "train.en" / "a"), "cannot read the file: not a directory", code="unreadable")
 
 

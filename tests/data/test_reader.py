@@ -1,13 +1,18 @@
 """One pass over a corpus: its figures, its tidied texts, and every fault named with its line."""
 
 import json
+import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.data.pairs import Pairs, PairsCorpus
+from tests.data.parallel import parallel
 
+from jumok.data import alignment
 from jumok.data import reader as module
 from jumok.data.builtin import builtin_corpus
+from jumok.data.clean import fix
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.findings import KINDS, Finding
 from jumok.data.reader import CheckReport, examine, survey
@@ -106,6 +111,90 @@ def test_one_bad_pair_is_found_by_its_line(
     assert (found.count, found.lines, found.part) == (1, (251,), "train")
     assert [f.kind for f in report.findings] == [kind]
     assert report.has_errors == (KINDS[kind].severity == "error")
+
+
+@pytest.mark.parametrize(
+    ("kind", "pair"),
+    [
+        ("html", ("이름 &amp; 값", "Name <b>and</b> value")),
+        ("misread", ("이름", "Cafe".replace("e", "é").encode().decode("latin-1"))),
+        ("capitals", ("시리얼 포트 설정", "SERIAL PORT SETTINGS")),
+        ("long_line", ("낱말 " * 1_200, "a word or two " * 600)),
+    ],
+)
+def test_one_spoilt_pair_is_found_by_its_line(
+    tmp_path: Path, healthy: Pairs, kind: str, pair: tuple[str, str]
+) -> None:
+    report = examine(save(tmp_path, "train", [*healthy[:250], pair, *healthy[250:]]))
+    assert [f.kind for f in report.findings] == [kind]
+    found = finding(report, kind)
+    assert (found.count, found.lines, found.severity) == (1, (251,), "warning")
+    assert found.example.startswith(pair[0][:10])
+
+
+def test_lines_in_another_language_are_found(tmp_path: Path) -> None:
+    pairs = list(builtin_corpus("homeassistant-ko-en", "train").pairs())[:6_000]
+    german = "Bitte geben Sie das Kennwort noch einmal ein und drücken Sie dann auf Weiter"
+    report = examine(save(tmp_path, "train", [*pairs[:250], (pairs[250][0], german), *pairs[251:]]))
+    assert 251 in finding(report, "foreign").lines
+
+
+def test_a_shift_is_an_error_that_names_its_lines(tmp_path: Path) -> None:
+    sources, targets = parallel(900)
+    targets.insert(300, "nothing of the kind")
+    report = examine(save(tmp_path, "train", list(zip(sources, targets[:900], strict=True))))
+    found = finding(report, "shifted")
+    assert (found.count, found.lines) == (600, (301,))
+    assert found.example == (
+        f"from line 301 to 900 the target is 1 line behind the source: {sources[300]} ↔ {targets[301]}"
+    )
+    assert report.has_errors
+    assert "600 lines out of step" in report.summary()
+
+
+def test_where_a_shift_begins_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten blocks five are looked at; the shift begins in one that is not."""
+    monkeypatch.setattr(alignment, "SAMPLE", 1_000)
+    sources, targets = parallel(2_000)
+    targets.insert(1_050, "nothing of the kind")
+    report = examine(save(tmp_path, "train", list(zip(sources, targets[:2_000], strict=True))))
+    found = finding(report, "shifted")
+    assert found.lines == (1_051,)
+    assert found.example.startswith("from line 1,051 to 2,000 ")
+
+
+def test_pairs_by_chance_and_a_sorted_side_are_told(tmp_path: Path) -> None:
+    sources, targets = parallel(1_000)
+    other = Random(0).sample(targets, 1_000)
+    strangers = finding(examine(save(tmp_path, "a", list(zip(sources, other, strict=True)))), "strangers")
+    assert strangers.severity == "warning"
+    assert re.match("about (9.|100)% of the pairs fit no better than pairs by chance", strangers.example)
+    report = examine(save(tmp_path, "b", list(zip(sources, sorted(targets), strict=True))))
+    assert finding(report, "sorted").example.endswith("and the target is in alphabetical order")
+    assert report.has_errors
+
+
+def test_a_file_of_other_keys_names_them_and_offers_no_repair(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "body": "a", "subject": "b"}\n' * 30)
+    corpus = open_corpus(str(path))
+    report = examine(corpus)
+    found = finding(report, "no_pairs")
+    assert found.count == 30
+    assert found.example == (
+        f'{path}:1: the object does not hold "src" and "tgt"; its texts are "body", "subject". '
+        "name the source and the target: --columns body,subject"
+    )
+    assert not any("--fix" in f.advice for f in report.findings)
+    with pytest.raises(DataError, match="no line is a pair: .*--columns body,subject"):
+        fix(corpus, report)
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_one_line_of_other_keys_is_one_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"src": "a", "tgt": "b"}\n{"body": "a", "subject": "b"}\n')
+    assert finding(examine(open_corpus(str(path))), "bad_row").lines == (2,)
 
 
 def test_repeats_name_the_line_that_they_repeat(tmp_path: Path, healthy: Pairs) -> None:

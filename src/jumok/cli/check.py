@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
   jumok check train.en train.de
-  jumok check train.en train.de --valid valid.en valid.de --fix
+  jumok check --source train.en --target train.de --valid valid.en valid.de --fix
   jumok check pairs.tsv.gz --json
   jumok check captions.tsv --images photos.zip
 """
@@ -26,6 +26,8 @@ PAIR = (str, str)
 @command(EXAMPLES, json="Print one JSON object.", quiet="Print only the number of errors and warnings.")
 @click.argument("source", required=False, default="")
 @click.argument("target", required=False, default="")
+@text("--source", "named_source", metavar="FILE", help="SOURCE, named as in jumok train.")
+@text("--target", "named_target", metavar="FILE", help="TARGET, named as in jumok train.")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
 @click.option("--test", nargs=2, type=PAIR, metavar="SRC TGT", help="Test files, to look for leaks.")
 @click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
@@ -49,6 +51,14 @@ def check(
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
     if fix and places["images"]:
         raise ConfigError("--fix cannot repair pictures", hint="leave out --fix, and see to what is listed")
+    named = {
+        "--source": (source, places.pop("named_source")),
+        "--target": (target, places.pop("named_target")),
+    }
+    for option, (given, name) in named.items():
+        if given and name:
+            raise ConfigError(f"both {given} and {option} {name} are given", hint="choose one of them")
+    source, target = (given or name for given, name in named.values())
     corpus, others = _corpora(source, target, **places)
     if fix:
         clean_names(corpus, force=force)  # refuse now, not after a long look
@@ -117,7 +127,7 @@ def _print_cleaned(cleaned: "CleanedCopy") -> None:
 
     dropped = ", ".join(f"{count:,} {KINDS[kind].title}" for kind, count in cleaned.dropped.items())
     click.echo(f"cleaned copy: {' '.join(cleaned.files)}")
-    click.echo(f"  {cleaned.kept:,} pairs kept, {cleaned.changed:,} of them freed of stray characters")
+    click.echo(f"  {cleaned.kept:,} pairs kept, {cleaned.changed:,} of them with characters put right")
     click.echo(f"  dropped: {dropped or 'none'}")
 
 

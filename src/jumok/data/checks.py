@@ -3,12 +3,15 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.data.habits import SideHabits, learn_habits, may_be_spoilt, read_again, spoilt_kinds
+
 Numbers = NDArray[np.float64]
+Notes = dict[int, set[str]]
 
 WINDOW = 64  # characters of a side that decide its language
 FEWEST = 10  # pairs that show habits
@@ -32,6 +35,7 @@ class Profile:
     """How far from `ratio` a pair may be."""
     weights: NDArray[np.float32] | None = None
     """log(p(bigram | source side) / p(bigram | target side)) of each bucket of bigrams"""
+    sides: tuple[SideHabits, SideHabits] = field(default_factory=lambda: (SideHabits(), SideHabits()))
 
 
 def learn_profile(sources: Sequence[str], targets: Sequence[str]) -> Profile:
@@ -45,7 +49,8 @@ def learn_profile(sources: Sequence[str], targets: Sequence[str]) -> Profile:
     offset = math.log(target.sum() + 1) - math.log(source.sum() + 1)
     odds = np.clip(np.log((source + 1) / (target + 1)) + offset, -4.0, 4.0)
     weights = np.where(source + target >= 5, odds, 0.0).astype(np.float32)
-    return Profile(middle, max(math.log(3), 5 * spread), weights)
+    sides = (learn_habits(sources), learn_habits(targets))
+    return Profile(middle, max(math.log(3), 5 * spread), weights, sides)
 
 
 def bigrams(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -89,12 +94,36 @@ def is_copied(source: str, target: str) -> bool:
 def odd_pairs(sources: Sequence[str], targets: Sequence[str], profile: Profile) -> dict[int, str]:
     """The places of tidy pairs that have something wrong with them, and its kind."""
     odd = np.flatnonzero(abs(log_ratios(sources, targets) - profile.ratio) > profile.tolerance)
-    kinds = dict.fromkeys(odd.tolist(), "odd_length")
+    long = [place for place, pair in enumerate(zip(sources, targets, strict=True)) if is_long(pair, profile)]
+    kinds = dict.fromkeys(odd.tolist(), "odd_length") | dict.fromkeys(long, "long_line")
     if profile.weights is not None and sources:
         left, right = (speaks_for_source(texts, profile.weights) for texts in (sources, targets))
         kinds |= dict.fromkeys(np.flatnonzero((left < 0) & (right > 0)).tolist(), "swapped")
     same = [place for place, pair in enumerate(zip(sources, targets, strict=True)) if is_copied(*pair)]
     return kinds | dict.fromkeys(same, "copied") | blank_pairs(sources, targets)
+
+
+def is_long(pair: tuple[str, str], profile: Profile) -> bool:
+    """Whether a side is far longer than others of its corpus."""
+    return any(len(text) > side.longest for text, side in zip(pair, profile.sides, strict=True))
+
+
+def noted_pairs(raw: Sequence[Sequence[str]], tidied: Sequence[Sequence[str]], profile: Profile) -> Notes:
+    """The places of pairs with something worth a word that is no reason to leave them out, and what it is.
+
+    Both are lists of sources and of targets, as they are in the file and tidied.
+    """
+    kinds: Notes = {}
+    for own, texts, side in zip(raw, tidied, profile.sides, strict=True):
+        together = "\t".join(own)
+        if has_strays(together) or may_be_spoilt(together):
+            for place, text in enumerate(own):
+                if found := {*stray_kinds(text), *spoilt_kinds(text)}:
+                    kinds.setdefault(place, set()).update(found)
+        for place, text in enumerate(texts):
+            if found := set(side.kinds(text)):
+                kinds.setdefault(place, set()).update(found)
+    return kinds
 
 
 def blank_pairs(sources: Sequence[str], targets: Sequence[str]) -> dict[int, str]:
@@ -126,11 +155,10 @@ def stray_kinds(text: str) -> Iterator[str]:
         yield "replacement"
 
 
-def without_strays(text: str) -> str:
-    """The text without control characters, and with spaces for line breaks."""
-    if not has_strays(text):
-        return text
-    return _CONTROLS.sub("", _BREAKS.sub(" ", text))
+def repaired(text: str) -> str:
+    """The text read again in UTF-8, without control characters, and with spaces for line breaks."""
+    text = read_again(text)
+    return _CONTROLS.sub("", _BREAKS.sub(" ", text)) if has_strays(text) else text
 
 
 def shown(text: str, width: int = 60) -> str:

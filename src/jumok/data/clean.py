@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from jumok.data.checks import odd_pairs, without_strays
+from jumok.data.checks import odd_pairs, repaired
 from jumok.data.corpus import Corpus, kind_of
 from jumok.data.reader import CheckReport, CorpusReader
 from jumok.data.survey import pair_hashes, text_hash
@@ -28,7 +28,7 @@ class CleanedCopy:
     files: tuple[str, ...]
     kept: int
     changed: int
-    """Pairs kept without their stray characters."""
+    """Pairs kept with other characters: strays left out, or text read again."""
     dropped: dict[str, int]
 
     def to_dict(self) -> dict[str, Any]:
@@ -40,8 +40,9 @@ def fix(
 ) -> CleanedCopy:
     """Write a cleaned copy of the training corpus that `report` is about: train.en becomes train.clean.en.
 
-    Pairs are dropped that are blank, undecodable, copied, swapped, of odd length, repeated, or held out in
-    another part; of the others control characters are removed and line breaks become spaces.
+    Pairs are dropped that are out of step, blank, undecodable, copied, swapped, of odd length, far longer
+    than the others, repeated, or held out in another part; in the others control characters are removed, line
+    breaks become spaces, and what was read in the wrong encoding is read again. Nothing else is changed.
     """
     files, train = clean_names(corpus, force=force), report.train
     if train.lines[0] != train.lines[1]:
@@ -54,6 +55,9 @@ def fix(
             hint="look for a line break too many or a part that was cut off; jumok check names a suspect",
             code="unequal_lines",
         )
+    for finding in train.findings:
+        if finding.kind == "no_pairs":
+            raise DataError(f"{finding.title}: {finding.example}", hint=finding.advice, code="no_pairs")
     kept = changed = 0
     reader, dropped = CorpusReader(corpus), Counter[str]()
     known = {pair: "leak" for part in report.parts[1:] for pair in part.pair_hashes[part.written].tolist()}
@@ -61,9 +65,11 @@ def fix(
         outputs = [stack.enter_context(replacing(path)) for path in files]
         for chunk in reader.chunks():
             raw = list(zip(chunk.sources, chunk.targets, strict=True))
-            pairs = [(without_strays(source), without_strays(target)) for source, target in raw]
+            pairs = [(repaired(source), repaired(target)) for source, target in raw]
             sources, targets = ([tidy(pair[side]) for pair in pairs] for side in (0, 1))
             odd = odd_pairs(sources, targets, train.profile)
+            shifted = [place for place, number in enumerate(chunk.numbers) if train.alignment.holds(number)]
+            odd |= dict.fromkeys(shifted, "shifted")
             left, right = (np.array([*map(text_hash, side)], np.uint64) for side in (sources, targets))
             hashes = pair_hashes(left, right).tolist()
             for place, pair in enumerate(pairs):

@@ -7,6 +7,7 @@ keys to read can be told: `1,3` of a TSV, `body,subject` of JSONL, and `1,2+` fo
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
+from textwrap import shorten
 from typing import Any
 
 from jumok.data.questions import holds_question, read_question
@@ -100,8 +101,25 @@ def split_json(line: str, where: str) -> Texts:
     else:
         sides = [value.get("src"), value.get("tgt")]
     if len(sides) != 2 or not all(isinstance(side, str) for side in sides):
-        raise DataError("the object does not hold two texts", where=where, hint=FORMS, code="bad_json")
+        raise _other_keys(value, where)
     return _check_texts(sides, where)
+
+
+def _other_keys(value: dict[str, Any], where: str) -> DataError:
+    """An object in another form: which of its keys hold texts, and how to choose among them."""
+    known = (value["translation"] if isinstance(value.get("translation"), dict) else {}) | value
+    names = [name for name, text in known.items() if isinstance(text, str) and "," not in name]
+    if len(names) < 2:
+        return DataError("the object does not hold two texts", where=where, hint=FORMS, code="bad_json")
+    keys = ", ".join(f'"{shorten(name, 40, placeholder="…")}"' for name in names[:8]) + ", …" * (
+        len(names) > 8
+    )
+    return DataError(
+        f'the object does not hold "src" and "tgt"; its texts are {keys}',
+        where=where,
+        hint=f"name the source and the target: --columns {names[0]},{names[1]}",
+        code="bad_json",
+    )
 
 
 def take_keys(line: str, where: str, *, names: Sequence[str]) -> Texts:

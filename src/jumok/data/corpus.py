@@ -112,7 +112,7 @@ class Corpus:
         for path in filter(None, (self.source, self.target)):
             digest.update(b"\0")  # a line moved from one file to the other is a change
             with open_bytes(path) as file:
-                for block in iter(lambda: file.read(BLOCK), b""):  # noqa: B023
+                for block in _blocks(file, path):
                     digest.update(block)
         return digest.hexdigest()
 
@@ -239,8 +239,22 @@ def _forget(path: str) -> None:
 def _read_file(path: str, name: str, errors: Errors, faults: Faults | None = None) -> Iterator[str]:
     """The file's lines, unpacked by its name; from a pipe what there is, without waiting for a full block."""
     with open_bytes(path) as file:
-        blocks = _unpacked(file, name) if path.endswith(".gz") else iter(lambda: file.read1(BLOCK), b"")
+        blocks = _unpacked(file, name) if path.endswith(".gz") else _blocks(file, name)
         yield from _decoded(blocks, name, errors, faults)
+
+
+def _blocks(file: BufferedReader, name: str) -> Iterator[bytes]:
+    try:
+        yield from iter(lambda: file.read1(BLOCK), b"")
+    except OSError as error:
+        raise _unreadable(error, name) from None
+
+
+def _unreadable(error: OSError, where: str) -> DataError:
+    """A file that can be found and not be read."""
+    reason = (error.strerror or "unknown reason").lower()
+    hint = "check who may read it: ls -l" if isinstance(error, PermissionError) else "give a text file"
+    return DataError(f"cannot read the file: {reason}", where=where, hint=hint, code="unreadable")
 
 
 @contextmanager
@@ -254,14 +268,13 @@ def open_bytes(path: str) -> Iterator[BufferedReader]:
         if stat.S_ISDIR(mode):
             raise DataError("a folder, not a file", where=path, hint=_inside(path), code="is_folder")
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-            raise DataError("a device, not a file", where=path, hint="give a text file", code="not_a_file")
+            what = "a socket" if stat.S_ISSOCK(mode) else "a device"
+            raise DataError(f"{what}, not a file", where=path, hint="give a text file", code="not_a_file")
         file = open(path, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise DataError("no such file", where=path, hint=_neighbour(path), code="no_file") from None
     except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        hint = "check who may read it: ls -l" if isinstance(error, PermissionError) else "check the path"
-        raise DataError(f"cannot read the file: {reason}", where=path, hint=hint, code="unreadable") from None
+        raise _unreadable(error, path) from None
     with file:
         yield file
 
@@ -304,6 +317,8 @@ def _unpacked(file: BufferedReader, name: str) -> Iterator[bytes]:
         raise DataError(
             what, where=f"{name}, after {size:,} unpacked bytes", hint="copy it again", code="bad_gzip"
         ) from None
+    except OSError as error:
+        raise _unreadable(error, name) from None
 
 
 def _decoded(

@@ -24,9 +24,24 @@ KINDS: dict[str, Kind] = {
         "line n of one file must translate line n of the other: look for a line break inside a sentence or a "
         "file that was cut off; this cannot be repaired automatically",
     ),
+    "shifted": Kind(
+        "error",
+        "lines out of step",
+        "a line is missing or too many where it begins: put it right, and check again; --fix drops these",
+    ),
+    "sorted": Kind(
+        "error",
+        "one side sorted by itself",
+        "the order of its lines is lost: go back to the files as they were; --fix cannot repair this",
+    ),
     "bad_encoding": Kind("error", "not valid UTF-8", "convert the file to UTF-8; --fix drops these pairs"),
     "bad_row": Kind(
         "error", "not a pair", "write one source and one target per line; --fix drops these lines"
+    ),
+    "no_pairs": Kind(
+        "error",
+        "no line is a pair",
+        "tell which columns or keys hold the source and the target: --columns A,B",
     ),
     "no_image": Kind("error", "no such picture", "names are compared with their endings, and capitals count"),
     "outside": Kind(
@@ -47,6 +62,37 @@ KINDS: dict[str, Kind] = {
     "blank_side": Kind("warning", "blank on one side", "training leaves them out; --fix drops these"),
     "odd_length": Kind(
         "warning", "odd length ratio", "these may not be translations of each other; --fix drops these"
+    ),
+    "long_line": Kind(
+        "warning",
+        "very long lines",
+        "far longer than the others: is a line break missing? Training leaves out what data.max_length does "
+        "not hold; --fix drops these",
+    ),
+    "strangers": Kind(
+        "warning",
+        "pairs that do not seem to belong together",
+        "the lines named fit worst: look at them, and at how the pairs were made; --fix does not touch these",
+    ),
+    "foreign": Kind(
+        "warning",
+        "lines that may be in another language",
+        "hardly a word of them is known on that side; --fix does not touch these",
+    ),
+    "misread": Kind(
+        "warning",
+        "text read in the wrong encoding",
+        "such as Ã© for é; --fix writes what was UTF-8 as it was meant, and leaves the rest",
+    ),
+    "html": Kind(
+        "warning",
+        "HTML entities or tags",
+        "the model will learn to write them; --fix does not touch these",
+    ),
+    "capitals": Kind(
+        "warning",
+        "lines all in capitals",
+        "words in capitals are other words to a model; --fix does not touch these",
     ),
     "duplicate": Kind(
         "warning", "repeated pairs", "repeats weigh more in training; --fix keeps the first of each"

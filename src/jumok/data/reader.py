@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.checks import Profile, blank_pairs, has_strays, learn_profile, odd_pairs, shown, stray_kinds
+from jumok.data.alignment import Alignment, PairSample, judge
+from jumok.data.checks import Profile, blank_pairs, learn_profile, noted_pairs, odd_pairs, shown
 from jumok.data.corpus import Corpus, UnequalLinesError
 from jumok.data.findings import FIRST_LINES, SEVERITIES, Finding, FindingNotes
 from jumok.data.pictures import PictureCorpus
@@ -25,6 +26,7 @@ from jumok.text.normalize import tidy
 CHUNK, CHUNK_TEXT = 2_000, 2_000_000  # pairs, or characters, that are looked at together
 SAMPLE, SAMPLE_TEXT = 20_000, 20_000_000  # pairs, or characters, that show a corpus's habits
 FEW_PAIRS = 100
+MOST_SPANS = 4  # places that are read again to see where exactly a shift begins
 PART_KEYS = ("name", "source", "target", "pairs")
 SMALL_PICTURE = 8  # pixels a side of a picture that is only tried
 FAULTS = {"nul_byte": "nul", "bad_unicode": "bad_encoding", "bad_utf8": "bad_encoding"}  # code -> finding
@@ -138,6 +140,8 @@ class CorpusReader:
         self.notes, self.size_findings = FindingNotes(part), list[Finding]()
         self.lines, self.characters, self.words = (0, 0), [0, 0], [0, 0]
         self.numbers, self.lengths, self.hashes = array("Q"), array("I"), (array("Q"), array("Q"))
+        self.sample = PairSample()
+        self.fault: DataError | None = None  # the first line that cannot be read
         self.waiting: list[tuple[RawPairs, list[str], list[str]]] = []  # until the habits are known
 
     def chunks(self) -> Iterator[RawPairs]:
@@ -167,6 +171,7 @@ class CorpusReader:
             count, example = abs(fault.counts[0] - fault.counts[1]), f"{fault.counted}; {fault.where}"
             self.size_findings = [Finding("unequal_lines", self.notes.part, count, (fault.suspect,), example)]
         else:
+            self.fault = self.fault or fault
             self.notes.add(FAULTS.get(fault.code, "bad_row"), number, f"{fault.where}: {fault.message}")
 
     def note(self, kind: str, chunk: RawPairs, place: int) -> None:
@@ -185,6 +190,8 @@ class CorpusReader:
         self.waiting.append((chunk, sources, targets))
         if self.pictures:
             sources = [""] * len(targets)
+        else:
+            self.sample.add(chunk.numbers, sources, targets)
         self.lengths.extend(map(max, map(len, sources), map(len, targets)))
         for side, texts in enumerate((sources, targets)):
             self.characters[side] += sum(map(len, texts))
@@ -199,10 +206,10 @@ class CorpusReader:
             right = [text for _, _, targets in self.waiting for text in targets]
             self.profile = Profile() if self.pictures else learn_profile(left, right)
         for chunk, sources, targets in self.waiting:
-            if has_strays("\t".join([*chunk.sources, *chunk.targets])):
-                for place, pair in enumerate(zip(chunk.sources, chunk.targets, strict=True)):
-                    for kind in stray_kinds("\t".join(pair)):
-                        self.note(kind, chunk, place)
+            noted = noted_pairs((chunk.sources, chunk.targets), (sources, targets), self.profile)
+            for place, kinds in sorted(noted.items()):
+                for kind in sorted(kinds):
+                    self.note(kind, chunk, place)
             if not isinstance(self.corpus, PictureCorpus):
                 odd = odd_pairs(sources, targets, self.profile)
             else:  # training stops at the pictures that it cannot read
@@ -220,6 +227,7 @@ class CorpusReader:
             self.size_findings.append(Finding("empty", part, 0, (), self.corpus.shown[0]))
         elif part == "train" and source == target < FEW_PAIRS:
             self.size_findings.append(Finding("few", part, source))
+        alignment = self.align()
         numbers, *hashes = (np.frombuffer(one, np.uint64) for one in (self.numbers, *self.hashes))
         lengths = np.frombuffer(self.lengths, np.uint32)
         found = Survey(
@@ -236,9 +244,27 @@ class CorpusReader:
             files=self.corpus.shown,
             lines=self.lines,
             profile=self.profile or Profile(),
+            alignment=alignment,
             texts=self.texts,
         )
-        return replace(found, findings=(*self.size_findings, *self.notes.findings(), *_repeats(found)))
+        noted = [self.unread(one) for one in self.notes.findings()]
+        return replace(found, findings=(*self.size_findings, *_order(found), *noted, *_repeats(found)))
+
+    def unread(self, found: Finding) -> Finding:
+        """Of a file in which no line is a pair: the finding that says how to read it."""
+        if found.kind != "bad_row" or self.numbers or self.fault is None:
+            return found
+        return replace(found, kind="no_pairs", example=f"{found.example}. {self.fault.hint}")
+
+    def align(self) -> Alignment:
+        """Which lines belong together, read again where a shift begins or ends between the sampled lines."""
+        found = judge(self.sample)
+        if spans := self.sample.doubtful(found)[:MOST_SPANS]:
+            again, sample = CorpusReader(self.corpus), PairSample(spans)
+            for chunk in again.chunks():
+                sample.add(chunk.numbers, [*map(tidy, chunk.sources)], [*map(tidy, chunk.targets)])
+            found = judge(sample)
+        return found
 
 
 def picture_faults(corpus: PictureCorpus, names: Sequence[str]) -> dict[int, str]:
@@ -254,6 +280,25 @@ def picture_faults(corpus: PictureCorpus, names: Sequence[str]) -> dict[int, str
         except DataError as error:
             faults[place] = "outside" if error.code == "outside" else "bad_image"
     return faults
+
+
+def _order(part: Survey) -> Iterator[Finding]:
+    """Lines out of step, and pairs that fit no better than by chance."""
+    found, name = part.alignment, part.part
+    if found.stretches:
+        said = "; ".join(map(str, found.stretches[:3])) + "; …" * (len(found.stretches) > 3)
+        example = f"{said}: {found.example}" if found.example else said
+        lines = tuple(stretch.first for stretch in found.stretches[:FIRST_LINES])
+        yield Finding("shifted", name, found.lines, lines, example)
+    if found.strangers:
+        count = round(found.strangers * (part.usable - found.lines))
+        share = f"about {found.strangers:.0%} of the pairs fit no better than pairs by chance"
+        if found.ordered:
+            yield Finding(
+                "sorted", name, count, (), f"{share}, and the {found.ordered} is in alphabetical order"
+            )
+        else:
+            yield Finding("strangers", name, count, found.worst, share)
 
 
 def _repeats(part: Survey) -> Iterator[Finding]:

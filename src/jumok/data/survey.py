@@ -10,6 +10,7 @@ from tempfile import SpooledTemporaryFile
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.data.alignment import Alignment
 from jumok.data.checks import Profile
 from jumok.data.corpus import BLOCK, Pair
 from jumok.data.findings import Finding
@@ -72,6 +73,7 @@ class Survey:
     lines: tuple[int, int] = (0, 0)  # of the source's file and of the target's
     findings: tuple[Finding, ...] = ()
     profile: Profile = field(default_factory=Profile, repr=False)
+    alignment: Alignment = Alignment()
     texts: TidyPairs | None = None  # where they were to be kept
 
     @property

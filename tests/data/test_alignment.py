@@ -1,0 +1,190 @@
+"""Lines out of step are found by content, with their place and how far; a sound corpus gives no alarm."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.data.parallel import parallel
+
+from jumok.data import alignment as module
+from jumok.data.alignment import Alignment, PairSample, Stretch, best_path, judge, runs
+from jumok.data.builtin import builtin_corpus
+
+Sides = tuple[list[str], list[str]]
+
+
+def look(sides: Sides, first: int = 1) -> Alignment:
+    sample = PairSample()
+    sample.add(range(first, first + len(sides[0])), *sides)
+    return judge(sample)
+
+
+def shifted(sides: Sides, at: int, by: int, seed: int = 0) -> Sides:
+    """From line `at` + 1 on the targets are `by` lines behind, or ahead where it is below 0."""
+    sources, targets = list(sides[0]), list(sides[1])
+    if by > 0:
+        targets[at:at] = Random(seed).sample(targets, by)
+    else:
+        del targets[at : at - by]
+    lines = min(len(sources), len(targets))
+    return sources[:lines], targets[:lines]
+
+
+def near(found: Stretch, first: int, last: int, shift: int | None) -> bool:
+    """Lines that were left out have no partner, so that a stretch may begin after them."""
+    slack = 3 + abs(min(shift or 0, 0))
+    return abs(found.first - first) <= slack and abs(found.last - last) <= 3 and found.shift == shift
+
+
+@pytest.fixture(scope="module")
+def korean_english() -> Sides:
+    pairs = list(builtin_corpus("homeassistant-ko-en", "train").pairs())[:2_000]
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10_000), st.integers(100, 900))
+def test_a_sound_corpus_gives_no_alarm(seed: int, lines: int) -> None:
+    found = look(parallel(lines, seed))
+    assert (found.stretches, found.ordered) == ((), "")
+    assert found.strangers < module.MOST_STRANGERS
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.1, 0.8), st.integers(1, module.REACH), st.sampled_from([-1, 1]))
+def test_a_shift_is_always_found(seed: int, part: float, by: int, way: int) -> None:
+    sides, at = parallel(600, seed), int(600 * part)
+    (found,) = look(shifted(sides, at, by * way)).stretches
+    assert near(found, at + 1, 600 - by * (way < 0), by * way)
+
+
+@pytest.mark.parametrize("by", [-3, 1])
+def test_a_shift_in_a_real_corpus(korean_english: Sides, by: int) -> None:
+    sides = shifted(korean_english, 500, by)
+    (found,) = look(sides).stretches
+    assert near(found, 501, len(sides[0]), by)
+
+
+def test_a_sound_real_corpus_gives_no_alarm(korean_english: Sides) -> None:
+    assert look(korean_english) == Alignment()
+
+
+def test_a_line_too_many_and_a_line_too_few_make_a_stretch(korean_english: Sides) -> None:
+    sources, targets = shifted(korean_english, 500, 1)
+    del targets[700]
+    (found,) = look((sources[: len(targets)], targets)).stretches
+    assert near(found, 501, 700, 1)
+
+
+def test_several_shifts_are_all_named(korean_english: Sides) -> None:
+    sides = shifted(shifted(korean_english, 500, 1), 1_500, 1, seed=1)
+    one, two = look(sides).stretches
+    assert near(one, 501, 1_500, 1)
+    assert near(two, 1_501, 2_000, 2)
+
+
+def test_a_corpus_that_is_shifted_from_the_first_line(korean_english: Sides) -> None:
+    (found,) = look(shifted(korean_english, 0, -2)).stretches
+    assert (found.first, found.shift) == (1, -2)
+
+
+def test_many_missing_lines_are_counted(korean_english: Sides) -> None:
+    (found,) = look(shifted(korean_english, 1_000, -40)).stretches
+    assert near(found, 1_001, 1_960, -40)
+
+
+def test_lines_that_fit_nowhere_make_a_stretch_without_a_shift(korean_english: Sides) -> None:
+    targets = list(korean_english[1])
+    targets[1_000:1_300] = Random(0).sample(targets[1_000:1_300], 300)
+    (found,) = look((korean_english[0], targets)).stretches
+    assert near(found, 1_001, 1_300, None)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 1.0])
+def test_the_share_of_pairs_by_chance_is_told(share: float) -> None:
+    sources, targets = parallel(2_000)
+    places = Random(1).sample(range(2_000), int(2_000 * share))
+    for place, text in zip(places, [targets[i] for i in Random(2).sample(places, len(places))], strict=True):
+        targets[place] = text
+    found = look((sources, targets))
+    assert found.strangers == pytest.approx(share, abs=0.05)
+    assert found.stretches == ()
+    assert len(set(found.worst) & {place + 1 for place in places}) == 10
+
+
+@pytest.mark.parametrize(("side", "said"), [(0, "source"), (1, "target")])
+def test_a_sorted_side_is_named(korean_english: Sides, side: int, said: str) -> None:
+    sides = list(korean_english)
+    sides[side] = sorted(sides[side], key=str.casefold)
+    found = look((sides[0], sides[1]))
+    assert (found.ordered, found.stretches) == (said, ())
+    assert found.strangers > 0.8
+
+
+def test_too_few_lines_are_not_judged() -> None:
+    sides = shifted(parallel(99), 20, 1)
+    assert look(sides) == Alignment()
+
+
+def test_blank_lines_are_no_trouble() -> None:
+    sides = parallel(300)
+    assert look((["", *sides[0]], ["", *sides[1]])).stretches == ()
+    assert look(([""] * 200, [""] * 200)).stretches == ()
+
+
+@pytest.mark.parametrize(
+    ("stretch", "words"),
+    [
+        (Stretch(5_001, 20_000, 1), "from line 5,001 to 20,000 the target is 1 line behind the source"),
+        (Stretch(1, 9, -3), "from line 1 to 9 the target is 3 lines ahead of the source"),
+        (Stretch(1, 9, None), "from line 1 to 9 no target near them fits"),
+    ],
+)
+def test_a_stretch_in_words(stretch: Stretch, words: str) -> None:
+    assert str(stretch) == words
+
+
+def test_the_sample_is_spread_evenly_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SAMPLE", 1_000)
+    sample = PairSample([(5_001, 5_003)])
+    for first in range(1, 30_001, 700):
+        numbers = range(first, min(first + 700, 30_001))
+        sample.add(numbers, [f"{n}" for n in numbers], ["x" * 3_000 for n in numbers])
+    numbers, sources, targets = sample.lists()
+    blocks = sorted({(n - 1) // module.BLOCK for n in numbers.tolist()} - {25})
+    assert len(blocks) <= 5
+    assert len(set(np.diff(blocks))) == 1
+    assert {5_001, 5_002, 5_003} < set(numbers.tolist())
+    assert sources == [f"{n}" for n in numbers.tolist()] == sorted(sources, key=int)
+    assert max(map(len, targets)) == module.CUT
+
+
+def test_a_shift_between_sampled_lines_is_doubtful() -> None:
+    sample = PairSample()
+    sample.add([*range(1, 201), *range(801, 1_001)], ["a"] * 400, ["b"] * 400)
+    assert sample.doubtful(Alignment((Stretch(801, 1_000, 1),))) == [(201, 800)]
+    assert sample.doubtful(Alignment((Stretch(101, 150, 1),))) == []
+
+
+scores = st.lists(st.lists(st.integers(-9, 9), min_size=3, max_size=3), min_size=1, max_size=6)
+
+
+@given(scores, st.integers(0, 12))
+def test_the_best_path_is_the_best_of_all(rows: list[list[int]], change: int) -> None:
+    from itertools import product
+
+    def worth(path: tuple[int, ...]) -> int:
+        changes = sum(one != two for one, two in zip(path, path[1:], strict=False))
+        return sum(row[state] for row, state in zip(rows, path, strict=True)) - change * changes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CHANGE", float(change))
+        found = best_path(np.array(rows, np.float32))
+    best = max(worth(path) for path in product(range(3), repeat=len(rows)))
+    assert worth(tuple(found.tolist())) == best
+
+
+def test_runs() -> None:
+    assert runs(np.array([5, 5, 6, 6, 6, 5])) == [(0, 2), (2, 5), (5, 6)]
