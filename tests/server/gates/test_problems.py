@@ -130,3 +130,13 @@ def test_the_frameworks_own_errors_are_problems_too(
     assert list(document) == ["type", "title", "status", "detail", "code", "request_id"]
     assert (document["status"], document["code"]) == (status, code)
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("path", ["/translate", "/languages", "/detect", "/frontend/settings"])
+@pytest.mark.parametrize("method", ["TRACE", "PUT", "DELETE"])
+def test_another_method_is_a_405_in_the_form_of_libretranslate(
+    client: httpx2.Client, method: str, path: str
+) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.json()) == (405, {"error": "method not allowed"})
+    assert answer.headers["allow"]
