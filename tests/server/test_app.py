@@ -10,15 +10,10 @@ import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import Case, GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
+from tests.server.fuzzing import CHECKS
 
 from jumok.decoding.translator import Translator
 from jumok.server.app import ROUTERS, build_app
@@ -34,13 +29,8 @@ from jumok.server.gates.middleware import (
 from jumok.server.settings import ServerSettings
 
 EXAMPLES = 12  # for each operation
+WALKS = 6  # from one request to the next; benchmarks/api_fuzz.py does all of this at full size
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-]
 ENDLESS = "/events"  # a stream of a run goes on until the client leaves
 
 
@@ -91,6 +81,28 @@ def test_no_request_breaks_it_or_gets_an_answer_of_another_shape(api: Any, path:
         case.validate_response(case.call(), checks=CHECKS)
 
     answers_in_shape()
+
+
+def test_what_one_answer_names_another_request_finds(api: Any) -> None:
+    """The document's links: a trace that was made is there, and so are its beam and its influence."""
+    links = api["/v1/trace"]["POST"].definition.raw["responses"]["200"]["links"]
+    assert set(links) == {"show_trace", "show_beam", "show_influence"}
+
+    class Walk(api.as_state_machine()):  # type: ignore[misc]
+        def validate_response(self, response: Any, case: Case, **options: Any) -> None:
+            case.validate_response(response, checks=CHECKS)
+
+    Walk.run(
+        settings=settings(
+            max_examples=WALKS,
+            stateful_step_count=4,
+            derandomize=True,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate],
+        )
+    )
 
 
 def test_gates_stand_in_order(app: FastAPI) -> None:

@@ -43,6 +43,8 @@ Source = Annotated[
     ),
     AfterValidator(not_too_long),
 ]
+Sentence = Annotated[Source, Field(json_schema_extra={"pattern": r"\S"})]
+"""A source that must not be blank."""
 Sources = Annotated[list[Source], Field(min_length=1, max_length=DEFAULTS.texts)]
 Phrases = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
@@ -64,7 +66,9 @@ class SearchFields(RequestBody):
     temperature: Positive | None = None
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] | None = None
+    seed: Annotated[int, Field(ge=0, le=(1 << 53) - 1)] | None = Field(
+        None, description="A whole number that every reader of JSON keeps exactly."
+    )
     mbr: Annotated[int, Field(ge=0, le=DEFAULTS.mbr)] | None = None
     utility: Utility | None = None
     ban: Phrases | None = None
@@ -92,7 +96,7 @@ class StreamRequest(SearchFields):
 class ScoreRequest(RequestBody):
     model: Name | None = None
     sources: Sources
-    targets: Texts
+    targets: Annotated[Texts, Field(description="One for each source, in the same order; 422 if not.")]
 
 
 class TokenOut(AnswerPart):

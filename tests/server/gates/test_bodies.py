@@ -2,6 +2,7 @@
 
 import json
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "1e999": (b'{"texts": ["GEHEIM"], "top_p": 1e999}', "bad_number"),
     "-1e999": (b'{"texts": ["GEHEIM"], "top_p": -1e999}', "bad_number"),
     "1e999 elsewhere": (b'{"GEHEIM": [[1e999]]}', "bad_number"),
-    "twenty digits": (b'{"seed": 12345678901234567890}', "bad_number"),
+    "310 digits": (b'{"seed": ' + b"9" * 310 + b"}", "bad_number"),
     "5,000 digits": (b'{"seed": ' + b"9" * 5000 + b"}", "bad_number"),
     "leading zero": (b'{"seed": 010}', "bad_json"),
     "plus": (b'{"seed": +1}', "bad_json"),
@@ -96,7 +97,12 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "no texts": (b'{"texts": []}', "texts: list should have at least 1 item"),
     "text for a number": (b'{"texts": ["a"], "beam": "4"}', "beam: input should be a valid integer"),
     "true for a number": (b'{"texts": ["a"], "beam": true}', "beam: input should be a valid integer"),
-    "1.0 for a whole number": (b'{"texts": ["a"], "beam": 1.0}', "beam: input should be a valid integer"),
+    "1.5 for a whole number": (b'{"texts": ["a"], "beam": 1.5}', "beam: input should be a valid integer"),
+    "2^53 as a seed": (
+        b'{"texts": ["a"], "seed": 9007199254740992}',
+        "seed: input should be less than or equal to 9007199254740991",
+    ),
+    "twenty digits": (b'{"texts": ["a"], "seed": 12345678901234567890}', "seed: input should be less than"),
     "1 for true": (b'{"texts": ["a"], "sample": 1}', "sample: input should be a valid boolean"),
     "unknown field": (b'{"texts": ["a"], "beem": 4}', "beem: unknown field"),
     "unknown field in another script": ('{"texts": ["a"], "비밀": 4}'.encode(), "?: unknown field"),
@@ -139,8 +145,21 @@ def test_depth_at_the_limit_is_read() -> None:
         read_json(b"[[[1]], [2]]", depth=2)
 
 
-def test_numbers_at_the_limit_are_read() -> None:
+def test_numbers_at_the_limit_are_read(client: httpx2.Client) -> None:
+    body = {"texts": ["a"], "max_len": 1, "sample": True, "seed": 2**53 - 1}
+    assert client.post("/v1/translate", json=body).status_code == 200
+    assert read_json(b"9" * 309) == 10**309 - 1
     assert read_json(b"[9223372036854775807, -9223372036854775808, 1e308, -0.0]")[:2] == [2**63 - 1, -(2**63)]
+
+
+def test_a_whole_number_may_be_written_with_a_point(client: httpx2.Client) -> None:
+    """As JSON Schema has it: 1.0 and 1e0 are integers, 1.5 is none."""
+    found = read_json(b"[1.0, 2e1, -3.0, 1.5, 9007199254740992.0, 1e300]")
+    assert [type(one) for one in found] == [int, int, int, float, int, float]
+    assert found == [1, 20, -3, 1.5, 2**53, 1e300]
+    body = b'{"texts": ["a"], "beam": 1.0, "max_len": 2e0, "top_p": 1.0}'
+    answer = client.post("/v1/translate", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 200, answer.text
 
 
 values = st.recursive(

@@ -204,3 +204,13 @@ def test_no_name_of_a_type_is_told() -> None:
                     assert part.isdecimal() or f'"{part}"' in schema, (body, field, problem.field)
                 assert not re.search(r"constrained|function-|\[|validation", problem.sentence)
     assert tried > 200
+
+
+@pytest.mark.parametrize("path", ["/translate", "/languages", "/detect", "/frontend/settings"])
+@pytest.mark.parametrize("method", ["TRACE", "PUT", "DELETE"])
+def test_another_method_is_a_405_in_the_form_of_libretranslate(
+    client: httpx2.Client, method: str, path: str
+) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.json()) == (405, {"error": "method not allowed"})
+    assert answer.headers["allow"]

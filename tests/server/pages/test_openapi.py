@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,31 @@ def test_all_references_lead_somewhere(document: dict[str, Any]) -> None:
 
 def test_the_frameworks_own_pages_are_off(app: FastAPI) -> None:
     assert (app.docs_url, app.redoc_url, app.openapi_url) == (None, None, None)
+
+
+def test_the_document_says_what_is_refused() -> None:
+    """Rules that a handler has and a schema can have, too."""
+    document = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
+    schemas, paths = document["components"]["schemas"], document["paths"]
+    assert schemas["CompareRequest"]["properties"]["models"]["uniqueItems"] is True
+    for name in ("CompareRequest", "TraceRequest", "SweepRequest"):
+        assert schemas[name]["properties"]["text"]["pattern"] == r"\S"
+    [whole, _] = schemas["TranslateRequest"]["properties"]["seed"]["anyOf"]
+    assert (whole["minimum"], whole["maximum"]) == (0, 2**53 - 1)
+    forms = paths["/translate"]["post"]["requestBody"]["content"]
+    form = forms["application/x-www-form-urlencoded"]["schema"]["properties"]
+    assert {name: field.get("type") for name, field in form.items()} == {
+        "q": "string",
+        "api_key": "string",
+        "source": "string",
+        "target": "string",
+        "format": "string",
+        "alternatives": "integer",
+    }
+    [id] = paths["/v1/traces/{id}"]["get"]["parameters"]
+    assert id["schema"]["pattern"] == "^[0-9a-f]{16}$"
+    needs = next(
+        one for one in paths["/v1/traces/{id}/tensors"]["get"]["parameters"] if one["name"] == "need"
+    )
+    assert re.search(needs["schema"]["items"]["pattern"], "cross.weights:1.0")
+    assert not re.search(needs["schema"]["items"]["pattern"], "cross")

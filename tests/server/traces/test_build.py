@@ -18,13 +18,17 @@ from tests.explain.seeing import picture, seeing
 from tests.server.conftest import HELD, HeldModel, Running, Serve, serving, wait_until
 
 from jumok.decoding.translator import Translator
+from jumok.errors import LimitError
 from jumok.explain import trace as trace_module
 from jumok.explain.manifest import build_manifest
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import make_trace
 from jumok.model import load as load_model
+from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
+from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
+from jumok.server.traces.build import Question, prepare
 
 TEXT = "den 5 mars 2024 kl. 14:30"
 
@@ -405,3 +409,19 @@ def test_a_text_is_tokenised_once(client: httpx2.Client, monkeypatch: pytest.Mon
         with counting(monkeypatch) as read:
             assert post(client, model="transformer", text=text, **body).status_code == 200
         assert read[text] == 1, body
+
+
+def test_the_source_of_a_trace_has_its_limit_to_the_token(tiny_models: dict[str, Translator]) -> None:
+    """Seven pieces and the end are eight tokens; this is said before anything is decoded."""
+    services = Services({"m": tiny_models["luong"]}, ServerSettings(limits=Limits(trace_tokens=8)))
+    served = services.model("m")
+    for pieces in (7, 8):
+        text = " ".join(["a"] * pieces)
+        assert len(served.translator.tokenizers.source.encode(text)) == pieces
+        question = Question(served, text, None, {"max_len": 2}, ())
+        if pieces == 7:
+            assert prepare(CancelFlag(), question, services.limits).order is not None
+        else:
+            with pytest.raises(LimitError, match="the source has 9 tokens, its end included, and 8 x 8"):
+                prepare(CancelFlag(), question, services.limits)
+    services.close()

@@ -12,7 +12,8 @@ from fastapi.routing import APIRoute
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.problems import Problem
 
-DIGITS = 19  # of a whole number in 64 bits
+DIGITS = 309  # of the largest finite number in 64 bits; where a field has limits, it says so itself
+EXACT = 1 << 53  # up to here every whole number has its float
 
 
 def read_json(body: bytes, depth: int = DEFAULTS.depth) -> Any:
@@ -64,10 +65,11 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def finite(digits: str) -> float:
+    """A number with a point or an exponent; 1.0 is a whole number, as in JSON Schema."""
     number = float(digits)
     if not math.isfinite(number):
         raise bad("bad_number", "a number is too large")
-    return number
+    return int(number) if number.is_integer() and abs(number) <= EXACT else number
 
 
 def whole(digits: str) -> int:
@@ -119,7 +121,10 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     409: problem_of("The model is not the one the request was made for."),
     413: problem_of("The body is too large."),
     415: problem_of("The content type is not read."),
-    422: problem_of("A field is unknown, wrong or beyond a limit."),
+    422: problem_of(
+        "A field is unknown, wrong or beyond a limit; or fields that are right by themselves do not go "
+        "together, or not with this model: `detail` says which."
+    ),
     429: problem_of("Busy: come back after Retry-After seconds."),
     500: problem_of("The server or the model failed."),
     503: problem_of("Not ready, or stopping."),

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import Field
 
 from jumok.errors import RunError
 from jumok.explain.documents import BeamDocument, Manifest
-from jumok.explain.tensors import pack
+from jumok.explain.tensors import NEED, pack
 from jumok.explain.trace import Trace
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, final_of, stream_events, wants_events
@@ -25,8 +26,15 @@ router = api_router("traces")
 
 MOST_NEEDS = 256
 MEMORY = 8  # bytes that a value of Python takes for each one of its JSON, roughly
-TraceId = Annotated[str, Path(max_length=64, description="An id of a trace: 16 hexadecimal digits.")]
-NeedName = Annotated[str, Query(max_length=64)]
+TraceId = Annotated[
+    str,
+    Path(
+        max_length=64,
+        description="An id of a trace: 16 hexadecimal digits.",
+        json_schema_extra={"pattern": "^[0-9a-f]{16}$"},  # any other is one that is not there
+    ),
+]
+NeedName = Annotated[str, Query(max_length=64), Field(json_schema_extra={"pattern": f"^{NEED.pattern}$"})]
 Needs = Annotated[
     list[NeedName],
     Query(
@@ -48,7 +56,23 @@ PAGE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/v1/trace", response_model=Manifest)
+BY_ID = {"parameters": {"id": "$response.body#/id"}}
+LINKS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "links": {
+            name: {"operationId": f"{name}_v1_traces__id{path}_get", **BY_ID}
+            for name, path in (
+                ("show_trace", "_"),
+                ("show_beam", "__beam"),
+                ("show_influence", "__influence"),
+            )
+        }
+    }
+}
+"""Where a trace can be had once it was made."""
+
+
+@router.post("/v1/trace", response_model=Manifest, responses=LINKS)
 async def trace(body: TraceRequest, request: Request, services: SharedServices) -> Response:
     """The trace of a text and its translation: everything but its tensors, schema `trace/1`.
 

@@ -7,7 +7,7 @@ from pydantic import Field, PlainValidator
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.explain.side_by_side import MOST_CUTS
-from jumok.server.schema import AnswerPart, Name, SearchFields, Source, Text, TokenOut
+from jumok.server.schema import AnswerPart, Name, SearchFields, Sentence, Text, TokenOut
 
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
@@ -16,7 +16,7 @@ Interventions = Annotated[tuple[Op, ...], PlainValidator(parse_ops, json_schema_
 
 
 class TraceRequest(SearchFields):
-    text: Source
+    text: Sentence
     target: Text | None = Field(
         None, description="What the answer is; without it, what the model makes of it."
     )
@@ -37,8 +37,8 @@ class SweepRequest(TraceRequest):
 
 class CompareRequest(SearchFields):
     model: None = Field(None, description="Not used here: `models` names them.")
-    models: Annotated[list[Name], Field(min_length=2, max_length=3)]
-    text: Source
+    models: Annotated[list[Name], Field(min_length=2, max_length=3, json_schema_extra={"uniqueItems": True})]
+    text: Sentence
     prefix: Text | None = None
     reference: Text | None = Field(None, description="A good translation, to compare the answers with.")
     cuts: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=MOST_CUTS)] = Field(

@@ -33,6 +33,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     403: {"model": LibreError, "description": "An API key is needed."},
     413: {"model": LibreError, "description": "The body is too large."},
     429: {"model": LibreError, "description": "Busy: come back after Retry-After seconds."},
+    405: {"model": LibreError, "description": "Another method is meant."},
     500: {"model": LibreError, "description": "The server or the model failed."},
     503: {"model": LibreError, "description": "The server is stopping."},
 }
@@ -55,8 +56,23 @@ class TranslateFields(LibreFields):
     alternatives: Annotated[int, Field(ge=0, lt=DEFAULTS.n_best)] | None = 0
 
 
+class TranslateForm(TranslateFields):
+    """The same as the fields of a web form, which has no lists and no null."""
+
+    q: Text
+    api_key: Annotated[str, Field(max_length=256)] = ""
+    format: Annotated[str, Field(max_length=16)] = "text"
+    alternatives: Annotated[int, Field(ge=0, lt=DEFAULTS.n_best)] = 0
+
+
 class DetectFields(LibreFields):
     q: Text
+
+
+class DetectForm(DetectFields):
+    """The same as the fields of a web form."""
+
+    api_key: Annotated[str, Field(max_length=256)] = ""
 
 
 class LibreTranslation(AnswerPart):
@@ -71,17 +87,18 @@ class Language(AnswerPart):
     targets: list[str]
 
 
-def body_of(model: type[BaseModel], *kinds: str) -> dict[str, Any]:
-    """The request body for the OpenAPI document: these routes read it themselves."""
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}
+def body_of(json: type[BaseModel], form: type[BaseModel]) -> dict[str, Any]:
+    """The request body for the OpenAPI document, in JSON or as a form: these routes read it themselves."""
+    kinds = {"application/json": json, FORM: form, PARTS: form}
+    content = {kind: {"schema": model.model_json_schema()} for kind, model in kinds.items()}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 @router.post(
     "/translate",
     response_model_exclude_none=True,
     responses=ERRORS,
-    openapi_extra=body_of(TranslateFields, "application/json", FORM, PARTS),
+    openapi_extra=body_of(TranslateFields, TranslateForm),
 )
 async def translate(request: Request, services: SharedServices) -> LibreTranslation:
     """Translates `q`, a text or in JSON a list of texts, by the first model for this pair of languages."""
@@ -210,9 +227,7 @@ def pick(services: Services, source: str, target: str) -> ServedModel:
     raise bad_field(side, "no model for this language; GET /languages lists them", status=400)
 
 
-@router.post(
-    "/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, "application/json", FORM, PARTS)
-)
+@router.post("/detect", responses=ERRORS, openapi_extra=body_of(DetectFields, DetectForm))
 async def detect_language(request: Request, services: SharedServices) -> list[Detection]:
     """Which of the loaded source languages a text is in, the most likely first."""
     fields = await read_fields(request, services, DetectFields)
