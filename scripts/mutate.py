@@ -310,12 +310,16 @@ def show(args: Arguments) -> None:
     summary(args.folder)
 
 
+def _whole(name: str) -> Path:
+    return Path(name).resolve()  # jobs work elsewhere
+
+
 def parse() -> Arguments:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--folder", type=Path, default=ROOT / "build" / "mutants", help="maps, copies and results"
+        "--folder", type=_whole, default=ROOT / "build" / "mutants", help="maps, copies and results"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     mapping = commands.add_parser("map", help="which test runs which line")
