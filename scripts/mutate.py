@@ -35,8 +35,29 @@ from mutants.job import PACKAGE, Job, environment  # noqa: E402
 from mutants.places import Mutant, mutants_of, names_at, parses  # noqa: E402
 
 OWN, OTHER = 40, 4  # tests that the map keeps for a line: of its own room, of each other
+ALIVE = ("survived", "untested", "broken")  # "broken": its killer fails without it, too
 MOST_TESTS, MOST_SECONDS = 60, 30.0  # that one mutant meets
-LIBRARIES = {"torch", "numpy", "hypothesis", "pydantic", "tokenizers", "safetensors.torch", "sacrebleu"}
+LIBRARIES = {
+    *(
+        "torch",
+        "torch._dynamo",
+        "torch.distributed.fsdp",
+        "torch.utils.tensorboard",
+        "numpy",
+        "hypothesis.extra.numpy",
+    ),
+    *(
+        "pydantic",
+        "tokenizers",
+        "safetensors.torch",
+        "sacrebleu",
+        "PIL.Image",
+        "click",
+        "psutil",
+        "jsonschema_rs",
+    ),
+    *("fastapi", "uvicorn", "httpx2", "prometheus_client", "onnxruntime", "ctranslate2", "sentencepiece"),
+}  # what most tests load, for runs without a map
 
 
 class Arguments(Protocol):
@@ -196,24 +217,31 @@ def planned(args: Arguments, sources: dict[str, str]) -> list[Mutant]:
     asked = [file if file.startswith("src/") else f"{PACKAGE}/{file}" for file in args.files]
     chosen = [file for file in sources if not asked or any(file.startswith(one) for one in asked)]
     if args.survivors:
-        lively = {one["file"] for one in results(args.folder) if one["result"] == "survived"}
+        lively = {one["file"] for one in results(args.folder) if one["result"] in ALIVE}
         chosen = [file for file in chosen if file in lively]
     Random(args.seed).shuffle(chosen)
     found = []
     for file in chosen:
         for rank, mutant in enumerate(sample(file, sources[file], args.seed, args.share, args.least)):
             key = mutant.key(sources[file])
-            wanted = done.get(key) == "survived" if args.survivors else key not in done
+            wanted = done.get(key) in ALIVE if args.survivors else key not in done
             if wanted and key not in known and (args.only is None or args.only in key):
                 found.append((rank, mutant))
     return [mutant for _, mutant in sorted(found, key=lambda one: one[0])]
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
-    """What was found, the last word on each mutant."""
+    """What was found, the last word on each mutant; those whose line is no longer there are left out."""
     path = folder / "results.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return list({one["key"]: one for one in map(json.loads, lines)}.values())
+    last = {one["key"]: one for one in map(json.loads, lines)}
+    bare = {file: " ".join(text.split()) for file, text in package().items()}
+    return [one for key, one in last.items() if before(key) in bare.get(one["file"], "")]
+
+
+def before(key: str) -> str:
+    """The lines of a mutant as they stand in the tree."""
+    return key.partition(": ")[2].partition(" → ")[0]
 
 
 def package() -> dict[str, str]:
@@ -276,10 +304,14 @@ def show(args: Arguments) -> None:
     """The diffs of what survived, then the summary."""
     known = equivalents()
     for one in results(args.folder):
-        if one["result"] in ("survived", "untested") and one["key"] not in known:
+        if one["result"] in ALIVE and one["key"] not in known:
             about = f"{one['kind']}; {one['result']}, {one['tests']} tests"
             print(f"--- {one['file']}:{one['line']} ({about})\n{one['diff']}")
     summary(args.folder)
+
+
+def _whole(name: str) -> Path:
+    return Path(name).resolve()  # jobs work elsewhere
 
 
 def parse() -> Arguments:
@@ -287,7 +319,7 @@ def parse() -> Arguments:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--folder", type=Path, default=ROOT / "build" / "mutants", help="maps, copies and results"
+        "--folder", type=_whole, default=ROOT / "build" / "mutants", help="maps, copies and results"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     mapping = commands.add_parser("map", help="which test runs which line")

@@ -71,8 +71,6 @@ def child(order: Mapping[str, Any], note: Path) -> int:
     log = os.open("mutant.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(log, stream)
-    if any("backends/triton/" in name for name in order["tests"]):
-        os.environ["TRITON_INTERPRET"] = "1"  # kernels without a GPU
     files = list(dict.fromkeys(name.split("::")[0] for name in order["tests"]))
     off = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     off += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are loaded already

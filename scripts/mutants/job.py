@@ -97,6 +97,6 @@ def copy_tree(copy: Path) -> None:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """One thread, the examples of Hypothesis always the same, and the package of this tree."""
+    """One thread, Hypothesis's examples always the same, Triton's interpreter, the package of this tree."""
     path = os.pathsep.join(filter(None, [str(tree / "src"), os.environ.get("PYTHONPATH", "")]))
-    return os.environ | {"OMP_NUM_THREADS": "1", "CI": "1", "PYTHONPATH": path}
+    return os.environ | {"OMP_NUM_THREADS": "1", "CI": "1", "TRITON_INTERPRET": "1", "PYTHONPATH": path}

@@ -196,7 +196,9 @@ def test_state_of_the_wrong_type_is_damage(tmp_path: Path) -> None:
     assert not was_best(checkpoint.folder)
 
 
-def test_a_second_trainer_is_kept_out_and_its_leftovers_are_left(tmp_path: Path) -> None:
+def test_a_second_trainer_is_kept_out_and_its_leftovers_are_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     first, second = Checkpoints(tmp_path), Checkpoints(tmp_path)
     save(first, 1)
     work = first.folder / "step-00000002.tmp-abcd"
@@ -204,7 +206,9 @@ def test_a_second_trainer_is_kept_out_and_its_leftovers_are_left(tmp_path: Path)
     with first.lock():
         with pytest.raises(RunError, match="another process is training in this folder"), second.lock():
             pass
-        check(second.newest(), 1)
+        with caplog.at_level(logging.INFO, "jumok"):
+            check(second.newest(), 1)
+        assert f"leftovers stay in {second.folder}: another process is training" in caplog.text
         assert work.exists()  # the first may be writing it
         check(first.newest(), 1)
         assert not work.exists()

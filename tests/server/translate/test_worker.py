@@ -426,7 +426,7 @@ def test_a_thread_that_has_ended_is_said_at_once(tiny_models: dict[str, Translat
     worker._thread = threading.Thread(target=int)
     worker._thread.start()
     worker._thread.join()
-    with pytest.raises(Problem, match="the worker of this model has ended"):
+    with pytest.raises(Problem, match="503: the worker of this model has ended"):
         asyncio.run(worker.translate(order_for(translator, "a man"), soon()))
 
 
