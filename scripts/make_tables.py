@@ -3,8 +3,8 @@
     python scripts/make_tables.py            # write the tables into the pages
     python scripts/make_tables.py --check    # or only say which pages differ, with status 1
 
-Readings are JSON: benchmarks/readings/*.json, what the benchmarks themselves write (benchmarks/*.json), and
-recipes/results.jsonl. A table is a file in benchmarks/tables, in which `{expression:format}` stands for a
+Readings are JSON: benchmarks/readings/*.json, what the benchmarks themselves write (benchmarks/*.json), and the
+records in recipes/results.jsonl. A table is a file in benchmarks/tables, in which `{expression:format}` stands for a
 number: the expression is Python over the readings, named by their files, and the format is that of f-strings.
 It goes between `<!-- table NAME -->` and `<!-- end of table -->` of a page.
 """
@@ -77,8 +77,9 @@ def read_all(root: Path) -> dict[str, Any]:
         file.stem.replace("-", "_"): json.loads(file.read_text("utf-8"), object_hook=as_fields)
         for file in sorted(files)
     }
-    with (root / "recipes" / "results.jsonl").open(encoding="utf-8") as lines:
-        found["results"] = [json.loads(line, object_hook=as_fields) for line in lines]
+    for file in (root / "recipes" / "results.jsonl", *root.glob("benchmarks/*.jsonl")):
+        with file.open(encoding="utf-8") as lines:
+            found[file.stem] = [json.loads(line, object_hook=as_fields) for line in lines]
     runs = root / "src" / "jumok" / "trained" / "runs"
     found["bundled"] = Fields(
         **{
