@@ -3,10 +3,10 @@
     python scripts/make_tables.py            # write the tables into the pages
     python scripts/make_tables.py --check    # or only say which pages differ, with status 1
 
-Readings are JSON: benchmarks/readings/*.json, what the benchmarks themselves write (benchmarks/*.json), and the
-records in recipes/results.jsonl. A table is a file in benchmarks/tables, in which `{expression:format}` stands for a
-number: the expression is Python over the readings, named by their files, and the format is that of f-strings.
-It goes between `<!-- table NAME -->` and `<!-- end of table -->` of a page.
+Readings are JSON: benchmarks/readings/*.json, what the benchmarks themselves write (benchmarks/*.json), and
+the records in recipes/results.jsonl. A table is a file in benchmarks/tables, in which `{expression:format}`
+stands for a number: the expression is Python over the readings, named by their files, and the format is that
+of f-strings. It goes between `<!-- table NAME -->` and `<!-- end of table -->` of a page.
 """
 
 import argparse

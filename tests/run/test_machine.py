@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from jumok.errors import ConfigError
+from jumok.run import machine
 from jumok.run.machine import (
     Machine,
     cores,
@@ -19,11 +21,12 @@ from jumok.run.machine import (
 
 
 def test_the_cpu_in_figures() -> None:
-    machine = look_at_machine("cpu")
-    assert (machine.device, machine.name, machine.cores) == ("cpu", "CPU", cores())
-    assert machine.memory > 2**28
-    assert machine.gflops > 0.1
-    assert machine.bf16 == cpu_has_bf16()
+    here = look_at_machine("cpu")
+    assert (here.device, here.name, here.cores) == ("cpu", "CPU", cores())
+    assert here.memory > 2**28
+    assert here.gflops > 0.1
+    assert here.bf16 == cpu_has_bf16()
+    assert not here.fp8
 
 
 def test_without_a_wish_the_best_device() -> None:
@@ -111,3 +114,19 @@ def test_the_gain_of_bf16_is_measured_where_there_is_one(monkeypatch: pytest.Mon
     assert torch.get_num_threads() == threads
     monkeypatch.setattr("jumok.run.machine.has_products", lambda *, bf16: False)
     assert measure_gain() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("capability", "bf16", "fp8"),
+    [((7, 5), False, False), ((8, 0), True, False), ((8, 9), True, False), ((9, 0), True, True)],
+)
+def test_what_a_gpu_computes_follows_from_its_capability(
+    capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch, *, bf16: bool, fp8: bool
+) -> None:
+    major, minor = capability
+    found = SimpleNamespace(major=major, minor=minor, name="a GPU", total_memory=2**34)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: found)
+    monkeypatch.setattr(machine, "check_device", lambda _: "cuda")
+    monkeypatch.setattr(machine, "measure_gflops", lambda *_: 1.0)
+    seen = look_at_machine()
+    assert (seen.bf16, seen.fp8) == (bf16, fp8)
