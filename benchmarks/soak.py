@@ -114,6 +114,12 @@ def told(question: Question, data: bytes) -> tuple[Any, ...]:
     return tuple(one["text"] for one in results)
 
 
+def stream_problem(data: bytes) -> int:
+    """The status of a stream that ended with an error; 0 of any other."""
+    name, _, body = data.decode().rstrip().rsplit("\n\n", 1)[-1].partition("data: ")
+    return int(json.loads(body)["status"]) if name.startswith("event: error") else 0
+
+
 class Connection:
     """HTTP/1.1 by hand: many requests a second with little work on this side."""
 
@@ -181,6 +187,8 @@ class Load:
         finally:
             self.open -= 1
         self.free.append(connection)
+        if question.kind == "stream" and status == 200 and (problem := stream_problem(data)):
+            status = problem  # it had begun when its time was over
         tally.statuses[status] += 1
         tally.kinds[question.kind] += 1
         if status == 200:

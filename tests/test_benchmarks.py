@@ -30,6 +30,7 @@ FIGURES = {
     "gpu_training": r"(?s)\| nn.Transformer, padded \| [\d.]+ \|.*\| ours, packed \| [\d.]+ \|",
     "cpu_training": r"(?s)\| floor \| [\d,]+ \|.*\| ours \| [\d,]+ \|",
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
+    "soak": r'"nothing lost": true',
 }
 
 

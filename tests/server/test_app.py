@@ -86,7 +86,9 @@ def test_no_request_breaks_it_or_gets_an_answer_of_another_shape(api: Any, path:
 def test_what_one_answer_names_another_request_finds(api: Any) -> None:
     """The document's links: a trace that was made is there, and so are its beam and its influence."""
     links = api["/v1/trace"]["POST"].definition.raw["responses"]["200"]["links"]
-    assert set(links) == {"show_trace", "show_beam", "show_influence"}
+    known = {api[path][method.upper()].definition.raw["operationId"] for path, method in operations()}
+    assert {link["operationId"] for link in links.values()} <= known
+    assert set(links) == {"show_trace", "show_beam", "show_influence", "show_html", "show_tensors"}
 
     class Walk(api.as_state_machine()):  # type: ignore[misc]
         def validate_response(self, response: Any, case: Case, **options: Any) -> None:

@@ -57,15 +57,15 @@ PAGE: dict[int | str, dict[str, Any]] = {
 
 
 BY_ID = {"parameters": {"id": "$response.body#/id"}}
+PARTS = ("trace", "beam", "influence", "html", "tensors")
 LINKS: dict[int | str, dict[str, Any]] = {
     200: {
         "links": {
-            name: {"operationId": f"{name}_v1_traces__id{path}_get", **BY_ID}
-            for name, path in (
-                ("show_trace", "_"),
-                ("show_beam", "__beam"),
-                ("show_influence", "__influence"),
-            )
+            f"show_{part}": {
+                "operationId": f"show_{part}_v1_traces__id_{'' if part == 'trace' else '_' + part}_get",
+                **BY_ID,
+            }
+            for part in PARTS
         }
     }
 }
