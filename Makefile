@@ -14,9 +14,14 @@ test:
 
 setup: $(VENV)/installed
 
-$(VENV)/installed: pyproject.toml constraints.txt src/jumok/__init__.py
+# First everything that hashes.txt has, by its SHA-256; then jumok itself, built with what is there. Only the
+# libraries that a GPU build of torch brings along come without a hash.
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+
+$(VENV)/installed: pyproject.toml constraints.txt hashes.txt src/jumok/__init__.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(PIP) --no-deps --require-hashes -r hashes.txt
+	$(PIP) --no-build-isolation -c constraints.txt -e ".[dev]"
 	@touch $@
 
 # The C library anew when its source has changed; without a compiler PyTorch does its work.
