@@ -2,16 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, MutableMapping
+from contextlib import ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from jumok.errors import LimitError
 from jumok.server.events import (
     Event,
+    EventStream,
     encoded,
     final_of,
     stream_endless,
@@ -204,3 +207,30 @@ def test_who_leaves_between_two_events_ends_the_work_at_once() -> None:
         assert closed == [True]
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_stream_gives_its_place_back_however_it_ends(*, gone: bool) -> None:
+    """While someone still holds the answer: nobody waits for the garbage collector."""
+    places, place = StreamPlaces(1), ExitStack()
+    place.enter_context(places.take())
+    closed: list[bool] = []
+
+    async def content() -> AsyncGenerator[bytes]:
+        try:
+            yield b": a line\n\n"
+            yield b": another\n\n"
+        finally:
+            closed.append(True)
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        if gone and message.get("body"):
+            raise OSError("the client has gone")
+
+    stream = EventStream(content(), place)
+    scope = {"type": "http", "asgi": {"spec_version": "2.4"}}
+    answer = stream(scope, AsyncMock(), send)
+    with pytest.raises(ClientDisconnect) if gone else nullcontext():
+        asyncio.run(answer)
+    assert places.taken == 0
+    assert closed == [True]
