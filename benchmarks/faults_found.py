@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from jumok.data.alignment import Alignment, PairSample, judge
+from jumok.data.builtin import builtin_corpus
 from jumok.data.checks import learn_profile, noted_pairs, odd_pairs
 from jumok.text.normalize import tidy
 
@@ -134,6 +135,11 @@ def corpora(folder: Path, most: int) -> Iterator[tuple[str, Sides]]:
             )
 
 
+def builtin(most: int) -> Iterator[tuple[str, Sides]]:
+    pairs = list(islice(builtin_corpus("homeassistant-ko-en", "train").pairs(), most))
+    yield "homeassistant-ko-en", ([tidy(pair[0]) for pair in pairs], [tidy(pair[1]) for pair in pairs])
+
+
 def lines_of(path: Path, most: int) -> list[str]:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         return [line.rstrip("\n") for line in islice(file, most)]
@@ -171,17 +177,20 @@ def spoil(sides: Sides, kind: str, other: list[str], rng: random.Random) -> tupl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--smoke", action="store_true", help="a few pairs of a built-in corpus")
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     rows: list[dict[str, object]] = []
-    all_corpora = list(corpora(args.data, args.pairs))
-    german = next(sides[0] for name, sides in all_corpora if name.endswith("-de"))
+    if not args.smoke and args.data is None:
+        parser.error("name the folder of the corpora, or give --smoke")
+    all_corpora = list(builtin(600) if args.smoke else corpora(args.data, args.pairs))
+    german = next((sides[0] for name, sides in all_corpora if name.endswith("-de")), [])
     french = next((sides[0] for name, sides in all_corpora if name.endswith("-fr")), german)
     for name, sides in all_corpora:
         clean = kinds_of(sides)
-        for kind in SPOILERS:
+        for kind in SPOILERS if german else ():
             rng = random.Random(1)
             other = [
                 text

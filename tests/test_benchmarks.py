@@ -29,6 +29,7 @@ FIGURES = {
     "page_budgets": r"pointer move to repaint of row, column and card +[\d.]+ ms",
     "gpu_training": r"(?s)\| nn.Transformer, padded \| [\d.]+ \|.*\| ours, packed \| [\d.]+ \|",
     "cpu_training": r"(?s)\| floor \| [\d,]+ \|.*\| ours \| [\d,]+ \|",
+    "faults_found": r"(?s)\| none .*\| 0 of 1 \| .*\| target 1 line behind, from 25 % \| 1 of 1 \|",
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
     "soak": r'"nothing lost": true',
 }

@@ -48,8 +48,7 @@ def korean_english() -> Sides:
 @given(st.integers(0, 10_000), st.integers(100, 900))
 def test_a_sound_corpus_gives_no_alarm(seed: int, lines: int) -> None:
     found = look(parallel(lines, seed))
-    assert (found.stretches, found.ordered) == ((), "")
-    assert found.strangers < module.MOST_STRANGERS
+    assert (found.stretches, found.strangers, found.ordered) == ((), 0, "")
 
 
 @settings(max_examples=6, deadline=None)
@@ -150,8 +149,8 @@ def test_the_sample_is_spread_evenly_and_bounded(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "SAMPLE", 1_000)
     sample = PairSample([(5_001, 5_003)])
     for first in range(1, 30_001, 700):
-        numbers = range(first, min(first + 700, 30_001))
-        sample.add(numbers, [f"{n}" for n in numbers], ["x" * 3_000 for n in numbers])
+        some = range(first, min(first + 700, 30_001))
+        sample.add(some, [f"{n}" for n in some], ["x" * 3_000 for n in some])
     numbers, sources, targets = sample.lists()
     blocks = sorted({(n - 1) // module.BLOCK for n in numbers.tolist()} - {25})
     assert len(blocks) <= 5

@@ -10,6 +10,7 @@ Axis letters: N lines, M pairs of lines, S states: the shifts from -REACH to REA
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import le
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,9 @@ STRETCH = 20  # lines at least without partners
 ROUNDS = 3  # of learning from the pairs that were found
 CLEAR = 1.0  # nats between partners and strangers, on average, below which other shifts are tried
 TRIED = 5_000  # lines for that
-STRANGERS, MOST_STRANGERS = (
-    0.05,
-    0.55,
-)  # shares worth a word: where partners are clear, and where they are not
-TOLD = 0.85  # share of the pairs that are clearly partners or clearly none, for them to be called clear
+STRANGERS, HALF, ALL = 0.05, 0.5, 0.9  # shares worth a word: of a clear picture, of a sorted side, of any
+TOLD, SURE = 0.75, 0.2  # shares of pairs that are partners or none, and partners, in a clear picture
+ENOUGH = 1_000  # pairs of which one may say that none are partners
 IN_ORDER = 0.97  # share of neighbours that are in order on a side that was sorted
 
 
@@ -211,9 +210,11 @@ class LineOrder:
             shift = state - REACH if state != NONE else self.distance(first, end, likeness)
             stretches.append(Stretch(int(self.numbers[first]), int(self.numbers[end - 1]), shift))
         pairs = self.partners(np.where(states == REACH, REACH, NONE))
-        share, worst = self.strangers(pairs, likeness)
-        if share > MOST_STRANGERS and (ordered := " and the ".join(filter(self.is_ordered, SIDES))):
+        share, sure, worst = self.strangers(pairs, likeness)
+        if share > HALF and (ordered := " and the ".join(filter(self.is_ordered, SIDES))):
             return Alignment((), share, worst, ordered)
+        if share < (STRANGERS if sure > SURE and share + sure > TOLD else ALL if len(pairs) >= ENOUGH else 2):
+            share, worst = 0.0, ()
         for stretch in stretches[:1]:
             example = self.example(stretch)
         return Alignment(tuple(stretches), share, worst, "", example)
@@ -236,32 +237,31 @@ class LineOrder:
         pairs = self.partners(np.array([REACH + (stretch.shift or 0)]), place)
         return " ↔ ".join(self.texts[side][line] for side, line in enumerate(pairs[0])) if len(pairs) else ""
 
-    def strangers(self, pairs: Rows, likeness: Likeness) -> tuple[float, tuple[int, ...]]:
-        """The share of pairs that fit no better than by chance, and the lines of those that fit worst.
+    def strangers(self, pairs: Rows, likeness: Likeness) -> tuple[float, float, tuple[int, ...]]:
+        """The share of pairs that fit no better than by chance, that of sure partners, and the worst lines.
 
         Of the scores that half of all strangers stay below, partners have hardly any; above those that nearly
-        no stranger reaches nearly all are partners. Where the two leave out many, the signs are too weak to
-        say more than that most are strangers.
+        no stranger reaches nearly all are partners. Where the two leave out many, as in a chat, the signs are
+        too weak to tell partners from strangers one by one.
         """
         if len(pairs) < FEWEST:
-            return 0.0, ()
+            return 0.0, 0.0, ()
         ours, theirs = likeness.score(pairs), likeness.score(self.far)
         share = min(1.0, float(2 * (ours < np.median(theirs)).mean()))
         sure = float((ours > np.quantile(theirs, 0.99)).mean())
-        if share < (STRANGERS if share + sure > TOLD else MOST_STRANGERS):
-            return 0.0, ()
         worst = pairs[np.argsort(ours, kind="stable")[:10], 0]
-        return share, tuple(sorted(self.numbers[worst].tolist()))
+        return share, sure, tuple(sorted(self.numbers[worst].tolist()))
 
     def is_ordered(self, side: str) -> bool:
         """Whether the texts of a side are in alphabetical order."""
         texts = self.texts[SIDES.index(side)]
-        for key in (str, str.casefold, lambda text: [*filter(str.isalnum, text.casefold())]):
-            keys = [key(text) for text in texts]
-            in_order = sum(one <= two for one, two in zip(keys, keys[1:], strict=False))
-            if in_order >= IN_ORDER * (len(keys) - 1):
-                return True
-        return False
+        spelled = (
+            [*texts],
+            [*map(str.casefold, texts)],
+            ["".join(filter(str.isalnum, text)) for text in texts],
+        )
+        in_order = (sum(map(le, keys, keys[1:])) for keys in spelled)
+        return any(count >= IN_ORDER * (len(texts) - 1) for count in in_order)
 
 
 SIDES = ("source", "target")
