@@ -35,11 +35,9 @@ def loop_end(ids: Sequence[object]) -> int | None:
 
 
 def cut_loops(answers: Sequence[Answer]) -> list[Answer]:
-    """Answers, best first, without what follows a loop; those that were cut come after the others."""
+    """The answers without what follows a loop. Their order stays: some engines give the best one only."""
     ends = [loop_end(answer.ids) for answer in answers]
-    whole = [answer for answer, end in zip(answers, ends, strict=True) if end is None]
-    return whole + [
-        Answer(answer.ids[:end], answer.log_probs[:end], finished=False)
+    return [
+        answer if end is None else Answer(answer.ids[:end], answer.log_probs[:end], finished=False)
         for answer, end in zip(answers, ends, strict=True)
-        if end is not None
     ]

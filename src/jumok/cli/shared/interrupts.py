@@ -3,9 +3,10 @@
 import os
 import select
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Thread
+from threading import Event, Thread
 
 from jumok.cli.shared.console import say
 from jumok.progress import duration
@@ -30,6 +31,7 @@ def interruptible(
     instructions, so it is a thread that speaks and counts the seconds, however long a call of C takes.
     """
     got: list[int] = []
+    spoken = Event()
     heard, told = os.pipe()
     os.set_blocking(told, False)
 
@@ -50,11 +52,11 @@ def interruptible(
             return
         if speaks:
             say(ended())
+        spoken.set()
         if second == OVER:
             os.kill(os.getpid(), first)  # the handler ends it, if Python comes to its turn
-        while (more := next_signal(heard, LAST)) is not None:
-            if more == OVER:
-                os._exit(128 + first)
+        time.sleep(LAST)  # also if the block is left: other threads may hold the process for ever
+        os._exit(128 + first)
 
     before = {number: signal.signal(number, handle) for number in SIGNALS}
     wakes_before = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
@@ -66,9 +68,12 @@ def interruptible(
         signal.set_wakeup_fd(wakes_before)
         for number, handler in before.items():
             signal.signal(number, handler)
-        os.close(told)  # the thread ends
-        thread.join()
-        os.close(heard)
+        os.close(told)  # the thread ends, unless it sees to it that the process does
+        if len(got) < 2:
+            thread.join()
+            os.close(heard)
+        else:
+            spoken.wait(LAST)
 
 
 OVER = 0  # no signal has this number
