@@ -87,8 +87,20 @@ def read_all(root: Path) -> dict[str, Any]:
             for file in sorted(runs.glob("*/eval/dates-test.json"))
         }
     )
-    functions = (statistics.median, statistics.mean, statistics.stdev, min, max, len, sum, pick)
-    return found | {function.__name__: function for function in functions}
+    functions = (
+        statistics.median,
+        statistics.mean,
+        statistics.stdev,
+        min,
+        max,
+        len,
+        sum,
+        pick,
+        rate,
+        rates,
+        ratios,
+    )
+    return found | {function.__name__: function for function in functions} | {"CELLS": CELLS}
 
 
 def as_fields(pairs: dict[str, Any]) -> Any:
@@ -107,6 +119,34 @@ def pick(records: list[Any], **wanted: Any) -> Any:
     if len(found) != 1:
         raise LookupError(f"{len(found)} records with {wanted}")
     return found[0]
+
+
+CELLS = [
+    f"{size}-{search}-{batch}" for size in ("base", "small") for search in ("g", "b4") for batch in (1, 32)
+]
+
+
+def rate(run: Any, contestant: str, threads: int, cell: str) -> float | None:
+    """Tokens a second of a contestant of cpu_decoding.py in one cell, by its best layout; None: no reading."""
+    found = [
+        one.median
+        for one in run.results
+        if (one.contestant, one.cell.threads, one.cell.name) == (contestant, threads, cell)
+        and not one.problem
+    ]
+    return max(found, default=None)
+
+
+def rates(run: Any, contestant: str, threads: int) -> str:
+    """A row of cells."""
+    found = (rate(run, contestant, threads, cell) for cell in CELLS)
+    return " | ".join("–" if one is None else f"{one:,.0f}" for one in found)
+
+
+def ratios(run: Any, contestant: str, peer: str, threads: int) -> str:
+    """A row of how many times as fast as the peer."""
+    found = ((rate(run, contestant, threads, cell), rate(run, peer, threads, cell)) for cell in CELLS)
+    return " | ".join("–" if one is None or other is None else f"{one / other:.2f}" for one, other in found)
 
 
 def follow(record: Any, path: str) -> Any:

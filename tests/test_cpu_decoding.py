@@ -148,7 +148,20 @@ def test_other_answers_in_fp32_are_found_out() -> None:
     ]
     arena.compare(results, contestants)
     assert [one.same for one in results] == [1.0, 0.5, None, None]
+    assert results[2].agreement["torch"] == {"answers": 0.0, "tokens": 0.0}
+    assert results[1].agreement["ct2-fp32"] == {"answers": 0.5, "tokens": 0.5}
     assert [one.split(" ")[3].rstrip(":") for one in script.faults(results)] == ["native-fp32", "torch"]
+
+
+def test_answers_in_int8_are_compared_where_they_may_be_the_same() -> None:
+    arena = module("arena")
+    cell = arena.Cell("base", 1, 2, 1)
+    names = ("ct2-int8", "native-int8", "native-int8-shortlist", "marian-int8")
+    results = [arena.Result(name, cell, rates=[1.0], answers=[[5, 6], [7, 8, 9]]) for name in names]
+    results[1].answers = [[5, 6], [7, 9]]
+    arena.compare(results, {one.name: one for one in arena.CONTESTANTS})
+    assert [set(one.agreement) for one in results] == [{"native-int8"}, {"ct2-int8"}, set(), set()]
+    assert results[1].told()["agreement"] == {"ct2-int8": {"answers": 0.5, "tokens": 0.6}}
 
 
 def test_every_thread_has_a_batch_of_its_own() -> None:
