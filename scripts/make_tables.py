@@ -127,7 +127,7 @@ CELLS = [
 
 
 def rate(run: Any, contestant: str, threads: int, cell: str) -> float | None:
-    """Tokens a second of a contestant of cpu_decoding.py in one cell, by its best layout; None: no reading."""
+    """Tokens a second of a contestant of cpu_decoding.py in one cell, by its best layout, if measured."""
     found = [
         one.median
         for one in run.results
