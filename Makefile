@@ -14,14 +14,13 @@ test:
 
 setup: $(VENV)/installed
 
-# First everything that hashes.txt has, by its SHA-256; then jumok itself, built with what is there. Only the
-# libraries that a GPU build of torch brings along come without a hash.
+# With HASHES=1 everything that hashes.txt has is installed by its SHA-256 first, see CONTRIBUTING.
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
-$(VENV)/installed: pyproject.toml constraints.txt hashes.txt src/jumok/__init__.py
+$(VENV)/installed: pyproject.toml constraints.txt src/jumok/__init__.py
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-deps --require-hashes -r hashes.txt
-	$(PIP) --no-build-isolation -c constraints.txt -e ".[dev]"
+	$(if $(HASHES),$(PIP) --no-deps --require-hashes -r hashes.txt)
+	$(PIP) -c constraints.txt -e ".[dev]"
 	@touch $@
 
 # The C library anew when its source has changed; without a compiler PyTorch does its work.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.run.folder import RunFolder
-from jumok.settings import Flat
+from jumok.settings import Flat, read_toml
 from jumok.training.log import read_events
 
 CURVES = ("step", "elapsed_s", "tokens", "loss", "score")
@@ -15,8 +15,8 @@ CURVES = ("step", "elapsed_s", "tokens", "loss", "score")
 
 def training_record(folder: Path) -> dict[str, Any]:
     """Settings, parameters, steps, seconds, tokens and curves of the run in a folder, as far as it came."""
-    run = RunFolder(folder)
-    settings = run.settings() if run.exists else {}
+    run, file = RunFolder(folder), folder / "config.toml"
+    settings = run.settings() if run.exists else read_toml(file) if file.is_file() else {}
     log = LogReader(str(settings.get("training.metric", "bleu")))
     if (file := folder / "metrics.jsonl").is_file():
         for event in read_events(file):
