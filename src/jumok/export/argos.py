@@ -165,7 +165,7 @@ def compare_with_argos(loaded: LoadedModel, folder: Path, sample: Sample) -> dic
         words, _ = bleu_tokenizer(sample.language or loaded.config.data.target_language)
         references = [tuple(sample.references[n]) for n in numbers]
         scores = [bleu(side, references, tokenize=words) for side in (ours, theirs)]
-        difference, low, high = paired_interval(*scores)
+        difference, low, high = paired_interval(scores[0], scores[1])
         found["bleu"] = {"reference": scores[0].value, "exported": scores[1].value, "difference": difference}
         found["bleu"] |= {"low": low, "high": high}
     return found
