@@ -170,7 +170,8 @@ class TrainingConfig:
     average: int = 0
     """Average this many last checkpoints into the final model, if that validates better; 0 for none."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """bf16 where the machine computes it natively, or as told."""
+    """What matrix products are computed in: auto is bf16 on a GPU that has it, and on a CPU where that is
+    measured to be faster when the run is planned."""
     log_every: int = 50
     """Steps between two lines of the log."""
     validate_every: int = 500
