@@ -119,7 +119,7 @@ def train_ours(corpus: Corpus, model: TransformerConfig, slice_: Slice, *, bf16:
     batches = epoch_batches(*lengths, budget=slice_.tokens, seed=slice_.seed, epoch=0)
     tokens = step = 0
     began, used = perf_counter(), process_time()
-    while step < slice_.warm or perf_counter() - began < slice_.seconds:
+    while step <= slice_.warm or perf_counter() - began < slice_.seconds:
         if step == slice_.warm:
             tokens, began, used = 0, perf_counter(), process_time()
         rows = batches[step % len(batches)]
@@ -283,7 +283,8 @@ def main() -> None:
                     problems[name] = problem
                 else:
                     found[name].append(reading)
-                    print(f"  {name}: {reading.tokens / reading.seconds:,.0f} tokens/s", flush=True)
+                    rates = [f"{reading.tokens / spent:,.0f}" for spent in (reading.seconds, reading.cpu)]
+                    print(f"  {name}: {rates[0]} tokens/s, {rates[1]} a processor second", flush=True)
     rows = [
         Row(
             name,

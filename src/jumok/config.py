@@ -175,7 +175,8 @@ class TrainingConfig:
     average: int = 0
     """Average this many last checkpoints into the final model, if that validates better; 0 for none."""
     precision: Literal["auto", "fp32", "bf16", "fp8"] = "auto"
-    """bf16 where the machine computes it natively, or as told; fp8: also fp8 in feed-forward networks."""
+    """What matrix products are computed in: auto is bf16 on a GPU that has it, and on a CPU where that is
+    measured to be faster when the run is planned; fp8: bf16, and fp8 in feed-forward networks."""
     log_every: int = 50
     """Steps between two lines of the log."""
     validate_every: int = 500

@@ -74,3 +74,20 @@ def test_products_that_owe_nothing_can_be_attended() -> None:
         for ops in (NativeBackend(), TorchBackend())
     )
     torch.testing.assert_close(one, other)
+
+
+def test_logits_of_a_model_that_copies_are_products_like_any_other() -> None:
+    states, head = torch.randn(5, 8), torch.randn(70, 8)
+    one, other = (ops.logits(states, head) for ops in (NativeBackend(), TorchBackend()))
+    torch.testing.assert_close(one, other)
+    rounded = TorchBackend().logits(states.bfloat16().float(), head.bfloat16().float())
+    torch.testing.assert_close(NativeBackend(bf16=True).logits(states, head), rounded, atol=1e-5, rtol=1e-5)
+    assert not torch.equal(rounded, other)
+
+
+def test_a_back_end_for_another_thread_differs_in_its_chances_alone() -> None:
+    ops, generator = NativeBackend(bf16=True), torch.Generator()
+    other = ops.drawing_from(generator)
+    assert (other.bf16, other.kept, other.multiply) == (True, ops.kept, ops.multiply)
+    assert other.generator is generator
+    assert ops.generator is None

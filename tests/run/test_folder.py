@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,14 @@ def test_when_to_look_save_and_end_may_change(folder: RunFolder) -> None:
     assert (changed.training.max_steps, changed.training.time_limit, changed.decoding.beam) == (9000, 60.0, 3)
     assert changed.model == CONFIG.model
     assert folder.read({"model.width": 32, "seed": 3}) == CONFIG
+
+
+def test_the_precision_that_was_planned_stays(folder: RunFolder) -> None:
+    planned = replace(CONFIG, training=replace(CONFIG.training, precision="bf16"))
+    folder.write(planned, "a" * 64, ())
+    assert folder.read({"training.precision": "auto"}) == planned
+    with pytest.raises(ConfigError, match="was started with training.precision='bf16', not 'fp32'"):
+        folder.read({"training.precision": "fp32"})
 
 
 @pytest.mark.parametrize(

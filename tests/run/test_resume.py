@@ -126,6 +126,12 @@ def progress_of(out: Path) -> int:
         {"training.batches": "packed", "training.rdrop": 1.0, "data.max_length": 30},
         {"training.threads": 2, "training.batch_tokens": 3000},
         {"training.precision": "bf16", "model.copy": True},
+        {
+            "training.precision": "bf16",
+            "training.rdrop": 1.0,
+            "training.threads": 2,
+            "training.batch_tokens": 3000,
+        },
     ],
     ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
 )

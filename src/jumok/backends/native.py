@@ -83,6 +83,12 @@ class NativeBackend(FastBackend):
         s, y = c_ops.AddNorm.apply(*parts)  # type: ignore[no-untyped-call]
         return s, y
 
+    def logits(self, states: Tensor, head: Tensor) -> Tensor:
+        if not self.bf16 or states.dtype != torch.float32:
+            return super().logits(states, head)
+        found: Tensor = LinearProduct.apply(states, head, self.multiply)  # type: ignore[no-untyped-call]
+        return found
+
     def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return c_ops.smoothed_rows(logits, target, smoothing, grad=grad)

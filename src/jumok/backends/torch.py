@@ -219,6 +219,10 @@ class TorchBackend:
         """The encoder's last states (B, N, C, D) on their way to the decoder."""
         return final
 
+    def logits(self, states: Tensor, head: Tensor) -> Tensor:
+        """states head^T, all at once: (L, D), (V, D) -> (L, V)."""
+        return states @ head.to(states.dtype).T
+
     def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
         """Smoothed cross-entropy and nll of softmax(states head^T), summed; a target of 0 weighs nothing."""
 

@@ -76,7 +76,7 @@ class HeadPrediction(Prediction):
         self.states, self.head, self.ops = states, head, ops
 
     def logits(self) -> Tensor:
-        return self.states @ self.head.to(self.states.dtype).T
+        return self.ops.logits(self.states, self.head)
 
     def loss(self, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
         return self.ops.head_loss(self.states, self.head, target, smoothing)
