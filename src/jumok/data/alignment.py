@@ -32,7 +32,7 @@ ROUNDS = 3  # of learning from the pairs that were found
 CLEAR = 1.0  # nats between partners and strangers, on average, below which other shifts are tried
 TRIED = 5_000  # lines for that
 STRANGERS, HALF, ALL = 0.05, 0.5, 0.9  # shares worth a word: of a clear picture, of a sorted side, of any
-TOLD, SURE = 0.75, 0.2  # shares of pairs that are partners or none, and partners, in a clear picture
+TOLD, SURE = 0.85, 0.2  # shares of pairs that are partners or none, and partners, in a clear picture
 ENOUGH = 1_000  # pairs of which one may say that none are partners
 IN_ORDER = 0.97  # share of neighbours that are in order on a side that was sorted
 
