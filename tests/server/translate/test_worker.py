@@ -170,7 +170,7 @@ def test_no_more_wait_than_the_limit_says(tiny_models: dict[str, Translator], qu
         tasks = [await entered(worker, order, []) for order in orders[:queue]]
         assert len(worker._queue) == queue
         with pytest.raises(Problem, match=f"{queue} requests are waiting for this model") as found:
-            await worker.translate(orders[queue], soon())
+            worker._enter(orders[queue], soon(), None)
         assert (found.value.status_code, found.value.headers) == (429, {"Retry-After": "1"})
         await asyncio.to_thread(gate.let)
         tasks.append(await entered(worker, orders[queue + 1], []))
