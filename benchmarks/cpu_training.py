@@ -111,7 +111,7 @@ def train_ours(corpus: Corpus, model: TransformerConfig, slice_: Slice, *, bf16:
     torch.set_num_threads(slice_.threads)
     torch.manual_seed(slice_.seed)
     net = build_model(model, corpus.vocabulary, corpus.vocabulary, shared=True)
-    net.ops = choose_backend("cpu", bf16=bf16)
+    net.ops = choose_backend("cpu", precision="bf16" if bf16 else "fp32")
     threads = Threads(net) if runs_in_threads(net) else None
     config = TrainingConfig(lr=slice_.rate, label_smoothing=slice_.smoothing, clip=1.0)
     optimizers = Optimizers(net, config)

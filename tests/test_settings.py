@@ -33,13 +33,14 @@ from jumok.settings import (
 )
 
 count = st.integers(1, 10**6)
+depth = st.integers(1, 1024)
 share = st.floats(0, 1, exclude_max=True)
 text = st.text(st.characters(exclude_categories=["Cs"]))
 amount = st.floats(0, 1e9)
 recurrent = {
     "cell": st.sampled_from(["rnn", "gru", "lstm"]),
-    "width": count.map(lambda half: 2 * half),
-    "layers": count,
+    "width": st.integers(1, 32_768).map(lambda half: 2 * half),
+    "layers": depth,
     "bidirectional": st.booleans(),
     "dropout": share,
     "tied": st.booleans(),
@@ -52,8 +53,8 @@ def transformers(draw: st.DrawFn) -> TransformerConfig:
     return TransformerConfig(
         heads=heads,
         width=heads * 2 * draw(st.integers(1, 64)),
-        encoder_layers=draw(count),
-        decoder_layers=draw(count),
+        encoder_layers=draw(depth),
+        decoder_layers=draw(depth),
         feedforward=draw(count),
         dropout=draw(share),
         norm=draw(st.sampled_from(["post", "pre"])),
@@ -93,7 +94,7 @@ trainings = st.builds(
     teacher_forcing=st.floats(0, 1),
     ema=share,
     average=count,
-    precision=st.sampled_from(["auto", "fp32", "bf16"]),
+    precision=st.sampled_from(["auto", "fp32", "bf16", "fp8"]),
     metric=st.sampled_from(["bleu", "chrf", "exact", "loss"]),
 )
 decodings = st.builds(

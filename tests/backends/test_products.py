@@ -58,6 +58,20 @@ def test_ours_are_those_of_their_twin(
 
 
 @pytest.mark.parametrize("bf16", KINDS)
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_numbers_that_are_not_finite_come_through(value: float, *, relu: bool, bf16: bool) -> None:
+    a, b, bias = torch.randn(3, 20), torch.randn(20, 40), torch.zeros(40)
+    for place in (a[1], bias[7:8]):
+        before = place.clone()
+        place[0] = value
+        found, wanted = (one(a, b, bias=bias, relu=relu) for one in (CProducts(bf16=bf16), torch_product))
+        assert torch.equal(found.isnan(), wanted.isnan())
+        assert torch.equal(found.isinf(), wanted.isinf())
+        place.copy_(before)
+
+
+@pytest.mark.parametrize("bf16", KINDS)
 @pytest.mark.parametrize("turned", [(False, False), (True, True), (False, True)])
 def test_what_is_no_number_stays_none(*, bf16: bool, turned: tuple[bool, bool]) -> None:
     a, b = matrix(20, 40, turned=turned[0]), matrix(40, 50, turned=turned[1])

@@ -306,6 +306,6 @@ def test_memory_that_is_taken_is_no_traceback(folder: Path, monkeypatch: pytest.
     def none_left(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("jumok.checkpoint.manifest._into_pages", none_left)
+    monkeypatch.setattr("jumok.checkpoint.manifest.into_pages", none_left)
     with pytest.raises(ModelError, match="model.safetensors has 256 bytes, more than the memory"):
         read_buffer(folder, "model.safetensors")

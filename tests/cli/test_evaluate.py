@@ -14,6 +14,7 @@ from jumok.cli.main import main
 from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError
 from jumok.models.build import build_model
+from jumok.seals import unsealed
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
 REFERENCES = [f"the cat number {i} sat on the mat" for i in range(40)]
@@ -292,7 +293,7 @@ def test_a_real_model_is_evaluated_and_the_run_keeps_the_result(
     words += ["--length-penalty", "0.5"]
     assert run(*words, "--metric", "chrf,ppl,bleu,bleu-lc", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found == json.loads((run_folder / "eval" / "test.json").read_text(encoding="utf-8"))
+    assert found == unsealed(json.loads((run_folder / "eval" / "test.json").read_text(encoding="utf-8")))
     assert found["model"] == "en-de"
     assert (found["decode"]["beam"], found["decode"]["length_penalty"]) == (2, 0.5)
     assert "case:mixed" in found["metrics"]["bleu"]["signature"]

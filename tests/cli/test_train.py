@@ -18,6 +18,7 @@ from jumok.cli.train import check_command, gather, last_checkpoint, seconds, sho
 from jumok.config import ARCHS
 from jumok.errors import ConfigError
 from jumok.run.train import TrainedRun
+from jumok.seals import unsealed
 from jumok.settings import flatten, known_names, nest, parse_config
 
 Call = Callable[..., int]
@@ -150,7 +151,8 @@ def test_events_as_json_lines_on_standard_output(corpus: Path, call: Call, capsy
     assert call("train", "--out", corpus / "run", *quick_words(corpus), "--json", "-q") == 0
     captured = capsys.readouterr()
     events = [json.loads(line) for line in captured.out.splitlines()]
-    logged = [json.loads(line) for line in (corpus / "run" / "metrics.jsonl").read_text().splitlines()]
+    lines = (corpus / "run" / "metrics.jsonl").read_text().splitlines()
+    logged = [unsealed(json.loads(line)) for line in lines]
     for event in (*events, *logged):
         del event["time"]
     assert events == logged

@@ -34,5 +34,5 @@ def test_thresholds_and_refusals_are_those_of_the_command(tmp_path: Path, sample
         jumok.export_model("demo/luong", "native", tmp_path / "out", **sample, thresholds={"score": 1e-15})
     with pytest.raises(jumok.ConfigError, match="this model cannot be exported to ctranslate2"):
         jumok.export_model("demo/luong", "ctranslate2", tmp_path / "ct2", **sample)
-    with pytest.raises(jumok.ConfigError, match="there is no format 'cran'|unknown format|cran"):
+    with pytest.raises(jumok.ConfigError, match="there is no format 'cran'"):
         jumok.export_model("demo/luong", "cran", tmp_path / "x")

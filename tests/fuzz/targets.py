@@ -177,10 +177,13 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 }
 
 
-def check(name: str, data: bytes) -> None:
-    """Hand bytes to a parser; only what is neither an answer nor a refusal comes out."""
-    with suppress(Error):
+def check(name: str, data: bytes) -> str:
+    """Hand bytes to a parser: refused or read; anything else that it raises comes out."""
+    try:
         TARGETS[name](data)
+    except Error:
+        return "refused"
+    return "read"
 
 
 @cache

@@ -126,7 +126,7 @@ def test_processes_share_an_update_and_a_sharded_model() -> None:
 
 
 def test_a_cpu_is_never_refused_and_threads_count() -> None:
-    huge = replace(BASE, training=replace(BASE.training, batch_tokens=10**9, batches="sorted"))
+    huge = replace(BASE, training=replace(BASE.training, batch_tokens=1 << 26, batches="sorted"))
     refuse_too_large(huge, CPU)
     one = replace(huge, training=replace(huge.training, threads=1))
     assert tokens_per_second(one, CPU) == tokens_per_second(huge, CPU) / 2

@@ -41,7 +41,7 @@ BOUNDS: dict[str, tuple[object, object]] = {  # the furthest that is taken, and 
     "temperature": (100, 100.5),
     "top_k": (1_000_000, 1_000_001),
     "top_p": (1, 1.01),
-    "seed": ((1 << 63) - 1, 1 << 63),
+    "seed": ((1 << 53) - 1, 1 << 53),
     "ban": (["x" * 200] * 16, ["x" * 200] * 17),
     "require": (["x" * 200], ["x" * 201]),
 }

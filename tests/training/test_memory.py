@@ -55,7 +55,7 @@ def growth(arch: str, precision: str, kind: str, updates: int) -> int:
     tune_torch(parse_config({}))
     model, config = build_model(CONFIGS[arch], 300, 300, shared=True), TrainingConfig()
     plain = precision == "torch"
-    model.ops = TorchBackend() if plain else choose_backend("cpu", bf16=precision == "bf16")
+    model.ops = TorchBackend() if plain else choose_backend("cpu", precision=precision)
     threads = Threads(model) if runs_in_threads(model) and not plain else None
     optimizers, draw, before = Optimizers(model, config), np.random.default_rng(0), 0
     for step in range(updates):

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.errors import ConfigError
-from jumok.text.normalize import tidy
 
 Unit = Literal["source_words", "source_characters"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -107,8 +106,9 @@ def parse_train_lengths(value: object) -> TrainLengths | None:
 
 
 def length_of(text: str, unit: Unit) -> int:
-    """Words between spaces, or characters, of the text as a model reads it: tidied."""
-    return len(text.split()) if unit == "source_words" else len(tidy(text))
+    """Words, or characters with one space between words, so that a text counts as it does when tidied."""
+    words = text.split()
+    return len(words) if unit == "source_words" else len(" ".join(words))
 
 
 def _bars(lengths: Sequence[int], scale: float) -> Bars:

@@ -105,7 +105,8 @@ static INLINE TARGET __m512 NAME(finish)(__m512 sum, const float *c, const float
                                          const NAME(place) *to) {
     if (to->add) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(on, c));
     if (to->bias) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(on, bias));
-    return to->relu ? _mm512_max_ps(sum, _mm512_setzero_ps()) : sum;
+    /* Zero first: where one of the two is NaN the second is taken, and NaN must not vanish. */
+    return to->relu ? _mm512_max_ps(_mm512_setzero_ps(), sum) : sum;
 }
 
 static INLINE TARGET void NAME(tile)(const uint32_t *a, const uint32_t *b, int64_t steps,
