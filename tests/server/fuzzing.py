@@ -29,7 +29,7 @@ BEYOND_THE_DOCUMENT = re.compile(
     r"|no model that reads text is loaded"
     r"|has [\d,]+ tokens, and [\d,]+ are allowed|beam-tokens|new tokens|and this model takes"
     r"|^need: |^interventions\.\d+|^prefix: |^require: |^ban: |^fingerprint: |^cuts: |^target: |^max_len: "
-    r"|a trace may have|has more than [\d,]+ characters|picture"
+    r"|a trace may have|has \d+ tokens, its end included|has more than [\d,]+ characters|picture"
 )
 
 
