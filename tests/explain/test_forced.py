@@ -31,7 +31,7 @@ def test_no_target_has_no_scores(translator: Translator) -> None:
 def test_passes_stay_within_the_budget(workshop) -> None:  # type: ignore[no-untyped-def]
     small = workshop.translator(LuongConfig(width=8), batch_tokens=100)
     assert tokens_at_once(small) == 100
-    large = workshop.translator(LuongConfig(width=8), batch_tokens=10**9)
+    large = workshop.translator(LuongConfig(width=8), batch_tokens=1 << 26)
     V = large.tokenizers.target.size
     assert tokens_at_once(large) == 2**24 // V
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.errors import ConfigError
+from jumok.text.normalize import nfc
 
 Unit = Literal["source_words", "source_characters"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -106,9 +107,9 @@ def parse_train_lengths(value: object) -> TrainLengths | None:
 
 
 def length_of(text: str, unit: Unit) -> int:
-    """Words, or characters with one space between words, so that a text counts as it does when tidied."""
+    """Words, or composed characters with one space between words: a text counts as it does when tidied."""
     words = text.split()
-    return len(words) if unit == "source_words" else len(" ".join(words))
+    return len(words) if unit == "source_words" else len(nfc(" ".join(words)))
 
 
 def _bars(lengths: Sequence[int], scale: float) -> Bars:

@@ -214,8 +214,9 @@ def digests(folder: Path) -> dict[str, str]:
 
 def reopen(folder: Path) -> Prepared:
     """What an earlier `prepare` left."""
+    text = (folder / "valid.tsv").read_bytes()  # a process that sees none is told so
     with unreadable(folder):
-        lines = (folder / "valid.tsv").read_text(encoding="utf-8").split("\n")[:-1]
+        lines = text.decode().split("\n")[:-1]
         pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
     train, valid = open_any_store(folder / "train"), open_any_store(folder / "valid")
     variants = tuple(open_store(path) for path in variant_folders(folder) if path.is_dir())
