@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,8 @@ def terminal() -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
         stdout=theirs,
         stderr=theirs,
         env={**os.environ, "TERM": "dumb", "OMP_NUM_THREADS": "1"},
+        # Whoever runs the tests in the background has SIGINT ignored, and children would inherit that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     os.close(theirs)
     yield ours, child

@@ -61,4 +61,4 @@ def check(callers: int, rounds: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(check(*map(int, sys.argv[1:]))))
+    sys.exit("\n".join(check(*map(int, sys.argv[1:]))) or None)
