@@ -61,16 +61,17 @@ def test_fp8_that_the_machine_lacks_is_refused() -> None:
     [
         {"model": {"arch": "luong"}},
         {"model": {"arch": "transformer"}, "training": {"batches": "sorted"}},
+        {"model": {"arch": "transformer"}, "training": {"teacher_forcing": 0.5, "rollout": True}},
     ],
 )
-def test_fp8_is_for_a_transformer_with_packed_batches(settings: dict[str, dict[str, str]]) -> None:
+def test_fp8_is_for_steps_that_are_captured(settings: dict[str, dict[str, Any]]) -> None:
     training = settings.get("training", {}) | {"precision": "fp8"}
     config = parse_config(settings | {"training": training})
     with pytest.raises(ConfigError) as raised:
         check_possible(config, replace(gpu(bf16=True), fp8=True), World())
     assert str(raised.value) == (
-        "training.precision=fp8 is for a Transformer with packed batches\n"
-        "  leave training.batches and training.shard as they come, or set training.precision=bf16"
+        "training.precision=fp8 is for a Transformer with packed batches and without rollout\n"
+        "  leave training.batches, shard and rollout as they come, or set training.precision=bf16"
     )
 
 

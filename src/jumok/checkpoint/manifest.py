@@ -67,7 +67,16 @@ def verify_folder(path: Path, *, skip: Collection[str] = (), extras: bool = True
 
 def verify(folder: str | Path) -> dict[Path, list[str]]:
     """What is wrong with each model of a model folder, a checkpoint or a run; no faults, no change."""
-    return {path: verify_folder(path) for path in model_folders(Path(folder))}
+    return {path: verify_folder(path) or unusable(path) for path in model_folders(Path(folder))}
+
+
+def unusable(folder: Path) -> list[str]:
+    """Why the settings of a whole folder cannot be used all the same; a folder may have none."""
+    if not (folder / "config.json").exists():
+        return []
+    from jumok.checkpoint.contents import settings_faults  # takes longer to load than all of this
+
+    return settings_faults(folder)
 
 
 def read_manifest(path: Path) -> dict[str, FileEntry]:

@@ -26,7 +26,7 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
     Every file is compared with the size and the SHA-256 that were written down when it was saved; settings
     that no model can have are named. Nothing is loaded. Exit code 0: whole; 3: damaged or not a model folder.
     """
-    faults_of = {path: faults or unusable(path) for path, faults in check_folders(folder).items()}
+    faults_of = check_folders(folder)
     if as_json:
         folders = [
             {"folder": str(path), "whole": not faults, "faults": faults} for path, faults in faults_of.items()
@@ -37,12 +37,3 @@ def verify(ctx: click.Context, folder: Path, *, as_json: bool, quiet: bool) -> N
             if faults or not quiet:
                 click.echo(f"damaged  {path}: {'; '.join(faults)}" if faults else f"whole    {path}")
     ctx.exit(3 if any(faults_of.values()) else 0)
-
-
-def unusable(folder: Path) -> list[str]:
-    """Why the settings of a whole folder cannot be used all the same; a folder may have none."""
-    if not (folder / "config.json").exists():
-        return []
-    from jumok.checkpoint.contents import settings_faults
-
-    return settings_faults(folder)

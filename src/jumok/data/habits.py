@@ -13,14 +13,13 @@ from unicodedata import name
 
 import numpy as np
 
-BEGINNING = 400  # characters of a text whose words are looked at
+from jumok.data.likeness import BEGINNING, stem
+
 FEW_WORDS = 5  # below it nothing is said about the language
 ENOUGH = 1_000  # lines that show which words a side uses
 COMMON, KNOWN = 0.01, 2  # share of the lines that have a common word; lines that have a known one
-STRANGE, LEAST = (
-    0.3,
-    0.4,
-)  # known words of a line of another language: at most, and of what 95 % of the lines have
+# Known words of a line of another language: at most, and of what 95 % of the lines have.
+STRANGE, LEAST = 0.3, 0.4
 CAPITALS, MANY_CAPITALS = 12, 0.05  # letters of a line, and the share of such lines that is a habit
 LONG, TIMES = 2_000, 10  # characters; and times as long as 95 % of the texts
 SAMPLE_LETTERS = 2_000  # of which the script of a side is told
@@ -108,11 +107,7 @@ def stems(text: str) -> set[str]:
     """What stands for the words of a text: their beginnings, or each character of scripts without spaces."""
     found = set[str]()
     for word in _WORD.findall(text[:BEGINNING].casefold()):
-        code = ord(word[0])
-        if 0x3040 <= code < 0xAC00:
-            found |= set(word)
-        else:
-            found.add(word[: 2 if 0xAC00 <= code <= 0xD7A3 else 5])
+        found |= {stem(word)} if stem(word) else set(word)
     return found
 
 

@@ -28,14 +28,18 @@ FOLD = 100  # lines that are judged by what the others taught
 _WORD = re.compile(r"\d+|[^\W\d_]+|[^\w\s]")
 
 
+def stem(word: str) -> str:
+    """The beginning of a word, which stands for all its forms; "" in scripts without spaces between words."""
+    code = ord(word[0])
+    if 0x3040 <= code < 0xAC00:
+        return ""
+    return word[: 2 if 0xAC00 <= code <= 0xD7A3 else 5]
+
+
 def stems(text: str, *, letters: bool) -> Iterator[str]:
     """What stands for the words of a text: their beginnings; of scripts without spaces, neighbours."""
     for word in _WORD.findall(text):
-        code = ord(word[0])
-        if 0x3040 <= code < 0xAC00:
-            yield from (word[i : i + 2] for i in range(len(word)))
-        else:
-            yield word[: 2 if 0xAC00 <= code <= 0xD7A3 else 5]
+        yield from [stem(word)] if stem(word) else (word[i : i + 2] for i in range(len(word)))
         if letters and len(word) > 1:
             edged = f"^{word}$"
             yield from (edged[i : i + 2] for i in range(len(edged) - 1))

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import Translator
+from jumok.explain.capture import Array, read_only
 from jumok.explain.subject import Subject, subjects_of
 from jumok.models.sentences import Sentences
 from jumok.models.shapes import ShapeTrace, trace_shapes
 from jumok.text.tokenizer import BOS, EOS
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -64,14 +61,8 @@ def forward_pass(translator: Translator, text: str, target: str | None) -> Forwa
     [subject] = subjects_of(translator, [text], targets=targets, options={"long": "error"})
     found = trace_subject(translator, subject)
     tensors = [
-        NamedTensor(row.stage, row.operation, row.axes, frozen(value))
+        NamedTensor(row.stage, row.operation, row.axes, read_only(value.cpu().numpy().copy()))
         for row, values in zip(found.rows, found.values, strict=True)
         for value in values
     ]
     return ForwardPass(subject.source, subject.target, found.sizes, tuple(tensors))
-
-
-def frozen(tensor: Any) -> Array:
-    values: Array = tensor.cpu().numpy().copy()
-    values.flags.writeable = False
-    return values

@@ -54,10 +54,11 @@ def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
     """Refuse settings that this machine, or this number of processes, cannot do."""
     precision(config, machine)
     packed = packs(config, torch.device(machine.device))
-    if config.training.precision == "fp8" and (config.model.arch != "transformer" or not packed):
+    captured = config.model.arch == "transformer" and packed and not config.training.rollout
+    if config.training.precision == "fp8" and not captured:
         raise ConfigError(
-            "training.precision=fp8 is for a Transformer with packed batches",
-            hint="leave training.batches and training.shard as they come, or set training.precision=bf16",
+            "training.precision=fp8 is for a Transformer with packed batches and without rollout",
+            hint="leave training.batches, shard and rollout as they come, or set training.precision=bf16",
         )
     if config.training.shard and world.size == 1:
         raise ConfigError(

@@ -17,7 +17,7 @@ from jumok.progress import Progress, silent
 from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 from jumok.seals import sealed, unsealed
 
-# What two CPU cores teach in about a minute each. Steps, not seconds: the result is the same everywhere.
+# What two CPU cores teach in about a minute each. Steps, not seconds: another machine comes close.
 COMMON: dict[str, Any] = {
     "data.name": "dates",
     "data.max_length": 96,

@@ -69,7 +69,7 @@ def fit(
 ) -> Outcome:
     """Train from `state` until the steps, the time or the patience run out, or someone interrupts.
 
-    `on_step` hears of every update, and of the target tokens in it; it waits for nothing.
+    `on_step` hears of every update, and of the tokens in it; it waits for nothing.
     """
     began = clock() - state.elapsed
     window = Window(clock())

@@ -109,14 +109,14 @@ def forward_kernel(
 
 @triton.jit
 def query_gradient(
-    q, k, v, out, d_out, lse, d_q, d_bias, key_begin, key_end, end, queries,
-    q_stride, k_stride, out_stride, head, first,
+    q, k, v, out, d_out, lse, d_q, d_bias, key_begin, key_end, queries, q_stride, k_stride, out_stride,
+    head, first,
     SCALE: tl.constexpr, ROOT: tl.constexpr, BIAS: tl.constexpr, WIDTH: tl.constexpr,
     BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """dQ of a block of the queries before `end`, and its sum over them for a bias."""
-    rows, low, high, lowest, highest = bounds_of(key_begin, key_end, first, end, BLOCK_Q)
-    inside = rows < end
+    """dQ of a block of queries, and its sum over them for a bias."""
+    rows, low, high, lowest, highest = bounds_of(key_begin, key_end, first, queries, BLOCK_Q)
+    inside = rows < queries
     q_rows = tl.load(rows_of(q, rows, q_stride, head, WIDTH), mask=inside[:, None], other=0.0)
     o_rows = tl.load(rows_of(out, rows, out_stride, head, WIDTH), mask=inside[:, None], other=0.0)
     do_rows = tl.load(rows_of(d_out, rows, out_stride, head, WIDTH), mask=inside[:, None], other=0.0)
@@ -187,7 +187,7 @@ def backward_kernel(
     if tl.program_id(1) % 2 == 0:
         if block * BLOCK_Q < queries:
             query_gradient(
-                q, k, v, out, d_out, lse, d_q, q_bias, key_begin, key_end, queries, queries,
+                q, k, v, out, d_out, lse, d_q, q_bias, key_begin, key_end, queries,
                 q_stride, k_stride, out_stride, head, block * BLOCK_Q,
                 SCALE, ROOT, BIAS, WIDTH, BLOCK_Q, BLOCK_K,
             )  # fmt: skip

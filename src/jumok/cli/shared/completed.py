@@ -88,19 +88,12 @@ def model_folders_under(above: Path, begins: str) -> Iterator[str]:
                 waiting.append((path, depth + 1))
 
 
-FILES = ("-i", "-o", "--source", "--target", "--valid-source", "--valid-target", "--test-source")
-MORE_FILES = (
-    "--test-target",
-    "--images",
-    "--config",
-    "--out",
-    "--hypotheses",
-    "--context",
-    "source",
-    "target",
+FILES = (
+    *("-i", "-o", "--source", "--target", "--valid-source", "--valid-target", "--test-source"),
+    *("--test-target", "--images", "--config", "--out", "--hypotheses", "--context", "source", "target"),
 )
 WORDS: Mapping[str, Word] = {
-    **dict.fromkeys((*FILES, *MORE_FILES), FileWord()),
+    **dict.fromkeys(FILES, FileWord()),
     **dict.fromkeys(("-m", "models"), ModelWord()),
     "--arch": ArchWord(),
     "--preset": PresetWord(),

@@ -12,9 +12,8 @@ from jumok.cli.shared.console import say
 from jumok.progress import duration
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-GRACE = (
-    20.0  # seconds to finish the step, or a look at the validation set, and to save: less than the usual 30
-)
+# Seconds to finish the step, or a look at the validation set, and to save: less than the usual 30.
+GRACE = 20.0
 LAST = 2.0  # seconds to end in good order once the time is over
 AGAIN = "run the same command again to go on"
 Words = Callable[[], str]
