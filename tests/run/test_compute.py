@@ -122,10 +122,22 @@ def test_bf16_on_a_cpu_rounds_factors_in_the_c_library(trained: TrainedRun) -> N
             assert precision(config, cpu) is None
 
 
-def test_without_the_c_library_bf16_on_a_cpu_is_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bf16_on_a_cpu_without_the_c_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, wanted = look_at_machine("cpu"), with_precision("bf16")
+    sharded = replace(wanted, training=replace(wanted.training, shard=True))
+    with pytest.raises(ConfigError) as caught:
+        precision(sharded, cpu)
+    assert str(caught.value) == (
+        "training.precision=bf16 cannot work: on a CPU jumok's C library computes it, and it does not shard\n"
+        "  set training.precision=fp32"
+    )
     monkeypatch.setattr("jumok.run.compute.is_available", lambda: False)
-    cpu = look_at_machine("cpu")
-    assert precision(with_precision("bf16"), cpu) is torch.bfloat16
+    with pytest.raises(ConfigError) as caught:
+        precision(wanted, cpu)
+    assert str(caught.value) == (
+        "training.precision=bf16 cannot work: on a CPU jumok's C library computes it, which is not there\n"
+        "  set training.precision=fp32, or build the library: python -m jumok.native.build"
+    )
     assert precision(with_precision("auto"), cpu) is None
 
 

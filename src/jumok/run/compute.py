@@ -1,6 +1,5 @@
 """What a run computes with: its model and optimisers, their precision and threads; and what cannot work."""
 
-import os
 from functools import cache
 
 import torch
@@ -110,9 +109,15 @@ def precision(config: RunConfig, machine: Machine) -> torch.dtype | None:
             "leave training.precision at auto",
             code="no_fp8",
         )
-    if not machine.gpu:  # the C library rounds the factors of products by itself
-        return torch.bfloat16 if wanted == "bf16" and (config.training.shard or not is_available()) else None
-    return torch.bfloat16 if wanted != "fp32" and machine.bf16 else None
+    if wanted == "bf16" and not machine.gpu and (config.training.shard or not is_available()):
+        raise ConfigError(  # torch could, but keeps code for every shape it meets: memory grows without end
+            "training.precision=bf16 cannot work: on a CPU jumok's C library computes it, "
+            + ("and it does not shard" if config.training.shard else "which is not there"),
+            hint="set training.precision=fp32"
+            + ("" if config.training.shard else ", or build the library: python -m jumok.native.build"),
+            code="no_bf16",
+        )
+    return torch.bfloat16 if wanted != "fp32" and machine.bf16 and machine.gpu else None
 
 
 @cache
@@ -121,9 +126,6 @@ def _default_threads() -> int:
 
 
 def tune_torch(config: RunConfig) -> None:
-    # oneDNN, which computes bf16 for plain torch, keeps code for each shape that it has met, 1,024 of them:
-    # half a gigabyte and more, and a run has no end of shapes.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
     torch.set_num_threads(config.training.threads or _default_threads())
     # cuDNN's attention makes a plan for each new shape, 0.4 s each, and sorted batches have many shapes.
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)
