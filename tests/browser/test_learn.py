@@ -1,6 +1,7 @@
 """The book: every chapter in both languages, looks and sizes, by keyboard; and models it is not made for."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -197,6 +198,70 @@ def test_an_input_method_that_composes_gives_no_answer(opening: Open) -> None:
     keys.send("Input.insertText", {"text": "－９８７６５４"})  # full-width, as some input methods write
     page.keyboard.press("Enter")
     expect(page.locator(".learn-mark.wrong p")).to_be_visible()
+
+
+def table(page: Page, n: int = 0) -> list[list[str]]:
+    """The table twin of a figure, row by row."""
+    figure = page.locator("figure.figure").nth(n)
+    figure.locator("[data-tool=table]").click()
+    rows = figure.locator("table tbody tr")
+    expect(rows.first).to_be_visible()
+    cells: list[list[str]] = rows.evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.replace('−', '-')))"
+    )
+    return cells
+
+
+def shares(scores: list[float]) -> list[float]:
+    exps = [math.exp(score - max(scores)) for score in scores]
+    return [one / sum(exps) for one in exps]
+
+
+@pytest.mark.parametrize(
+    "chapter, column", [("luong-attention", 1), ("queries-keys-values", 2), ("softmax", 1)]
+)
+def test_weights_are_the_softmax_of_their_scores(web: Watched, chapter: str, column: int) -> None:
+    page = web.open(f"/learn/{chapter}")
+    drawn(page)
+    rows = table(page)
+    scores = [float(row[column]) for row in rows]
+    assert [float(row[-1]) for row in rows] == pytest.approx(shares(scores), abs=2e-3)
+    if chapter == "queries-keys-values":
+        assert scores == pytest.approx([float(row[1]) / 4 for row in rows], abs=2e-3)  # d is 16
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers of a text, without those that are quoted: tokens may be digits."""
+    plain = re.sub(r"“[^”]*”", "", text).replace("−", "-")
+    return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", plain)]
+
+
+WORKED_OUT = {
+    "tokens": lambda asked, trio: len("🎉".encode()),
+    "fixed-vector": lambda asked, trio: 2 * trio["rnn"].config.model.width,
+    "luong-attention": lambda asked, trio: trio["luong"].config.model.width,
+    "queries-keys-values": lambda asked, trio: numbers(asked)[0] / math.sqrt(numbers(asked)[1]),
+    "heads": lambda asked, trio: (
+        trio["transformer"].config.model.width / trio["transformer"].config.model.heads
+    ),
+    "positions": lambda asked, trio: math.sin(3),
+    "softmax": lambda asked, trio: math.exp(numbers(asked)[0] - numbers(asked)[1]),
+    "beam": lambda asked, trio: (5 + len(trio["rnn"].tokenizers.target.encode("1926-09-04T07:58")) + 1) / 6,
+}
+"""The right answer of a chapter by other means: what is asked, and the models."""
+
+
+@pytest.mark.parametrize("chapter", WORKED_OUT)
+def test_the_answer_is_the_one_worked_out_apart(
+    web: Watched, trio: dict[str, Translator], chapter: str
+) -> None:
+    page = web.open(f"/learn/{chapter}")
+    drawn(page)
+    asked = page.locator(".learn-question form > p").inner_text()
+    give(page, "-987654")
+    page.get_by_role("button", name="Show the answer").click()
+    told = page.locator(".learn-mark b").first.inner_text().removesuffix(".")
+    assert numbers(told)[-1] == pytest.approx(WORKED_OUT[chapter](asked, trio), rel=5e-3, abs=5e-3)
 
 
 def walk(web: Watched) -> dict[str, int]:
