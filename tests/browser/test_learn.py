@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import STATIC, Open, Watched, settings_for
+from tests.browser.conftest import PATIENCE_MS, STATIC, Open, Watched, settings_for
 from tests.browser.screens import ready, settled
 from tests.browser.test_access import findings, needs_axe
 from tests.browser.test_looks import LEFT_OVER, wider
@@ -43,7 +43,7 @@ def predict(page: Page) -> None:
     for n in range(reveals.count()):
         reveals.nth(n).locator(".chip").first.focus()
         page.keyboard.press("Enter")
-        expect(reveals.nth(n).locator(".loading")).to_have_count(0)
+        expect(reveals.nth(n).locator(".loading")).to_have_count(0, timeout=3 * PATIENCE_MS)
         expect(reveals.nth(n).locator(".reveal-told b")).to_be_visible()
         expect(reveals.nth(n).locator(".chip.on")).to_have_count(1)
     settled(page)
@@ -168,6 +168,25 @@ def test_the_map_remembers_what_is_done(opening: Open) -> None:
     expect(page.locator(".learn-map .done a")).to_have_count(0)
     page = web.open("/learn/no-such-chapter")
     expect(page.locator("main [role=alert]")).to_contain_text("no-such-chapter")
+
+
+def test_pages_are_turned_by_keyboard_and_keep_the_model(opening: Open) -> None:
+    """The focus goes to the new title, and the next tab into the chapter; the model of the address stays."""
+    web = opening()
+    page = web.open("/learn/tokens", m="rnn")
+    drawn(page)
+    asked = [one.post_data_json["model"] for one in web.requests if one.url.endswith("/v1/trace")]
+    assert set(asked) == {"rnn"}
+    page.locator(".learn-turn .next").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("article h1")).to_have_text(CHAPTERS[1]["en"]["title"])
+    expect(page.locator("article h1")).to_be_focused()
+    expect(page).to_have_title(f"{CHAPTERS[1]['en']['title']} · jumok")
+    assert page.url.endswith(f"/learn/{IDS[1]}?m=rnn")
+    page.locator(".learn-home").click()
+    expect(page).to_have_title("Learn · jumok")
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(page).to_have_title("Translate · jumok")
 
 
 def test_storage_that_holds_nonsense_is_no_obstacle(opening: Open) -> None:
