@@ -12,6 +12,7 @@ from jumok.decoding.translator import Translator
 from jumok.explain.capture import Array, read_only
 from jumok.explain.ops import bad_parameter
 from jumok.explain.subject import Subject, subjects_of
+from jumok.explain.tensors import TensorNeed
 from jumok.explain.watched import Watched
 from jumok.models.interface import edits_of
 from jumok.models.sentences import Sentences
@@ -30,7 +31,7 @@ class NamedTensor:
     operation: str
     axes: str
     values: Array
-    """Read-only; float32, or whole numbers of ids, masks and bytes."""
+    """Read-only: float32, or whole numbers where they are ids, masks or bytes."""
     how: How = "given"
     inputs: tuple[int, ...] = ()
     """What it was made of: places of other tensors of the pass."""
@@ -121,13 +122,9 @@ def forward_rows(translator: Translator, source: Sequence[Any], target: Sequence
     found = trace_ids(translator, source, target, keep=())
     rows = []
     for row, times in zip(found.rows, found.times, strict=True):
-        fields = asdict(row)
-        if times > 1:
-            fields["shape"] = (row.shape[0], times * row.shape[1], *row.shape[2:])
-        rows.append(
-            {**fields, "axes": axes_of(row), "shape": list(fields["shape"]), "inputs": list(row.inputs)}
-        )
-    return {"sizes": {**found.sizes}, "tensors": rows}
+        shape = row.shape if times == 1 else (row.shape[0], times * row.shape[1], *row.shape[2:])
+        rows.append({**asdict(row), "axes": axes_of(row), "shape": list(shape), "inputs": list(row.inputs)})
+    return {"sizes": found.sizes, "tensors": rows}
 
 
 def forward_values(
@@ -136,3 +133,35 @@ def forward_values(
     """The numbers of the tensors at these places of `forward_rows`, in one pass."""
     found = trace_ids(translator, source, target, keep=places)
     return {place: whole(found.values[place]) for place in places}
+
+
+def check_place(need: TensorNeed, rows: Sequence[Mapping[str, Any]]) -> int:
+    """The place that a need `forward.tensor:place` or `forward.tensor:place.part` names."""
+    if need.part != "tensor" or need.layer is None:
+        raise bad_parameter(
+            f"forward.{need.part} names no tensor of the pass",
+            hint="write forward.tensor:place, such as forward.tensor:4",
+        )
+    if not 0 <= need.layer < len(rows):
+        raise bad_parameter(
+            f"the pass has {len(rows)} tensors, and {need.layer} was asked for",
+            hint=f"places count from 0: 0 to {len(rows) - 1}",
+        )
+    if need.head is not None:
+        shape = _inner(rows[need.layer]["axes"], rows[need.layer]["shape"])
+        if not shape or not 0 <= need.head < shape[0]:
+            has = f"has {shape[0]} parts, counted from 0" if shape else "is one number"
+            raise bad_parameter(f"tensor {need.layer} {has}, and part {need.head} was asked for")
+    return need.layer
+
+
+def part_of(values: Array, need: TensorNeed, axes: str) -> Array:
+    """The tensor, or one part of it along the first axis after the batch: a head, a token, a row."""
+    if need.head is None:
+        return values
+    found: Array = values[0, need.head] if axes.startswith("[B") else values[need.head]
+    return found
+
+
+def _inner(axes: str, shape: Sequence[int]) -> Sequence[int]:
+    return shape[1:] if axes.startswith("[B") else shape
