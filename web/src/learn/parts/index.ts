@@ -3,3 +3,4 @@ export { Amounts, type Amount } from "./Amounts";
 export { useHead, type HeadOfText } from "./head";
 export { Slider } from "./Slider";
 export { Strip } from "./Strip";
+export { Passage, stepsOf, useGrids, usePass } from "./Passage";

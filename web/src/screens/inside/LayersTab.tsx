@@ -11,16 +11,15 @@ import { useForward, useTensors } from "../../hooks";
 import { t } from "../../i18n";
 import { onKey } from "../../keys";
 import { fixed, number } from "../../lib/format";
-import { axesOf, bytesOf, gridOf, groupsOf, headsOf, inputNeeds, labelsFor, lettersOf, needOf, reckon, sizesOf } from "../../lib/forward";
+import { axesOf, bytesOf, gridOf, groupsOf, headsOf, labelsFor, lettersOf, needOf, sizesOf } from "../../lib/forward";
 import type { Pass } from "../../lib/forward";
 import { labelOf } from "../../lib/heatmap";
 import type { Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
-import { model, params, setParams } from "../../state";
+import { params, setParams } from "../../state";
 import { reach } from "./head";
+import { mostBytes, useMade } from "./made";
 import { partName, stageName, tensorName } from "./names";
-
-const LARGEST = 4 << 20;
 
 export function LayersTab({ manifest }: { manifest: Manifest }) {
   const pass = useForward(embedded ? null : manifest.id);
@@ -122,7 +121,7 @@ function OneTensor({ pass, place, show }: { pass: Pass; place: number; show(plac
     return Number.isInteger(n) && n >= 0 && n < count ? n : 0;
   };
   const head = within(params.value.h, Math.max(1, heads), 1);
-  const most = model.value?.limits.trace_bytes ?? LARGEST;
+  const most = mostBytes();
   const rows = sizesOf(one)[0] ?? 1;
   const byRow = heads === 0 && bytesOf(one) > most; // then one row at a time
   const rowAt = within(params.value.q, rows, 0);
@@ -162,7 +161,7 @@ function OneTensor({ pass, place, show }: { pass: Pass; place: number; show(plac
         </div>
       )}
       <Await of={tensors} height={320}>
-        {() => (found ? <Grid key={need} {...{ pass, place, head, show, byRow, rowAt }} grid={gridOf(found)} most={most} /> : null)}
+        {() => (found ? <Grid key={need} {...{ pass, place, head, show, byRow, rowAt }} grid={gridOf(found)} /> : null)}
       </Await>
     </section>
   );
@@ -188,13 +187,12 @@ interface GridProps {
   place: number;
   head: number;
   grid: Matrix;
-  most: number;
   byRow: boolean;
   rowAt: number;
   show(place: number): void;
 }
 
-function Grid({ pass, place, head, grid, most, byRow, rowAt, show }: GridProps) {
+function Grid({ pass, place, head, grid, byRow, rowAt, show }: GridProps) {
   const one = pass.tensors[place];
   const [down, across] = lettersOf(one);
   const keys = one.axes.includes("H") || one.operation.endsWith("mask") || one.operation === "ids, shifted right";
@@ -210,7 +208,7 @@ function Grid({ pass, place, head, grid, most, byRow, rowAt, show }: GridProps) 
   const max = reach(grid);
   const title = `${tensorName(one.operation)} ${one.axes}`;
   return (
-    <div class="layers-matrix">
+    <div class={grid.cols > 24 ? "layers-matrix wide" : "layers-matrix"}>
       {grid.data.length > 1 ? (
         <HeatmapFigure
           bare
@@ -233,7 +231,7 @@ function Grid({ pass, place, head, grid, most, byRow, rowAt, show }: GridProps) 
           <b class="layers-number">{number(value)}</b> <span class="muted">{t("layers.one_number")}</span>
         </p>
       )}
-      <Made {...{ pass, place, value, most, show }} at={{ head, row: byRow ? rowAt : cell.row, col: cell.col }} cols={cols} />
+      <Made {...{ pass, place, value, show }} at={{ head, row: byRow ? rowAt : cell.row, col: cell.col }} cols={cols} />
     </div>
   );
 }
@@ -243,21 +241,15 @@ interface MadeProps {
   place: number;
   at: { head: number; row: number; col: number };
   value: number;
-  most: number;
   cols: ReturnType<typeof labelsFor>;
   show(place: number): void;
 }
 
 /** What the tensor was made of, and the arithmetic of the chosen cell. */
-function Made({ pass, place, at, value, most, cols, show }: MadeProps) {
+function Made({ pass, place, at, value, cols, show }: MadeProps) {
   const one = pass.tensors[place];
-  const needs = inputNeeds(pass, one, at);
-  const small = one.inputs.reduce((sum, from) => sum + bytesOf(pass.tensors[from]) / Math.max(1, headsOf(pass.tensors[from])), 0) <= most;
-  const light = one.how === "lookup" || one.how === "loss" || small;
-  const tensors = useTensors(needs && light ? pass.id : null, needs ?? []);
+  const { light, tensors, lines } = useMade(pass, place, at);
   if (one.inputs.length === 0) return null;
-  const from = needs?.map((need) => tensors.value?.get(need)) ?? [];
-  const ready = from.length > 0 && from.every((tensor) => tensor !== undefined);
   return (
     <aside class="stack inside-sum" aria-label={t("layers.cell")}>
       <p class="small">
@@ -269,24 +261,14 @@ function Made({ pass, place, at, value, most, cols, show }: MadeProps) {
         ))}
       </p>
       {!light && <p class="small muted">{t("layers.too_large")}</p>}
-      {light && needs && (
+      {light && one.how !== "opaque" && (
         <Await of={tensors} height={120}>
-          {() =>
-            ready && (
-              <>
-                <p class="small muted">{t("layers.pick")}</p>
-                <Lines
-                  of={reckon(
-                    one,
-                    value,
-                    from.map((tensor) => gridOf(tensor!)),
-                    at,
-                  )}
-                  names={cols}
-                />
-              </>
-            )
-          }
+          {() => (
+            <>
+              <p class="small muted">{t("layers.pick")}</p>
+              <Lines of={lines(value) ?? []} names={cols} />
+            </>
+          )}
         </Await>
       )}
     </aside>
