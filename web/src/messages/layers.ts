@@ -50,7 +50,6 @@ export const layers = {
   loss: ["loss = -1/N · sum log p(y)", "손실 = -1/N · Σ log p(y)"],
   share: ["1 - g: the share copied", "1 - g: 복사한 비율"],
   tensors: ["Tensors in the order of computation", "계산 순서대로 본 텐서"],
-  weight: ["weight", "파라미터"],
   head: ["Head", "헤드"],
   row: ["Token", "토큰"],
   before_this: ["Tensor before", "이전 텐서"],

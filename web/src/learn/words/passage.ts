@@ -7,5 +7,9 @@ export const passage = {
   tokens_read: ["Tokens the encoder reads", "인코더가 읽는 토큰"],
   tokens_written: ["Tokens the decoder writes", "디코더가 쓰는 토큰"],
   row_of: ["the token’s row, {n} numbers", "이 토큰의 행, 수 {n}개"],
+  other_row: [
+    "Keys and values come from the encoder: this is the row of “{token}”.",
+    "키와 밸류는 인코더에서 옵니다. ‘{token}’의 행입니다.",
+  ],
   number: ["Number", "몇 번째 수"],
 } as const;
