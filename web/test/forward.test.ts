@@ -157,7 +157,8 @@ test("rows and columns have the names of their axes", () => {
   assert.deepEqual(names("T", 2), ["t4", "t2"]);
   assert.deepEqual(names("T", 2, true), ["t1", "t4"]);
   assert.deepEqual(names("D", 3), ["1", "2", "3"]);
-  assert.deepEqual(names("V", 2), ["0", "1"]);
+  assert.deepEqual(names("V", 3), ["0", "1 ‘t1’", "2 ‘t2’"]);
+  assert.deepEqual(names("V_src", 2), ["0", "1"]);
 });
 
 test("stages, places, sizes, grids", () => {

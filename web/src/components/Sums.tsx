@@ -80,7 +80,7 @@ export const Equation = ({ parts }: { parts: readonly ComponentChildren[] }) => 
 const plain = (value: number) => shown(value, decimalsFor(value)).text;
 
 /** exp, the sum over the row, the share: one entry of a softmax. */
-export function SoftmaxLines({ steps, names, at, onPick }: SoftmaxProps) {
+export function SoftmaxLines({ steps, names, at, rest, onPick }: SoftmaxProps) {
   const equals = steps.exact ? "=" : "≈";
   const top = steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text;
   return (
@@ -94,7 +94,7 @@ export function SoftmaxLines({ steps, names, at, onPick }: SoftmaxProps) {
         <SumList
           positive
           sum={steps.sum}
-          rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })}
+          rest={rest(steps.sum.rest?.count ?? 0)}
           total={<b>{"Σ"}</b>}
           term={(k) => ({
             name: <bdi lang={names[k]?.lang}>{names[k]?.text ?? k}</bdi>,
@@ -115,8 +115,12 @@ interface SoftmaxProps {
   steps: ReturnType<typeof softmaxSteps>;
   names: readonly Label[];
   at: number;
+  /** what to call so many others */
+  rest(count: number): string;
   onPick?(k: number): void;
 }
+
+const others = (n: number) => t("layers.others", { n });
 
 /** How a cell of a forward pass came about. `names` are those of the columns that a softmax goes over. */
 export function Lines({ of, names, most = 8 }: { of: readonly Line[]; names: readonly (Label | string)[]; most?: number }) {
@@ -133,7 +137,7 @@ function OneLine({ of: line, names, most }: { of: Line; names: readonly (Label |
   if (line.kind === "softmax") {
     if (!line.mask[line.at]) return <Equation parts={["exp(−∞)", "=", "0"]} />;
     const steps = softmaxSteps(line.scores, line.mask, line.at, line.weight);
-    return <SoftmaxLines steps={steps} names={names.map(labelOf)} at={line.at} />;
+    return <SoftmaxLines steps={steps} names={names.map(labelOf)} at={line.at} rest={others} />;
   }
   if (line.kind === "equation") {
     const total = shown(line.total, decimalsFor(line.total));
@@ -151,7 +155,7 @@ function OneLine({ of: line, names, most }: { of: Line; names: readonly (Label |
   return (
     <SumList
       sum={sum}
-      rest={t("inside.rest", { n: sum.rest?.count ?? 0 })}
+      rest={others(sum.rest?.count ?? 0)}
       total={<b>{"Σ"}</b>}
       term={(n) => ({
         name: line.names?.[n] ?? String(n + 1),

@@ -40,15 +40,16 @@ export function gridOf({ shape, data }: Tensor): Matrix {
 const side = (pass: Pass, letter: string, keys: boolean): TraceSide | null =>
   letter === "S" ? pass.source : letter === "T" ? (keys ? pass.target_in : pass.target) : null;
 
-/** Names of an axis: tokens, else numbers from 1 (places of a vocabulary from 0, as ids count). */
+/** Names of an axis: tokens, else numbers from 1; of a vocabulary the ids, with those of this answer by name. */
 export function labelsFor(pass: Pass, letter: string, size: number, keys = false): readonly (Label | string)[] {
   const tokens = side(pass, letter, keys);
   if (tokens && tokens.tokens.length === size) {
     const open = new Set(tokens.tokens.flatMap((token) => (token.group === undefined ? [] : [token.group])));
     return unitsOf(tokens.tokens, open).map((unit) => ({ text: unit.text, lang: unit.special ? undefined : tokens.lang }));
   }
-  const first = letter.startsWith("V") ? 0 : 1;
-  return range(size, first).map(String);
+  if (letter !== "V") return range(size, letter === "V_src" ? 0 : 1).map(String);
+  const known = new Map([...pass.target_in.tokens, ...pass.target.tokens].map((token) => [token.id, token.text]));
+  return range(size).map((id) => (known.has(id) ? `${id} ‘${known.get(id)}’` : String(id)));
 }
 
 /** Letters of the rows and columns of `gridOf` of one tensor, or of one head of it. */

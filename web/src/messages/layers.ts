@@ -58,6 +58,7 @@ export const layers = {
   made_of: ["Made of", "재료"],
   cell: ["One number", "수 하나"],
   pick: ["Choose a cell: here is how it was made.", "칸을 고르면 어떻게 만들어졌는지 보여 줍니다."],
+  others: ["{n} {n:other|others}", "그 밖의 {n}개"],
   one_number: ["one number", "수 하나"],
   too_large: [
     "What this was made of is larger than the server hands out at once, so the arithmetic is not shown.",

@@ -12,7 +12,7 @@ import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
 import { axesOf, bytesOf, gridOf, headsOf, isByToken, labelsFor, lettersOf, needOf, type Pass } from "../../lib/forward";
 import { labelOf } from "../../lib/heatmap";
-import { row as rowOf, type Matrix } from "../../lib/matrix";
+import { largest, row as rowOf, type Matrix } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import { reach } from "../../screens/inside/head";
 import { mostBytes, useMade } from "../../screens/inside/made";
@@ -72,7 +72,7 @@ export function Passage({ title, pass, steps, side, token: first = 0, notes = {}
   const [token, setToken] = useState(first);
   const [active, setActive] = useState<number | null>(null);
   const [head, setHead] = useState(0);
-  const [dimension, setDimension] = useState(0);
+  const [dimension, setDimension] = useState<number | null>(null);
   const [rows, setRows] = useState<Readonly<Record<number, readonly number[]>>>({});
   const shown = active ?? token;
   const place = steps[Math.min(at, steps.length - 1)];
@@ -154,7 +154,8 @@ interface RowProps {
   side: "source" | "target";
   token: number;
   head: number;
-  dimension: number;
+  /** null: none was chosen yet */
+  dimension: number | null;
   setDimension(n: number): void;
   keep(values: readonly number[]): void;
 }
@@ -178,17 +179,22 @@ function Row({ pass, place, side, token, head, dimension, setDimension, keep }: 
     );
   const letter = lettersOf(one)[1];
   const names = labelsFor(pass, letter, grid.cols, axesOf(one)[0] === "H");
-  const chosen = Math.min(dimension, grid.cols - 1);
+  const compares = ["scores", "divide", "softmax"].includes(one.how) || letter.startsWith("V");
+  const chosen = Math.min(dimension ?? (compares ? largest(values, 1)[0] : 0), grid.cols - 1);
   const [down] = lettersOf(one);
   const other = down === (side === "source" ? "T" : "S") ? labelOf(labelsFor(pass, down, grid.rows)[row]).text : null;
   return (
     <div class="stack">
       {other !== null && <p class="small muted">{say("other_row", { token: other })}</p>}
-      <Strip values={values} max={reach(grid)} name={say("row_of", { n: values.length })} />
-      <p class="passage-numbers">
-        {Array.from(values.subarray(0, 6), (value) => fixed(value, 2)).join("  ")}
-        {values.length > 6 && `  … (${values.length})`}
-      </p>
+      {!letter.startsWith("V") && (
+        <>
+          <Strip values={values} max={reach(grid)} name={say("row_of", { n: values.length })} />
+          <p class="passage-numbers">
+            {Array.from(values.subarray(0, 6), (value) => fixed(value, 2)).join("  ")}
+            {values.length > 6 && `  … (${values.length})`}
+          </p>
+        </>
+      )}
       {grid.cols > 1 && (
         <Slider
           label={say("number")}

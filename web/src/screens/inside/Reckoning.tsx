@@ -145,7 +145,13 @@ function Weights({ head, chosen }: Props) {
   const steps = softmaxSteps(scores, mask, chosen.k, weights[chosen.k]);
   return (
     <>
-      <SoftmaxLines steps={steps} names={head.cols} at={chosen.k} onPick={(k) => setParams({ j: k })} />
+      <SoftmaxLines
+        steps={steps}
+        names={head.cols}
+        at={chosen.k}
+        rest={(n) => t("inside.rest_keys", { n })}
+        onPick={(k) => setParams({ j: k })}
+      />
       <Facts of={[[t("inside.entropy_row"), bits(entropy(weights))]]} />
     </>
   );
