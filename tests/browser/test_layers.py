@@ -40,7 +40,7 @@ def close(printed: str, value: float) -> bool:
 def show(page: Page, place: int, all_: int) -> None:
     """Choose a tensor of the list."""
     page.locator(".layers-list button").nth(place).evaluate("node => node.click()")
-    expect(page.locator(".layers-one > .row p").first).to_contain_text(f"{place + 1} of {all_}")
+    expect(page.locator(".layers-one > .row p").first).to_contain_text(f"{place + 1:,} of {all_:,}")
     settled(page)
 
 
