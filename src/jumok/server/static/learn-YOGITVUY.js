@@ -1,1 +1,0 @@
-import{o as a}from"./chunk-UBEVYGCO.js";import"./chunk-6KAOWA7O.js";export{a as Learn};
