@@ -143,11 +143,12 @@ function OneLine({ of: line, names, most }: { of: Line; names: readonly (Label |
     const total = shown(line.total, decimalsFor(line.total));
     const numbers = line.parts.filter((part) => typeof part === "number");
     const decimals = operandDecimals(numbers, line.compute, total);
-    const text = (value: number) => {
+    const text = (value: number, before: number | string | undefined) => {
       const printed = Number.isInteger(value) ? number(value) : shown(value, decimals ?? 6).text;
-      return value < 0 && line.parts.length > 1 ? `(${printed})` : printed;
+      const first = before === undefined || String(before).endsWith("(");
+      return value < 0 && !first ? `(${printed})` : printed;
     };
-    const parts = line.parts.map((part) => (typeof part === "number" ? text(part) : part));
+    const parts = line.parts.map((part, i) => (typeof part === "number" ? text(part, line.parts[i - 1]) : part));
     return <Equation parts={[...parts, decimals === null ? "≈" : "=", total.text]} />;
   }
   if (!addsUp(line.values, line.total)) return <Equation parts={[plain(line.total)]} />;

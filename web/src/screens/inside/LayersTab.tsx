@@ -40,6 +40,13 @@ function Layers({ pass }: { pass: Pass }) {
   const first = pass.tensors.findIndex((one) => one.how !== "given" && one.how !== "lookup");
   const place = Number.isInteger(asked) && asked >= 0 && asked < pass.tensors.length ? asked : Math.max(0, first);
   const show = (n: number) => setParams({ n: Math.max(0, Math.min(pass.tensors.length - 1, n)), j: null }, { push: true });
+  const list = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const at = list.current?.querySelector("[aria-current]");
+    if (!list.current || !at) return;
+    const [box, here] = [list.current.getBoundingClientRect(), at.getBoundingClientRect()];
+    if (here.top < box.top || here.bottom > box.bottom) list.current.scrollTop += here.top - box.top - box.height / 2;
+  }, [place]);
   const latest = useRef(place);
   latest.current = place;
   useEffect(() => {
@@ -56,7 +63,7 @@ function Layers({ pass }: { pass: Pass }) {
         ))}
       </p>
       <div class="layers-body">
-        <nav class="card layers-list" aria-label={t("layers.tensors")}>
+        <nav ref={list} class="card layers-list" aria-label={t("layers.tensors")}>
           {groupsOf(pass).map(({ stage, places }) => (
             <Group key={`${stage} ${places[0]}`} pass={pass} stage={stage} places={places} at={place} show={show} />
           ))}
@@ -100,6 +107,7 @@ function Group({ pass, stage, places, at, show }: GroupProps) {
                 type="button"
                 class={one.detail ? "detail" : undefined}
                 aria-current={place === at ? "true" : undefined}
+                title={one.shape.join(" × ")}
                 onClick={() => show(place)}
               >
                 <span>{tensorName(one.operation)}</span>
