@@ -13,7 +13,7 @@ AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min
 IN_CI = os.environ.get("CI") == "true"  # where a missing tool is a failure, not a reason to skip
 needs_axe = pytest.mark.skipif(not AXE.exists() and not IN_CI, reason="axe-core comes with npm ci in web/")
 EXTRA = {
-    "inside": ({"tab": "positions"}, {"tab": "recurrence", "m": "luong"}),
+    "inside": ({"tab": "layers"}, {"tab": "positions"}, {"tab": "recurrence", "m": "luong"}),
     "training": ({"v": "samples"}, {"v": "emergence"}),
     "quality": ({"bin": "1"},),
 }

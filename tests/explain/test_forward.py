@@ -1,5 +1,7 @@
 """The tensors of one pass: each follows from the ones before it by the equation in its name."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,55 @@ def test_numbers_are_read_only_and_a_wrong_name_says_what_there_is(deep: Forward
     with pytest.raises(KeyError, match="no tensor .*decoder layer 9.*there are"):
         deep["decoder layer 9", "logits"]
     assert {one.stage for one in deep} >= {"source", "encoder layer 2", "decoder layer 2", "output"}
+
+
+@pytest.mark.parametrize("arch", ["transformer", "luong", "rnn"])
+def test_a_trace_has_the_same_pass_and_its_numbers_by_place(arch: str) -> None:
+    model = jumok.load(f"demo/{arch}", "cpu")
+    own, trace = model.forward_pass(TEXT, ANSWER), model.trace(TEXT, ANSWER)
+    rows = trace.forward()["tensors"]
+    assert [(row["stage"], row["operation"], row["axes"]) for row in rows] == [
+        (one.stage, one.operation, one.axes) for one in own
+    ]
+    needs = [f"forward.tensor:{place}" for place in range(len(rows))]
+    for (_, found), one, row in zip(trace.tensors(needs), own, rows, strict=True):
+        np.testing.assert_allclose(found, one.values, atol=1e-6)
+        assert list(found.shape) == row["shape"]
+    last = len(rows) - 3  # ids of the answer
+    np.testing.assert_array_equal(trace.tensor(f"forward.tensor:{last}.1"), own.tensors[last].values[0, 1])
+    np.testing.assert_array_equal(trace.tensor("forward.tensor", 1, 7), own.tensors[1].values[7])
+
+
+@pytest.mark.parametrize(
+    ("need", "reason"),
+    [
+        ("forward.tensor", "(?s)names no tensor of the pass.*such as forward.tensor:4"),
+        ("forward.numbers:1", "forward.numbers names no tensor"),
+        ("forward.tensor:999", "the pass has 213 tensors, and 999 was asked for"),
+        ("forward.tensor:0.11", "tensor 0 has 11 parts, counted from 0, and part 11 was asked for"),
+        ("forward.tensor:212.0", "tensor 212 is one number, and part 0 was asked for"),
+    ],
+)
+def test_a_place_that_is_not_there_says_what_is(need: str, reason: str) -> None:
+    trace = jumok.load("demo/transformer", "cpu").trace(TEXT, ANSWER)
+    with pytest.raises(jumok.ConfigError, match=reason):
+        trace.tensor(need)
+
+
+def test_a_changed_model_and_a_file_have_no_forward_pass(tmp_path: Path) -> None:
+    model = jumok.load("demo/transformer", "cpu")
+    edited = model.edit(jumok.mask_head("cross", 0, 0)).trace(TEXT, ANSWER)
+    with pytest.raises(jumok.ConfigError, match="(?s)shows the model as it is.*without them"):
+        edited.forward()
+    saved = model.trace(TEXT, ANSWER).save(tmp_path / "one.trace")
+    with pytest.raises(jumok.ConfigError, match="a file that was saved without the forward pass"):
+        jumok.open_trace(saved).tensor("forward.tensor:0")
+
+
+def test_an_answer_that_was_cut_has_no_end() -> None:
+    model = jumok.load("demo/luong", "cpu")
+    trace = model.trace(TEXT, max_len=3)
+    rows = trace.forward()["tensors"]
+    right = next(place for place, row in enumerate(rows) if row["operation"] == "y, the right ids")
+    assert trace.tensor(f"forward.tensor:{right}").tolist() == [trace.target_ids]
+    assert len(trace.target_ids) == 3

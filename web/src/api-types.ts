@@ -194,6 +194,31 @@ export interface ForcePrefix {
   readonly text?: string;
 }
 
+/** Every tensor of the pass behind a trace, in the order of computation; the numbers of the one at place 4 are the tensor `forward.tensor:4` of the trace. Readers ignore keys they do not know. */
+export interface ForwardDocument {
+  readonly id: string;
+  readonly model: TraceModel;
+  readonly schema: "forward/1";
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly source: TraceSide;
+  readonly target: TraceSide;
+  readonly target_in: TraceSide;
+  readonly tensors: readonly ForwardTensor[];
+}
+
+/** One tensor of a forward pass. */
+export interface ForwardTensor {
+  readonly axes: string;
+  readonly detail: boolean;
+  readonly dtype: string;
+  readonly how: "given" | "same" | "lookup" | "product" | "sum" | "pixels" | "rotate" | "scores" | "additive" | "divide" | "softmax" | "weigh" | "join" | "beside" | "mean" | "variance" | "norm" | "relu" | "tanh" | "gate" | "cell" | "loss" | "average" | "opaque";
+  readonly inputs: readonly number[];
+  readonly number: number | null;
+  readonly operation: string;
+  readonly shape: readonly number[];
+  readonly stage: string;
+}
+
 export interface GrownOut {
   readonly chrf: number;
   readonly text: string;

@@ -179,6 +179,8 @@ export function getTensors(id: string, needs: readonly string[], signal?: AbortS
   };
   return onTrace(id, call, signal);
 }
+export const getForward = (id: string, signal?: AbortSignal) =>
+  onTrace(id, () => getJson<T.ForwardDocument>(`/v1/traces/${name(id)}/forward`, signal), signal);
 export const getBeam = (id: string, signal?: AbortSignal) =>
   onTrace(id, () => getJson<T.BeamDocument>(`/v1/traces/${name(id)}/beam`, signal), signal);
 export const getInfluence = (id: string, unit: "words" | "pieces" = "words", replace: "unk" | "drop" = "unk", signal?: AbortSignal) =>

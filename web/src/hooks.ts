@@ -1,8 +1,8 @@
 /** Hooks of the page: data with loading and error, the trace on show, sizes. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Manifest } from "./api-types";
+import type { ForwardDocument, Manifest } from "./api-types";
 import type { TraceDraft } from "./lib/interventions";
-import { epoch, getTensors, postTrace } from "./api";
+import { epoch, getForward, getTensors, postTrace } from "./api";
 import { problemOf, type ApiError } from "./errors";
 import type { Tensor } from "./lib/safetensors";
 import { traceRequest } from "./state";
@@ -79,6 +79,10 @@ export function useTensors(id: string | null | undefined, needs: readonly string
   const key = id && needs.length > 0 ? tensorsKey(id, needs) : null;
   return useResource(key, (signal) => getTensors(id!, needs, signal), { cache: true });
 }
+
+/** Every tensor of the pass behind a trace, by name and shape. */
+export const useForward = (id: string | null | undefined): Resource<ForwardDocument> =>
+  useResource(id ? `forward ${id}` : null, (signal) => getForward(id!, signal), { cache: true });
 
 /** Brings tensors that may be wanted next, one after another, once the page is idle; a failure is left to whoever asks in earnest. */
 export function usePrefetch(id: string | null, needs: readonly string[]): void {

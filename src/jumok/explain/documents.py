@@ -1,4 +1,5 @@
-"""The documents of a trace as types: `trace/1`, everything but its tensors, and `beam/1`, the search.
+"""The documents of a trace as types: `trace/1`, everything but its tensors, `beam/1`, the search, and
+`forward/1`, every tensor from the ids to the loss.
 
 JSON Schema, the OpenAPI document and the page's TypeScript are made from these classes. They describe plain
 values: a manifest stays a dict. Readers ignore keys they do not know. A number that is not finite is null,
@@ -15,6 +16,7 @@ from jumok.explain.capture import Stage
 from jumok.explain.head_profile import Label
 from jumok.explain.ops import Op
 from jumok.explain.tokens import TokenType
+from jumok.models.tensor_rows import How
 
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(ge=1)]
@@ -304,3 +306,42 @@ class BeamDocument(DocumentPart):
     """Leading tokens of the answer that all hypotheses shared that were in the running at the end."""
     dropped_candidates: str
     """Which of the rejected candidates are kept, in words."""
+
+
+class ForwardTensor(DocumentPart):
+    """One tensor of a forward pass."""
+
+    stage: str
+    """Where in the model, such as `encoder layer 1`."""
+    operation: str
+    """What it is, in the words of the papers."""
+    axes: str
+    """Its axes by letter, such as [B,S,D]."""
+    shape: list[Count]
+    """Its sizes; B is 1."""
+    dtype: str
+    how: How
+    """What was done to the inputs."""
+    inputs: list[Count]
+    """What it was made of: places of other tensors."""
+    number: Number
+    """A constant of the step: √d_k, √D, the ε of a norm, which gate of a cell."""
+    detail: bool
+    """A weight, or a step within another: not in the table of the papers."""
+
+
+class ForwardDocument(DocumentPart):
+    """Every tensor of the pass behind a trace, in the order of computation; the numbers of the one at place 4
+    are the tensor `forward.tensor:4` of the trace. Readers ignore keys they do not know.
+    """
+
+    schema_: Literal["forward/1"] = Field(alias="schema")
+    id: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    """Of the trace."""
+    model: TraceModel
+    source: TraceSide
+    target: TraceSide
+    target_in: TraceSide
+    sizes: dict[str, Count]
+    """What each letter stands for."""
+    tensors: list[ForwardTensor]

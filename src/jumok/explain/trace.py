@@ -5,7 +5,7 @@ through the model once, all steps together, and what a view needs beyond that is
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from jumok.explain.attention import Attention, Attentions, HeadStages
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import explained, tokens_at_once
+from jumok.explain.forward import SCHEMA as FORWARD
+from jumok.explain.forward import check_place, forward_rows, forward_values, part_of
 from jumok.explain.influence import Influence, Replace, check_names, leave_out
 from jumok.explain.manifest import SCHEMA, SIDES, build_manifest, model_block
 from jumok.explain.ops import Op, bad_parameter, ops_to_json
@@ -115,7 +117,38 @@ class Trace:
         """One tensor by name, such as `cross.scaled`: whole, of a layer, or of one head. Read-only."""
         plain = parse_need(name)
         need = TensorNeed(plain.group, plain.part, layer, head) if plain.layer is None else plain
-        return read_tensor(self._store, check_need(need, self.manifest))
+        return next(self._read([need]))
+
+    def tensors(self, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
+        """Tensors by name, such as `cross.weights:2.3`, in turn; those of `forward` in one pass."""
+        yield from zip(names, self._read([parse_need(name) for name in names]), strict=True)
+
+    def _read(self, needs: Sequence[TensorNeed]) -> Iterator[Array]:
+        passed = [need for need in needs if need.group == "forward"]
+        rows = self.forward()["tensors"] if passed else []
+        places = {check_place(need, rows) for need in passed}
+        found = self._passed(places) if passed else {}
+        for need in needs:
+            if need.group != "forward":
+                yield read_tensor(self._store, check_need(need, self.manifest))
+                continue
+            place = check_place(need, rows)
+            yield part_of(found[place], need, rows[place]["axes"])
+
+    def _passed(self, places: Collection[int]) -> dict[int, Array]:
+        assert self.translator is not None  # `forward` has asked it
+        return forward_values(self.translator, self.source_ids, self.target_ids, places)
+
+    def forward(self) -> dict[str, Any]:
+        """Every tensor from the ids to the loss as JSON of the schema `forward/1`, without the numbers.
+
+        `tensor("forward.tensor:4")` gives those of the fifth, `forward.tensor:4.1` its second head, or row.
+        """
+        found: dict[str, Any] = self._answer(
+            "the forward pass", lambda one: forward_rows(one, self.source_ids, self.target_ids)
+        )
+        about = {name: self.manifest[name] for name in ("id", "model", "source", "target", "target_in")}
+        return {"schema": FORWARD, **about, **found}
 
     def influence(
         self, *, unit: UnitName = "words", replace: Replace = "unk", progress: Progress = silent

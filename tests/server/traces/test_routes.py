@@ -14,7 +14,7 @@ from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
 from jumok.explain import page
-from jumok.explain.documents import BeamDocument, Manifest
+from jumok.explain.documents import BeamDocument, ForwardDocument, Manifest
 from jumok.explain.tensors import atlas
 from jumok.explain.trace import make_trace
 from jumok.server.gates.limits import Limits
@@ -57,6 +57,67 @@ def test_a_trace_is_that_of_the_library(
         assert np.allclose(found, own.tensor(name), atol=1e-5), name
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+def test_the_forward_pass_is_that_of_the_library(
+    trio_client: httpx2.Client, trio: dict[str, Translator], arch: str
+) -> None:
+    body = {"model": arch, "text": TEXT, "target": "1998-03-24"}
+    answer = trio_client.post("/v1/forward", json=body)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    jsonschema_rs.validator_for(ForwardDocument.model_json_schema()).validate(found)
+    own = make_trace(trio[arch], TEXT, target="1998-03-24", name=arch)
+    assert found == own.forward()
+    assert trio_client.get(f"/v1/traces/{found['id']}/forward").json() == found
+    places = {row["operation"]: place for place, row in enumerate(found["tensors"])}
+    names = [
+        "y, the right ids",
+        "p = softmax(logits)",
+        "-log p(y), of each token",
+        "loss = -1/N · sum log p(y)",
+    ]
+    needs = [f"forward.tensor:{places[name]}" for name in names]
+    held = tensors(trio_client, own.id, *needs)
+    right, p, each, loss = (held[need] for need in needs)
+    assert right[0].tolist() == [token["id"] for token in found["target"]["tokens"]]
+    np.testing.assert_allclose(-np.log(np.take_along_axis(p, right[..., None], -1))[..., 0], each, atol=1e-4)
+    assert loss == pytest.approx(each.mean(), abs=1e-6)
+    steps = [step["logprob"] for step in own.manifest["steps"]]
+    np.testing.assert_allclose(-each[0], steps, atol=1e-4)
+    one = f"forward.tensor:{places['logits']}.2"
+    assert tensors(trio_client, own.id, one)[one].shape == (found["sizes"]["V"],)
+
+
+def test_what_has_no_forward_pass_says_why(trio_client: httpx2.Client) -> None:
+    masked = {"op": "mask_head", "kind": "cross", "layer": 0, "head": 0}
+    body = {"model": "transformer", "text": TEXT, "interventions": [masked]}
+    answer = trio_client.post("/v1/forward", json=body)
+    assert answer.status_code == 422
+    assert "shows the model as it is" in answer.json()["detail"]
+    answer = trio_client.post("/v1/forward", json={"model": "rnn", "text": ""})
+    assert (answer.status_code, answer.json()["code"]) == (422, "empty_text")
+    assert trio_client.post("/v1/forward", json={"model": "none", "text": TEXT}).status_code == 404
+    assert trio_client.get("/v1/traces/0123456789abcdef/forward").status_code == 404
+    manifest = post(trio_client, model="rnn")
+    get = f"/v1/traces/{manifest['id']}/tensors"
+    answer = trio_client.get(get, params={"need": "forward.tensor:9999"})
+    assert (answer.status_code, "tensors, and 9999 was asked for" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_forward_pass_keeps_to_the_limits(serve: Serve, trio: dict[str, Translator]) -> None:
+    limits = Limits(trace_tokens=16, trace_bytes=20_000)
+    models = {"transformer": trio["transformer"]}
+    with serve(models=models, limits=limits) as running, running.client() as client:
+        answer = client.post("/v1/forward", json={"text": "1 " * 40, "target": "1"})
+        assert (answer.status_code, answer.json()["code"]) == (422, "too_long")
+        found = client.post("/v1/forward", json={"text": "1998", "target": "1998-03-24"}).json()
+        places = {row["operation"]: place for place, row in enumerate(found["tensors"])}
+        get, need = f"/v1/traces/{found['id']}/tensors", f"forward.tensor:{places['W_out']}"
+        answer = client.get(get, params={"need": need})
+        assert (answer.status_code, answer.json()["code"]) == (422, "too_large")
+        assert client.get(get, params={"need": f"{need}.0"}).status_code == 200
+
+
 def test_a_model_that_copies_shows_where_it_points(serve: Serve) -> None:
     copying = Translator(untrained(COPYING))
     with serve(models={"copying": copying}) as running, running.client() as client:
@@ -66,6 +127,7 @@ def test_a_model_that_copies_shows_where_it_points(serve: Serve) -> None:
         jsonschema_rs.validator_for(Manifest.model_json_schema()).validate(manifest)
         own = make_trace(copying, "a man", name="copying")
         assert manifest["id"] == own.id
+        assert client.get(f"/v1/traces/{own.id}/forward").json() == own.forward()
         (found,) = tensors(client, own.id, "copy.out").values()
         copied = [step["copied"] for step in manifest["steps"]]
         np.testing.assert_allclose(found.flatten(), copied, atol=1e-6)

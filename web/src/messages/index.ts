@@ -7,6 +7,7 @@ export { compare } from "./compare";
 export { docs } from "./docs";
 export { figure } from "./figure";
 export { inside } from "./inside";
+export { layers } from "./layers";
 export { learn } from "./learn";
 export { quality } from "./quality";
 export { shell } from "./shell";

@@ -2,11 +2,16 @@
 export const inside = {
   title: ["Inside", "속 보기"],
   tab_attention: ["Attention", "어텐션"],
+  tab_layers: ["Layers", "층"],
   tab_positions: ["Positions", "위치"],
   tab_recurrence: ["Recurrence", "순환"],
   about_attention: [
     "One head, step by step, with the model’s own numbers. Choose a cell: it stays chosen through every stage.",
     "헤드 하나를 모델의 실제 숫자로 한 단계씩 따라갑니다. 칸을 하나 고르면 모든 단계에서 그 칸을 계속 보여 줍니다.",
+  ],
+  about_layers: [
+    "Every tensor from the ids to the loss, weights included, in the order of computation. Choose one, then a cell: it is computed before you.",
+    "토큰 번호에서 손실까지, 파라미터를 포함한 모든 텐서를 계산 순서대로 봅니다. 하나를 고르고 칸을 고르면 그 수가 어떻게 나왔는지 보여 줍니다.",
   ],
   about_positions: ["How the model knows where in the sentence a token stands.", "토큰이 문장의 어디에 있는지 모델이 아는 방법입니다."],
   about_recurrence: ["What is carried from one token to the next.", "한 토큰에서 다음 토큰으로 무엇이 전해지는지 봅니다."],

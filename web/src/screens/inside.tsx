@@ -1,4 +1,4 @@
-/** The Inside screen: attention step by step, positions, and recurrence, with the model's own numbers. */
+/** The Inside screen: attention step by step, all layers, positions, and recurrence, with the model's own numbers. */
 import { Tabs } from "../components/controls";
 import { NoText } from "../components/NoText";
 import { Await } from "../components/states";
@@ -6,11 +6,12 @@ import { useTrace } from "../hooks";
 import { t } from "../i18n";
 import { model, params, setParams } from "../state";
 import { AttentionTab } from "./inside/AttentionTab";
+import { LayersTab } from "./inside/LayersTab";
 import { PositionsTab } from "./inside/PositionsTab";
 import { RecurrenceTab } from "./inside/Recurrence";
 import "../styles/inside.css";
 
-const TABS = ["attention", "positions", "recurrence"] as const;
+const TABS = ["attention", "layers", "positions", "recurrence"] as const;
 
 export function Inside() {
   const trace = useTrace();
@@ -34,7 +35,13 @@ export function Inside() {
         ) : (
           <Await of={trace} height={420} empty={<NoText />}>
             {(manifest) =>
-              tab === "recurrence" ? <RecurrenceTab manifest={manifest} card={card!} /> : <AttentionTab manifest={manifest} />
+              tab === "recurrence" ? (
+                <RecurrenceTab manifest={manifest} card={card!} />
+              ) : tab === "layers" ? (
+                <LayersTab manifest={manifest} />
+              ) : (
+                <AttentionTab manifest={manifest} />
+              )
             }
           </Await>
         )}

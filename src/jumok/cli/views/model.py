@@ -18,7 +18,8 @@ from jumok.explain.subject import subjects_of
 from jumok.models.build import build_model
 from jumok.models.cost import Cost, count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.sentences import Sentences
-from jumok.models.shapes import ShapeTrace, trace_shapes
+from jumok.models.shapes import trace_shapes
+from jumok.models.tensor_rows import ShapeTrace
 from jumok.settings import nest, parse_config, read_toml
 from jumok.text.tokenizer import BOS
 
@@ -167,7 +168,7 @@ def shapes_view(path: Path, text: str, target: str | None) -> View:
     [subject] = subjects_of(translator, [text], targets=targets, options={"long": "error"})
     for warning in subject.warnings:
         say(f"warning: {warning['message']}")
-    trace = trace_subject(translator, subject)
+    trace = trace_subject(translator, subject).outline()
     plain = {"source": subject.source, "target": subject.target, **trace.to_dict()}
     return View(plain, shapes_text(trace), trace.path)
 
@@ -180,7 +181,7 @@ def planned_shapes_view(file: str, batch: int, source_length: int, target_length
     source, target_in = (
         Sentences.lay([[BOS] * length], torch.device("cpu")) for length in (source_length, target_length)
     )
-    trace = trace_shapes(model, config.model, source, target_in).batch(batch)
+    trace = trace_shapes(model, config.model, source, target_in).outline().batch(batch)
     return View(trace.to_dict(), shapes_text(trace), trace.path)
 
 

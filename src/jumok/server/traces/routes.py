@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
 from jumok.errors import RunError
-from jumok.explain.documents import BeamDocument, Manifest
+from jumok.explain.documents import BeamDocument, ForwardDocument, Manifest
 from jumok.explain.tensors import NEED, pack
 from jumok.explain.trace import Trace
 from jumok.server.analysis import CancelFlag
@@ -57,7 +57,7 @@ PAGE: dict[int | str, dict[str, Any]] = {
 
 
 BY_ID = {"parameters": {"id": "$response.body#/id"}}
-PARTS = ("trace", "beam", "influence", "html", "tensors")
+PARTS = ("trace", "forward", "beam", "influence", "html", "tensors")
 LINKS: dict[int | str, dict[str, Any]] = {
     200: {
         "links": {
@@ -83,10 +83,33 @@ async def trace(body: TraceRequest, request: Request, services: SharedServices) 
     return json_answer(kept.trace.manifest)
 
 
+@router.post("/v1/forward", response_model=ForwardDocument, responses=LINKS)
+async def forward(body: TraceRequest, request: Request, services: SharedServices) -> Response:
+    """Every tensor from the ids of a text to the loss of its answer, schema `forward/1`: names, axes, shapes.
+
+    The pass is that of a trace, the one that `/v1/trace` gives for the same request: its numbers are tensors
+    of it, `forward.tensor:4` those at place 4 and `forward.tensor:4.1` their second head, or row.
+    """
+    question = question_of(body, services)
+    kept = await answer_in_time(request, services, trace_of(question, request, services))
+    return await forward_answer(kept, request, services)
+
+
+async def forward_answer(kept: CachedTrace, request: Request, services: Services) -> Response:
+    work = services.scorer.run(lambda _: dump(kept.trace.forward()))
+    return analysis_answer(kept, "forward", await answer_in_time(request, services, work), services)
+
+
 @router.get("/v1/traces/{id}", response_model=Manifest)
 async def show_trace(id: TraceId, request: Request, services: SharedServices) -> Response:
     """A trace that was made before. It is kept for a while; then the same request makes it again."""
     return json_answer((await find_trace(id, request, services)).trace.manifest)
+
+
+@router.get("/v1/traces/{id}/forward", response_model=ForwardDocument)
+async def show_forward(id: TraceId, request: Request, services: SharedServices) -> Response:
+    """Every tensor of the pass behind a trace, schema `forward/1`. Not of one with the model changed."""
+    return await forward_answer(await find_trace(id, request, services), request, services)
 
 
 @router.get("/v1/traces/{id}/tensors", response_class=Response, responses=TENSORS)
@@ -107,9 +130,9 @@ def pack_tensors(flag: CancelFlag, trace: Trace, needs: Sequence[str], most: int
     """The tensors named; 422 beyond so many bytes."""
     found: dict[str, Any] = {}
     taken = 0
-    for need in dict.fromkeys(needs):
+    for need, tensor in trace.tensors(list(dict.fromkeys(needs))):
         flag.check()
-        found[need] = trace.tensor(need)
+        found[need] = tensor
         taken += found[need].nbytes
         if taken > most:
             reason = f"the tensors have more than {most:,} bytes; ask for fewer layers or heads at once"

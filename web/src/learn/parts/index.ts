@@ -5,4 +5,5 @@ export { HeadPicker, lastHead, type HeadPlace } from "./HeadPicker";
 export { Marked } from "./Marked";
 export { Slider } from "./Slider";
 export { Strip } from "./Strip";
+export { Passage, stepsOf, useGrids, usePass } from "./Passage";
 export { trouble } from "./trouble";

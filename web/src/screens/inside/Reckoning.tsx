@@ -1,16 +1,15 @@
 /** The arithmetic of the chosen cell at a stage, in printed numbers that add up. */
-import type { ComponentChildren } from "preact";
 import type { Manifest } from "../../api-types";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
-import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf, withSign } from "../../lib/arithmetic";
-import type { Shown, Sum } from "../../lib/arithmetic";
+import { addsUp, decimalsFor, norm, operandDecimals, shown, softmax, softmaxSteps, sumOf } from "../../lib/arithmetic";
 import { fixed, percent } from "../../lib/format";
 import { entropy, row } from "../../lib/matrix";
 import { href, params, setParams } from "../../state";
 import { contextsOf, dimensionOf, dimensionsOf, joinNeeds, keyParts, scoreParts, valueParts } from "./head";
 import type { Choice, Chosen, Head } from "./head";
 import { Link } from "../../components/Link";
+import { Equation, factors, SoftmaxLines, SumList } from "../../components/Sums";
 
 interface Props {
   manifest: Manifest;
@@ -38,77 +37,6 @@ export function Reckoning(props: Props) {
     </aside>
   );
 }
-
-interface Term {
-  readonly name: ComponentChildren;
-  readonly how?: string;
-  readonly on?: boolean;
-  onClick?(): void;
-}
-
-interface SumListProps {
-  sum: Sum;
-  term(index: number): Term;
-  total: ComponentChildren;
-  rest: string;
-  positive?: boolean;
-}
-
-/** Parts, rest and total under each other, with bars; the printed numbers add up. */
-function SumList({ sum, term, total, rest, positive }: SumListProps) {
-  const text = (one: Shown) => (positive ? one.text : withSign(one));
-  const most = Math.max(...sum.parts.map((part) => Math.abs(part.shown.units)), Math.abs(sum.rest?.shown.units ?? 0), 1);
-  const bar = (one: Shown) =>
-    Math.abs(one.units) * 100 > most && (
-      <i class={one.units < 0 ? "neg" : undefined} style={{ width: `${(100 * Math.abs(one.units)) / most}%` }} />
-    );
-  return (
-    <ol class="sum">
-      {sum.parts.map((part) => {
-        const { name, how, on, onClick } = term(part.index);
-        return (
-          <li key={part.index} class={on ? "on" : undefined}>
-            {onClick ? (
-              <button type="button" onClick={onClick}>
-                {name}
-              </button>
-            ) : (
-              <span class="clip">{name}</span>
-            )}
-            <span class="sum-how">{how}</span>
-            <span class="num">{text(part.shown)}</span>
-            {bar(part.shown)}
-          </li>
-        );
-      })}
-      {sum.rest && (
-        <li class="rest">
-          <span class="clip">{sum.rest.count > 0 ? rest : t("inside.rounding")}</span>
-          <span />
-          <span class="num">{text(sum.rest.shown)}</span>
-          {bar(sum.rest.shown)}
-        </li>
-      )}
-      <li class="total">
-        <span class="clip">{total}</span>
-        <span />
-        <span class="num">{sum.total.text}</span>
-      </li>
-    </ol>
-  );
-}
-
-/** `a × b` with the digits that make the printed product come out. */
-function factors(a: number, b: number, product: Shown): string {
-  const decimals = operandDecimals([a, b], (x, y) => x * y, product, 2) ?? 4;
-  const text = (value: number) => shown(value, decimals).text;
-  return `${text(a)} × ${b < 0 ? `(${text(b)})` : text(b)}`;
-}
-
-/** Numbers and signs in a row; the last is the result. */
-const Equation = ({ parts }: { parts: readonly ComponentChildren[] }) => (
-  <p class="inside-line">{parts.map((part, i) => (i === parts.length - 1 ? <b key={i}>{part}</b> : <span key={i}>{part}</span>))}</p>
-);
 
 /** Names with their values. */
 const Facts = ({ of }: { of: readonly (readonly [string, string])[] }) => (
@@ -215,34 +143,15 @@ function Weights({ head, chosen }: Props) {
   const computed = softmax(scores, mask);
   if (weights.some((w, i) => Math.abs(w - computed[i]) > 1e-4)) return <Edited value={weights[chosen.k]} />;
   const steps = softmaxSteps(scores, mask, chosen.k, weights[chosen.k]);
-  const equals = steps.exact ? "=" : "≈";
-  const top = steps.top.units < 0 ? `(${steps.top.text})` : steps.top.text;
   return (
     <>
-      <ol class="lines">
-        <li>
-          <small>{t("inside.soft_exp")}</small>
-          <Equation parts={[`exp(${steps.score.text} − ${top})`, equals, steps.exp.text]} />
-        </li>
-        <li>
-          <small>{t("inside.soft_sum")}</small>
-          <SumList
-            positive
-            sum={steps.sum}
-            rest={t("inside.rest_keys", { n: steps.sum.rest?.count ?? 0 })}
-            total={<b>{"Σ"}</b>}
-            term={(k) => ({
-              name: <bdi lang={head.cols[k].lang}>{head.cols[k].text}</bdi>,
-              on: k === chosen.k,
-              onClick: () => setParams({ j: k }),
-            })}
-          />
-        </li>
-        <li>
-          <small>{t("inside.soft_share")}</small>
-          <Equation parts={[steps.exp.text, "÷", steps.sum.total.text, equals, steps.weight.text]} />
-        </li>
-      </ol>
+      <SoftmaxLines
+        steps={steps}
+        names={head.cols}
+        at={chosen.k}
+        rest={(n) => t("inside.rest_keys", { n })}
+        onPick={(k) => setParams({ j: k })}
+      />
       <Facts of={[[t("inside.entropy_row"), bits(entropy(weights))]]} />
     </>
   );
