@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "decoding"},
-    "model": {"decoding", "explain"},
+    "model": {"decoding", "explain", "training"},
     "evaluation": {"text", "decoding", "explain"},
     "training": {
         "config",
@@ -42,6 +42,7 @@ ALLOWED: dict[str, set[str]] = {
         "models",
         "checkpoint",
         "decoding",
+        "explain",
         "evaluation",
     },
     "export": {
