@@ -56,7 +56,7 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "evaluation",
     },
-    "server": {"config", "decoding", "explain", "evaluation"},
+    "server": {"config", "text", "decoding", "explain", "evaluation", "training"},
 }
 ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together

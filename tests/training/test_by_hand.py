@@ -253,11 +253,15 @@ def test_texts_that_no_model_can_learn(models: dict[str, Model], workshop: Works
         models["rnn"].training_step(" ", ANSWER)
     with pytest.raises(LimitError, match="give a shorter one"):
         models["rnn"].training_step(TEXT, "1" * 2000)
-    broken = workshop.model(replace(SMALL, norm="pre"), name="broken")
+    far = workshop.model(replace(SMALL, norm="none"), name="far")
+    with pytest.raises(ConfigError) as caught:
+        far.training_step("a man", "the dog", lr=1000, optimizer="sgd", steps=1)
+    said = "after update 1 at the rate 1000 the loss is not finite\n  choose a smaller rate"
+    assert str(caught.value) == said
     with torch.no_grad():
-        broken.model.head.mul_(1e30)  # type: ignore[operator, union-attr]
-    with pytest.raises(RunError, match="not finite"):
-        broken.training_step("a man", "the dog", lr=1000)
+        far.model.head.fill_(torch.nan)  # type: ignore[operator, union-attr]
+    with pytest.raises(RunError, match="the model gave numbers that are not finite"):
+        far.training_step("a man", "the dog")
 
 
 def test_it_says_how_far_it_is_and_can_be_stopped(models: dict[str, Model]) -> None:

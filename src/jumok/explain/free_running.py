@@ -27,6 +27,7 @@ from jumok.explain.subject import Subject, subjects_of
 from jumok.text.tokenizer import EOS, SPECIALS
 
 CANDIDATES = 5
+ROOM = 16  # tokens that a run may have beyond twice the reference: one that never ends says no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,8 @@ def free_running(
 
 def greedy(translator: Translator, subject: Subject, prefix: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
     """What the model writes by itself after these tokens, the end included; and whether it came to an end."""
-    request = make_request(translator.config.decoding, {"beam": 1})
+    most = min(translator.config.decoding.max_len, 2 * len(subject.target_ids) + ROOM)
+    request = make_request(translator.config.decoding, {"beam": 1, "max_len": most})
     job = Job(subject.source_ids, prefix)
     search = translator.search_for(job, request)
     [[answer, *_]] = run_search(

@@ -19,9 +19,9 @@ from jumok.backends.values import Where
 from jumok.config import LuongConfig, ModelConfig, TrainingConfig, TransformerConfig
 from jumok.decoding.batched import lay_sources, lay_targets
 from jumok.decoding.translator import Translator
-from jumok.errors import RunError, nearest
+from jumok.errors import nearest
 from jumok.explain.capture import Array, read_only
-from jumok.explain.forced import explained
+from jumok.explain.forced import explained, not_finite
 from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.subject import Subject, subjects_of
 from jumok.models.interface import Seq2Seq, edits_of
@@ -39,7 +39,7 @@ from jumok.training.one_step import (
 )
 from jumok.training.optimizer import Optimizers
 
-W_OUT = "W_out"
+W_OUT, WEIGHT = "W_out", "target_embedding.weight"
 MOST_STEPS, MOST_RATES, LARGEST_RATE = 100, 16, 1000.0
 DECAY = 0.01  # of AdamW, where nobody has chosen another: without any it would be Adam
 CPU = torch.device("cpu")
@@ -176,6 +176,7 @@ def training_step(
         progress("training step", plan.steps, total)
         ops = BackwardBackend(pupil.model)
         losses, logits = pupil.forward(pupil.model.using(ops))
+        check_losses(losses, plan, plan.steps)
         token = chosen_token(plan.token, losses)
         rows = list(rows_of(ops, logits, token, pupil.config))
         *seen, of_product = (whole := pupil.gradients(losses, [*(row.whole for row in rows), ops.product]))[0]
@@ -186,8 +187,7 @@ def training_step(
         pupil.learn(gradients, plan.lr)
         progress("training step", plan.steps + 1, total)
         losses_after, after = pupil.forward()[0], pupil.weights()
-        if not losses_after.isfinite().all():
-            raise diverged(plan.lr)
+        check_losses(losses_after, plan, plan.steps + 1)
         at_rates = dict(losses_at(pupil, before, after, plan, progress))
     ids, (rule,) = tuple(pupil.wanted.tolist()), pupil.optimizers.all
     betas, eps = (config.momentum, config.beta2), rule.defaults.get("eps", 0.0)
@@ -257,6 +257,16 @@ def rows_of(ops: BackwardBackend, logits: Tensor, token: int, config: ModelConfi
     yield TokenRow(stage, names[2], "[H,S]", stages.scaled, place)
 
 
+def check_losses(losses: Tensor, plan: StepPlan, updates: int) -> None:
+    """Refuse a loss that is not finite: of the model as it is, or after so many updates."""
+    if losses.isfinite().all():
+        return
+    if not updates:
+        raise not_finite()
+    said = f"after update {updates} at the rate {plan.lr:g} the loss is not finite"
+    raise bad_parameter(said, hint="choose a smaller rate", field="lr")
+
+
 def losses_at(
     pupil: Pupil,
     before: Mapping[nn.Parameter, Tensor],
@@ -296,7 +306,7 @@ def chosen_weight(
     if plan.weight not in named:
         raise bad_parameter(
             f"weight={plan.weight!r} is no parameter of this model",
-            hint=nearest(str(plan.weight), named),
+            hint=nearest(str(plan.weight), named, f"give W_out or the name of a parameter, such as {WEIGHT}"),
             field="weight",
         )
     weight = named[plan.weight]
@@ -327,14 +337,6 @@ def checked_index(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, 
 def is_whole(number: object, end: int) -> bool:
     """Whether it is a whole number from 0 to below `end`."""
     return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < end
-
-
-def diverged(lr: float) -> RunError:
-    return RunError(
-        f"after a step at the rate {lr:g} the loss is not finite",
-        hint="choose a smaller rate",
-        code="diverged",
-    )
 
 
 def numbers_of(x: Tensor) -> Array:
