@@ -22,6 +22,8 @@ def test_its_document_is_plain_and_small(step: TrainingStep) -> None:
     assert plain["rates"] == [{"lr": lr, "loss": loss} for lr, loss in step.rates.items()]
     assert [one["operation"] for one in plain["tensors"]] == [one.operation for one in step.tensors[1:]]
     assert plain["vocabulary"] == 800
+    assert "".join(plain["source_tokens"]).strip("␣ ") == "03/05/2024</s>"
+    assert len(plain["source_tokens"]) == len(plain["tensors"][-1]["values"][0])
 
 
 def test_numbers_are_read_only_and_a_wrong_name_says_what_there_is(step: TrainingStep) -> None:

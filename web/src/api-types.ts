@@ -702,6 +702,7 @@ export interface TrainingStepOut {
   readonly rates: readonly RateLossOut[];
   readonly rule: UpdateRule;
   readonly source: string;
+  readonly source_tokens: readonly string[];
   readonly target: string;
   readonly tensors: readonly BackwardTensorOut[];
   readonly token: number;

@@ -24,6 +24,7 @@ from jumok.explain.capture import Array, read_only
 from jumok.explain.forced import explained, not_finite
 from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.subject import Subject, subjects_of
+from jumok.explain.tokens import source_side
 from jumok.models.interface import Seq2Seq, edits_of
 from jumok.models.shapes import ATTENTIONS, SCORES
 from jumok.nn.functional import Stages
@@ -192,8 +193,11 @@ def training_step(
     ids, (rule,) = tuple(pupil.wanted.tolist()), pupil.optimizers.all
     betas, eps = (config.momentum, config.beta2), rule.defaults.get("eps", 0.0)
     numbers = (float(one[weight][index]) for one in (before, gradients))
+    end = translator.tokenizers.pictures is None
+    side = source_side(translator.tokenizers, subject.source_ids, subject.source, "", end=end)
     return TrainingStep(
         subject.source,
+        tuple(token["text"] for token in side["tokens"]),
         subject.target,
         tuple(translator.tokenizers.target.pieces(ids)),
         ids,

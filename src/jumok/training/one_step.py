@@ -75,6 +75,8 @@ class TrainingStep:
     """One update by one pair of texts, seen at one target token and at one weight."""
 
     source: str
+    source_tokens: tuple[str, ...]
+    """As the encoder reads them, with their end; of a picture, its patches."""
     target: str
     tokens: tuple[str, ...]
     """Of the target, with its end."""
@@ -137,6 +139,7 @@ class TrainingStep:
         ]
         return {
             "source": self.source,
+            "source_tokens": list(self.source_tokens),
             "target": self.target,
             "token": self.token,
             "rule": asdict(self.rule),

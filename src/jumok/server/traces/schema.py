@@ -104,6 +104,7 @@ class RateLossOut(AnswerPart):
 
 class TrainingStepOut(AnswerPart):
     source: str
+    source_tokens: list[str]
     target: str
     tokens: list[PlainTokenOut]
     token: int
