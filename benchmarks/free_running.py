@@ -30,9 +30,10 @@ def main() -> None:
     )
     parser.add_argument("--dates", type=int, default=300)
     parser.add_argument("--models", nargs="+", default=["demo/rnn", "demo/luong", "demo/transformer"])
+    parser.add_argument("--smoke", action="store_true", help="three dates: does it run?")
     parser.add_argument("--out", type=Path, help="write the readings there")
     options = parser.parse_args()
-    pairs = list(builtin_corpus("dates", "test").pairs())[: options.dates]
+    pairs = list(builtin_corpus("dates", "test").pairs())[: 3 if options.smoke else options.dates]
     found = {name.rpartition("/")[2]: measure(jumok.load(name, "cpu"), pairs) for name in options.models}
     for name, row in found.items():
         shares = " ".join(f"{key} {value:.1%}" for key, value in row.items() if key.endswith("share"))

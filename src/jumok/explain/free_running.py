@@ -148,7 +148,7 @@ def make_run(
         found = top.indices[place].tolist()
         shares = top.values[place].exp().tolist()
         best = tuple(map(LikelyToken, tokenizer.pieces(found), found, shares))
-        loss = None if right is None else -float(log_probs[place, right])
+        loss = None if right is None else 0.0 - float(log_probs[place, right])
         tokens.append(RunToken(texts[place], id, id == right, loss, best))
     losses = [one.loss for one in tokens if one.loss is not None]
     wrong = sum(one != other for one, other in zip_longest(ids, reference))
