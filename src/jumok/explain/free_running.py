@@ -96,10 +96,11 @@ def free_running(
         raise bad_parameter(
             f"wrong={wrong!r} has no place", hint="give slip, the place where it is put in", field="slip"
         )
-    prefixes = [()] if slip is None else [(), (*reference[: checked_place(slip, reference)],)]
+    prefixes: list[tuple[int, ...]] = [()]
     with explained():
         if slip is not None:
-            prefixes[1] += (wrong_token(translator, subject, reference, slip, wrong),)
+            right = reference[: checked_place(slip, reference)]
+            prefixes.append((*right, wrong_token(translator, subject, reference, slip, wrong)))
         written = [greedy(translator, subject, prefix) for prefix in prefixes]
         forced, free, *slipped = runs_of(translator, subject, reference, [(reference, True), *written])
     return FreeRunning(subject.source, subject.target, forced, free, slipped[0] if slipped else None, slip)

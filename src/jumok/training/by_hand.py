@@ -8,6 +8,7 @@ V vocabulary.
 import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 import torch
@@ -47,7 +48,8 @@ CPU = torch.device("cpu")
 Gradients = Mapping[nn.Parameter, Tensor]
 
 
-class StepPlan(NamedTuple):
+@dataclass(frozen=True)
+class StepPlan:
     """What is asked of a step."""
 
     optimizer: str = "adam"
@@ -147,12 +149,23 @@ class Pupil:
             parameter.grad = gradient
         self.optimizers.step(lr)
 
+    def rule(self, plan: StepPlan, config: TrainingConfig) -> UpdateRule:
+        """The optimiser in words and numbers."""
+        return UpdateRule(
+            plan.optimizer,  # type: ignore[arg-type]  # the plan has checked it
+            plan.lr,
+            plan.steps + 1,
+            (config.momentum, config.beta2),
+            self.optimizers.all[0].defaults.get("eps", 0.0),
+            config.weight_decay,
+        )
+
     def weights(self) -> dict[nn.Parameter, Tensor]:
         return {parameter: parameter.detach().clone() for parameter in self.names}
 
-    def remembered(self, name: str, index: tuple[int, ...]) -> tuple[float, float | None]:
+    def remembered(self, weight: nn.Parameter, index: tuple[int, ...]) -> tuple[float, float | None]:
         """m and v of one weight: 0 before the first step; SGD has no v."""
-        state = self.optimizers.tensors()
+        state, name = self.optimizers.tensors(), self.names[weight]
 
         def of(*kinds: str) -> float:
             found = [state[f"{kind}/{name}"] for kind in kinds if f"{kind}/{name}" in state]
@@ -180,44 +193,37 @@ def training_step(
         check_losses(losses, plan, plan.steps)
         token = chosen_token(plan.token, losses)
         rows = list(rows_of(ops, logits, token, pupil.config))
-        *seen, of_product = (whole := pupil.gradients(losses, [*(row.whole for row in rows), ops.product]))[0]
-        gradients, before = whole[1], pupil.weights()
+        seen, gradients = pupil.gradients(losses, [*(row.whole for row in rows), ops.product])
         weight, index = chosen_weight(plan, pupil, gradients, ops.head, int(pupil.wanted[token]))
-        by_token = of_product[:, index[0]] * ops.h[:, index[1]] if weight is ops.head else torch.empty(0)
-        name, earlier = pupil.names[weight], pupil.remembered(pupil.names[weight], index)
+        by_token = seen[-1][:, index[0]] * ops.h[:, index[1]] if weight is ops.head else torch.empty(0)
+        before, remembered = pupil.weights(), pupil.remembered(weight, index)
         pupil.learn(gradients, plan.lr)
         progress("training step", plan.steps + 1, total)
         losses_after, after = pupil.forward()[0], pupil.weights()
         check_losses(losses_after, plan, plan.steps + 1)
         at_rates = dict(losses_at(pupil, before, after, plan, progress))
-    ids, (rule,) = tuple(pupil.wanted.tolist()), pupil.optimizers.all
-    betas, eps = (config.momentum, config.beta2), rule.defaults.get("eps", 0.0)
-    numbers = (float(one[weight][index]) for one in (before, gradients))
-    end = translator.tokenizers.pictures is None
-    side = source_side(translator.tokenizers, subject.source_ids, subject.source, "", end=end)
+    numbers = [float(each[weight][index]) for each in (before, gradients, after)]
+    ids, (m, v) = tuple(pupil.wanted.tolist()), pupil.remembered(weight, index)
+    side = source_side(
+        translator.tokenizers, subject.source_ids, subject.source, "", end=not translator.tokenizers.pictures
+    )
     return TrainingStep(
         subject.source,
-        tuple(token["text"] for token in side["tokens"]),
+        tuple(piece["text"] for piece in side["tokens"]),
         subject.target,
         tuple(translator.tokenizers.target.pieces(ids)),
         ids,
         token,
-        UpdateRule(plan.optimizer, plan.lr, plan.steps + 1, betas, eps, config.weight_decay),  # type: ignore[arg-type]
+        pupil.rule(plan, config),
         numbers_of(losses),
         numbers_of(losses_after),
-        tuple(row.named(one) for row, one in zip(rows, seen, strict=True)),
+        tuple(row.named(one) for row, one in zip(rows, seen[:-1], strict=True)),
         tuple(
             ParameterGradient(pupil.names[one], tuple(one.shape), float(gradient.norm()))
             for one, gradient in gradients.items()
         ),
         WeightUpdate(
-            name,
-            index,
-            *numbers,
-            tuple(by_token.tolist()),
-            *earlier,
-            *pupil.remembered(name, index),
-            float(after[weight][index]),
+            pupil.names[weight], index, *numbers[:2], tuple(by_token.tolist()), *remembered, m, v, numbers[2]
         ),
         at_rates,
     )
