@@ -196,13 +196,13 @@ def training_step(
         seen, gradients = pupil.gradients(losses, [*(row.whole for row in rows), ops.product])
         weight, index = chosen_weight(plan, pupil, gradients, ops.head, int(pupil.wanted[token]))
         by_token = seen[-1][:, index[0]] * ops.h[:, index[1]] if weight is ops.head else torch.empty(0)
-        before, remembered = pupil.weights(), pupil.remembered(weight, index)
+        before, (m_before, v_before) = pupil.weights(), pupil.remembered(weight, index)
         pupil.learn(gradients, plan.lr)
         progress("training step", plan.steps + 1, total)
         losses_after, after = pupil.forward()[0], pupil.weights()
         check_losses(losses_after, plan, plan.steps + 1)
         at_rates = dict(losses_at(pupil, before, after, plan, progress))
-    numbers = [float(each[weight][index]) for each in (before, gradients, after)]
+    old, slope, new = (float(each[weight][index]) for each in (before, gradients, after))
     ids, (m, v) = tuple(pupil.wanted.tolist()), pupil.remembered(weight, index)
     side = source_side(
         translator.tokenizers, subject.source_ids, subject.source, "", end=not translator.tokenizers.pictures
@@ -223,7 +223,7 @@ def training_step(
             for one, gradient in gradients.items()
         ),
         WeightUpdate(
-            pupil.names[weight], index, *numbers[:2], tuple(by_token.tolist()), *remembered, m, v, numbers[2]
+            pupil.names[weight], index, old, slope, tuple(by_token.tolist()), m_before, v_before, m, v, new
         ),
         at_rates,
     )

@@ -5,7 +5,7 @@ import { postJson } from "../../api";
 import type { Arch, BackwardTensorOut, TrainingStepOut } from "../../api-types";
 import { Button, choices, Segmented, Select, Tabs } from "../../components/controls";
 import { Figure } from "../../components/Figure";
-import { Await, Empty, Loading } from "../../components/states";
+import { Await, Empty } from "../../components/states";
 import { useResource } from "../../hooks";
 import { t } from "../../i18n";
 import { fixed, number, short } from "../../lib/format";
@@ -66,13 +66,6 @@ export default function OneStep({ card, text, tell }: FigureProps) {
       </div>
     );
   const at = STAGES.indexOf(stage);
-  if (step.status === "loading" && !found)
-    return (
-      <div class="figure stack">
-        <Loading height={480} />
-        <p class="note">{say("first")}</p>
-      </div>
-    );
   return (
     <Await of={step} height={560}>
       {(value) => (

@@ -2,8 +2,8 @@
 export const freeRunningWords = {
   title: ["The same sentence forced, free, and after one wrong token", "같은 문장을 정답으로, 스스로, 그리고 토큰 하나를 틀리게 한 뒤"],
   intro: [
-    "The decoder writes “{target}” for “{text}”. Choose a token of the reference, then a wrong one to put in its place.",
-    "디코더가 ‘{text}’를 ‘{target}’(으)로 씁니다. 정답의 토큰 하나를 고르고, 그 자리에 넣을 틀린 토큰을 고르세요.",
+    "The source is “{text}”, the reference “{target}”. Choose a token of the reference, then a wrong one to put in its place.",
+    "입력은 ‘{text}’, 정답은 ‘{target}’입니다. 정답의 토큰 하나를 고르고, 그 자리에 넣을 틀린 토큰을 고르세요.",
   ],
   own: [
     "The right answer is not known here; the model’s own serves as the reference.",
@@ -17,7 +17,7 @@ export const freeRunningWords = {
   slipped: ["after the wrong one", "틀린 토큰 뒤"],
   ask: [
     "Token {n}, “{right}”, becomes “{wrong}”, and from there each model reads what it writes itself. Which of them get all the rest right?",
-    "{n}번째 토큰 ‘{right}’을(를) ‘{wrong}’(으)로 바꾸고, 그 뒤로는 모델마다 스스로 쓴 것을 읽습니다. 나머지를 모두 맞게 쓰는 모델은?",
+    "{n}번째 토큰을 바꿉니다(‘{right}’ → ‘{wrong}’). 그 뒤로는 모델마다 스스로 쓴 것을 읽습니다. 나머지를 모두 맞게 쓰는 모델은?",
   ],
   none: ["none", "없음"],
   attention: ["those with attention", "어텐션이 있는 모델"],

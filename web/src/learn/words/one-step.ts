@@ -3,11 +3,7 @@ export const oneStepWords = {
   title: ["One training step, stage by stage", "학습 한 걸음, 단계별로"],
   intro: [
     "{model} reads “{text}” and is to learn “{target}”. All of this happens to a copy: the model of this server stays as it is.",
-    "{model} 모델이 ‘{text}’를 읽고 ‘{target}’을(를) 배웁니다. 모두 복사본에서 일어나며 이 서버의 모델은 그대로입니다.",
-  ],
-  first: [
-    "The first step after a server has started takes a few seconds: it loads the optimizers.",
-    "서버를 켠 뒤 첫걸음은 몇 초 걸립니다. 옵티마이저를 불러오기 때문입니다.",
+    "{model} 모델의 입력은 ‘{text}’, 배울 정답은 ‘{target}’입니다. 모두 복사본에서 일어나며 이 서버의 모델은 그대로입니다.",
   ],
   own: ["It learns the answer that it gives anyway.", "모델이 이미 내놓는 답을 배웁니다."],
   too_large: [
@@ -38,7 +34,7 @@ export const oneStepWords = {
   ],
   ask_sign: [
     "The weights move against the gradient. At the logit of the right token “{token}”, will the gradient be below or above zero?",
-    "가중치는 기울기의 반대쪽으로 움직입니다. 정답 토큰 ‘{token}’의 로짓에서 기울기는 0보다 작을까요, 클까요?",
+    "파라미터는 기울기의 반대쪽으로 움직입니다. 정답 토큰 ‘{token}’의 로짓에서 기울기는 0보다 작을까요, 클까요?",
   ],
   below: ["below zero", "0보다 작다"],
   above: ["above zero", "0보다 크다"],
@@ -54,7 +50,7 @@ export const oneStepWords = {
   sum: ["gradient g", "기울기 g"],
   not_out: [
     "The chain rule goes on from h through every layer to this weight. Its gradient is g = {g}.",
-    "연쇄 법칙이 h에서 모든 층을 지나 이 가중치까지 이어집니다. 기울기는 g = {g}입니다.",
+    "연쇄 법칙이 h에서 여러 층을 지나 이 파라미터까지 이어집니다. 기울기는 g = {g}입니다.",
   ],
   every: ["How much reaches each parameter (|g|, the largest)", "파라미터마다 닿는 기울기의 크기 (|g|, 큰 것부터)"],
   head: ["Head", "헤드"],
@@ -73,17 +69,17 @@ export const oneStepWords = {
   agrees: ["The optimizer that trains models here gives {after}.", "여기서 모델을 학습시키는 옵티마이저의 결과는 {after}입니다."],
   ask_after: [
     "The loss was {loss}. After one step at η = {lr}, will it be lower or higher?",
-    "손실은 {loss}였습니다. η = {lr}(으)로 한 걸음 간 뒤에는 낮아질까요, 높아질까요?",
+    "손실은 {loss}였습니다. 학습률 {lr}에서 한 걸음 간 뒤에는 낮아질까요, 높아질까요?",
   ],
   lower: ["lower", "낮아진다"],
   higher: ["higher", "높아진다"],
   why_lower: [
     "{loss} → {after}. The step was small enough for the slope to be right.",
-    "{loss} → {after}. 기울기가 맞는 만큼만 움직였습니다.",
+    "{loss} → {after}. 기울기가 맞는 범위 안에서 움직였습니다.",
   ],
   why_higher: [
     "{loss} → {after}. The gradient is the slope at one point; so large a step leaves the place where it is true.",
-    "{loss} → {after}. 기울기는 한 점에서의 비탈입니다. 이렇게 크게 옮기면 그 비탈이 맞는 곳을 벗어납니다.",
+    "{loss} → {after}. 기울기는 그 자리에서만 맞습니다. 이렇게 크게 움직이면 맞지 않는 곳까지 가 버립니다.",
   ],
   by_rate: ["The loss after the same step at other rates", "같은 걸음을 다른 학습률로 갔을 때의 손실"],
   before: ["before", "갱신 전"],
