@@ -86,7 +86,6 @@ export const oneStepWords = {
   loss: ["loss", "손실"],
   worse: ["From η = {lr} on it is higher than before.", "η = {lr}부터는 전보다 높습니다."],
   not_finite: ["not a number any more", "수가 아님"],
-  parameter: ["parameter", "파라미터"],
   quantity: ["quantity", "값"],
   value: ["value", "수"],
 } as const;

@@ -1,0 +1,1 @@
+import{p as a}from"./chunk-PLKHGNGL.js";import"./chunk-4BINPNBV.js";export{a as Learn};
