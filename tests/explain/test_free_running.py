@@ -107,6 +107,12 @@ def test_runs_that_never_end_or_end_early(workshop: Workshop, kind: str) -> None
         ]
 
 
+def test_the_folders_own_search_does_not_count(workshop: Workshop) -> None:
+    plain, other = workshop.model("luong"), workshop.model("luong", min_len=16, no_repeat_ngram=2)
+    asked = ("a man rides", "the dog")
+    assert plain.free_running(*asked, slip=0) == other.free_running(*asked, slip=0)
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "place": (
         {"slip": 17},

@@ -107,9 +107,13 @@ def free_running(
 
 
 def greedy(translator: Translator, subject: Subject, prefix: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
-    """What the model writes by itself after these tokens, the end included; and whether it came to an end."""
+    """What the model writes by itself after these tokens, the end included; and whether it came to an end.
+
+    Always the most probable token, whatever the model's folder says of a search.
+    """
     most = min(translator.config.decoding.max_len, 2 * len(subject.target_ids) + ROOM)
-    request = make_request(translator.config.decoding, {"beam": 1, "max_len": most})
+    options = {"beam": 1, "max_len": most, "min_len": 0, "no_repeat_ngram": 0}
+    request = make_request(translator.config.decoding, options)
     job = Job(subject.source_ids, prefix)
     search = translator.search_for(job, request)
     [[answer, *_]] = run_search(

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { postJson } from "../../api";
 import type { Arch, Card, DecoderRun, FreeRunning } from "../../api-types";
 import { Figure } from "../../components/Figure";
-import { Await } from "../../components/states";
+import { Await, Empty } from "../../components/states";
 import { choices, Segmented, Select } from "../../components/controls";
 import { ApiError } from "../../errors";
 import { useResource } from "../../hooks";
@@ -49,14 +49,23 @@ function Runs({ card, text, target, tell }: FigureProps & { target: string }) {
     { cache: true },
   );
   const tokens = first.value?.forced.tokens ?? [];
+  const nothing = first.value !== null && tokens.length < 2;
   const slip = place ?? Math.min(tokens.length - 2, Math.floor(tokens.length / 3) + 1);
-  const offered = first.value ? wrongTokens(first.value.forced, slip) : [];
+  const offered = first.value && !nothing ? wrongTokens(first.value.forced, slip) : [];
   const instead = wrong !== null && offered.includes(wrong) ? wrong : offered[0];
   const all = useResource(
-    first.value ? `slipped ${cards.map((one) => one.name)} ${text} ${target} ${slip} ${instead}` : null,
+    first.value && !nothing ? `slipped ${cards.map((one) => one.name)} ${text} ${target} ${slip} ${instead}` : null,
     (signal) => Promise.all(cards.map((one) => runner(one, { text, target, slip, wrong: instead }, signal))),
     { cache: true },
   );
+  if (nothing)
+    return (
+      <div class="figure learn-lack">
+        <Empty title={say("title")}>
+          <p>{say("nothing")}</p>
+        </Empty>
+      </div>
+    );
   return (
     <Await of={first} height={480}>
       {() => (

@@ -11,11 +11,18 @@ const DATES: Readonly<Record<string, string>> = {
 
 export const isDates = (card: Card) => card.target_language.startsWith("iso");
 
+/** Of a long answer only so much serves as a reference, and only if it has more tokens than that. */
+const LONG = { characters: 40, tokens: 100 };
+
 export function useReference(card: Card, text: string): Resource<string> {
   const known = isDates(card) ? DATES[text] : undefined;
   return useResource(
     `reference ${card.name} ${text}`,
-    async (signal) => known ?? (await translate({ model: card.name, texts: [text] }, signal)).results[0].text,
+    async (signal) => {
+      if (known !== undefined) return known;
+      const [own] = (await translate({ model: card.name, texts: [text] }, signal)).results;
+      return own.tokens.length > LONG.tokens ? [...own.text].slice(0, LONG.characters).join("") : own.text;
+    },
     { cache: true },
   );
 }

@@ -5,9 +5,13 @@ export const freeRunningWords = {
     "The source is “{text}”, the reference “{target}”. Choose a token of the reference, then a wrong one to put in its place.",
     "입력은 ‘{text}’, 정답은 ‘{target}’입니다. 정답의 토큰 하나를 고르고, 그 자리에 넣을 틀린 토큰을 고르세요.",
   ],
+  nothing: [
+    "This model writes nothing here, so there is no token to replace.",
+    "이 모델은 여기서 아무것도 쓰지 않으므로 바꿀 토큰이 없습니다.",
+  ],
   own: [
-    "The right answer is not known here; the model’s own serves as the reference.",
-    "여기서는 정답을 알 수 없어 모델이 쓴 답을 정답으로 삼습니다.",
+    "The right answer is not known here; the model’s own, or its beginning, serves as the reference.",
+    "여기서는 정답을 알 수 없어 모델이 쓴 답이나 그 앞부분을 정답으로 삼습니다.",
   ],
   place: ["Token of the reference", "정답의 토큰"],
   wrong: ["Wrong token", "틀린 토큰"],
