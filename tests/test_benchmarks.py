@@ -31,6 +31,7 @@ FIGURES = {
     "cpu_training": r"(?s)\| floor \| [\d,]+ \|.*\| ours \| [\d,]+ \|",
     "faults_found": r"(?s)\| none .*\| 0 of 1 \| .*\| target 1 line behind, from 25 % \| 1 of 1 \|",
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
+    "free_running": r"luong +forced_share [\d.]+% free_share .* digit_share [\d.]+%",
     "soak": r'"nothing lost": true',
 }
 

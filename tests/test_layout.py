@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "decoding"},
-    "model": {"decoding", "explain"},
+    "model": {"decoding", "explain", "training"},
     "evaluation": {"text", "decoding", "explain"},
     "training": {
         "config",
@@ -42,6 +42,7 @@ ALLOWED: dict[str, set[str]] = {
         "models",
         "checkpoint",
         "decoding",
+        "explain",
         "evaluation",
     },
     "export": {
@@ -55,7 +56,7 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "evaluation",
     },
-    "server": {"config", "decoding", "explain", "evaluation"},
+    "server": {"config", "text", "decoding", "explain", "evaluation", "training"},
 }
 ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together

@@ -17,11 +17,14 @@ from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
 from jumok.explain.forced import NO_KEY
 from jumok.explain.forward import ForwardPass, forward_pass
+from jumok.explain.free_running import FreeRunning, free_running
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import TracedTranslation
 from jumok.explain.what_if import WhatIf, what_if
 from jumok.progress import Progress, silent
+from jumok.training.by_hand import W_OUT, StepPlan, training_step
+from jumok.training.one_step import TrainingStep
 
 
 def load(
@@ -145,6 +148,41 @@ class Model(Translator):
         `target` is what the model is to write, given to it token by token; without one its own answer.
         """
         return forward_pass(self.on_torch("forward_pass"), text, target)
+
+    def training_step(  # noqa: PLR0913  all but one have defaults
+        self,
+        text: str,
+        target: str | None = None,
+        *,
+        optimizer: str = "adam",
+        lr: float = 1e-3,
+        steps: int = 0,
+        token: int | None = None,
+        weight: str = W_OUT,
+        index: Sequence[int] | None = None,
+        rates: Sequence[float] = (),
+        weight_decay: float | None = None,
+        progress: Progress = silent,
+    ) -> TrainingStep:
+        """One update by one pair, on a copy of the model: loss, gradients, one weight before and after.
+
+        The optimiser is sgd, adam or adamw, as the trainer has them; `steps` updates by the same pair go
+        before it. Gradients are shown at one target `token` and one `weight` (a parameter's name, or W_out;
+        `index` says which number of it); without them where they are largest. `rates` asks for the loss after
+        the same update at other rates.
+        """
+        plan = StepPlan(optimizer, lr, steps, token, weight, index, rates, weight_decay)
+        return training_step(self.on_torch("training_step"), text, target, plan, progress)
+
+    def free_running(
+        self, text: str, target: str, *, slip: int | None = None, wrong: int | str | None = None
+    ) -> FreeRunning:
+        """A target after the right tokens (teacher forcing) beside what the model writes after its own.
+
+        With a place to `slip` also after one wrong token there: an id, or the token itself; without it the
+        most probable wrong one.
+        """
+        return free_running(self.on_torch("free_running"), text, target, slip=slip, wrong=wrong)
 
     def what_if(self, text: str, ops: Sequence[Op], **options: Any) -> WhatIf:
         """The translation of a text as it is and with interventions, and where the two part."""

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from tests.explain.conftest import workshop
 from tests.run.conftest import trained
 
 from jumok.models.interface import HeadPrediction, PlainPrediction
 
-__all__ = ["passes_differ", "trained"]
+__all__ = ["passes_differ", "trained", "workshop"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from jumok.config import LuongConfig, RnnConfig, TrainingConfig, TransformerConfig
 from jumok.models.build import build_model
-from jumok.training.optimizer import Muon, Optimizers, is_hidden_matrix, orthogonal
+from jumok.training.optimizer import Muon, Optimizers, is_hidden_matrix, orthogonal, plain
 
 RATE = 0.1
 
@@ -238,3 +238,17 @@ def test_loading_copies_so_that_later_steps_leave_the_given_tensors_alone() -> N
     optimizers.step(RATE)
     assert given["step/weight"] == 3
     assert optimizers.tensors()["step/weight"] == 4
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
+def test_without_its_wrappers_an_optimiser_does_the_same(kind: Any) -> None:
+    weights = [torch.linspace(-1, 1, 7).requires_grad_() for _ in range(2)]
+    pair = [
+        make([weight], lr=0.1, fused=True) for make, weight in zip((kind, plain(kind)), weights, strict=True)
+    ]
+    for step in range(3):
+        for optimizer, weight in zip(pair, weights, strict=True):
+            weight.grad = torch.linspace(1, step, 7)
+            optimizer.step()
+    assert torch.equal(*weights)
+    assert pair[0].state_dict()["param_groups"] == pair[1].state_dict()["param_groups"]

@@ -67,10 +67,14 @@ def explained() -> Iterator[None]:
     except LookupError as error:  # a position that has no learned row
         raise LimitError(str(error), code="too_long") from None
     except NotFiniteError:
-        raise RunError(
-            "the model gave numbers that are not finite",
-            hint="its weights may be damaged or diverged: jumok verify checks the folder",
-            code="model_numeric_error",
-        ) from None
+        raise not_finite() from None
     except ValueError as error:  # a row without a key to look at
         raise bad_parameter(str(error), hint=NO_KEY) from None
+
+
+def not_finite() -> RunError:
+    return RunError(
+        "the model gave numbers that are not finite",
+        hint="its weights may be damaged or diverged: jumok verify checks the folder",
+        code="model_numeric_error",
+    )

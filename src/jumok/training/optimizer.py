@@ -1,6 +1,7 @@
 """SGD, Adam, AdamW and Muon, each as one object that steps at a given rate."""
 
 from collections.abc import Iterable
+from inspect import unwrap
 from typing import Any
 
 import torch
@@ -18,6 +19,8 @@ class Muon(Optimizer):
 
     The factor gives updates the size of Adam's, so one learning rate serves both (Liu et al. 2025).
     """
+
+    add_param_group = unwrap(Optimizer.add_param_group)  # see `plain`
 
     def __init__(self, params: Iterable[Tensor], lr: float, momentum: float, decay: float) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": decay})
@@ -125,16 +128,24 @@ def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Op
     match config.optimizer:
         case "sgd":
             return [
-                with_momentum(SGD(every, lr=rate, momentum=config.momentum, weight_decay=decay, fused=True))
+                with_momentum(
+                    plain(SGD)(every, lr=rate, momentum=config.momentum, weight_decay=decay, fused=True)
+                )
             ]
         case "adam":
-            return [quiet(Adam(every, **adam))]
+            return [quiet(plain(Adam)(every, **adam))]
         case "adamw":
-            return [quiet(AdamW(every, **adam))]
+            return [quiet(plain(AdamW)(every, **adam))]
         case "muon":
             hidden = [p for p, name in names.items() if is_hidden_matrix(name, p)]
             rest = [p for p, name in names.items() if not is_hidden_matrix(name, p)]
-            return [Muon(hidden, rate, config.momentum, decay), quiet(AdamW(rest, **adam))]
+            return [Muon(hidden, rate, config.momentum, decay), quiet(plain(AdamW)(rest, **adam))]
+
+
+def plain(kind: type[Optimizer]) -> Any:
+    """The same optimiser without torch's wrappers for compiled steps, which take seconds to load."""
+    step = torch.no_grad()(unwrap(kind.step))
+    return type(kind.__name__, (kind,), {"step": step, "add_param_group": unwrap(kind.add_param_group)})
 
 
 def with_momentum(optimizer: SGD) -> SGD:

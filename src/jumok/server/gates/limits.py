@@ -46,6 +46,8 @@ class Limits:
     """Tokens of either side of a trace; beyond it 422."""
     trace_bytes: int = 4 * MIB
     """Tensors of one answer; beyond it 422."""
+    step_parameters: int = 16 * MIB
+    """Parameters of a model that takes a training step, each with six copies; beyond it 422."""
     traces: int = 64
     """Traces that are kept; the oldest goes."""
     traces_bytes: int = 256 * MIB

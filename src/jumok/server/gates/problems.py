@@ -22,8 +22,8 @@ LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings")
 LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500}
 
 CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
-QUOTED = ("ids", "need")
-"""Fields whose errors repeat what the client wrote: forced ids spell a text, a need is a name of theirs."""
+QUOTED = ("ids", "need", "weight", "wrong")
+"""Fields whose errors repeat what the client wrote: ids and tokens spell a text, the others are names."""
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KIND = re.compile(r"constrained-\w+|[\w-]+\[.*\]")
 """What pydantic calls the kinds of values that one field may have, in the place of an error."""

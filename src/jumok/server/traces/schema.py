@@ -7,10 +7,13 @@ from pydantic import Field, PlainValidator
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.explain.side_by_side import MOST_CUTS
-from jumok.server.schema import AnswerPart, Name, SearchFields, Sentence, Text, TokenOut
+from jumok.server.schema import AnswerPart, Name, RequestBody, SearchFields, Sentence, Text, TokenOut
+from jumok.training.by_hand import DECAY, LARGEST_RATE, MOST_RATES, MOST_STEPS, W_OUT
+from jumok.training.one_step import OptimizerName, ParameterGradient, UpdateRule, WeightUpdate
 
 UnitName = Literal["words", "pieces"]
 ReplaceName = Literal["unk", "drop"]
+Rate = Annotated[float, Field(gt=0, le=LARGEST_RATE)]
 
 Interventions = Annotated[tuple[Op, ...], PlainValidator(parse_ops, json_schema_input_type=OpList)]
 
@@ -43,6 +46,90 @@ class CompareRequest(SearchFields):
     reference: Text | None = Field(None, description="A good translation, to compare the answers with.")
     cuts: Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(max_length=MOST_CUTS)] = Field(
         default=[], description="Numbers of words: the text is also translated cut after so many."
+    )
+
+
+class TrainingStepRequest(RequestBody):
+    model: Name | None = None
+    text: Sentence
+    target: Text | None = Field(None, description="What is learned; without it, what the model writes.")
+    optimizer: OptimizerName = "adam"
+    lr: Rate = 1e-3
+    steps: Annotated[int, Field(ge=0, le=MOST_STEPS)] = Field(
+        default=0, description="Updates by the same pair before this one."
+    )
+    token: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="The target token to look at; that with the largest loss, if not given."
+    )
+    weight: Name = Field(W_OUT, description="A parameter's name, or W_out, whatever its name is.")
+    index: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=4)] | None = Field(
+        None, description="Which number of it; the one with the largest gradient, if not given."
+    )
+    rates: Annotated[list[Rate], Field(max_length=MOST_RATES)] = Field(
+        default=[], description="Say what the loss is after the same update at these rates, too."
+    )
+    weight_decay: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description=f"{DECAY} for adamw and 0 for the others, if not given."
+    )
+
+
+class CandidateOut(AnswerPart):
+    """A token of the vocabulary at the token looked at; its gradient is (p - y) / N over N target tokens."""
+
+    id: int
+    text: str
+    logit: float
+    p: float
+    y: Literal[0, 1]
+    gradient: float
+
+
+class BackwardTensorOut(AnswerPart):
+    stage: str
+    operation: str
+    axes: str
+    values: list[float] | list[list[float]]
+    gradient: list[float] | list[list[float]]
+
+
+class PlainTokenOut(AnswerPart):
+    text: str
+    id: int
+
+
+class RateLossOut(AnswerPart):
+    lr: float
+    loss: float | None
+
+
+class TrainingStepOut(AnswerPart):
+    source: str
+    source_tokens: list[str]
+    target: str
+    tokens: list[PlainTokenOut]
+    token: int
+    rule: UpdateRule
+    loss: float
+    loss_after: float
+    losses: list[float]
+    losses_after: list[float]
+    vocabulary: int
+    candidates: list[CandidateOut] = Field(description="Those with the largest gradients.")
+    tensors: list[BackwardTensorOut]
+    gradients: list[ParameterGradient]
+    weight: WeightUpdate
+    rates: list[RateLossOut]
+
+
+class FreeRunningRequest(RequestBody):
+    model: Name | None = None
+    text: Sentence
+    target: Text
+    slip: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Where a wrong token is put in; none, if not given."
+    )
+    wrong: Annotated[int, Field(ge=0)] | Name | None = Field(
+        None, description="Its id or its text; the most probable wrong one, if not given."
     )
 
 
