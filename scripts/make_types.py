@@ -22,8 +22,8 @@ export type Arch = Card["arch"];
 export type Kind = MaskHead["kind"];
 """
 USED = """
-BeamDocument Card CompareOut EvalDocument EvalOut InfluenceOut Manifest PositionRows ProbeOut RunDetails
-RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart SweepOut SweepRowOut TraceRequest
+BeamDocument Card CompareOut EvalDocument EvalOut GradientsOut InfluenceOut Manifest PositionRows ProbeOut
+RunDetails RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart SweepOut SweepRowOut TraceRequest
 TranslateAnswer WhatIfOut
 """
 """What the page asks for, sends and receives; with all that these refer to."""

@@ -5,6 +5,14 @@
 export type Arch = Card["arch"];
 export type Kind = MaskHead["kind"];
 
+export interface AtLengthOut {
+  readonly first: number;
+  readonly largest: number;
+  readonly length: number;
+  readonly loss: number;
+  readonly smallest: number;
+}
+
 export interface AtlasName {
   readonly tensor: string;
 }
@@ -192,6 +200,15 @@ export interface ForcePrefix {
   readonly ids?: readonly number[];
   readonly op: "force_prefix";
   readonly text?: string;
+}
+
+export interface GradientsOut {
+  readonly by_length: readonly AtLengthOut[];
+  readonly fresh: number | null;
+  readonly loss: number;
+  readonly norms: readonly number[];
+  readonly target: string;
+  readonly tokens: readonly string[];
 }
 
 export interface GrownOut {
