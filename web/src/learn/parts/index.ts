@@ -1,0 +1,5 @@
+/** What figures share. */
+export { Amounts, type Amount } from "./Amounts";
+export { useHead, type HeadOfText } from "./head";
+export { Slider } from "./Slider";
+export { Strip } from "./Strip";
