@@ -99,29 +99,30 @@ interface SpreadProps {
   children: ComponentChildren;
 }
 
-/** Paragraphs on one side; their figure, with the formula it draws, on the other. What follows stands under the paragraphs, on a phone under the figure. */
+/** Paragraphs on one side; their figure, with the formula it draws, on the other. On a phone it comes right after its own paragraph. */
 function Spread({ of, book, chapter, tell, cannot, children }: SpreadProps) {
   const shown = of.find((block) => block.figure);
   const formulasOf = ({ formula }: Block): readonly Formula[] =>
     formula === undefined ? [] : [formula].flat().map((n) => chapter.formulas[n as number]);
+  const paragraph = (block: Block, i: number) => (
+    <div class="learn-text" key={i}>
+      <p>
+        <Prose text={block.text} />
+      </p>
+      {block !== shown && block.formula !== undefined && <Formulas of={formulasOf(block)} says={block.says} />}
+    </div>
+  );
+  const cut = shown ? of.indexOf(shown) + 1 : of.length;
   return (
-    <section class={shown ? "learn-spread" : "learn-spread alone"}>
-      <div class="learn-text">
-        {of.map((block, i) => (
-          <div key={i}>
-            <p>
-              <Prose text={block.text} />
-            </p>
-            {block !== shown && block.formula !== undefined && <Formulas of={formulasOf(block)} says={block.says} />}
-          </div>
-        ))}
-      </div>
+    <section class={shown ? "learn-spread" : "learn-spread alone"} style={{ "--rows": of.length }}>
+      {of.slice(0, cut).map(paragraph)}
       {shown && (
         <div class="learn-beside">
           {shown.formula !== undefined && <Formulas of={formulasOf(shown)} says={shown.says} />}
           <Slot name={shown.figure!} book={book} chapter={chapter} tell={tell} cannot={cannot} />
         </div>
       )}
+      {of.slice(cut).map(paragraph)}
       {children}
     </section>
   );

@@ -9,7 +9,7 @@ import { encodeOps, formatAddress, type Screen } from "./link";
 export type Formula = string | FormulaNode;
 interface FormulaNode extends ReadonlyArray<Formula> {}
 
-export type Which = "short" | "other" | "long" | "new";
+export type Which = "short" | "other" | "long" | "new" | "hard";
 export interface View {
   /** models that can show it, the best first; none: two models or more, together */
   readonly arch: readonly Arch[];
@@ -87,7 +87,7 @@ export function sentenceFor(book: Pick<Book, "texts">, card: Card, which: Which)
   if (card.target_language.startsWith("iso")) return book.texts[which];
   const sorted = [...card.examples].sort((a, b) => a.length - b.length);
   if (which === "new") return `🎉 ${sorted[0] ?? ""}`;
-  return sorted[{ short: 0, other: sorted.length >> 1, long: sorted.length - 1 }[which]] ?? book.texts[which];
+  return sorted[{ short: 0, other: sorted.length >> 1, hard: sorted.length >> 1, long: sorted.length - 1 }[which]] ?? book.texts[which];
 }
 
 export const chapterHref = (id: string) => formatAddress({ screen: "learn", rest: id, params: {} });

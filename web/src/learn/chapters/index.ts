@@ -34,4 +34,5 @@ export const TEXTS = {
   other: "5 mars 2024 kl. 14:30",
   long: "1998년 3월 24일 화요일 오후 8시 35분부터 1998년 11월 9일 월요일 오전 7시 12분까지",
   new: "🎉 den 5 mars 2024",
+  hard: "1926년 9월 4일 오전 7시 58분",
 } as const;

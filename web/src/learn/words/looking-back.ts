@@ -5,7 +5,7 @@ export const lookingBack = {
   pick: ["Point at a token that is written, or choose it with the arrow keys.", "쓰는 토큰을 가리키거나 화살표 키로 고르세요."],
   ask: [
     "The decoder is about to write “{token}”. At which token of “{text}” will it look?",
-    "디코더가 이제 ‘{token}’을(를) 씁니다. ‘{text}’의 어느 토큰을 볼까요?",
+    "디코더가 이제 쓸 토큰은 ‘{token}’입니다. ‘{text}’의 어느 토큰을 볼까요?",
   ],
   why: [
     "Its weight is {weight}. No one told the model: it learned from pairs of sentences where to look.",
