@@ -104,6 +104,8 @@ function Drawn({ all, lines, at, onAt, onAgain }: DrawnProps) {
         </p>
         <h3>{say("one")}</h3>
         <Amounts
+          most={8}
+          rest={(n) => say("rest", { n })}
           labels={range(KEYS).map((n) => ({ text: say("key", { n: n + 1 }) }))}
           of={[
             { name: say("raw"), term: 2, values: now.row.raw, full: 1 },

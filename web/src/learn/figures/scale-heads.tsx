@@ -66,6 +66,7 @@ function Heads({ rows, before, after, d }: { rows: readonly HeadRow[]; before: M
   return (
     <div class="stack">
       {before.model.score !== "scaled_dot" && <p class="note">{say("not_scaled")}</p>}
+      <p class="small muted">{say("places")}</p>
       <Amounts
         labels={rows.map(({ label }) => ({ text: label }))}
         of={[

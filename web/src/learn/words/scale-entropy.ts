@@ -15,6 +15,7 @@ export const scaleEntropy = {
   raw: ["without division", "나누지 않음"],
   scaled: ["divided by √d_k", "√d_k로 나눔"],
   key: ["key {n}", "키 {n}"],
+  rest: ["and {n} more keys with less weight", "가중치가 더 작은 키 {n}개 더"],
   one: ["One query of the many: its weights", "그중 쿼리 하나의 가중치"],
   slope: [
     "Scores spread by {spread} (√d_k = {root}). Slope of the softmax, Σ w (1 − w): {raw} without the division, {scaled} with it. A gradient passes through this slope.",

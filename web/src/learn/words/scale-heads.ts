@@ -2,7 +2,8 @@
 export const scaleHeads = {
   title: ["The model’s own heads without √d_k", "√d_k 없는 모델 자신의 헤드"],
   kind: ["Attention", "어텐션"],
-  head: ["layer {layer}, head {head}", "{layer}층 헤드 {head}"],
+  head: ["{layer} · {head}", "{layer} · {head}"],
+  places: ["Layer · head", "층 · 헤드"],
   scaled: ["divided by √d_k, bits", "√d_k로 나눔, 비트"],
   raw: ["not divided, bits", "나누지 않음, 비트"],
   rest: ["and {n} more {n:head|heads}", "헤드 {n}개 더"],
