@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/controls";
 import { useName } from "../hooks";
-import { fixed, number } from "../lib/format";
+import { number } from "../lib/format";
 import { isRight, readNumber, rightAnswer, withFacts, type Facts, type Question as Asked } from "../lib/lessons";
 import { Prose } from "./Prose";
 import { wordsOf } from "./say";
@@ -100,7 +100,7 @@ export function Question({ of, facts, cannot, onRight }: QuestionProps) {
 
 function Mark({ of, outcome, right, filled }: { of: Asked; outcome: Outcome; right: number; filled(text: string): string }) {
   if (outcome === "not_number" || outcome === "choose") return <p>{say(outcome)}</p>;
-  const answer = of.kind === "choice" ? filled(of.options[right] ?? "") : Number.isInteger(right) ? number(right) : fixed(right, 2);
+  const answer = of.kind === "choice" ? filled(of.options[right] ?? "") : number(right);
   return (
     <p>
       <b>{outcome === "shown" ? say("answer_is", { answer }) : say(outcome)}</b>{" "}

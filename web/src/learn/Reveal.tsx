@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../components/controls";
 import { Icon } from "../components/Icon";
+import { Loading } from "../components/states";
 import { wordsOf } from "./say";
 import { frame } from "./words/frame";
 
@@ -14,8 +15,10 @@ export interface RevealProps {
   options: readonly string[];
   /** language of the options, where they are tokens */
   lang?: string;
-  /** index of what will be seen */
-  right: number;
+  /** index of what will be seen; null while it is being computed */
+  right: number | null;
+  /** called with the first prediction: what costs much is computed only then */
+  onGuess?(): void;
   /** said with the outcome: why it is so */
   why?: ComponentChildren;
   /** drawn after the prediction */
@@ -23,10 +26,11 @@ export interface RevealProps {
 }
 
 /** A new question needs a new `key`. */
-export function Reveal({ ask, options, lang, right, why, children }: RevealProps) {
+export function Reveal({ ask, options, lang, right, onGuess, why, children }: RevealProps) {
   const [guess, setGuess] = useState<number | "skipped" | null>(null);
-  const told = guess !== null;
-  const names = { right: options[right] ?? "", guess: typeof guess === "number" ? options[guess] : "" };
+  const made = guess !== null;
+  const told = made && right !== null;
+  const names = { right: options[right ?? -1] ?? "", guess: typeof guess === "number" ? options[guess] : "" };
   return (
     <div class="reveal">
       <div class="reveal-ask">
@@ -41,15 +45,25 @@ export function Reveal({ ask, options, lang, right, why, children }: RevealProps
               class={`chip${told && i === right ? " on" : ""}`}
               lang={lang}
               aria-pressed={guess === i}
-              aria-disabled={told}
-              onClick={() => !told && setGuess(i)}
+              aria-disabled={made}
+              onClick={() => {
+                if (made) return;
+                setGuess(i);
+                onGuess?.();
+              }}
             >
               {told && i === right && <Icon name="check" size={14} />}
               {option}
             </button>
           ))}
-          <Button kind="quiet" onClick={() => setGuess(told ? null : "skipped")}>
-            {say(told ? "predict_again" : "skip")}
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setGuess(made ? null : "skipped");
+              if (!made) onGuess?.();
+            }}
+          >
+            {say(made ? "predict_again" : "skip")}
           </Button>
         </div>
         <p class="reveal-told" role="status">
@@ -60,7 +74,7 @@ export function Reveal({ ask, options, lang, right, why, children }: RevealProps
           )}
         </p>
       </div>
-      {told && children}
+      {told ? children : made && <Loading height={80} />}
     </div>
   );
 }

@@ -9,11 +9,13 @@ import { Await, Loading } from "../../components/states";
 import { Thumbnails, type Thumb } from "../../components/Thumbnails";
 import { useResource, useTensors, useTraceOf } from "../../hooks";
 import { fixed, number } from "../../lib/format";
+import { shorten } from "../../lib/labels";
 import { fromAtlas } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { labelsOf } from "../../screens/inside/head";
 import { lastHead, trouble } from "../parts";
+import { headsToAsk } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { manyHeads } from "../words/many-heads";
@@ -88,13 +90,15 @@ function Grid({ card, manifest, atlas }: { card: Card; manifest: Manifest; atlas
   );
 }
 
-/** Each head of the last layer silenced alone; asked one after the other, so that a large model is not asked for all at once. */
+/** Heads of the last layer, silenced alone, one after the other, once the reader has made a prediction. */
 function Silenced({ card, manifest, layer, heads }: { card: Card; manifest: Manifest; layer: number; heads: number }) {
+  const [asked, setAsked] = useState(false);
+  const some = headsToAsk(heads);
   const found = useResource<WhatIfOut[]>(
-    `silenced ${manifest.id}`,
+    asked ? `silenced ${manifest.id}` : null,
     async (signal) => {
       const all: WhatIfOut[] = [];
-      for (const head of range(heads)) {
+      for (const head of some) {
         const op = { op: "mask_head" as const, kind: "cross" as const, layer, head };
         all.push(await whatIf({ model: card.name, text: manifest.source.text, interventions: [op] }, signal));
       }
@@ -102,43 +106,40 @@ function Silenced({ card, manifest, layer, heads }: { card: Card; manifest: Mani
     },
     { cache: true },
   );
+  const failed = trouble(found);
+  if (failed) return failed;
+  const left = (found.value ?? []).map((one) => one.baseline_logprob_under_edit);
+  const right = left.length > 0 ? left.indexOf(Math.min(...left)) : null;
+  const size = (logprob: number) => (Math.abs(logprob) < 1e-4 ? fixed(logprob, 4) : number(Number(logprob.toPrecision(2))));
+  const name = (n: number) => say("head", { n: some[n] + 1 });
   return (
-    <Await of={found} height={120}>
-      {(all) => {
-        const left = all.map((one) => one.baseline_logprob_under_edit);
-        const right = left.indexOf(Math.min(...left));
-        const size = (logprob: number) => (Math.abs(logprob) < 1e-4 ? fixed(logprob, 4) : number(Number(logprob.toPrecision(2))));
-        const args = { before: size(manifest.decode.score ?? NaN), after: size(left[right]) };
-        return (
-          <Reveal
-            ask={say("ask", { layer: layer + 1, answer: manifest.target.text })}
-            options={all.map((_, n) => say("head", { n: n + 1 }))}
-            right={right}
-            why={say("why", args)}
-          >
-            <table class="data">
-              <thead>
-                <tr>
-                  <th scope="col">{say("heads")}</th>
-                  <th scope="col" class="num term-2">
-                    {say("without")}
-                  </th>
-                  <th scope="col">{say("writes")}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {all.map((one, n) => (
-                  <tr key={n}>
-                    <th scope="row">{say("head", { n: n + 1 })}</th>
-                    <td class="num">{size(left[n])}</td>
-                    <td lang={manifest.target.lang}>{one.edited.text}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Reveal>
-        );
-      }}
-    </Await>
+    <Reveal
+      ask={say("ask", { layer: layer + 1, answer: shorten(manifest.target.text, 60) })}
+      options={some.map((_, n) => name(n))}
+      right={right}
+      onGuess={() => setAsked(true)}
+      why={right !== null && say("why", { before: size(manifest.decode.score ?? NaN), after: size(left[right]) })}
+    >
+      <table class="data">
+        <thead>
+          <tr>
+            <th scope="col">{say("heads")}</th>
+            <th scope="col" class="num term-2">
+              {say("without")}
+            </th>
+            <th scope="col">{say("writes")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.value?.map((one, n) => (
+            <tr key={n}>
+              <th scope="row">{name(n)}</th>
+              <td class="num">{size(left[n])}</td>
+              <td lang={manifest.target.lang}>{shorten(one.edited.text, 60)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Reveal>
   );
 }
