@@ -7,10 +7,12 @@ import { Await } from "../../components/states";
 import { useTraceOf } from "../../hooks";
 import { fixed } from "../../lib/format";
 import { KINDS } from "../../lib/kinds";
+import { shorten } from "../../lib/labels";
 import { Amounts } from "../parts";
 import { wordsOf } from "../say";
 import { scaleHeads } from "../words/scale-heads";
 import type { FigureProps } from ".";
+import "./scale-heads.css";
 
 export const arch: readonly Arch[] = ["transformer"];
 const say = wordsOf(scaleHeads);
@@ -62,7 +64,8 @@ export function headsOf(before: Manifest, after: Manifest, kind: Kind): HeadRow[
 function Heads({ rows, before, after, d }: { rows: readonly HeadRow[]; before: Manifest; after: Manifest; d: number }) {
   const mean = (name: "scaled" | "raw") => fixed(rows.reduce((sum, one) => sum + one[name], 0) / Math.max(1, rows.length), 2);
   const full = Math.max(1e-9, ...rows.flatMap((one) => [one.scaled, one.raw]));
-  const texts = { before: before.target.text, after: after.target.text };
+  const same = before.target.text === after.target.text;
+  const texts = { before: shorten(before.target.text, 60), after: shorten(after.target.text, 60) };
   return (
     <div class="stack">
       {before.model.score !== "scaled_dot" && <p class="note">{say("not_scaled")}</p>}
@@ -76,7 +79,7 @@ function Heads({ rows, before, after, d }: { rows: readonly HeadRow[]; before: M
         rest={(n) => say("rest", { n })}
       />
       <p class="small">{say("mean", { d, root: fixed(Math.sqrt(d), 2), scaled: mean("scaled"), raw: mean("raw") })}</p>
-      <p class="small">{say(texts.before === texts.after ? "same" : "other", texts)}</p>
+      <p class="small scale-texts">{say(same ? "same" : "other", texts)}</p>
     </div>
   );
 }

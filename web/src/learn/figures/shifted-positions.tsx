@@ -10,6 +10,7 @@ import { Await } from "../../components/states";
 import { useResource, type Resource } from "../../hooks";
 import { writtenDates, type WrittenDate } from "../../lib/dates";
 import { fixed } from "../../lib/format";
+import { shorten } from "../../lib/labels";
 import stored from "../../../../benchmarks/readings/shifted_positions.json";
 import { Slider } from "../parts";
 import { Reveal } from "../Reveal";
@@ -23,6 +24,7 @@ const say = wordsOf(shiftedPositions);
 const COUNT = 8;
 const ASKED = 20;
 const MOST = 60;
+const LONGEST = 24; // tokens of a date, and of what is no date any more
 
 interface Read extends WrittenDate {
   readonly answer: string;
@@ -90,11 +92,11 @@ export default function ShiftedPositions({ card, tell }: FigureProps) {
                     <ul class="shifted">
                       {all.map((one, i) => (
                         <li key={i}>
-                          <span lang={one.lang}>{one.text}</span>
+                          <span lang={one.lang}>{shorten(one.text, 60)}</span>
                           <span class={one.answer === expected(i) ? "right" : "wrong"}>
                             <Icon name={one.answer === expected(i) ? "check" : "close"} size={14} />
                             <span class="sr">{say(one.answer === expected(i) ? "right" : "wrong")}: </span>
-                            {one.answer || "∅"}
+                            {shorten(one.answer, 60) || "∅"}
                           </span>
                         </li>
                       ))}
@@ -123,9 +125,9 @@ export default function ShiftedPositions({ card, tell }: FigureProps) {
 }
 
 const examplesOf = (card: Card): WrittenDate[] =>
-  card.examples.slice(0, COUNT).map((text) => ({ text, iso: "", lang: card.source_language }));
+  card.examples.slice(0, COUNT / 2).map((text) => ({ text, iso: "", lang: card.source_language }));
 
-/** The model's answers with every source position shifted; eight short traces, greedy. */
+/** The model's answers with every source position shifted; a few short traces, greedy. */
 function useAnswers(card: Card, given: readonly WrittenDate[], by: number): Resource<readonly Read[]> {
   const key = `shifted ${card.name} ${by} ${given.map((one) => one.text).join("|")}`;
   return useResource(
@@ -134,7 +136,10 @@ function useAnswers(card: Card, given: readonly WrittenDate[], by: number): Reso
       Promise.all(
         given.map(async (one) => {
           const interventions = by ? [{ op: "positions", mode: "shift", side: "source", by } as const] : [];
-          const manifest = await postTrace({ model: card.name, text: one.text, beam: 1, max_len: 24, interventions }, signal);
+          const manifest = await postTrace(
+            { model: card.name, text: one.text, beam: 1, ...(one.iso ? { max_len: LONGEST } : {}), interventions },
+            signal,
+          );
           return { ...one, answer: manifest.target.text };
         }),
       ),
