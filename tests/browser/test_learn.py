@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import STATIC, Open, Watched, settings_for
+from tests.browser.conftest import PATIENCE_MS, STATIC, Open, Watched, settings_for
 from tests.browser.screens import ready, settled
 from tests.browser.test_access import findings, needs_axe
 from tests.browser.test_looks import LEFT_OVER, wider
@@ -43,7 +43,7 @@ def predict(page: Page) -> None:
     for n in range(reveals.count()):
         reveals.nth(n).locator(".chip").first.focus()
         page.keyboard.press("Enter")
-        expect(reveals.nth(n).locator(".loading")).to_have_count(0)
+        expect(reveals.nth(n).locator(".loading")).to_have_count(0, timeout=3 * PATIENCE_MS)
         expect(reveals.nth(n).locator(".reveal-told b")).to_be_visible()
         expect(reveals.nth(n).locator(".chip.on")).to_have_count(1)
     settled(page)
@@ -170,6 +170,25 @@ def test_the_map_remembers_what_is_done(opening: Open) -> None:
     expect(page.locator("main [role=alert]")).to_contain_text("no-such-chapter")
 
 
+def test_pages_are_turned_by_keyboard_and_keep_the_model(opening: Open) -> None:
+    """The focus goes to the new title, and the next tab into the chapter; the model of the address stays."""
+    web = opening()
+    page = web.open("/learn/tokens", m="rnn")
+    drawn(page)
+    asked = [one.post_data_json["model"] for one in web.requests if one.url.endswith("/v1/trace")]
+    assert set(asked) == {"rnn"}
+    page.locator(".learn-turn .next").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("article h1")).to_have_text(CHAPTERS[1]["en"]["title"])
+    expect(page.locator("article h1")).to_be_focused()
+    expect(page).to_have_title(f"{CHAPTERS[1]['en']['title']} · jumok")
+    assert page.url.endswith(f"/learn/{IDS[1]}?m=rnn")
+    page.locator(".learn-home").click()
+    expect(page).to_have_title("Learn · jumok")
+    page.get_by_role("link", name="Translate", exact=True).click()
+    expect(page).to_have_title("Translate · jumok")
+
+
 def test_storage_that_holds_nonsense_is_no_obstacle(opening: Open) -> None:
     web = opening()
     page = web.open("/learn")
@@ -217,10 +236,9 @@ def shares(scores: list[float]) -> list[float]:
     return [one / sum(exps) for one in exps]
 
 
-@pytest.mark.parametrize(
-    "chapter, column", [("luong-attention", 1), ("queries-keys-values", 2), ("softmax", 1)]
-)
-def test_weights_are_the_softmax_of_their_scores(web: Watched, chapter: str, column: int) -> None:
+@pytest.mark.parametrize("chapter", ["luong-attention", "queries-keys-values", "softmax"])
+def test_weights_are_the_softmax_of_their_scores(web: Watched, chapter: str) -> None:
+    column = 2 if chapter == "queries-keys-values" else 1
     page = web.open(f"/learn/{chapter}")
     drawn(page)
     rows = table(page)
@@ -265,16 +283,19 @@ def test_the_answer_is_the_one_worked_out_apart(
 
 
 def walk(web: Watched) -> dict[str, int]:
-    """Open every chapter: nothing is broken, wide or stuck. How many figures of each have no model."""
+    """Turn every page: nothing is broken, wide or stuck. How many figures of each chapter have no model."""
     lacking = {}
+    page = web.open(f"/learn/{IDS[0]}")
     for chapter in CHAPTERS:
-        page = web.open(f"/learn/{chapter['id']}")
+        expect(page.locator("article h1")).to_have_text(chapter["en"]["title"])
         drawn(page)
         expect(page.locator("article [role=alert]")).to_have_count(0)
         expect(page.locator(".learn-question p").first).to_be_visible()
         predict(page)
         assert wider(page) == [], chapter["id"]
         lacking[chapter["id"]] = page.locator(".learn-lack").count()
+        if chapter is not CHAPTERS[-1]:
+            page.locator(".learn-turn .next").click()
     return lacking
 
 
@@ -322,6 +343,7 @@ def large() -> Iterator[Running]:
         yield found
 
 
+@pytest.mark.slow
 def test_a_large_model_with_long_sentences(opening: Open, large: Running) -> None:
     lacking = walk(opening(large.url, viewport=NARROW))
     assert lacking["heads"] == lacking["queries-keys-values"] == lacking["positions"] == 0

@@ -70,7 +70,7 @@ export function fateOf(before: string, after: string): 0 | 1 | 2 {
 export const lengthPenalty = (tokens: number, alpha = 1): number => ((5 + tokens) / 6) ** alpha;
 
 /** Heads to silence: all of a few, some of many, so that a large model answers in time. */
-export const headsToAsk = (heads: number, most = 6): number[] =>
+export const headsToAsk = (heads: number, most = 4): number[] =>
   heads <= 8 ? range(heads) : range(most).map((n) => Math.floor((n * heads) / most));
 
 /** How many tokens a character is read as, without those that stand for a space or an end. */
