@@ -23,7 +23,7 @@ const say = wordsOf(gradientDistance);
 const LENGTHS = [5, 10, 20, 40, 80];
 const MODES = ["one", "fresh", "trained"] as const;
 type Mode = (typeof MODES)[number];
-const SHARES = [3, 100, Infinity];
+const SHARES = ["much", "some", "none"] as const;
 
 export default function GradientDistance({ card, text, tell }: FigureProps) {
   const [mode, setMode] = useState<Mode>("one");
@@ -136,13 +136,13 @@ function Predicted({ first, name, children }: { first: GradientsOut | null; name
   const [asked] = useState(far);
   if (!asked) return <>{children}</>;
   const share = asked.first / asked.largest;
-  const right = share < 1e-6 ? 2 : share < 0.05 ? 1 : 0;
+  const right = share < 1e-6 ? 2 : share < 0.1 ? 1 : 0;
   return (
     <Reveal
       ask={say("ask", { n: asked.length, model: name })}
-      options={SHARES.map((n) => (Number.isFinite(n) ? say("option", { n }) : say("option_none")))}
+      options={SHARES.map((one) => say(`option_${one}`))}
       right={right}
-      why={say("why", { first: number(asked.first), largest: number(asked.largest) })}
+      why={say(`why_${SHARES[right]}`, { first: number(asked.first), largest: number(asked.largest) })}
     >
       {children}
     </Reveal>

@@ -6,12 +6,15 @@ export const gradientDistance = {
   fresh: ["fresh", "학습 전"],
   trained: ["trained", "학습 후"],
   ask: [
-    "Three models that have learned nothing yet read {n} tokens. How large is the gradient at the first token in “{model}”, compared with its largest?",
-    "아직 아무것도 배우지 않은 세 모델이 토큰 {n}개를 읽습니다. ‘{model}’에서 첫 토큰의 기울기는 가장 큰 기울기에 견주어 얼마일까요?",
+    "Models that have learned nothing yet read {n} tokens. How large is the gradient at the first token in “{model}”, compared with its largest?",
+    "아직 아무것도 배우지 않은 모델들이 토큰 {n}개를 읽습니다. ‘{model}’에서 첫 토큰의 기울기는 가장 큰 기울기에 견주어 얼마일까요?",
   ],
-  option: ["about 1/{n}", "약 1/{n}"],
+  option_much: ["1/10 or more", "1/10 이상"],
+  option_some: ["between 1/10 and 1/1,000,000", "1/10과 1/1,000,000 사이"],
   option_none: ["less than 1/1,000,000", "1/1,000,000보다 작음"],
-  why: [
+  why_much: ["{first} against {largest}: it still has its say.", "{largest}에 견주어 {first}입니다. 첫 토큰도 여전히 영향을 줍니다."],
+  why_some: ["{first} against {largest}: little is left of it.", "{largest}에 견주어 {first}입니다. 조금밖에 남지 않았습니다."],
+  why_none: [
     "{first} against {largest}. Whatever the first token was, no update will learn from it.",
     "{largest}에 견주어 {first}입니다. 첫 토큰이 무엇이었든 갱신은 거기서 배우지 못합니다.",
   ],
