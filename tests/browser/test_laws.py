@@ -87,7 +87,9 @@ def test_weights_can_be_chosen(opening: Open) -> None:
     page = opening().open("/learn/gradient-by-distance")
     drawn(page)
     predict(page)
-    page.get_by_role("radio", name="trained").click()
+    last = '"model":"transformer"'  # one model after the other is asked
+    with page.expect_response(lambda answer: last in (answer.request.post_data or "")):
+        page.get_by_role("radio", name="trained").click()
     expect(page.locator(".learn-beside")).to_contain_text("The trained weights.")
     expect(page.locator(".stale")).to_have_count(0)
     rows = table(page)
