@@ -8,6 +8,7 @@ that, the trained weights show; what the architecture alone does, fresh ones.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -170,7 +171,9 @@ def gradient_norms(model: Seq2Seq, source: Source, target: Sequence[int]) -> tup
     """The loss of target ids, with their end if they have one, and the norm at each source token."""
     ops, device = EntryBackend(edits_of(model)), device_of(model)
     target_in, target_out = lay_targets([target], device)
-    with explained(), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # cuDNN wants train()
+    # cuDNN has gradients of a cell in training mode only.
+    plain = torch.backends.cudnn.flags(enabled=False) if device.type == "cuda" else nullcontext()
+    with explained(), torch.enable_grad(), plain:
         twin = model.using(ops)
         logits = twin.decode(target_in, twin.encode(lay_sources([source], device))).logits()
         loss = torch.nn.functional.cross_entropy(logits.float(), target_out.long())

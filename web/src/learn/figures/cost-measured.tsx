@@ -65,7 +65,7 @@ export default function CostMeasured({ tell }: Pick<FigureProps, "tell">) {
   const counts = PARTS.map(
     (part, i): Line => ({
       id: part,
-      label: say(part),
+      label: say(`part_${part}`),
       colour: i + 1,
       dots: true,
       x: LENGTHS,
@@ -95,7 +95,7 @@ export default function CostMeasured({ tell }: Pick<FigureProps, "tell">) {
             const value = multiplications(part, n, d);
             return (
               <li key={part}>
-                <span class="of wide">{say(part)}</span>
+                <span class="of wide">{say(`part_${part}`)}</span>
                 <span class={`amount term-${i + 1}`}>
                   <i style={{ "--from": "0%", "--size": `${(100 * value) / most}%` }} aria-hidden="true" />
                   <span>{short(value)}</span>
@@ -141,8 +141,8 @@ function timed(times: Times, d: number): { lines: Line[]; ns: number } {
   const x = LENGTHS.slice(0, done);
   const each = times.attention[done - 1] / multiplications("attention", x[done - 1], d);
   const lines = PARTS.flatMap((part, i): Line[] => [
-    { id: `${part} ms`, label: say(`${part}_ms`), colour: i + 1, dots: true, x, y: times[part] },
-    { id: part, label: say(part), colour: i + 1, dashed: true, x, y: x.map((n) => each * multiplications(part, n, d)) },
+    { id: `${part} ms`, label: say(`ms_${part}`), colour: i + 1, dots: true, x, y: times[part] },
+    { id: part, label: say(`part_${part}`), colour: i + 1, dashed: true, x, y: x.map((n) => each * multiplications(part, n, d)) },
   ]);
   return { lines, ns: each * 1e6 };
 }
