@@ -22,12 +22,9 @@ export type Arch = Card["arch"];
 export type Kind = MaskHead["kind"];
 """
 USED = """
-BeamDocument Card CompareOut EvalDocument EvalOut ForwardDocument InfluenceOut Manifest PositionRows ProbeOut
-RunDetails RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart SweepOut SweepRowOut TraceRequest
-TranslateAnswer WhatIfOut
-BeamDocument Card CompareOut EvalDocument EvalOut FreeRunning InfluenceOut Manifest PositionRows ProbeOut
-RunDetails RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart SweepOut SweepRowOut TraceRequest
-TrainingStepOut TranslateAnswer WhatIfOut
+BeamDocument Card CompareOut EvalDocument EvalOut ForwardDocument FreeRunning GradientsOut InfluenceOut
+Manifest PositionRows ProbeOut RunDetails RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart
+SweepOut SweepRowOut TraceRequest TrainingStepOut TranslateAnswer WhatIfOut
 """
 """What the page asks for, sends and receives; with all that these refer to."""
 OPEN = ("EvalBin", "RunEvent")

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"config", "nn", "backends"},
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
-    "explain": {"config", "text", "nn", "backends", "models", "decoding"},
+    "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
     "model": {"decoding", "explain", "training"},
     "evaluation": {"text", "decoding", "explain"},
     "training": {

@@ -18,6 +18,7 @@ from jumok.explain.edits import compile_edits
 from jumok.explain.forced import NO_KEY
 from jumok.explain.forward import ForwardPass, forward_pass
 from jumok.explain.free_running import FreeRunning, free_running
+from jumok.explain.gradients import Gradients, gradients
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import TracedTranslation
@@ -183,6 +184,23 @@ class Model(Translator):
         most probable wrong one.
         """
         return free_running(self.on_torch("free_running"), text, target, slip=slip, wrong=wrong)
+
+    def gradients(
+        self,
+        text: str,
+        target: str | None = None,
+        *,
+        lengths: Sequence[int] = (),
+        fresh: int | None = None,
+        directions: Literal[1, 2] | None = None,
+    ) -> Gradients:
+        """How strongly the loss of a target, or of the model's own answer, depends on each source token.
+
+        `lengths` measures again with the text's tokens repeated and cut to so many. `fresh` is a seed of
+        weights that nobody has trained; a recurrent encoder may then read in one or two `directions`.
+        """
+        plain = self.on_torch("gradients")
+        return gradients(plain, text, target, lengths=lengths, fresh=fresh, directions=directions)
 
     def what_if(self, text: str, ops: Sequence[Op], **options: Any) -> WhatIf:
         """The translation of a text as it is and with interventions, and where the two part."""

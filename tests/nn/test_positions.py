@@ -1,5 +1,6 @@
 """Laws of the positions: rotation by distance, lengths without end, and the table that does end."""
 
+import gzip
 import math
 
 import numpy as np
@@ -9,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+import jumok
 from jumok.backends.torch import TorchBackend
+from jumok.data.builtin import builtin_file
 from jumok.nn.positions import (
     LearnedPositions,
     NoPositions,
@@ -176,3 +179,22 @@ def test_angles_are_as_exact_as_the_docstring_says(position: int, off: float) ->
     rows = sinusoidal(torch.tensor([position]), 512)[0]
     assert abs(rows[0::2].numpy() - np.sin(angles)).max() < off
     assert abs(rows[1::2].numpy() - np.cos(angles)).max() < off
+
+
+def test_a_trained_model_does_not_read_positions_that_it_has_not_seen() -> None:
+    """The docstring's claim on a few dates; benchmarks/shifted_positions.py has all of them."""
+    lines = gzip.decompress(builtin_file("dates", "test").read_bytes()).decode().splitlines()[:50]
+    sources, targets = zip(*(line.split("\t") for line in lines), strict=True)
+    model = jumok.load("demo/transformer", "cpu")
+
+    def right(by: int) -> float:
+        with model.edit(jumok.positions("shift", side="source", by=by)) as shifted:
+            found = shifted.translate(sources, beam=1)
+        return sum(one.text == target for one, target in zip(found, targets, strict=True)) / len(lines)
+
+    assert right(0) > 0.95
+    assert right(20) < 0.15
+    train = gzip.decompress(builtin_file("dates", "train").read_bytes()).decode().splitlines()[:6000]
+    read = model.tokenizers.text_source.encode_many([line.split("\t")[0] for line in train])
+    far = ["/" in line for line, ids in zip(train, read, strict=True) if len(ids) > 28]
+    assert sum(far) / len(far) == pytest.approx(0.97, abs=0.02)  # spans, says the chapter

@@ -5,8 +5,24 @@
 export type Arch = Card["arch"];
 export type Kind = MaskHead["kind"];
 
+export interface AtLengthOut {
+  readonly first: number;
+  readonly largest: number;
+  readonly length: number;
+  readonly loss: number;
+  readonly smallest: number;
+}
+
 export interface AtlasName {
   readonly tensor: string;
+}
+
+export interface BackwardTensorOut {
+  readonly axes: string;
+  readonly gradient: readonly number[] | readonly (readonly number[])[];
+  readonly operation: string;
+  readonly stage: string;
+  readonly values: readonly number[] | readonly (readonly number[])[];
 }
 
 /** Texts that the answer does not contain. */
@@ -57,6 +73,16 @@ export interface Candidate {
   readonly id: number;
   readonly logprob: number | null;
   readonly text: string;
+}
+
+/** A token of the vocabulary at the token looked at; its gradient is (p - y) / N over N target tokens. */
+export interface CandidateOut {
+  readonly gradient: number;
+  readonly id: number;
+  readonly logit: number;
+  readonly p: number;
+  readonly text: string;
+  readonly y: 0 | 1;
 }
 
 export interface Card {
@@ -116,6 +142,15 @@ export interface CutOut {
   readonly scores: Readonly<Record<string, GrownOut>>;
   readonly source: string;
   readonly words: number;
+}
+
+/** One way through a target: what was read or written at each place, its end included. */
+export interface DecoderRun {
+  readonly finished: boolean;
+  readonly loss: number;
+  readonly text: string;
+  readonly tokens: readonly RunToken[];
+  readonly wrong: number;
 }
 
 /** Sentences of one length; next to these keys `bleu`, `bleu_ci95` and so on for each metric. */
@@ -219,6 +254,25 @@ export interface ForwardTensor {
   readonly stage: string;
 }
 
+/** The same sentence forced, free, and free after one wrong token. */
+export interface FreeRunning {
+  readonly forced: DecoderRun;
+  readonly free: DecoderRun;
+  readonly slip: number | null;
+  readonly slipped: DecoderRun | null;
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface GradientsOut {
+  readonly by_length: readonly AtLengthOut[];
+  readonly fresh: number | null;
+  readonly loss: number;
+  readonly norms: readonly number[];
+  readonly target: string;
+  readonly tokens: readonly string[];
+}
+
 export interface GrownOut {
   readonly chrf: number;
   readonly text: string;
@@ -265,6 +319,13 @@ export interface KindSize {
 export interface LayerCounts {
   readonly decoder: number;
   readonly encoder: number;
+}
+
+/** A token and how probable it was. */
+export interface LikelyToken {
+  readonly id: number;
+  readonly p: number;
+  readonly text: string;
 }
 
 /** One translation of one sentence: everything but its tensors. Readers ignore keys they do not know. A number that is not finite is null, and a sibling key with _nonfinite after its name says nan, inf or -inf. */
@@ -317,6 +378,18 @@ export interface NoticeOut {
   readonly step: number | null;
 }
 
+/** How much of the gradient reaches one parameter. */
+export interface ParameterGradient {
+  readonly name: string;
+  readonly norm: number;
+  readonly shape: readonly number[];
+}
+
+export interface PlainTokenOut {
+  readonly id: number;
+  readonly text: string;
+}
+
 export interface PositionRows {
   readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
   readonly rows: readonly (readonly number[])[] | null;
@@ -342,6 +415,11 @@ export interface ProbeSentence {
   readonly source: readonly string[];
   readonly target: readonly string[];
   readonly text: string;
+}
+
+export interface RateLossOut {
+  readonly loss: number | null;
+  readonly lr: number;
 }
 
 /** One word of the given source written anew; a blank text takes it out. */
@@ -412,6 +490,15 @@ export interface RunOut {
   readonly time_limit: number | null;
   readonly title: string;
   readonly updated: string | null;
+}
+
+/** What stands at one place of a run, and what the model thought there. */
+export interface RunToken {
+  readonly best: readonly LikelyToken[];
+  readonly id: number;
+  readonly loss: number | null;
+  readonly right: boolean;
+  readonly text: string;
 }
 
 export interface SampleOut {
@@ -647,6 +734,25 @@ export interface TraceWord {
   readonly type?: "special";
 }
 
+export interface TrainingStepOut {
+  readonly candidates: readonly CandidateOut[];
+  readonly gradients: readonly ParameterGradient[];
+  readonly loss: number;
+  readonly loss_after: number;
+  readonly losses: readonly number[];
+  readonly losses_after: readonly number[];
+  readonly rates: readonly RateLossOut[];
+  readonly rule: UpdateRule;
+  readonly source: string;
+  readonly source_tokens: readonly string[];
+  readonly target: string;
+  readonly tensors: readonly BackwardTensorOut[];
+  readonly token: number;
+  readonly tokens: readonly PlainTokenOut[];
+  readonly vocabulary: number;
+  readonly weight: WeightUpdate;
+}
+
 export interface TranslateAnswer {
   readonly model: string;
   readonly ms: number;
@@ -674,6 +780,30 @@ export interface Uniform {
 export interface UnitOut {
   readonly text: string;
   readonly tokens: readonly number[];
+}
+
+/** The optimiser of a step and its settings. */
+export interface UpdateRule {
+  readonly betas: readonly [number, number];
+  readonly eps: number;
+  readonly lr: number;
+  readonly name: "sgd" | "adam" | "adamw";
+  readonly number: number;
+  readonly weight_decay: number;
+}
+
+/** One number of one parameter, and what the optimiser did to it. SGD remembers m alone: m = momentum · m_before + gradient. Adam and AdamW also remember v. */
+export interface WeightUpdate {
+  readonly after: number;
+  readonly before: number;
+  readonly by_token: readonly number[];
+  readonly gradient: number;
+  readonly index: readonly number[];
+  readonly m: number;
+  readonly m_before: number;
+  readonly name: string;
+  readonly v: number | null;
+  readonly v_before: number | null;
 }
 
 export interface WhatIfOut {

@@ -193,6 +193,9 @@ export const getHtml = (id: string) => onTrace(id, async () => (await send(`/v1/
 export const whatIf = (body: TraceDraft, signal?: AbortSignal) => postJson<T.WhatIfOut>("/v1/what-if", body, signal);
 export const compare = (body: object, signal?: AbortSignal) => postJson<T.CompareOut>("/v1/compare", body, signal);
 
+/** The norm of the loss's gradient at each source token. */
+export const getGradients = (body: object, signal?: AbortSignal) => postJson<T.GradientsOut>("/v1/gradients", body, signal);
+
 /** Masks each head alone; rows arrive as they are computed. */
 export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRowOut): void }) =>
   untilFinal<T.SweepOut>("/v1/sweep", body, { ...on });

@@ -141,7 +141,7 @@ test("every word of the book is used", () => {
 });
 
 test("formulas use elements of MathML and terms only", () => {
-  const known = ["mrow", "msub", "msup", "msubsup", "mfrac", "msqrt", "mover", "t1", "t2", "t3", "t4", "t5", "t6"];
+  const known = ["mrow", "msub", "msup", "msubsup", "munderover", "mfrac", "msqrt", "mover", "t1", "t2", "t3", "t4", "t5", "t6"];
   const check = (formula: Formula): void => {
     assert.notEqual(formula, "");
     if (typeof formula === "string") return;

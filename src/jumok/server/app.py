@@ -15,7 +15,7 @@ from jumok.server.pages.page import page_router
 from jumok.server.runs import routes as runs
 from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
-from jumok.server.traces import compare, steps, what_if
+from jumok.server.traces import compare, gradients, steps, what_if
 from jumok.server.traces import routes as traces
 from jumok.server.translate import libretranslate, models
 from jumok.server.translate import routes as translate
@@ -26,6 +26,7 @@ ROUTERS = (
     traces.router,
     what_if.router,
     steps.router,
+    gradients.router,
     compare.router,
     runs.router,
     libretranslate.router,

@@ -27,7 +27,7 @@ from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tokens import source_side
 from jumok.models.interface import Seq2Seq, edits_of
-from jumok.models.shapes import ATTENTIONS, SCORES
+from jumok.models.shape_backend import ATTENTIONS, SCORES
 from jumok.nn.functional import Stages
 from jumok.progress import Progress, silent
 from jumok.text.tokenizer import EOS

@@ -4,9 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainValidator
 
+from jumok.explain.gradients import MOST_LENGTHS
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.explain.side_by_side import MOST_CUTS
+from jumok.server.gates.limits import DEFAULTS
 from jumok.server.schema import AnswerPart, Name, RequestBody, SearchFields, Sentence, Text, TokenOut
 from jumok.training.by_hand import DECAY, LARGEST_RATE, MOST_RATES, MOST_STEPS, W_OUT
 from jumok.training.one_step import OptimizerName, ParameterGradient, UpdateRule, WeightUpdate
@@ -181,6 +183,38 @@ class SweepOut(AnswerPart):
     kinds: dict[KindField, list[list[float]]] = Field(
         description="What masking each head alone adds to the log-probability: a row for each layer."
     )
+
+
+class GradientsRequest(RequestBody):
+    model: Name | None = Field(None, description="A name of /v1/models; the first one if not given.")
+    text: Sentence
+    target: Text | None = Field(None, description="Whose loss it is; without it, that of the model's answer.")
+    lengths: Annotated[
+        list[Annotated[int, Field(ge=1, lt=DEFAULTS.trace_tokens)]], Field(max_length=MOST_LENGTHS)
+    ] = Field(default=[], description="Measure again with the text's tokens repeated, cut to so many.")
+    fresh: Annotated[int, Field(ge=0, lt=1 << 31)] | None = Field(
+        None, description="A seed: weights that nobody has trained, instead of the model's."
+    )
+    directions: Literal[1, 2] | None = Field(
+        None, description="In how many a recurrent encoder with fresh weights reads; else as the model's."
+    )
+
+
+class AtLengthOut(AnswerPart):
+    length: int
+    loss: float
+    first: float = Field(description="The norm at the first token.")
+    smallest: float
+    largest: float
+
+
+class GradientsOut(AnswerPart):
+    target: str
+    fresh: int | None
+    loss: float = Field(description="Mean negative log-probability of the target's tokens, in nats.")
+    tokens: list[str]
+    norms: list[float] = Field(description="Of the loss's gradient at each token as it enters the encoder.")
+    by_length: list[AtLengthOut]
 
 
 class WordsOut(AnswerPart):

@@ -13,6 +13,7 @@ export const ORDER = [
   "queries-keys-values",
   "heads",
   "positions",
+  "positions-past-training",
   // 002: the formula
   "softmax",
   "why-scale",
@@ -21,7 +22,6 @@ export const ORDER = [
   "embedding",
   "encoder-layer",
   "decoder-layer",
-  "positions-past-training",
   "beam",
   // 004: pictures, and the family after it
   "patches",

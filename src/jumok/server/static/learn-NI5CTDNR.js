@@ -1,1 +1,0 @@
-import{o as a}from"./chunk-TTJFPU6Y.js";import"./chunk-OPQSWYME.js";export{a as Learn};
