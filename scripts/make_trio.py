@@ -17,14 +17,23 @@ from typing import Any
 from jumok.checkpoint.bundled import RECORDS, TRAINED
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.model import save_model
+from jumok.comparison.plan import DATES_COMMON
 from jumok.config import Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load
 from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.lengths import count_lengths
-from jumok.run.demo import COMMON
 from jumok.run.train import RunCallbacks, RunRequest, run
 
+COMMON: dict[str, Any] = DATES_COMMON | {
+    "data.name": "dates",
+    "text.vocabulary": 800,
+    "training.batch_tokens": 1000,
+    "training.valid_sentences": 200,
+    "training.validate_every": 500,
+    "training.save_every": 500,
+    "training.patience": 0,
+}
 SETTINGS: dict[Arch, dict[str, Any]] = {
     "rnn": {
         "model.width": 80,
@@ -52,7 +61,7 @@ def main() -> None:
     parser.add_argument("--device", default=None)
     device = parser.parse_args().device
     for arch, settings in SETTINGS.items():
-        given = COMMON | settings | {"model.arch": arch, "text.vocabulary": 800}
+        given = COMMON | settings | {"model.arch": arch}
         with tempfile.TemporaryDirectory() as folder:
             done = run(RunRequest(given=given, out=Path(folder) / arch, device=device), RunCallbacks())
             keep(done.folder, arch)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import jumok
 from jumok.cli.main import COMMANDS
+from jumok.comparison.demo import DATA
+from jumok.comparison.plan import TUNED
+from jumok.data.builtin import BUILTIN
 from jumok.run.machine import look_at_machine
 from jumok.run.plan import check_given, make_plan
 from jumok.run.prepare import open_corpora, read_corpora
@@ -43,15 +46,27 @@ def test_the_first_page_shows_the_plan_as_it_is(tmp_path: Path) -> None:
 
 def test_the_time_of_the_demo_is_one_everywhere() -> None:
     told = {
-        "docs/first-five-minutes.md": r"about\s+five minutes on two idle CPU cores",
-        "docs/first-five-minutes.ko.md": "CPU 코어 두 개로 약 5분 걸립니다",
-        "benchmarks/README.md": "about five minutes on two idle cores",
-        "src/jumok/cli/demo.py": "about five minutes on two idle CPU cores",
-        "web/src/messages/training.ts": "about five minutes.*약 5분",
-        "web/src/messages/shell.ts": "about five minutes on two idle CPU cores",
+        "docs/first-five-minutes.md": "With the installation it takes about five minutes on two",
+        "docs/first-five-minutes.ko.md": "설치까지 합쳐 다른 일을 하지 않는 CPU 코어 두 개로 약 5분 걸립니다",
+        "benchmarks/README.md": r"about five minutes on two idle cores, installing\s+included",
+        "src/jumok/cli/demo.py": "about three minutes on two idle CPU cores",
+        "web/src/messages/training.ts": "about three minutes.*약 3분",
+        "web/src/messages/shell.ts": "about three minutes on two idle CPU cores",
     }
     for place, words in told.items():
         assert re.search(words, (ROOT / place).read_text(encoding="utf-8")), place
+
+
+def test_the_terms_of_the_demo_are_those_that_are_told() -> None:
+    """Pairs and updates, which the pages name in words, from what the demo is given."""
+    pairs, updates = BUILTIN[DATA].train, TUNED[DATA].steps
+    for page, words in {
+        "first-five-minutes.md": rf"the same {pairs:,} pairs in the same tokens, with {updates:,} updates",
+        "first-five-minutes.ko.md": rf"같은 {pairs:,}쌍을 같은 토큰으로 나누어 {updates:,}번씩 업데이트",
+    }.items():
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert re.search(words, text), page
+        assert str(BUILTIN[DATA].test) in text
 
 
 def test_python_does_what_it_is_said_to_do() -> None:

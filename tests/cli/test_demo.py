@@ -1,18 +1,26 @@
 """`jumok demo` on few dates and for a moment: the whole way, without a terminal."""
 
 import json
+import os
 import re
+import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.dates import few_dates
+from tests.cli.test_process import train_events
+from tests.comparison.dates import few_dates
+
+from jumok.checkpoint.manifest import checkpoint_folders
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
+ARCHS = ("rnn", "luong", "transformer")
+NAMES = ("RNN, one fixed vector", "RNN + Luong attention", "Transformer")
 
 
 @pytest.fixture(scope="module")
@@ -25,51 +33,119 @@ def few(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few_dates(made, monkeypatch)
 
 
-def test_the_whole_demo_and_again(made: Path, call: Call, capsys: Captured) -> None:
-    words = ("demo", "--time-limit", "0.1s", "--out", made / "whole")
-    assert call(*words, "--no-serve") == 0
+def words(made: Path, *more: object) -> tuple[object, ...]:
+    return ("demo", "--out", made / "demo", *more)
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_and_ends_all_three(
+    made: Path, call: Call, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_dates(made, monkeypatch, steps=10**6)
+    out, children = made / "endless", list[int]()
+    logs = [out / arch / "metrics.jsonl" for arch in ARCHS]
+
+    def interrupt_once_all_train() -> None:
+        while not all(log.exists() and '"type": "train"' in log.read_text() for log in logs):
+            time.sleep(0.01)
+        children.extend(int((log.parent / ".lock").read_text()) for log in logs)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watch = threading.Thread(target=interrupt_once_all_train, daemon=True)
+    watch.start()
+    assert call("demo", "--out", out, "--no-serve") == 130
+    watch.join()
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "SIGINT: finishing the step and saving" in said.err
+    assert said.err.endswith("stopped; run the same command again to go on\n")
+    assert len(set(children)) == 3
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+    for arch in ARCHS:  # no update is lost, although no save was due: the next sitting goes on from it
+        assert max(checkpoint_folders(out / arch)) == max(train_events(out / arch))
+
+
+@pytest.mark.slow
+def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
+    assert call(*words(made, "--no-serve")) == 0
     first = capsys.readouterr()
+    assert "each     6 updates · the same data and tokens\n" in first.err
+    assert "encoder  rnn and luong read the source in both directions, with the same encoder\n" in first.err
+    assert "note     all train at once, one thread each" in first.err
+    for number, name in enumerate(NAMES, start=1):
+        assert f"{number} of 3: {name}\n" in first.err
     lines = first.out.splitlines()
     assert lines[0] == "exact match in % on 12 unseen dates: all, and by characters of the source"
-    names = ["RNN, one fixed vector", "RNN + Luong attention", "Transformer"]
-    assert [line[:22].rstrip() for line in lines[2:5]] == names
+    assert re.fullmatch(r" +exact( +\d+–\d+){3} +updates +training +parameters", lines[1])
+    assert [line[:22].rstrip() for line in lines[2:5]] == list(NAMES)
     for line in lines[2:5]:
         assert re.fullmatch(r".{22}( +[\d.]+){4} +[\d,]+ +\d+s +[\d,]+", line)
+    assert lines[5] == ""
+    for line, name in zip(lines[6:9], NAMES, strict=True):  # six updates teach nothing
+        assert line == f"{name} has not learned to read even the shortest third: 0 % of it are right."
+    assert lines[9].startswith("This run does not show what attention changes: RNN, one fixed vector reads")
     assert [line for line in lines if line.startswith("where ")] == [
         "where RNN + Luong attention looked, for each token it wrote",
         "where Transformer looked, for each token it wrote",
     ]
     assert "\x1b" not in first.out
-    for number, name in enumerate(names, start=1):
-        assert f"\n{number} of 3: {name}\n" in first.err
-    assert "valid step=" in first.err
-    assert f'next: jumok translate -m {made / "whole" / "transformer"} "5. März 2024"' in first.err
+    assert f'next:   jumok translate -m {made / "demo" / "transformer"} "2024년 3월 5일"' in first.err
+    assert f"report: {made / 'demo' / 'report.html'}" in first.err
+    assert (made / "demo" / "report.html").is_file()
+    for arch in ARCHS:
+        assert (made / "demo" / arch / "eval" / "dates-cjk-test.json").is_file()
 
-    assert call(*words, "--no-serve") == 0
+    trained = {arch: train_events(made / "demo" / arch) for arch in ARCHS}
+    assert call(*words(made, "--no-serve")) == 0
     second = capsys.readouterr()
     assert second.out == first.out
-    assert "valid step=" not in second.err
-    assert "translating" not in second.err
+    assert "1 of 3: RNN, one fixed vector is done already" in second.err
+    assert {arch: train_events(made / "demo" / arch) for arch in ARCHS} == trained
 
-    assert call(*words, "-q") == 0
+    assert call(*words(made, "-q")) == 0
     quiet = capsys.readouterr()
     assert quiet.out.splitlines() == lines[:5]
     assert quiet.err == ""
 
-    assert call(*words, "--json") == 0
+    assert call(*words(made, "--json")) == 0
     rows = json.loads(capsys.readouterr().out)  # and it ended: nothing is served
-    assert [one["arch"] for one in rows] == ["rnn", "luong", "transformer"]
+    assert [one["arch"] for one in rows] == list(ARCHS)
+    keys = {"arch", "exact", "exact_ci95", "by_length", "falls", "updates", "training_s", "parameters"}
     for one in rows:
-        assert set(one) == {
-            "arch",
-            "exact",
-            "exact_ci95",
-            "by_length",
-            "parameters",
-            "training_s",
-            "sentences_per_s",
-        }
+        assert set(one) == keys
         assert len(one["by_length"]) == 3
+        assert one["updates"] == max(trained[one["arch"]])
+
+
+def test_a_folder_of_something_else_is_refused(made: Path, call: Call, capsys: Captured) -> None:
+    assert call("demo", "--time-limit", "9s", "--out", made / "demo") == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: the experiment in {made / 'demo'} was started with budget=")
+    assert "repeat the first command to go on, or choose another --out" in err
+    other = made / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    assert call("demo", "--out", other) == 2
+    assert capsys.readouterr().err.startswith(f"error: {other} is not empty and holds no experiment\n")
+
+
+def test_a_model_that_fails_is_named(
+    made: Path, call: Call, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = {"message": "the process was killed by SIGKILL", "where": "", "hint": ""}
+
+    def conduct(experiment: Any, callbacks: Any, *, at_once: int) -> dict[str, Any]:
+        assert at_once == 3
+        return {entry.name: {"status": "failed", "error": error} for entry in experiment.entries}
+
+    monkeypatch.setattr("jumok.comparison.conduct.conduct", conduct)
+    assert call("demo", "--out", made / "failed", "--no-serve") == 1
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert "error: 3 of 3 entries did not end well\n" in caught.err
+    assert "rnn: the process was killed by SIGKILL\n" in caught.err
 
 
 @pytest.fixture
@@ -93,10 +169,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_it_ends_by_serving_the_explorer_on_what_it_trained(
     made: Path, served: dict[str, Any], call: Call, capsys: Captured
 ) -> None:
-    words = ("demo", "--time-limit", "0.1s", "--out", made / "demo")
     with socket.create_server(("127.0.0.1", 0)) as taken:  # so it takes the next
         port = taken.getsockname()[1]
-        assert call(*words, "--port", port) == 130
+        assert call(*words(made, "--port", port)) == 130
     out, err = capsys.readouterr()
     address = f"http://127.0.0.1:{served['port']}/"
     assert served["port"] > port
@@ -110,8 +185,7 @@ def test_it_ends_by_serving_the_explorer_on_what_it_trained(
 
 
 def test_no_browser(made: Path, served: dict[str, Any], call: Call, capsys: Captured) -> None:
-    words = ("demo", "--time-limit", "0.1s", "--out", made / "demo", "--port", "0")
-    assert call(*words, "--no-open") == 130
+    assert call(*words(made, "--port", "0", "--no-open")) == 130
     assert "opened" not in served
     assert "explorer   http://127.0.0.1:" in capsys.readouterr().out
 
@@ -120,7 +194,7 @@ def test_without_the_extra_it_ends_after_the_tables(
     made: Path, call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     monkeypatch.setattr("jumok.cli.serve.find_spec", lambda name: None)
-    assert call("demo", "--time-limit", "0.1s", "--out", made / "demo") == 0
+    assert call(*words(made)) == 0
     err = capsys.readouterr().err
     needs = "fastapi, starlette, uvicorn, h11, prometheus_client"
     assert f"no explorer: the server needs {needs}; pip install 'jumok[serve]'" in err

@@ -10,7 +10,7 @@ import jumok
 from jumok.comparison.budget import Budget
 from jumok.comparison.compare import ComparisonReport, compare, read_request
 from jumok.comparison.experiment import Experiment
-from jumok.comparison.plan import DATES_STEPS
+from jumok.comparison.plan import TUNED
 from jumok.errors import ConfigError, RunError
 from tests.comparison.conftest import tiny_request
 
@@ -72,7 +72,7 @@ def test_a_budget_is_given_by_an_option_a_setting_or_the_data() -> None:
     assert budget_of({}, 600.0, None, None) == budget_of({}) == Budget("time", 600.0)
     assert budget_of({}, None, 50, None) == Budget("steps", 50)
     assert budget_of({}, None, None, 1e12) == Budget("flops", 1e12)
-    assert budget_of({"data.name": "dates"}) == Budget("steps", DATES_STEPS)
+    assert budget_of({"data.name": "dates"}) == Budget("steps", TUNED["dates"].steps)
     given = {"training.max_steps": 70, "training.time_limit": 0}
     assert budget_of(given) == Budget("steps", 70)
     assert given == {}  # a budget is no setting of its own any more

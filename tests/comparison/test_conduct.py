@@ -112,7 +112,7 @@ def test_one_that_fails_costs_nothing_of_the_others(tmp_path: Path) -> None:
     seen: list[Any] = []
     callbacks = ExperimentCallbacks(
         on_entry=lambda number, entry: seen.append((number, entry.name)),
-        on_event=lambda event: seen.append(event["step"]),
+        on_event=lambda number, event: seen.append(event["step"]),
         progress=lambda what, done, total: seen.append((what, done, total)),
     )
     found = conduct(experiment(tmp_path, **ways), callbacks)
@@ -168,7 +168,7 @@ def test_what_is_measured_is_kept_until_entry_test_or_metrics_change(tmp_path: P
 def test_an_interruption_lets_the_child_save_and_the_next_sitting_goes_on(tmp_path: Path) -> None:
     plain, events = experiment(tmp_path, a="well", b="waits", c="well"), list[Any]()
 
-    def note(event: Any) -> None:
+    def note(number: int, event: Any) -> None:
         events.append(event)
 
     interrupted = ExperimentCallbacks(on_event=note, interrupted=lambda: len(events) == 2)
@@ -186,13 +186,72 @@ def test_nothing_is_started_once_interrupted(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_parent_leaves_no_child_behind(tmp_path: Path) -> None:
-    def fails(event: Any) -> None:
+    def fails(number: int, event: Any) -> None:
         raise SystemExit(130)  # a second Ctrl-C
 
     with pytest.raises(SystemExit):
         conduct(
             experiment(tmp_path, a="waits"), ExperimentCallbacks(on_event=fails)
         )  # and it waits for no one
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    """The third starts when one of the first two has ended; what each says comes with its number."""
+    seen: list[Any] = []
+    callbacks = ExperimentCallbacks(
+        on_entry=lambda number, entry: seen.append(("begins", number)),
+        on_event=lambda number, event: seen.append(("event", number)),
+        on_end=lambda number, entry, measured: seen.append(("ends", number)),
+    )
+    found = conduct(experiment(tmp_path, a="well", b="fails", c="well"), callbacks, at_once=2)
+    assert found is not None
+    assert {name: one["status"] for name, one in found.items()} == {
+        "a": "completed",
+        "b": "failed",
+        "c": "completed",
+    }
+    assert list(found) == ["a", "b", "c"]
+    assert seen[:2] == [("begins", 1), ("begins", 2)]
+    assert seen.index(("begins", 3)) > min(seen.index(("ends", 1)), seen.index(("ends", 2)))
+    for number in (1, 2, 3):
+        own = [what for what, one in seen if one == number]
+        assert own == ["begins", "event", "ends"]
+
+
+def test_an_interruption_ends_all_that_run_side_by_side(tmp_path: Path) -> None:
+    both, numbers = experiment(tmp_path, a="waits", b="waits", c="well"), set[int]()
+    callbacks = ExperimentCallbacks(
+        on_event=lambda number, event: numbers.add(number), interrupted=lambda: len(numbers) == 2
+    )
+    assert conduct(both, callbacks, at_once=2) is None
+    assert [tries(tmp_path, name) for name in "abc"] == [1, 1, 0]
+    found = conduct(both, ExperimentCallbacks(), at_once=2)
+    assert found is not None
+    assert [one["status"] for one in found.values()] == ["completed"] * 3
+    assert [tries(tmp_path, name) for name in "abc"] == [2, 2, 1]
+
+
+def test_an_error_of_the_parent_leaves_none_of_several_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
+    popen = subprocess.Popen
+
+    def noted(*words: Any, **options: Any) -> Any:
+        started.append(popen(*words, **options))
+        return started[-1]
+
+    monkeypatch.setattr(conducting.subprocess, "Popen", noted)
+    spoke: set[int] = set()
+
+    def fails(number: int, event: Any) -> None:
+        spoke.add(number)
+        if len(spoke) == 2:
+            raise SystemExit(130)
+
+    with pytest.raises(SystemExit):
+        conduct(experiment(tmp_path, a="waits", b="waits"), ExperimentCallbacks(on_event=fails), at_once=2)
+    assert [one.returncode for one in started] == [-9, -9]
 
 
 def test_an_order_is_what_the_child_reads(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from jumok.comparison.plan import (
     ABLATIONS,
-    DATES,
-    DATES_COMMON,
+    TUNED,
     Variant,
     able,
     flat,
@@ -122,12 +121,25 @@ def test_sizes_of_a_file_that_names_an_architecture_are_its_own() -> None:
     assert own_settings("transformer", given, ARCHS) == given
 
 
-def test_dates_have_settings_of_their_own_and_the_user_the_last_word() -> None:
+@pytest.mark.parametrize("name", TUNED)
+def test_dates_have_settings_of_their_own_and_the_user_the_last_word(name: str) -> None:
+    tuned = TUNED[name]
     for arch in ARCHS:
-        check_names(DATES_COMMON | DATES[arch], "dates")
-        settings = given_for(arch, {"data.name": "dates", "training.lr": 0.5}, ARCHS)
+        check_names(tuned.common | tuned.own[arch], name)
+        assert {key for key in tuned.own[arch] if key.startswith("model.")} <= settings_of(arch)
+        settings = given_for(arch, {"data.name": name, "training.lr": 0.5}, ARCHS)
         assert settings["training.lr"] == 0.5
         assert settings["training.metric"] == "exact"
         assert isinstance(parse_config(nest(settings)), RunConfig)
     assert "training.metric" not in given_for("rnn", {"data.name": "homeassistant-ko-en"}, ARCHS)
-    assert {key for key in DATES["rnn"] if key.startswith("model.")} <= settings_of("rnn")
+
+
+@pytest.mark.parametrize("name", ["", *TUNED])
+def test_both_recurrent_ones_have_the_same_encoder_and_positions_are_waves(name: str) -> None:
+    data = {"data.name": name} if name else {}
+    models = {arch: parse_config(nest(given_for(arch, data, ARCHS))).model for arch in ARCHS}
+    assert models["rnn"].bidirectional is models["luong"].bidirectional is True
+    assert models["rnn"].cell == models["luong"].cell
+    assert models["transformer"].placing == "sinusoidal"
+    asked = given_for("rnn", data | {"model.bidirectional": False}, ARCHS)
+    assert asked["model.bidirectional"] is False

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jumok.comparison.report import build_report
-from jumok.comparison.summary import joined, summarise
+from jumok.comparison.summary import allowance, encoders, joined, summarise
 from tests.comparison.experiments import FACTS, answers, entry, failed, longer_than, measured
 
 ATTENTION = {"entropy_bits": 1.04, "max_entropy_bits": 4.1, "sharpness": 0.78, "by_layer": [[1.04]]}
@@ -191,3 +191,45 @@ def test_ablations_of_several_seeds_share_a_sentence(tmp_path: Path) -> None:
 
 def test_joined() -> None:
     assert [joined("a"), joined("ab"), joined("abc")] == ["a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("both", "said"),
+    [
+        ((True, True), "rnn and luong read the source in both directions, with the same encoder"),
+        ((False, False), "rnn and luong read the source in one direction, with the same encoder"),
+        (
+            (False, True),
+            "rnn reads the source in one direction and luong reads the source in both directions, so the "
+            "encoder is part of their difference",
+        ),
+        ((None, True), ""),  # of a version that did not say
+    ],
+)
+def test_the_encoders_of_the_recurrent_ones(both: tuple[bool | None, ...], said: str) -> None:
+    named = dict(zip(("rnn", "luong"), both, strict=True))
+    settings = {arch: {} if one is None else {"model.bidirectional": one} for arch, one in named.items()} | {
+        "transformer": {}
+    }
+    assert encoders(settings) == said
+    assert encoders({"rnn": settings["rnn"], "transformer": {}}) == ""
+
+
+def test_the_report_says_what_the_encoders_are_and_an_old_one_opens(whole: dict[str, Any]) -> None:
+    report = copy.deepcopy(whole)
+    before = summarise(report)  # its settings say nothing of encoders
+    assert not [one for one in before if "the source in" in one]
+    for one in report["entries"]:
+        if one["arch"] != "transformer":
+            one["settings"]["model.bidirectional"] = True
+    after = summarise(report)
+    [told] = [one for one in after if one not in before]
+    assert told == "rnn and luong read the source in both directions, with the same encoder."
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [("time", 600.0, "600 seconds"), ("steps", 1800, "1,800 updates"), ("flops", 1e15, "1e+15 FLOPs")],
+)
+def test_what_each_may_spend(kind: str, value: float, said: str) -> None:
+    assert allowance({"kind": kind, "value": value}) == said

@@ -1,5 +1,6 @@
 """The built-in data sets: named, complete, and readable as corpora."""
 
+import re
 from importlib.resources import files
 
 import pytest
@@ -18,7 +19,7 @@ def test_a_split_has_as_many_pairs_as_it_says(name: str, split: Split) -> None:
 
 
 def test_these_sets_come_with_the_package() -> None:
-    assert set(BUILTIN) == {"dates", "homeassistant-ko-en", "cmudict", "emoji-captions"}
+    assert set(BUILTIN) == {"dates", "dates-cjk", "homeassistant-ko-en", "cmudict", "emoji-captions"}
     assert builtin_info("homeassistant-ko-en").licence == "Apache-2.0"
 
 
@@ -45,6 +46,25 @@ def test_no_held_out_sentence_is_in_train() -> None:
     for side in (0, 1):
         train = {pair[side] for pair in sides["train"]}
         assert not train & {pair[side] for pair in sides["valid"] + sides["test"]}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_part_of_a_set_has_its_lines_and_no_others(split: Split) -> None:
+    """Chinese, Japanese and Korean: told apart by their letters, where a date has any."""
+    whole, part = (builtin_corpus(name, split) for name in ("dates", "dates-cjk"))
+    taken = set(part.pairs())
+    numeric = 0
+    for source, target in whole.pairs():
+        letters = "".join(re.findall(r"[^\W\d_]", source))
+        if letters:
+            assert ((source, target) in taken) == bool(re.fullmatch("[가-힣一-鿿ぁ-ん]+", letters)), source
+        else:
+            numeric += (source, target) in taken
+    assert numeric > 0
+    assert taken <= set(whole.pairs())
+    assert part.fingerprint() != whole.fingerprint() == builtin_corpus("dates", split).fingerprint()
+    numbers = [row.number for row in part.rows()]
+    assert max(numbers) > len(numbers)  # of the file, so that messages name the right line
 
 
 def test_the_notice_travels_with_the_data() -> None:

@@ -111,6 +111,7 @@ def carry_out(request: "ComparisonRequest", *, as_json: bool, quiet: bool) -> No
 def introduce(experiment: "Experiment") -> None:
     """What is compared on what, and what each may spend."""
     from jumok.comparison.publish import budget_facts, data_facts, parameter_counts
+    from jumok.comparison.summary import allowance, encoders
 
     data, budget = data_facts(experiment), budget_facts(experiment)
     say(
@@ -120,6 +121,9 @@ def introduce(experiment: "Experiment") -> None:
     sizes = " · ".join(f"{arch} {count:,}" for arch, count in parameter_counts(experiment).items())
     matched = "matched" if budget["matched"] else f"not matched: {budget['spread']:.0%} apart"
     say(f"models   {sizes} parameters ({matched})")
+    say(f"each     {allowance(budget)} · the same data and tokens")
+    if said := encoders(experiment.bases):
+        say(f"encoder  {said}")
     say(f"entries  {', '.join(entry.name for entry in experiment.entries)}")
     for note in experiment.notes:
         say(f"note     {note}")

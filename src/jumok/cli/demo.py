@@ -1,12 +1,13 @@
 """`jumok demo`: trains the three models on dates, shows the difference, and serves the explorer on them."""
 
 import sys
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumok.cli.compare import introduce, refuse_failed
 from jumok.cli.serve import check_installed, serve_folders
 from jumok.cli.shared.console import print_json, progress_display, say, wants_colour
 from jumok.cli.shared.interrupts import interruptible
@@ -17,24 +18,28 @@ from jumok.progress import duration
 from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
-    from jumok.run.demo import Contestant
+    from jumok.comparison.demo import ThirdsResult
+    from jumok.comparison.experiment import Experiment
+    from jumok.config import Arch
 
 EXAMPLES = """
   jumok demo
   jumok demo --time-limit 20s --out runs/quick-demo
-  jumok demo --no-serve
+  jumok demo --seed 1 --out runs/demo-1 --no-serve
 """
 
-NAMES = {
+NAMES: "dict[Arch, str]" = {
     "rnn": "RNN, one fixed vector",
     "luong": "RNN + Luong attention",
     "transformer": "Transformer",
 }
+TOGETHER = "all train at once, one thread each, so each takes longer than it would alone"
 
 
 @command(EXAMPLES, json="The table as JSON on standard output, and no explorer.", quiet="Only the table.")
 @click.option("--out", default="runs/demo", show_default=True, help="Folder for the three runs.")
-@text("--time-limit", metavar="20s", help="Train each model this long.")
+@text("--time-limit", metavar="20s", help="Train each model this long, instead of for the same updates.")
+@click.option("--seed", type=int, help="Draw other first weights and another order of the pairs.")
 @switch("--no-serve", help="End after the tables, without the explorer.")
 @click.option(
     "--port",
@@ -45,51 +50,75 @@ NAMES = {
 )
 @switch("--no-open", help="Serve, and open no browser.")
 def demo(
-    out: str, time_limit: str, *, no_serve: bool, port: int, no_open: bool, as_json: bool, quiet: bool
+    out: str,
+    time_limit: str,
+    seed: int | None,
+    *,
+    no_serve: bool,
+    port: int,
+    no_open: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Train the three generations on written dates in 20 languages, and see what attention changes.
+    """Train the three generations on written dates, and see what attention changes.
 
-    Takes about five minutes on two idle CPU cores, then serves the explorer on the three models and opens it
-    in the browser; Ctrl-C ends it. Run again to see the result at once.
+    All three get the same: the Chinese, Japanese and Korean dates of the built-in set, updates and size, and
+    the recurrent two the same encoder. Takes about three minutes on two idle CPU cores, then serves the
+    explorer on the three models and opens it in the browser; Ctrl-C ends it. Run again to see the result at
+    once.
     """
-    from jumok.cli.shared.panel import Panel
-    from jumok.run.demo import look_inside, train_three
-    from jumok.run.train import RunCallbacks
+    from jumok.comparison.demo import verdict
 
     limit = seconds(time_limit) if time_limit else None
-    with interruptible() as flag, progress_display(quiet=quiet) as progress, ExitStack() as panels:
-
-        def callbacks_for(arch: str) -> RunCallbacks:
-            panel = panels.enter_context(closing(Panel(quiet=quiet)))
-            if not quiet:
-                say(f"\n{[*NAMES].index(arch) + 1} of {len(NAMES)}: {NAMES[arch]}")
-            return RunCallbacks(
-                progress=progress,
-                on_start=panel.start,
-                on_event=panel.event,
-                on_step=panel.on_step,
-                interrupted=lambda: bool(flag),
-            )
-
-        contestants = train_three(Path(out), callbacks_for, seconds=limit, progress=progress)
-    if flag:
-        say("stopped; run the same command again to go on")
-        raise click.exceptions.Exit(128 + flag[0])
+    experiment, report, results = train_three(Path(out), quiet=quiet, seconds=limit, seed=seed)
+    refuse_failed(report)
+    entries = {entry["arch"]: entry for entry in report["entries"]}
+    rows = [row(one, entries[one.arch]) for one in results]
     if as_json:
-        print_json([row(contestant) for contestant in contestants])
+        print_json(rows)
         return
-    click.echo(table(contestants))
+    click.echo(table(rows, results))
     if quiet:
         return
-    show_sentence([(contestant, *look_inside(contestant)) for contestant in contestants])
-    say(f'\nnext: jumok translate -m {Path(out) / "transformer"} "5. März 2024"')
-    say(f'      jumok inspect -m {Path(out) / "luong"} --text "den 5 mars 2024 kl. 14:30"')
+    click.echo("\n" + "\n".join(verdict(results, NAMES)))
+    folders: dict[str, Path] = {one.arch: experiment.out / one.folder for one in experiment.entries}
+    show_sentence(folders)
+    say(f"\nreport: {experiment.out / 'report.html'}")
+    say(f'next:   jumok translate -m {folders["transformer"]} "2024년 3월 5일"')
+    say(f'        jumok inspect -m {folders["luong"]} --text "2024年3月5日火曜日 14時30分"')
     if not no_serve:
         say("")
-        raise click.exceptions.Exit(explore(contestants, Path(out), port, browse=not no_open))
+        raise click.exceptions.Exit(explore(folders, experiment.out, port, browse=not no_open))
 
 
-def explore(contestants: "list[Contestant]", out: Path, port: int, *, browse: bool) -> int:
+def train_three(
+    out: Path, *, quiet: bool, **wanted: Any
+) -> "tuple[Experiment, dict[str, Any], list[ThirdsResult]]":
+    """The experiment, its report, and how each model does by thirds of length."""
+    from jumok.cli.shared.panel import Follow
+    from jumok.comparison.conduct import conduct
+    from jumok.comparison.demo import AT_ONCE, by_thirds, open_demo
+    from jumok.comparison.publish import publish
+
+    with interruptible() as flag, progress_display(quiet=quiet) as progress:
+        experiment = open_demo(out, progress=progress, **wanted)
+        if not quiet:
+            introduce(experiment)
+            say(f"note     {TOGETHER}")
+        budget = experiment.request.budget
+        options: dict[str, Any] = {"quiet": quiet, "at_once": AT_ONCE, "names": NAMES}
+        follow = Follow(experiment.entries, budget, progress, flag, **options)
+        with closing(follow):
+            measured = conduct(experiment, follow.callbacks, at_once=AT_ONCE)
+        if measured is None:
+            say("stopped; run the same command again to go on")
+            raise click.exceptions.Exit(128 + flag[0])
+        report = publish(experiment, measured, "jumok demo")
+    trained = [entry for entry in experiment.entries if measured[entry.name].get("quality")]
+    return experiment, report, [by_thirds(out, entry) for entry in trained]
+
+
+def explore(folders: dict[str, Path], out: Path, port: int, *, browse: bool) -> int:
     """Serve the explorer on the three models and their runs until Ctrl-C, and give the exit code."""
     try:
         check_installed()
@@ -98,49 +127,51 @@ def explore(contestants: "list[Contestant]", out: Path, port: int, *, browse: bo
         return 0
     from jumok.server.settings import ServerSettings
 
-    folders: dict[str, Path] = {one.arch: one.run.folder for one in reversed(contestants)}  # the best first
+    best_first = dict(reversed(folders.items()))
     settings = ServerSettings(port=port, runs=out)
-    return serve_folders(folders, settings, screen="/" if browse else None, another_port=True)
+    return serve_folders(best_first, settings, screen="/" if browse else None, another_port=True)
 
 
-def row(contestant: "Contestant") -> dict[str, Any]:
-    exact, groups = contestant.evaluation["metrics"]["exact"], contestant.evaluation["by_length"]["bins"]
+def row(one: "ThirdsResult", entry: dict[str, Any]) -> dict[str, Any]:
     return {
-        "arch": contestant.arch,
-        "exact": exact["value"],
-        "exact_ci95": exact["ci95"],
-        "by_length": [{"characters": [part["lo"], part["hi"]], "exact": part["exact"]} for part in groups],
-        "parameters": contestant.parameters,
-        "training_s": contestant.run.seconds,
-        "sentences_per_s": contestant.evaluation["speed"]["sentences_per_s"],
+        "arch": one.arch,
+        "exact": one.exact,
+        "exact_ci95": one.ci95,
+        "by_length": [
+            {"characters": [part["lo"], part["hi"]], "exact": part["value"], "ci95": part["ci95"]}
+            for part in one.thirds
+        ],
+        "falls": one.falls,
+        "updates": entry["steps"],
+        "training_s": entry["train_s"],
+        "parameters": entry["parameters"],
     }
 
 
-def table(contestants: "list[Contestant]") -> str:
-    """Exact match on unseen dates: overall, and by thirds of the source length."""
+def table(rows: list[dict[str, Any]], results: "list[ThirdsResult]") -> str:
+    """Exact match on unseen dates: overall, and by thirds of the source length; and what each model got."""
     from jumok.cli.views.view import columns
 
-    data, groups = contestants[0].evaluation["data"], contestants[0].evaluation["by_length"]["bins"]
-    labels = [f"{group['lo']}–{group['hi']}" for group in groups]
-    rows = [("", "exact", *labels, "parameters", "training", "sentences/s")]
-    for contestant in contestants:
-        figures = row(contestant)
-        parts = (f"{part['exact']:.1f}" for part in figures["by_length"])
-        time, speed = duration(figures["training_s"]), f"{figures['sentences_per_s']:,.0f}"
-        exact, size = f"{figures['exact']:.1f}", f"{figures['parameters']:,}"
-        rows.append((NAMES[contestant.arch], exact, *parts, size, time, speed))
-    title = f"exact match in % on {data['n']:,} unseen dates: all, and by characters of the source"
-    return f"{title}\n{columns(rows, right=range(1, len(rows[0])))}"
+    labels = [f"{part['lo']}–{part['hi']}" for part in results[0].thirds]
+    cells = [("", "exact", *labels, "updates", "training", "parameters")]
+    for one in rows:
+        parts = (f"{part['exact']:.1f}" for part in one["by_length"])
+        got = f"{one['updates']:,}", duration(one["training_s"]), f"{one['parameters']:,}"
+        cells.append((NAMES[one["arch"]], f"{one['exact']:.1f}", *parts, *got))
+    title = f"exact match in % on {results[0].n:,} unseen dates: all, and by characters of the source"
+    return f"{title}\n{columns(cells, right=range(1, len(cells[0])))}"
 
 
-def show_sentence(looks: "list[tuple[Contestant, str, Any]]") -> None:
-    from jumok.run.demo import SENTENCE
+def show_sentence(folders: dict[str, Path]) -> None:
+    from jumok.comparison.demo import SENTENCE, look_inside
+    from jumok.decoding.translator import load
 
+    looks = {NAMES[arch]: look_inside(load(folder)) for arch, folder in folders.items() if arch in NAMES}
     click.echo(f"\n{SENTENCE}")
-    for contestant, answer, _ in looks:
-        click.echo(f"  {NAMES[contestant.arch]:<22}  {answer}")
+    for name, (answer, _) in looks.items():
+        click.echo(f"  {name:<22}  {answer}")
     colour = wants_colour(sys.stdout.isatty())
-    for contestant, _, attention in looks:
+    for name, (_, attention) in looks.items():
         if attention is not None:
-            click.echo(f"\nwhere {NAMES[contestant.arch]} looked, for each token it wrote")
+            click.echo(f"\nwhere {name} looked, for each token it wrote")
             click.echo(attention.show(style="colour" if colour else "blocks"), color=colour or None)

@@ -1,4 +1,5 @@
-"""An experiment carried out: each entry trained and measured in a child process, one after the other.
+"""An experiment carried out: each entry trained and measured in a child process, one after the other or
+several side by side.
 
 A child that fails or is killed is recorded, and the others go on. Run again, finished entries are kept and
 the rest go on where they stopped.
@@ -24,7 +25,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -75,27 +77,49 @@ class ExperimentCallbacks:
     """Called while the experiment goes on; `interrupted` may stop it. Each may be left out."""
 
     on_entry: Callable[[int, ComparisonEntry], None] = lambda number, entry: None  # from 1, before training
-    on_event: Callable[[Event], None] = lambda event: None  # of the entry's run
+    on_event: Callable[[int, Event], None] = lambda number, event: None  # of that entry's run
     on_end: Callable[[int, ComparisonEntry, Event], None] = lambda number, entry, measured: None
     progress: Progress = silent
     interrupted: Callable[[], bool] = lambda: False
 
 
-def conduct(experiment: Experiment, callbacks: ExperimentCallbacks) -> dict[str, dict[str, Any]] | None:
-    """What was measured, by the entries' names; others have a status and an error. None: interrupted."""
+def conduct(
+    experiment: Experiment, callbacks: ExperimentCallbacks, *, at_once: int = 1
+) -> dict[str, dict[str, Any]] | None:
+    """What was measured, by the entries' names; others have a status and an error. None: interrupted.
+
+    `at_once` children work side by side: on one thread each they share the cores, and nobody's times are
+    those of a machine of its own.
+    """
     found: dict[str, dict[str, Any]] = {}
-    for number, entry in enumerate(experiment.entries, start=1):
-        job = job_for(experiment, entry)
-        folder = experiment.out / ENTRIES / entry.folder
-        measured = kept(folder, job)
-        if measured is None and not callbacks.interrupted():
-            callbacks.on_entry(number, entry)
-            measured = run_child(folder, job, callbacks)
-        if measured is None:
-            return None
-        found[entry.name] = measured
-        callbacks.on_end(number, entry, measured)
-    return found
+    waiting = deque(enumerate(experiment.entries, start=1))
+    running: list[EntryProcess] = []
+    unfinished = False
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                number, entry = waiting.popleft()
+                job, folder = job_for(experiment, entry), experiment.out / ENTRIES / entry.folder
+                if (measured := kept(folder, job)) is not None:
+                    found[entry.name] = measured
+                    callbacks.on_end(number, entry, measured)
+                elif callbacks.interrupted():
+                    waiting.clear()
+                    unfinished = True
+                else:
+                    callbacks.on_entry(number, entry)
+                    running.append(EntryProcess(number, folder, job))
+            for child in heard(running, callbacks):
+                running.remove(child)
+                if (measured := child.result(interrupted=callbacks.interrupted())) is None:
+                    unfinished = True
+                    continue
+                found[child.job.entry.name] = measured
+                callbacks.on_end(child.number, child.job.entry, measured)
+    finally:
+        for child in running:
+            child.end()
+    return None if unfinished else {entry.name: found[entry.name] for entry in experiment.entries}
 
 
 def job_for(experiment: Experiment, entry: ComparisonEntry) -> EntryJob:
@@ -125,56 +149,79 @@ def kept(folder: Path, job: EntryJob) -> dict[str, Any] | None:
     return measured
 
 
-def run_child(folder: Path, job: EntryJob, callbacks: ExperimentCallbacks) -> dict[str, Any] | None:
-    """Start the child, pass on what it says, and read what it measured; None when it was interrupted."""
-    folder.mkdir(parents=True, exist_ok=True)
-    told = json.dumps(asdict(job), ensure_ascii=False, indent=1, default=str)
-    replace_file(folder / JOB, told.encode())
-    log = folder / "log.txt"
-    status, error = "failed", None
-    command, pipe = [*COMMAND, str(folder)], subprocess.PIPE
-    with log.open("wb") as said, ChildProcess(command, stdin=pipe, stdout=pipe, stderr=said) as child:
-        for line in lines_of(child, callbacks.interrupted):
+class EntryProcess:
+    """A child at work on an entry, and what it has said of its end."""
+
+    def __init__(self, number: int, folder: Path, job: EntryJob) -> None:
+        self.number, self.folder, self.job = number, folder, job
+        folder.mkdir(parents=True, exist_ok=True)
+        told = json.dumps(asdict(job), ensure_ascii=False, indent=1, default=str)
+        replace_file(folder / JOB, told.encode())
+        self.log = folder / "log.txt"
+        command, pipe = [*COMMAND, str(folder)], subprocess.PIPE
+        with self.log.open("wb") as said:
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said)
+        self.rest = b""  # a line cut short is the last of a child that was killed
+        self.status = "failed"
+        self.error: dict[str, str] | None = None
+
+    def fileno(self) -> int:
+        """Where it is heard; `select` asks for it."""
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def stop(self) -> None:
+        """Tell it to save and end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def hear(self, callbacks: ExperimentCallbacks) -> bool:
+        """Pass on what it says now; False when it has nothing more to say."""
+        if not (said := os.read(self.fileno(), 1 << 16)):
+            return False
+        *lines, self.rest = (self.rest + said).split(b"\n")
+        for line in map(json.loads, lines):
             match line["type"]:
                 case "event":
-                    callbacks.on_event(line["event"])
+                    callbacks.on_event(self.number, line["event"])
                 case "progress":
                     callbacks.progress(line["what"], line["done"], line["total"])
                 case "error":
-                    error = {key: line[key] for key in ("message", "where", "hint")}
+                    self.error = {key: line[key] for key in ("message", "where", "hint")}
                 case "stopped":
-                    error = {"message": "the process was told to stop", "where": str(log), "hint": AGAIN}
-                    status = "stopped"
-        code = child.wait()
-    if code == 0 and (measured := kept(folder, job)) is not None:
-        return measured
+                    where, self.status = str(self.log), "stopped"
+                    self.error = {"message": "the process was told to stop", "where": where, "hint": AGAIN}
+        return True
+
+    def result(self, *, interrupted: bool) -> dict[str, Any] | None:
+        """What it measured, or why it did not; None when it was interrupted."""
+        with self.process:
+            code = self.process.wait()
+        if code == 0 and (measured := kept(self.folder, self.job)) is not None:
+            return measured
+        return (
+            None
+            if interrupted
+            else {"status": self.status, "error": self.error or last_words(code, self.log)}
+        )
+
+    def end(self) -> None:
+        """It does not outlive the block it is used in: what has not ended then is ended."""
+        self.process.kill()
+        with self.process:
+            self.process.wait()
+
+
+def heard(running: Sequence[EntryProcess], callbacks: ExperimentCallbacks) -> list[EntryProcess]:
+    """Wait a moment for what the children say and pass it on; those that ended.
+
+    An interruption closes their input, which tells them to save and end.
+    """
     if callbacks.interrupted():
-        return None
-    return {"status": status, "error": error or last_words(code, log)}
-
-
-class ChildProcess(subprocess.Popen[bytes]):
-    """A process that does not outlive the block it is used in: what has not ended then is ended."""
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is not None:
-            self.kill()
-        super().__exit__(*error)  # type: ignore[arg-type]
-
-
-def lines_of(child: ChildProcess, interrupted: Callable[[], bool]) -> Iterator[dict[str, Any]]:
-    """The child's lines until it ends; an interruption closes its input, which tells it to save and end."""
-    assert child.stdin is not None
-    assert child.stdout is not None
-    rest = b""  # one cut short is the last of a child that was killed
-    while True:
-        if interrupted() and not child.stdin.closed:
-            child.stdin.close()
-        if select.select([child.stdout], [], [], LOOK)[0]:
-            if not (said := os.read(child.stdout.fileno(), 1 << 16)):
-                return
-            *lines, rest = (rest + said).split(b"\n")
-            yield from map(json.loads, lines)
+        for child in running:
+            child.stop()
+    speaking = select.select(running, [], [], LOOK)[0] if running else []
+    return [child for child in speaking if not child.hear(callbacks)]
 
 
 def last_words(code: int, log: Path) -> dict[str, str]:

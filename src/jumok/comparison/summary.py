@@ -33,6 +33,8 @@ def setting(report: Json) -> Iterator[str]:
     trained = f"trained on {data['train']:,} pairs" if data.get("train") else "trained"
     yield f"{count} {trained}, {budget(report)}, and tested on {done[0]['quality']['n']:,} pairs."
     yield sizes(report)
+    read = encoders({one["arch"]: one["settings"] for one in plain(report)})
+    yield f"{read}." if read else ""
     if not several_seeds(report):
         yield "Each was trained once: how far another seed would come is not measured."
 
@@ -45,6 +47,31 @@ def budget(report: Json) -> str:
     spent, unit = {"time": ("train_s", "seconds"), "steps": ("steps", "steps")}[kind]
     whole = all(one[spent] >= value for one in report["entries"] if one["quality"])
     return f"each for {'' if whole else 'at most '}{value:,.0f} {unit}"
+
+
+def allowance(budget: Json) -> str:
+    """What each entry may spend: `1,800 updates`, `600 seconds` or `1e+15 FLOPs`."""
+    value, kind = budget["value"], budget["kind"]
+    if kind == "flops":
+        return f"{value:.3g} FLOPs"
+    return f"{value:,.0f} {'seconds' if kind == 'time' else 'updates'}"
+
+
+def encoders(settings: Json) -> str:
+    """In which directions the recurrent ones read the source; "" where fewer than two are compared.
+
+    `settings` has those of each architecture. Reports of earlier versions may lack the one that says it.
+    """
+    both = {arch: one.get("model.bidirectional") for arch, one in settings.items() if arch != "transformer"}
+    ways = {True: "in both directions", False: "in one direction"}
+    if len(both) < 2 or not set(both.values()) <= ways.keys():
+        return ""
+    if len(set(both.values())) == 1:
+        return (
+            f"{joined(list(both))} read the source {ways[next(iter(both.values()))]}, with the same encoder"
+        )
+    each = joined([f"{arch} reads the source {ways[way]}" for arch, way in both.items()])
+    return f"{each}, so the encoder is part of their difference"
 
 
 def sizes(report: Json) -> str:

@@ -1,18 +1,34 @@
 """The data sets that come with the package: their names, what they are, and their files."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from jumok.config import DataConfig
-from jumok.data.corpus import Corpus, open_corpus
+from jumok.data.corpus import Corpus, CorpusRow, open_corpus
 from jumok.data.pictures import with_pictures
 from jumok.errors import ConfigError, nearest
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+@dataclass(frozen=True)
+class PartCorpus(Corpus):
+    """The lines of a corpus whose source begins as a pattern says; they keep their numbers."""
+
+    pattern: str = ""
+
+    def rows(self, *, strict: bool = True) -> Iterator[CorpusRow]:
+        begins = re.compile(self.pattern).match
+        return (row for row in super().rows(strict=strict) if row.fault or begins(row.texts[0]))
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"{super().fingerprint()}\0{self.pattern}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +49,9 @@ class BuiltinInfo:
     """Valid and test may have several answers to a source, each a column."""
     pictures: bool = False
     """The sources are pictures, in `images.zip` beside the files."""
+    part_of: str = ""
+    """The set whose files it shares; of those it has the pairs whose source begins as `pattern` says."""
+    pattern: str = ""
 
     @property
     def sizes(self) -> dict[Split, int]:
@@ -51,6 +70,18 @@ BUILTIN: dict[str, BuiltinInfo] = {
             train=48_000,
             valid=1_000,
             test=2_000,
+        ),
+        BuiltinInfo(
+            name="dates-cjk",
+            description="The Chinese, Japanese and Korean dates of dates, which have the year first.",
+            source_language="mul",
+            target_language="iso8601",
+            licence="Apache-2.0 AND Unicode-3.0",
+            train=7_197,
+            valid=150,
+            test=300,
+            part_of="dates",
+            pattern=r"\D*\d{4}",  # the other 17 languages begin with the day, or with the clock
         ),
         BuiltinInfo(
             name="homeassistant-ko-en",
@@ -111,6 +142,9 @@ def builtin_corpus(name: str, split: Split) -> Corpus:
         raise ConfigError(f"{name} has no split {split!r}", hint=nearest(split, SPLITS), code="unknown_split")
     file, several = builtin_file(name, split), BUILTIN[name].references and split != "train"
     corpus = open_corpus(str(file), columns="1,2+" if several else "")
+    if pattern := BUILTIN[name].pattern:
+        same = {one.name: getattr(corpus, one.name) for one in fields(corpus)}
+        return PartCorpus(**same, pattern=pattern)
     return with_pictures(corpus, str(file.with_name("images.zip"))) if BUILTIN[name].pictures else corpus
 
 
@@ -121,4 +155,5 @@ def reads_pictures(data: DataConfig) -> bool:
 
 def builtin_file(name: str, split: Split) -> Path:
     """Where a split's file lies inside the installed package."""
-    return Path(str(files("jumok.data") / "sets" / name / f"{split}.tsv.gz"))
+    folder = BUILTIN[name].part_of or name
+    return Path(str(files("jumok.data") / "sets" / folder / f"{split}.tsv.gz"))

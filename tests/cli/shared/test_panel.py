@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from math import nan
 from pathlib import Path
 from threading import Event
@@ -195,7 +196,8 @@ def test_the_panel_is_drawn_without_being_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "stderr_is_live", lambda: True)
     monkeypatch.setattr(module, "REFRESH", 100.0)
     drawn = Event()
-    with closing(Panel(quiet=False, footer=lambda _: (drawn.set(), "")[1])) as panel:
+    monkeypatch.setattr(module, "progress_line", lambda *now: (drawn.set(), "")[1])
+    with closing(Panel(quiet=False)) as panel:
         panel.follow(100, 0.0)
         panel.on_step(LoopState(step=1, elapsed=1.0), 30)
         assert drawn.wait(60)
@@ -266,10 +268,10 @@ def test_a_line_for_each_entry_and_the_time_that_is_left(clock: list[float], cap
         watch = shown.callbacks
         watch.on_end(1, ENTRIES[0], {"error": None})
         watch.on_entry(2, ENTRIES[1])
-        assert shown.left(0.0) == ""  # nobody knows yet
+        assert shown.left() == ""  # nobody knows yet
         clock[0] = 30.0
-        assert shown.left(0.5) == "about 1m30s left for all"
-        watch.on_event(train(50))
+        watch.on_event(2, train(50))
+        assert shown.left() == "about 1m30s left for all"
         clock[0] = 80.0
         watch.on_end(2, ENTRIES[1], {"status": "failed", "error": {"message": "it diverged"}})
         watch.on_entry(3, ENTRIES[2])
@@ -277,33 +279,65 @@ def test_a_line_for_each_entry_and_the_time_that_is_left(clock: list[float], cap
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "1 of 3: rnn is done already"
     assert said[1:3] == ["", "2 of 3: rnn-s1"]
-    assert "train step=50/100 loss=2.000" in said[3]
+    assert "Z train step=50/100 loss=2.000" in said[3]
     assert said[4] == "rnn-s1: failed: it diverged"
     assert said[5:] == ["", "3 of 3: rnn-s2 · about 1m20s left for all"]
 
 
+def test_several_at_once_are_told_apart(clock: list[float], capsys: Captured) -> None:
+    names = {"rnn": "RNN, one fixed vector"}
+    options: dict[str, Any] = {"quiet": False, "at_once": 2, "names": names}
+    with closing(Follow(ENTRIES, Budget("steps", 100), silent, [], **options)) as shown:
+        watch = shown.callbacks
+        watch.on_entry(1, ENTRIES[0])
+        watch.on_entry(2, ENTRIES[1])
+        clock[0] = 30.0
+        watch.on_event(1, train(50))
+        watch.on_event(2, train(25))
+        # 60 s for 75 updates of one, 80 s for each; 0.5 + 0.75 + 1 of them are left, two side by side
+        assert shown.left() == "about 1m30s left for all"
+        watch.on_end(1, ENTRIES[0], {"error": None})
+        watch.on_entry(3, ENTRIES[2])
+        assert list(shown.panels) == [2, 3]
+    said = capsys.readouterr().err.splitlines()
+    assert said[:3] == ["", "1 of 3: RNN, one fixed vector", "2 of 3: rnn-s1"]
+    assert "Z rnn train step=50/100" in said[3]
+    assert "Z rnn-s1 train step=25/100" in said[4]
+
+
 def test_a_budget_of_time_tells_the_time_at_once(clock: list[float]) -> None:
-    shown = Follow(ENTRIES, Budget("time", 60), silent, [], quiet=True)
-    shown.begin(1, ENTRIES[0])
-    assert shown.left(0.0) == "about 3m00s left for all"
-    assert shown.left(1.0) == "about 2m00s left for all"
+    timed = [
+        replace(one, settings={"training.max_steps": ENDLESS, "training.time_limit": 60.0}) for one in ENTRIES
+    ]
+    shown = Follow(timed, Budget("time", 60), silent, [], quiet=True)
+    shown.begin(1, timed[0])
+    assert shown.left() == "about 3m00s left for all"
+    shown.event(1, train(120))
+    assert shown.left() == "about 2m00s left for all"
 
 
-def test_a_terminal_shows_it_below_the_panel(
+def test_a_terminal_shows_it_below_the_panels(
     clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     for name in ("jumok.cli.shared.panel", console.__name__):
         monkeypatch.setattr(f"{name}.stderr_is_live", lambda: True)
     flag: list[int] = []
-    with closing(Follow(ENTRIES, Budget("time", 100), silent, flag, quiet=False)) as shown:
+    with closing(Follow(ENTRIES, Budget("time", 100), silent, flag, quiet=False, at_once=2)) as shown:
         shown.callbacks.on_entry(1, ENTRIES[0])
-        shown.callbacks.on_event(train(50))
-        assert shown.panel is not None
-        assert shown.panel.lines()[-1] == "about 4m10s left for all"
+        shown.callbacks.on_entry(2, ENTRIES[1])
+        shown.callbacks.on_event(1, train(50))
+        shown.callbacks.on_event(1, VALID)
+        lines = shown.lines()
+        assert [lines[0], lines[-2], lines[-1]] == ["rnn", "rnn-s1", "about 2m05s left for all"]
+        assert lines[1].startswith("step      50 / 100 ")
+        assert lines[3] == "valid @4,000   loss 3.510   BLEU 12.8   chrF 35.0   best ✓"
+        assert len(lines) == 6  # without samples: three panels fit on a small screen
+        shown.callbacks.on_event(2, {"type": "end"})
+        assert shown.live is not None  # the other goes on
         assert not shown.callbacks.interrupted()
         flag.append(2)
         assert shown.callbacks.interrupted()
-    assert shown.panel is None
+    assert shown.live is None
     assert "1 of 3: rnn" in capsys.readouterr().err
 
 
@@ -311,7 +345,7 @@ def test_quiet_is_quiet(clock: list[float], capsys: Captured) -> None:
     with closing(Follow(ENTRIES, Budget("steps", 100), silent, [], quiet=True)) as shown:
         shown.callbacks.on_end(1, ENTRIES[0], {"error": None})
         shown.callbacks.on_entry(2, ENTRIES[1])
-        shown.callbacks.on_event(train(1))
+        shown.callbacks.on_event(2, train(1))
         shown.callbacks.on_end(2, ENTRIES[1], {"status": "failed", "error": {"message": "it diverged"}})
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")

@@ -70,8 +70,8 @@ export const shell = {
   error_not_found: ["There is nothing at this address", "이 주소에는 아무것도 없습니다"],
   first_title: ["No model is loaded yet", "아직 불러온 모델이 없습니다"],
   first_text: [
-    "jumok shows the model you train. Three commands bring you here with something to look at; the first takes about five minutes on two idle CPU cores.",
-    "jumok은 여러분이 학습한 모델을 보여 줍니다. 아래 세 명령이면 볼거리가 생깁니다. 첫 명령은 다른 일을 하지 않는 CPU 코어 두 개로 약 5분 걸립니다.",
+    "jumok shows the model you train. Three commands bring you here with something to look at; the first takes about three minutes on two idle CPU cores.",
+    "jumok은 여러분이 학습한 모델을 보여 줍니다. 아래 세 명령이면 볼거리가 생깁니다. 첫 명령은 다른 일을 하지 않는 CPU 코어 두 개로 약 3분 걸립니다.",
   ],
   first_demo: ["Train three small models on dates and open this page", "날짜로 작은 모델 셋을 학습하고 이 화면 열기"],
   first_train: ["Or train your own from a file of settings", "설정 파일로 내 모델 학습하기"],

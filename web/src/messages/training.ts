@@ -23,7 +23,7 @@ export const training = {
     "Train a model, or start the server with the folder that holds your runs. Curves appear here while it trains.",
     "모델을 학습시키거나, 학습 폴더를 지정해 서버를 시작하세요. 학습하는 동안 곡선이 여기에 나타납니다.",
   ],
-  empty_demo: ["Three small models in about five minutes", "약 5분이면 되는 작은 모델 셋"],
+  empty_demo: ["Three small models in about three minutes", "약 3분이면 되는 작은 모델 셋"],
   empty_own: ["Your own data", "내 데이터로"],
   empty_serve: ["Show the runs in a folder", "폴더에 있는 학습 보기"],
   views: ["What to see", "볼 내용"],

@@ -39,7 +39,7 @@ function Nothing() {
               [t("quality.empty_one"), "jumok evaluate --model runs/en-de --source test.en --target test.de"],
               [
                 t("quality.empty_several"),
-                "jumok evaluate -m runs/demo/rnn -m runs/demo/luong -m runs/demo/transformer --data dates --metric exact,chrf",
+                "jumok evaluate -m runs/demo/rnn -m runs/demo/luong -m runs/demo/transformer --data dates-cjk --metric exact,chrf",
               ],
             ]}
           />

@@ -14,7 +14,6 @@ from jumok.run.report import SCORES, event_line, share_done, time_left
 
 if TYPE_CHECKING:
     from rich.live import Live
-    from rich.text import Text
 
     from jumok.comparison.budget import Budget
     from jumok.comparison.conduct import ExperimentCallbacks
@@ -33,7 +32,8 @@ class Panel:
 
     _: KW_ONLY
     quiet: bool
-    footer: Callable[[Any], str] | None = None  # what else to say at each event of training
+    name: str = ""  # of the run, where several are watched at once
+    hosted: bool = False  # someone else draws it, and opens and closes the live display
     live: "Live | None" = None
     losses: list[float] = field(default_factory=list)
     steps: int = 0
@@ -60,20 +60,8 @@ class Panel:
     def follow(self, steps: int, limit: float) -> None:
         """Get ready for the events of a run of so many steps, or of so many seconds."""
         self.steps, self.limit = steps, limit
-        if not self.quiet and stderr_is_live():
-            from rich.console import Console
-            from rich.live import Live
-
-            self.live = Live(
-                console=Console(stderr=True), get_renderable=self.picture, refresh_per_second=REFRESH
-            )
-            self.live.start()
-
-    def picture(self) -> "Text":
-        """What a terminal shows; a thread of its own asks for it every second."""
-        from rich.text import Text
-
-        return Text("\n".join(self.lines()))
+        if not self.quiet and not self.hosted and stderr_is_live():
+            self.live = live_display(self.lines)
 
     def on_step(self, state: "LoopState", _tokens: int) -> None:
         """Remember how far the run is; nothing is drawn here."""
@@ -93,26 +81,44 @@ class Panel:
             return
         if self.live is None:
             if line := event_line(event, self.steps, self.limit):
-                say(f"{stamp()} {line}")
+                say(" ".join(filter(None, (stamp(), self.name, line))))
         elif event["type"] == "notice":
-            self.live.console.print(f"note  {event['message']}")
-        if event["type"] == "end":
+            self.live.console.print(" ".join(filter(None, ("note ", self.name, event["message"]))))
+        if event["type"] == "end" and not self.hosted:
             self.close()
 
     def lines(self) -> list[str]:
         """The panel: progress, the last figures, the last look at the validation set."""
-        rows = []
-        now = {"step": self.step, "elapsed_s": self.elapsed}
+        rows = [self.name] if self.name else []
         if self.step:
             passed = self.elapsed + time.monotonic() - self.heard
-            rows.append(progress_line(now | {"elapsed_s": passed}, self.steps, self.limit))
+            rows.append(progress_line({"step": self.step, "elapsed_s": passed}, self.steps, self.limit))
         if self.train:
             rows.append(figures_line(self.train, self.losses))
         if self.valid:
-            rows += valid_lines(self.valid)
-        if self.step and self.footer:
-            rows.append(self.footer(now))
+            rows += valid_lines(self.valid)[: 1 if self.name else None]  # beside others there is little room
         return rows
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done."""
+        now = {"step": self.step, "elapsed_s": self.elapsed}
+        return share_done(now, self.steps, self.limit) if self.step else 0.0
+
+
+def live_display(lines: Callable[[], list[str]]) -> "Live":
+    """A part of the terminal that shows these lines; a thread of its own asks for them every second."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    live = Live(
+        console=Console(stderr=True),
+        get_renderable=lambda: Text("\n".join(lines())),
+        refresh_per_second=REFRESH,
+    )
+    live.start()
+    return live
 
 
 def count_of(n: int) -> str:
@@ -189,7 +195,7 @@ def spark(values: list[float], width: int = 16) -> str:
 
 @dataclass
 class Follow:
-    """A headline for each entry, the panel of its run below it, and its result."""
+    """A headline for each entry, the panels of the runs that go on below it, and their results."""
 
     entries: "Sequence[ComparisonEntry]"
     budget: "Budget"
@@ -197,15 +203,33 @@ class Follow:
     flag: list[int]
     _: KW_ONLY
     quiet: bool
-    panel: Panel | None = None
-    number: int = 0
-    began: float = 0.0
-    taken: list[float] = field(default_factory=list)  # seconds of each entry that ended in this sitting
+    at_once: int = 1
+    names: Mapping[str, str] = field(default_factory=dict)  # what to call entries, if not by their names
+    panels: dict[int, Panel] = field(default_factory=dict)  # of the runs that go on
+    began: dict[int, float] = field(default_factory=dict)  # when each entry of this sitting began
+    taken: list[float] = field(default_factory=list)  # seconds of each that ended in this sitting
+    live: "Live | None" = None
 
     def close(self) -> None:
-        if self.panel is not None:
-            self.panel.close()
-            self.panel = None
+        """Leave the last picture on the screen."""
+        self.draw(live=False)
+        self.panels.clear()
+
+    def draw(self, *, live: bool = True) -> None:
+        """Begin a new picture below what has been said, or no more."""
+        if self.live is not None:
+            self.live.stop()
+        shown = live and bool(self.panels) and not self.quiet and stderr_is_live()
+        self.live = live_display(self.lines) if shown else None
+        for panel in self.panels.values():
+            panel.live = self.live
+
+    def lines(self) -> list[str]:
+        """All panels, and when all entries will be done."""
+        return [*(line for panel in list(self.panels.values()) for line in panel.lines()), self.left()]
+
+    def title(self, entry: "ComparisonEntry") -> str:
+        return self.names.get(entry.name, entry.name)
 
     @property
     def callbacks(self) -> "ExperimentCallbacks":
@@ -220,39 +244,44 @@ class Follow:
         )
 
     def begin(self, number: int, entry: "ComparisonEntry") -> None:
-        self.close()
-        self.number, self.began = number, time.monotonic()
+        self.draw(live=False)
+        self.began[number] = time.monotonic()
+        panel = Panel(quiet=self.quiet, name=entry.name if self.at_once > 1 else "", hosted=True)
+        self.panels[number] = panel
+        panel.follow(entry.settings["training.max_steps"], entry.settings["training.time_limit"])
         if not self.quiet:
-            left = self.left(0.0)
-            say(f"\n{number} of {len(self.entries)}: {entry.name}{f' · {left}' if left else ''}")
-        steps, limit = entry.settings["training.max_steps"], entry.settings["training.time_limit"]
-        self.panel = Panel(quiet=self.quiet, footer=lambda event: self.left(share_done(event, steps, limit)))
-        self.panel.follow(steps, limit)
+            left = self.left()
+            head = f"{number} of {len(self.entries)}: {self.title(entry)}{f' · {left}' if left else ''}"
+            say(head if len(self.panels) > 1 else f"\n{head}")
+        self.draw()
 
-    def event(self, event: Mapping[str, Any]) -> None:
-        if self.panel is not None:
-            self.panel.event(event)
+    def event(self, number: int, event: Mapping[str, Any]) -> None:
+        if number in self.panels:
+            self.panels[number].event(event)
 
     def end(self, number: int, entry: "ComparisonEntry", measured: Mapping[str, Any]) -> None:
-        self.close()
-        if number == self.number:
-            self.taken.append(time.monotonic() - self.began)
-        if self.quiet:
-            return
-        if measured.get("error"):
-            say(f"{entry.name}: {measured['status']}: {measured['error']['message']}")
-        elif number != self.number:
-            say(f"{number} of {len(self.entries)}: {entry.name} is done already")
+        self.draw(live=False)
+        self.panels.pop(number, None)
+        if number in self.began:
+            self.taken.append(time.monotonic() - self.began[number])
+        if measured.get("error") and not self.quiet:
+            say(f"{self.title(entry)}: {measured['status']}: {measured['error']['message']}")
+        elif number not in self.began and not self.quiet:
+            say(f"{number} of {len(self.entries)}: {self.title(entry)} is done already")
+        self.draw()
 
-    def left(self, share: float) -> str:
+    def left(self) -> str:
         """When all entries will be done, told from those that are or from the time they have; "" unknown."""
-        rest = len(self.entries) - self.number
+        shares = {number: panel.share for number, panel in self.panels.items()}
+        spent = sum(time.monotonic() - self.began[number] for number in shares)
         if self.taken:
             each = sum(self.taken) / len(self.taken)
         elif self.budget.kind == "time":
             each = self.budget.value
-        elif share > 0:
-            each = (time.monotonic() - self.began) / share
+        elif sum(shares.values()) > 0:
+            each = spent / sum(shares.values())
         else:
             return ""
-        return f"about {duration(each * (rest + 1 - share))} left for all"
+        rest = len(self.entries) - max(self.panels, default=len(self.entries))
+        work = rest + len(shares) - sum(shares.values())
+        return f"about {duration(each * work / min(self.at_once, max(1, rest + len(shares))))} left for all"
