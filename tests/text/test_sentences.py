@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
-from jumok.text.sentences import Layout, between, count_sentences, lay_out, whole
+from jumok.text.sentences import TextLayout, between, count_sentences, lay_out, whole
 
 ONE = {
     "sv": ["Tåget går den 5 mars kl. 14:30 från Malmö.", "Ta med t.ex. Bröd och bl.a. Ost."],
@@ -37,6 +37,7 @@ SEVERAL = {
         ['He said "no." ', '"Why?" ', "I asked."],
         ["Pens, paper etc. ", "Tom has them."],
     ],
+    "": [["he came . ", "she left ! ", "why ?"], ["hi. ", "how are you? ", "see e.g. this."]],
     "de": [
         ["Ich bin 30. ", "Er ist 31. ", "Das war 1999. ", "Gut."],
         ["Brot, Milch usw. ", "Das ist alles."],
@@ -105,7 +106,7 @@ def test_sentences_follow_one_another_as_the_target_writes_them() -> None:
 
 
 def test_a_whole_text_is_one_sentence() -> None:
-    assert whole("  a. B.\nc  ") == Layout(("a. B.\nc",), ("  ", "  "), kept=False)
+    assert whole("  a. B.\nc  ") == TextLayout(("a. B.\nc",), ("  ", "  "), kept=False)
     assert "".join(whole("  a. B.\nc  ").join(["x"])) == "x"
     assert whole(" \n").sentences == ()
 

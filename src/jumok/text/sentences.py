@@ -46,7 +46,7 @@ _PARTICLE = re.compile(r"[ぁ-ん、，,・]")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TextLayout:
     """A text as its sentences, and the gaps before, between and after them: one more than sentences."""
 
     sentences: tuple[str, ...]
@@ -67,7 +67,9 @@ class Layout:
 
         Between two sentences of a line stands the space that the target language writes there.
         """
-        gaps = list(self.gaps) if self.kept else ["", *(" " * bool(gap) for gap in self.gaps[1:-1]), ""]
+        gaps = [gap if self.kept else " " * bool(gap) for gap in self.gaps]
+        if not self.kept:
+            gaps[0] = gaps[-1] = ""
         gaps[1:-1] = [between(gap, source, target) for gap in gaps[1:-1]]
         inside = [part for pair in zip(sentences, gaps[1:], strict=True) for part in pair]
         return [gaps[0], *inside]
@@ -86,22 +88,22 @@ def base(language: str) -> str:
     return re.split(r"[-_]", language.lower())[0]
 
 
-def lay_out(text: str, language: str = "") -> Layout:
+def lay_out(text: str, language: str = "") -> TextLayout:
     """The sentences of a text, and the gaps around them. A line never goes on behind its end."""
     return from_spans(text, sentences_of(text, language))
 
 
-def whole(text: str) -> Layout:
+def whole(text: str) -> TextLayout:
     """A text that stays in one piece."""
     return from_spans(text, [(0, len(text))] if text.strip() else [], kept=False)
 
 
-def from_spans(text: str, spans: Sequence[Span], *, kept: bool = True) -> Layout:
+def from_spans(text: str, spans: Sequence[Span], *, kept: bool = True) -> TextLayout:
     """The layout of a text whose sentences stand here, or in here with white space around them."""
     spans = [tight(text, span) for span in spans]
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     gaps = tuple(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
-    return Layout(tuple(text[a:b] for a, b in spans), gaps, kept)
+    return TextLayout(tuple(text[a:b] for a, b in spans), gaps, kept)
 
 
 def tight(text: str, span: Span) -> Span:
@@ -170,7 +172,7 @@ def is_sentence(text: str, span: Span) -> bool:
 def split_line(text: str, line: Span, language: str) -> list[Span]:
     """The sentences of one line."""
     begin, end = line
-    inside = closed_spans(text, line)
+    inside, cased = closed_spans(text, line), text[begin:end] != text[begin:end].lower()
     ends = [
         *_END.finditer(text, begin, end),
         *(_THAI_END.finditer(text, begin, end) if language == "th" else ()),
@@ -181,7 +183,9 @@ def split_line(text: str, line: Span, language: str) -> list[Span]:
         while inside and inside[0][1] < match.start():
             inside.popleft()
         shut = bool(inside) and inside[0][0] < match.start()
-        if cuts[-1] < match.start() and place < end and not shut and is_end(text, cuts[-1], match, language):
+        if shut or not cuts[-1] < match.start() < place < end:
+            continue
+        if is_end(text, cuts[-1], match, language, cased=cased):
             cuts.append(place)
     return [tight(text, span) for span in pairwise([*cuts, end])]
 
@@ -216,8 +220,9 @@ def closed_spans(text: str, line: Span) -> deque[Span]:
     return found
 
 
-def is_end(text: str, begin: int, match: re.Match[str], language: str) -> bool:
-    """Whether a sentence that began at `begin` ends with this match."""
+def is_end(text: str, begin: int, match: re.Match[str], language: str, *, cased: bool) -> bool:
+    """Whether a sentence that began at `begin` ends with this match; in a line without capitals none begins
+    with one."""
     groups = match.groupdict()
     mark, close, gap = groups.get("mark") or "", groups.get("close") or "", match["gap"]
     after = text[end_of(match) : match.end() + 80]
@@ -227,8 +232,8 @@ def is_end(text: str, begin: int, match: re.Match[str], language: str) -> bool:
         return language in NO_SPACES and mark[-1:] in ("!", "?") and is_caseless(after)
     found = _NEXT_WORD.match(after)
     word = found["word"] if found else None
-    low = word and word[0].islower() and not (found and found["names"])
-    if (low and not is_caseless(text[begin : match.start()][-1:])) or (close and _ENDING.match(after)):
+    low = word and word[0].islower() and (cased or close) and not (found and found["names"])
+    if (low and not is_caseless(text[match.start() - 1])) or (close and _ENDING.match(after)):
         return False
     if not mark or mark[-1] != "." or mark.endswith("..") or close:
         return True
