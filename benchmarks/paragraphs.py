@@ -9,6 +9,7 @@ are the translations of the single lines, joined: what a person who splits the t
 import argparse
 import gzip
 import json
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
@@ -61,7 +62,12 @@ def main() -> None:
     sources, targets = read(options.source), read(options.target)
     codes = model.config.data.source_language, model.config.data.target_language
     single = [one.text for one in model.translate(sources, sentences="as-is")]
-    found: dict[str, Any] = {"lines": len(sources), "languages": codes, "together": {}}
+    found: dict[str, Any] = {
+        "command": "python benchmarks/paragraphs.py MODEL SOURCE TARGET --json FILE",
+        "machine": f"{platform.machine()}, Python {platform.python_version()}; other work ran beside it",
+        "kept": "the one run; seconds are of process time",
+        **{"lines": len(sources), "languages": codes, "together": {}},
+    }
     for count in TOGETHER:
         texts, references = joined(sources, count, codes[0]), joined(targets, count, codes[1])
         row: dict[str, Any] = {"by_hand": round(score(joined(single, count, codes[1]), references, model), 2)}

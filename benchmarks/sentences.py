@@ -18,6 +18,7 @@ time.
 import argparse
 import gzip
 import json
+import platform
 import random
 import re
 import zipfile
@@ -221,7 +222,12 @@ def main() -> None:
     )
     options = parser.parse_args()
     made = splitters()
-    found: dict[str, Any] = {"part": options.part, "splitters": {}, "languages": {}}
+    found: dict[str, Any] = {
+        "command": "python benchmarks/sentences.py DATA --wheel WHEEL --json FILE",
+        "machine": f"{platform.machine()}, Python {platform.python_version()}; other work ran beside it",
+        "kept": "the one run; speed by process time",
+        **{"part": options.part, "splitters": {}, "languages": {}},
+    }
     for name in made:
         try:
             found["splitters"][name] = version(name)

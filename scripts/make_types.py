@@ -23,8 +23,8 @@ export type Kind = MaskHead["kind"];
 """
 USED = """
 BeamDocument Card CompareOut EvalDocument EvalOut InfluenceOut Manifest PositionRows ProbeOut RunDetails
-RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart SweepOut SweepRowOut TraceRequest
-TranslateAnswer WhatIfOut
+RunEvent RunOut SentencesAnswer SeriesOut StreamFinal StreamPartial StreamStart SweepOut SweepRowOut
+TraceRequest TranslateAnswer WhatIfOut
 """
 """What the page asks for, sends and receives; with all that these refer to."""
 OPEN = ("EvalBin", "RunEvent")

@@ -419,6 +419,11 @@ export interface SentenceOut {
   readonly tokens: readonly [number, number];
 }
 
+export interface SentencesAnswer {
+  readonly model: string;
+  readonly sentences: readonly string[];
+}
+
 export interface SeriesOut {
   readonly series: Readonly<Record<string, CurveOut>>;
 }

@@ -18,6 +18,7 @@ const card = (arch: Card["arch"], target_language = "iso8601"): Card => ({
   context: false,
   source: "text",
   image: null,
+  sentences: "as-is",
   parameters: 1,
   fingerprint: "",
   max_length: 96,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.errors import ConfigError
-from jumok.text.normalize import nfc, tidy
+from jumok.text.normalize import nfc
 from jumok.text.sentences import count_sentences
 
 Unit = Literal["source_words", "source_characters"]
@@ -93,7 +93,9 @@ def count_lengths(sources: Sequence[str], pairs: int, language: str = "") -> Tra
     """The lengths of `pairs` training sources in a language, told from these of them."""
     scale = pairs / max(len(sources), 1)
     bars = {unit: _bars([length_of(text, unit) for text in sources], scale) for unit in UNITS}
-    several = sum(count_sentences(tidy(text), language) > 1 for text in sources) / max(len(sources), 1)
+    several = sum(count_sentences(" ".join(text.split()), language) > 1 for text in sources) / max(
+        len(sources), 1
+    )
     return TrainLengths(pairs, len(sources), bars, round(several, 4))
 
 
