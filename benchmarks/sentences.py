@@ -1,6 +1,6 @@
 """Sentence splitters compared: ours beside pysbd, sentencex, blingfire and syntok, on lines of real corpora.
 
-    pip install pysbd sentencex blingfire syntok
+    pip install pysbd sentencex blingfire syntok minisbd
     python benchmarks/sentences.py DATA [--wheel WHEEL] [--part test] [--json FILE] [--errors de]
 
 DATA is a folder of parallel corpora with English: `NAME/test.de.gz` and `NAME/test.en.gz`, or
@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from time import process_time
 from typing import Any
 
@@ -137,7 +138,7 @@ def ends(sentences: Sequence[str]) -> set[int]:
 def splitters() -> dict[str, Splitter]:
     """Ours, and those that are installed."""
     found: dict[str, Splitter] = {"jumok": lambda text, language: list(lay_out(text, language).sentences)}
-    for name in ("pysbd", "sentencex", "blingfire", "syntok"):
+    for name in ("pysbd", "sentencex", "blingfire", "syntok", "minisbd"):
         try:
             found[name] = globals()[f"with_{name}"](import_module(name))
         except ImportError:
@@ -174,6 +175,22 @@ def with_syntok(library: Any) -> Splitter:
             for paragraph in segmenter.process(text)
             for sentence in paragraph
         ]
+
+    return split
+
+
+def with_minisbd(library: Any) -> Splitter:
+    """The network that an Argos package has, in Argos Translate's own splitter."""
+    from jumok.export.argos_sentences import splitter_bytes
+
+    known: dict[str, Any] = {}
+
+    def split(text: str, language: str) -> list[str]:
+        if language not in known:
+            with NamedTemporaryFile(suffix=".onnx") as file:
+                Path(file.name).write_bytes(splitter_bytes(language))
+                known[language] = library.SBDetect(file.name, use_gpu=False, max_threads=1)
+        return list(known[language].sentences(text))
 
     return split
 
