@@ -23,8 +23,8 @@ export type Kind = MaskHead["kind"];
 """
 USED = """
 BeamDocument Card CompareOut EvalDocument EvalOut ForwardDocument FreeRunning GradientsOut InfluenceOut
-Manifest PositionRows ProbeOut RunDetails RunEvent RunOut SeriesOut StreamFinal StreamPartial StreamStart
-SweepOut SweepRowOut TraceRequest TrainingStepOut TranslateAnswer WhatIfOut
+Manifest PositionRows ProbeOut RunDetails RunEvent RunOut SentencesAnswer SeriesOut StreamFinal StreamPartial
+StreamStart SweepOut SweepRowOut TraceRequest TrainingStepOut TranslateAnswer WhatIfOut
 """
 """What the page asks for, sends and receives; with all that these refer to."""
 OPEN = ("EvalBin", "RunEvent")

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
 from jumok.decoding.engines import Note, log, open_engine
-from jumok.decoding.jobs import Job, SourceText, make_request
-from jumok.decoding.results import Translation
+from jumok.decoding.jobs import Job, SourceText, check_texts, make_request
+from jumok.decoding.results import Translation, alone
 from jumok.decoding.stream import Final, Partial
-from jumok.decoding.translator import BLOCK, Translator, check_texts
+from jumok.decoding.translator import BLOCK, Translator
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
@@ -21,7 +21,7 @@ from jumok.explain.free_running import FreeRunning, free_running
 from jumok.explain.gradients import Gradients, gradients
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
-from jumok.explain.traced import TracedTranslation
+from jumok.explain.traced import TracedTranslation, with_traces
 from jumok.explain.what_if import WhatIf, what_if
 from jumok.progress import Progress, silent
 from jumok.training.by_hand import W_OUT, StepPlan, training_step
@@ -97,35 +97,38 @@ class Model(Translator):
         found: Sequence[Translation]
         if attention or record_beam:
             plain = self.on_torch("attention" if attention else "record_beam")
-            sources = plain.read(lines)
-            found = plain.translate_read(sources, progress=progress, **options)
-            found = plain._traced(sources, found, options, recorded=record_beam)
+            found = plain._traced(lines, options, progress, recorded=record_beam)
         else:
             found = super().translate(lines, progress=progress, **asked)
         return found[0] if isinstance(texts, str) else found
 
     def _traced(
-        self,
-        sources: Sequence[SourceText],
-        answers: Sequence[Translation],
-        options: Mapping[str, Any],
-        *,
-        recorded: bool,
+        self, lines: Sequence[str], options: Mapping[str, Any], progress: Progress, *, recorded: bool
     ) -> list[TracedTranslation]:
-        """The answers with their traces, captured in batches; a blank text has none."""
-        real = [i for i, one in enumerate(sources) if one.text]
-        prefix = options.get("prefix") or ""
-        own = prefix if isinstance(prefix, str) else [prefix[i] for i in real]
-        traces = make_traces(
-            self,
-            [sources[i] for i in real],
-            translations=[answers[i] for i in real],
-            options={**options, "prefix": own},
-        )
-        of = dict(zip(real, traces, strict=True))
-        names = [one.name for one in fields(Translation)]
-        plain = [{name: getattr(one, name) for name in names} for one in answers]
-        return [TracedTranslation(**one, made=of.get(i), recorded=recorded) for i, one in enumerate(plain)]
+        """The translations with the traces of their sentences, captured in batches; a blank text has none.
+
+        A text that is not taken sentence by sentence, and too long for the model, has that of its beginning.
+        """
+        request = make_request(self.config.decoding, self.asked(options))
+        found, counts, prefixes = list[Translation](), list[int](), request.prefixes(len(lines))
+        texts, answers, begins = list[str | SourceText](), list[Translation](), list[str]()
+        for n, (source, made, best_first) in enumerate(self.answered(self.read(lines), request, progress)):
+            layout, parts = made.layout, self.parts(source, best_first, request)
+            found.append(self.joint(layout).translation(lines[n], parts))
+            own = [(source, found[-1])] if parts else []
+            if layout.kept:
+                pairs = zip(layout.sentences, parts, strict=True)
+                own = [(one, alone(one, part)) for one, part in pairs]
+            texts += [text for text, _ in own]
+            answers += [answer for _, answer in own]
+            begins += [prefixes[n] if k == 0 else "" for k in range(len(own))]
+            counts.append(len(own))
+        traces = make_traces(self, texts, translations=answers, options={**options, "prefix": begins})
+        rest = iter(zip(answers, traces, strict=True))
+        return [
+            with_traces(one, list(islice(rest, count)), recorded=recorded)
+            for one, count in zip(found, counts, strict=True)
+        ]
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -236,7 +239,8 @@ class Model(Translator):
         """Options together with those that the interventions bring."""
         if not self.ops:
             return dict(options)
-        asked = {**options, "long": "error" if options.get("long") == "error" else "cut"}
+        long = "error" if options.get("long") == "error" else "cut"
+        asked = {**options, "long": long, "sentences": "as-is"}  # positions mean one sentence
         for name, value in self._brought.items():
             given = options.get(name) or ()
             before = (given,) if isinstance(given, str) else tuple(given)

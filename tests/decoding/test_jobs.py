@@ -1,17 +1,12 @@
-import copy
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import DecodingConfig
-from jumok.data.questions import join_question
 from jumok.decoding.batched import CONTROL
 from jumok.decoding.filters import written
-from jumok.decoding.jobs import Job, Phrase, batches, cost, make_request, split_text, token_spellings
-from jumok.errors import ConfigError, LimitError
-from jumok.text.normalize import tidy
+from jumok.decoding.jobs import Job, Phrase, batches, cost, make_request, token_spellings
+from jumok.errors import ConfigError
 
 
 def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
@@ -55,62 +50,6 @@ def test_piece_bytes_write_what_the_tokenizer_decodes(luong) -> None:
     assert {pieces[i] for i in CONTROL} == {bytes([b]) for b in (*range(32), 127)}
 
 
-def test_a_question_is_never_translated_in_parts(luong) -> None:
-    question = join_question("Is it on?", "the dog sees a man. " * 9)
-    for long in (None, "split", "error"):
-        with pytest.raises(LimitError) as caught:
-            luong.translate(question, long=long)
-        assert 'long="cut" reads only the beginning of the context' in str(caught.value)
-    assert luong.translate(question, long="cut").text == luong.translate(question + " more", long="cut").text
-
-
-def test_a_model_that_learned_from_beginnings_reads_beginnings(luong) -> None:
-    config = replace(luong.config, data=replace(luong.config.data, long="cut"))
-    cutting = copy.copy(luong)
-    cutting.config = config
-    text = "a man rides a horse. the dog sees a man! one two three four."
-    assert cutting.translate(text) == luong.translate(text, long="cut")
-    assert cutting.translate(text, long="split") == luong.translate(text)
-    shorter = luong.tokenizers.source.decode(luong.tokenizers.source.encode(text)[: config.data.max_length])
-    assert cutting.score(text, "봤다").score == pytest.approx(luong.score(shorter, "봤다").score, abs=1e-5)
-
-
-def test_short_text_is_one_part() -> None:
-    assert split_text("One. Two.", lambda part: True) == ["One. Two."]
-
-
-def test_sentence_ends_come_first() -> None:
-    text = "This one is rather long. Short one. The end!"
-    assert split_text(text, lambda part: len(part) <= 24) == [
-        "This one is rather long.",
-        "Short one. The end!",
-    ]
-
-
-def test_sentences_without_spaces_between() -> None:
-    assert split_text("私は猫です。名前はない。", lambda part: len(part) <= 6) == [
-        "私は猫です。",
-        "名前はない。",
-    ]
-
-
-def test_then_spaces_and_then_anywhere() -> None:
-    assert split_text("one two three four", lambda part: len(part) <= 10) == ["one two", "three four"]
-    assert split_text("abcdef", lambda part: len(part) <= 2) == ["a", "bc", "d", "ef"]
-
-
-def test_a_character_that_does_not_fit_is_left_whole() -> None:
-    assert split_text("ab", lambda part: False) == ["a", "b"]
-
-
-@given(st.text("ab. !?。…", max_size=60).map(tidy), st.integers(1, 9))
-def test_parts_fit_and_nothing_but_spaces_is_lost(text: str, most: int) -> None:
-    parts = split_text(text, lambda part: len(part) <= most)
-    assert all(len(part) <= most for part in parts)
-    assert "".join(parts).replace(" ", "") == text.replace(" ", "")
-    assert all(part == part.strip() for part in parts)
-
-
 def test_options_go_over_the_models_own() -> None:
     request = make_request(DecodingConfig(beam=3, max_len=50), {"beam": 7, "ban": "x", "prefix": " a  b "})
     assert (request.decoding.beam, request.decoding.max_len) == (7, 50)
@@ -127,6 +66,7 @@ def test_a_misspelt_option_is_offered_the_right_name() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"sentences": "spilt"}, "sentences='spilt' is unknown\n  did you mean 'split'"),
         ({"long": "spilt"}, "long='spilt' is unknown\n  did you mean 'split'"),
         ({"ban": [""]}, "ban has an empty text\n  give at least one character"),
         ({"require": " "}, "require has an empty text"),

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from jumok.decoding.results import Hypothesis, Score, Token, Translation, join
+from jumok.decoding.results import Hypothesis, Joint, Score, SentenceSpan, Token, Translation
+from jumok.text.sentences import lay_out, whole
 
 TOKENS = (Token(" 안녕", 300, -0.5), Token("</s>", 2, -0.25))
 
@@ -27,9 +28,17 @@ def test_json_holds_everything() -> None:
             {"text": "</s>", "id": 2, "logprob": -0.25},
         ],
         "finished": True,
+        "sentences": [],
         "source": "hello",
         "alternatives": [
-            {"text": "안녕하세요", "score": -1.0, "score_per_token": -1.0, "tokens": [], "finished": False}
+            {
+                "text": "안녕하세요",
+                "score": -1.0,
+                "score_per_token": -1.0,
+                "tokens": [],
+                "finished": False,
+                "sentences": [],
+            }
         ],
     }
     assert "안녕" in one.to_json()
@@ -43,10 +52,30 @@ def test_a_score_knows_its_pair() -> None:
 
 def test_parts_are_joined_best_with_best() -> None:
     good, poor = (Hypothesis(t, -0.75, -0.375, TOKENS, finished=f) for t, f in (("가", True), ("나", False)))
-    both = join("a. b.", [[good, poor], [good]])
-    assert (both.text, both.source, both.score, both.finished) == ("가 가", "a. b.", -1.5, True)
+    both = Joint(lay_out("a! B.", "en")).translation("a! B.", [[good, poor], [good]])
+    assert (both.text, both.source, both.score, both.finished) == ("가 가", "a! B.", -1.5, True)
     assert both.tokens == TOKENS * 2
     assert both.score_per_token == -0.375
     [other] = both.alternatives
     assert (other.text, other.finished) == ("나 가", False)  # the second part has no second answer
-    assert join("", []).text == ""
+    assert Joint(whole("")).translation("", []).text == ""
+
+
+def test_sentences_say_where_they_stand() -> None:
+    one = Hypothesis("가나", -0.75, -0.375, TOKENS, finished=True)
+    text = "- One.  Two!\n"
+    found = Joint(lay_out(text, "en")).translation(text, [[one], [one]])
+    assert found.text == "- 가나  가나\n"
+    count = len(TOKENS)
+    assert found.sentences == (
+        SentenceSpan((2, 6), (2, 4), (0, count)),
+        SentenceSpan((8, 12), (6, 8), (count, 2 * count)),
+    )
+    assert [text[slice(*span.source)] for span in found.sentences] == ["One.", "Two!"]
+    assert Joint(whole("One. Two!")).translation("One. Two!", [[one]]).sentences == ()
+
+
+def test_what_is_written_while_the_second_sentence_grows() -> None:
+    joint = Joint(lay_out("他来了。好！", "zh"), "zh", "en")
+    assert joint.begun(["He ca"]) == ["", "He ca"]
+    assert joint.begun(["He came.", ""]) == ["", "He came.", " ", ""]

@@ -82,7 +82,7 @@ def test_mistakes_come_before_the_first_step(luong) -> None:
     with pytest.raises(TypeError, match="unknown option 'nbest'"):
         luong.stream("a", nbest=3)
     with pytest.raises(LimitError, match="text 1 has"):
-        luong.stream(LONG, long="error")
+        luong.stream(LONG, long="error", sentences="as-is")
 
 
 def test_numbers_that_are_not_finite_name_the_part(luong, broken) -> None:

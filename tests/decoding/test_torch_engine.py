@@ -8,8 +8,10 @@ from tests.decoding.conftest import TINY, untrained
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
 from jumok.decoding.jobs import Job, make_request
+from jumok.decoding.results import Joint
 from jumok.decoding.stream import Partial
 from jumok.decoding.torch_engine import TorchEngine
+from jumok.text.sentences import whole
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,9 @@ def test_every_job_gets_its_answers(engine: TorchEngine) -> None:
 
 def test_a_stream_ends_with_the_answers(engine: TorchEngine) -> None:
     request = make_request(DecodingConfig(max_len=6), {"beam": 2})
-    *partials, last = engine.grow([Job((260, 261))], request, lambda _: nullcontext(), lambda: True)
+    *partials, last = engine.grow(
+        [Job((260, 261))], request, lambda _: nullcontext(), lambda: True, Joint(whole("a"))
+    )
     assert partials
     assert all(isinstance(one, Partial) for one in partials)
     [(_, [answers])] = list(engine.answers([Job((260, 261))], request, lambda _: nullcontext()))

@@ -228,8 +228,15 @@ def test_options_of_the_call_are_kept(rnn: Translator) -> None:
     compiled = compile_ops(
         [ops.ban("x"), ops.ban("y"), ops.force_prefix(" a  b ")], rnn, TEXT, {"ban": "z", "beam": 3}
     )
-    assert compiled.options == {"ban": ("z", "x", "y"), "beam": 3, "prefix": "a b", "long": "cut"}
-    assert compile_ops([], rnn, TEXT, {"long": "error"}).options == {"long": "error"}
+    assert compiled.options == {
+        "ban": ("z", "x", "y"),
+        "beam": 3,
+        "prefix": "a b",
+        "long": "cut",
+        "sentences": "as-is",
+    }
+    kept = {"long": "error", "sentences": "as-is"}
+    assert compile_ops([], rnn, TEXT, {"long": "error"}).options == kept
     assert compile_ops([], rnn, TEXT).edits == Edits()
 
 

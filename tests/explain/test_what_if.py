@@ -86,7 +86,7 @@ def test_bad_interventions_are_refused_before_any_work(rnn: Translator) -> None:
 def test_a_long_text_is_cut_on_both_sides(workshop) -> None:  # type: ignore[no-untyped-def]
     short = workshop.translator("transformer", max_length=5)
     found = what_if(short, "one two three four " * 4, [mask_head("cross", 0, 0)])
-    assert found.baseline == short.translate("one two three four " * 4, long="cut")
+    assert found.baseline == short.translate("one two three four " * 4, long="cut", sentences="as-is")
 
 
 def test_the_diff_of_the_design() -> None:

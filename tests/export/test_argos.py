@@ -54,9 +54,12 @@ def test_the_package_has_what_the_loader_looks_for(installed: Path) -> None:
         "metadata.json",
         "model",
         "sentencepiece.model",
+        "minisbd",
         "README.md",
         "certificate.json",
     }
+    [splitter] = (installed / "minisbd").iterdir()
+    assert splitter.name == "mul.onnx"
     assert "Many - ISO 8601" in (installed / "README.md").read_text(encoding="utf-8")
 
 

@@ -10,7 +10,13 @@ from jumok.server.schema import SearchFields, StreamRequest, TranslateRequest
 
 
 def test_options_are_those_of_a_translator() -> None:
-    known = {field.name for field in fields(DecodingConfig)} | {"prefix", "ban", "require", "long"}
+    known = {field.name for field in fields(DecodingConfig)} | {
+        "prefix",
+        "ban",
+        "require",
+        "long",
+        "sentences",
+    }
     assert set(SearchFields.model_fields) - {"model"} <= known
     assert known - set(SearchFields.model_fields) == {"prefix", "batch_tokens"}
 

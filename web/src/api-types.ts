@@ -101,6 +101,7 @@ export interface Card {
   readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
   readonly run: string | null;
   readonly score: "scaled_dot" | "dot" | "general" | "concat" | null;
+  readonly sentences: "split" | "as-is";
   readonly source: "text" | "image";
   readonly source_language: string;
   readonly target_language: string;
@@ -293,6 +294,7 @@ export interface HypothesisOut {
   readonly finished: boolean;
   readonly score: number;
   readonly score_per_token: number;
+  readonly sentences?: readonly SentenceOut[];
   readonly text: string;
   readonly tokens: readonly TokenOut[];
 }
@@ -522,6 +524,18 @@ export interface ScaleHead {
   readonly op: "scale_head";
 }
 
+/** Where a sentence stands; characters are code points, and an end is the place behind the last. */
+export interface SentenceOut {
+  readonly source: readonly [number, number];
+  readonly text: readonly [number, number];
+  readonly tokens: readonly [number, number];
+}
+
+export interface SentencesAnswer {
+  readonly model: string;
+  readonly sentences: readonly string[];
+}
+
 export interface SeriesOut {
   readonly series: Readonly<Record<string, CurveOut>>;
 }
@@ -551,6 +565,7 @@ export interface StreamFinal {
   readonly ms: number;
   readonly score: number;
   readonly score_per_token: number;
+  readonly sentences?: readonly SentenceOut[];
   readonly text: string;
   readonly tokens: readonly TokenOut[];
 }
@@ -559,6 +574,7 @@ export interface StreamFinal {
 export interface StreamPartial {
   readonly score: number;
   readonly stable: number;
+  readonly sure: number;
   readonly t: number;
   readonly text: string;
   readonly tokens: readonly string[];
@@ -671,6 +687,7 @@ export interface TraceRequest {
   readonly require?: readonly string[] | null;
   readonly sample?: boolean | null;
   readonly seed?: number | null;
+  readonly sentences?: "auto" | "split" | "as-is" | null;
   readonly target?: string | null;
   readonly temperature?: number | null;
   readonly text: string;
@@ -765,6 +782,7 @@ export interface TranslationOut {
   readonly finished: boolean;
   readonly score: number;
   readonly score_per_token: number;
+  readonly sentences?: readonly SentenceOut[];
   readonly text: string;
   readonly tokens: readonly TokenOut[];
 }

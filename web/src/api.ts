@@ -124,6 +124,8 @@ const name = encodeURIComponent;
 export const getModels = async (signal?: AbortSignal) => (await getJson<{ models: T.Card[] }>("/v1/models", signal)).models;
 export const getPositions = (model: string, n: number, signal?: AbortSignal) =>
   getJson<T.PositionRows>(`/v1/models/${name(model)}/positions?n=${n}`, signal);
+export const getSentences = async (model: string, text: string, signal?: AbortSignal) =>
+  (await postJson<T.SentencesAnswer>("/v1/sentences", { model, text, sentences: "split" }, signal)).sentences;
 export const translate = (body: object, signal?: AbortSignal) => postJson<T.TranslateAnswer>("/v1/translate", body, signal);
 
 /** Posts, hands each event to its handler by name, and returns the final one. */

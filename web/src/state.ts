@@ -2,12 +2,12 @@
 import type { Op, TraceDraft } from "./lib/interventions";
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { Card, KindSize } from "./api-types";
-import { epoch, getModels } from "./api";
+import { epoch, getModels, getSentences } from "./api";
 import { embedded } from "./embedded";
 import { problemOf, type ApiError } from "./errors";
 import { decodeOps, encodeOps, formatAddress, parseAddress, type Address, type Params, type Screen } from "./lib/link";
 import { isPicture } from "./lib/picture";
-import { sentencesOf } from "./lib/sentences";
+import { linesOf, mayHaveSeveral } from "./lib/sentences";
 import { remember, remembered } from "./storage";
 
 // ---------------------------------------------------------------- address
@@ -129,9 +129,29 @@ export const source = computed(() => {
     ? given
     : (model.value?.examples[0] ?? "");
 });
-export const sentences = computed(() =>
-  embedded || seesPictures.value ? [source.value.trim()] : sentencesOf(source.value, model.value?.max_length),
-);
+/** What the server said about the last text that may have several sentences in a line. */
+const split = signal<readonly string[]>([""]);
+const several = computed(() => {
+  const card = model.value;
+  return !embedded && !seesPictures.value && card !== null && mayHaveSeveral(source.value, card.sentences, card.max_length);
+});
+effect(() => {
+  const text = source.value;
+  const name = model.value?.name;
+  if (!several.value || !name) return;
+  const control = new AbortController();
+  getSentences(name, text, control.signal)
+    .catch(() => linesOf(text)) // a text beyond the limits: the translation says so
+    .then((found) => {
+      if (!control.signal.aborted) split.value = found.length > 0 ? found : linesOf(text);
+    });
+  return () => control.abort();
+});
+/** Until the server has said where the sentences of a new text end, they are those of the text before. */
+export const sentences = computed<readonly string[]>(() => {
+  if (embedded || seesPictures.value) return [source.value.trim()];
+  return several.value ? split.value : linesOf(source.value);
+});
 /** Which sentence of the text is drawn, from 0. */
 export const sentenceIndex = computed(() => Math.max(0, Math.min(sentences.value.length - 1, Number(params.value.i) || 0)));
 export const sentence = computed(() => sentences.value[sentenceIndex.value] ?? "");

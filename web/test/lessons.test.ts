@@ -44,6 +44,7 @@ const card = (arch: Card["arch"], target_language = "iso8601", source: Card["sou
   context: false,
   source,
   image: null,
+  sentences: "as-is",
   parameters: 1,
   fingerprint: "",
   max_length: 96,

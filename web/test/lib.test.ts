@@ -30,7 +30,7 @@ import {
 } from "../src/lib/matrix";
 import { resolveNeed } from "../src/lib/needs";
 import { readSafetensors } from "../src/lib/safetensors";
-import { sentencesOf } from "../src/lib/sentences";
+import { linesOf, mayHaveSeveral } from "../src/lib/sentences";
 import { cut, offsets, toUtf16 } from "../src/lib/spans";
 import { eventReader } from "../src/lib/sse";
 import { stripsSvg } from "../src/lib/strips";
@@ -370,12 +370,14 @@ test("server-sent events arrive whole however the stream is cut", () => {
   }
 });
 
-test("sentences: marks end them, dates do not, blank text is one empty sentence", () => {
-  assert.deepEqual(sentencesOf("나는 갔다. 너도 갔다!\n\n셋"), ["나는 갔다.", "너도 갔다!", "셋"]);
-  assert.deepEqual(sentencesOf("1998. 3. 24. 화요일"), ["1998. 3. 24. 화요일"]);
-  assert.deepEqual(sentencesOf("我来了。你呢？"), ["我来了。", "你呢？"]);
-  assert.deepEqual(sentencesOf("  \n "), [""]);
-  assert.deepEqual(sentencesOf("den 5 mars kl. 14:30\n\nund dann", 96), ["den 5 mars kl. 14:30", "und dann"]);
+test("sentences: lines are told apart here, and the server is asked where a line may have several", () => {
+  assert.deepEqual(linesOf(" 나는 갔다. 너도!\n\n셋 "), ["나는 갔다. 너도!", "셋"]);
+  assert.deepEqual(linesOf("  \n "), [""]);
+  assert.equal(mayHaveSeveral("One came. Two", "split"), true);
+  assert.equal(mayHaveSeveral("我来了。你呢？", "split"), true);
+  assert.equal(mayHaveSeveral("One came.\nTwo went.", "split"), false);
+  assert.equal(mayHaveSeveral("den 5 mars kl. 14:30", "as-is", 96), false);
+  assert.equal(mayHaveSeveral("den 5 mars kl. 14:30", "as-is", 9), true);
 });
 
 const token = (i: number, text: string, extra: Partial<TraceToken> = {}): TraceToken => ({

@@ -20,6 +20,7 @@ const base = {
   context: false,
   source: "text",
   image: null,
+  sentences: "as-is",
 } as const;
 const size = { layers: 2, heads: 4, d_head: 2 };
 const transformer: Card = {

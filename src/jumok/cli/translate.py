@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
@@ -27,6 +27,7 @@ from jumok.cli.shared.options import (
     text,
 )
 from jumok.cli.shared.output import open_output
+from jumok.cli.shared.sentences import look_at
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ EXAMPLES = """
 @switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
 @switch("--scores", help="Add a tab and the log-probability to each line.")
 @choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
+@choice("--sentences", of=["auto", "as-is", "split"], help="Sentences one by one [auto: as the lines are].")
 @ERRORS
 @switch("--line-buffered", help="Answer each line as it comes [on a terminal].")
 def translate(
@@ -90,8 +92,9 @@ def translate(
 ) -> None:
     """Translate text, files or standard input: one line in, one line out, blank lines included.
 
-    Options of the search that are not given are those of the model. --attention with a folder that exists
-    writes a page for each line into it.
+    A line of several sentences is translated sentence by sentence, and laid out as it was; a file that has
+    one sentence on each line is taken as it is. Options of the search that are not given are those of the
+    model. --attention with a folder that exists writes a page for each line into it, or for each sentence.
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
@@ -115,6 +118,11 @@ def translate(
 
         warn_context(translator, context)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
+    if not texts and block > 1 and search.get("sentences", "auto") == "auto":
+        look, lines = look_at(lines, translator)
+        search["sentences"] = look.sentences
+        if look.told and not quiet and (source or look.several):
+            say(str(look))
     began, count, tokens = time.monotonic(), 0, 0
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
@@ -248,10 +256,12 @@ def answer_fields(answer: "Hypothesis") -> dict[str, Any]:
     """The fields of one answer in JSON; the end of the sentence is no token here."""
     from jumok.text.tokenizer import EOS
 
+    spans = [asdict(one) for one in answer.sentences]
     return {
         "text": answer.text,
         "score": answer.score,
         "score_per_token": answer.score_per_token,
         "tokens": [token.text for token in answer.tokens if token.id != EOS],
         "finished": answer.finished,
+        **({"sentences": spans} if spans else {}),
     }

@@ -127,10 +127,10 @@ def quality_of(found: Evaluation, options: MeasureOptions, *, pictures: bool = F
 def speed_of(translator: Translator, found: Evaluation, progress: Progress) -> dict[str, Any]:
     """Sentences and tokens a second for the whole test set at once, milliseconds for one sentence alone."""
     taken, chosen = [], spread(len(found.sources), ALONE)
-    translator.translate(found.sources[0])  # wakes kernels
+    translator.translate(found.sources[0], sentences="as-is")  # wakes kernels
     for done, line in enumerate(chosen, start=1):
         began = time.perf_counter()
-        translator.translate(found.sources[line])
+        translator.translate(found.sources[line], sentences="as-is")
         taken.append(1000 * (time.perf_counter() - began))
         progress("one at a time", done, len(chosen))
     slow = quantiles(taken, n=20, method="inclusive")[-1] if len(taken) > 1 else taken[0]
@@ -146,7 +146,7 @@ def speed_of(translator: Translator, found: Evaluation, progress: Progress) -> d
 def memory_of(translator: Translator, test: TestPairs, trained: int | None) -> dict[str, Any]:
     """Peak bytes of training and of decoding; on a GPU training has counted its own."""
     some = [test.sources[i] for i in spread(len(test), TOGETHER)]
-    decoding = peak_of(translator.model, lambda: translator.translate(some))
+    decoding = peak_of(translator.model, lambda: translator.translate(some, sentences="as-is"))
     on_gpu = next(translator.model.parameters()).is_cuda
     if on_gpu or translator.tokenizers.pictures is not None:
         return {"train_peak_bytes": trained if on_gpu else None, "decode_peak_bytes": decoding}

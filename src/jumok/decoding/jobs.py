@@ -3,26 +3,23 @@
 A job is one sentence to search, whichever engine does it. No torch.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from jumok.config import DecodingConfig
-from jumok.errors import ConfigError, LimitError, nearest
-from jumok.text.beginning import beginning
-from jumok.text.marks import is_question
+from jumok.errors import ConfigError, nearest
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Long = Literal["split", "cut", "error"]
+Sentences = Literal["auto", "split", "as-is"]
 Source = Sequence[int] | Sequence[bytes]
 """Ids of tokens, or the patches of a picture."""
 
 BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
-SENTENCE_END = re.compile(r"(?<=[.!?…]) |(?<=[。！？｡])")
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
 
@@ -40,12 +37,17 @@ class Request:
     """Texts that appear in every answer."""
     long: Long | None = None
     """What happens to a source with more tokens than the model learned from; None is as in training."""
+    sentences: Sentences = "auto"
+    """Whether each sentence of a text is translated by itself; auto: as suits the model."""
     shortlist: bool = False
     """Only the target tokens of the model's shortlist are computed; the native engine has this."""
 
     def __post_init__(self) -> None:
         if self.long not in (None, *get_args(Long)):
             raise ConfigError(f"long={self.long!r} is unknown", hint=nearest(str(self.long), get_args(Long)))
+        if self.sentences not in get_args(Sentences):
+            hint = nearest(str(self.sentences), get_args(Sentences))
+            raise ConfigError(f"sentences={self.sentences!r} is unknown", hint=hint)
         for name in ("ban", "require"):
             if not all(getattr(self, name)):
                 raise ConfigError(f"{name} has an empty text", hint="give at least one character")
@@ -112,6 +114,15 @@ def _texts(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(map(tidy, [given] if isinstance(given, str) else given or ()))
 
 
+def check_texts(texts: str | Iterable[str]) -> list[str]:
+    """A list of texts; anything else in it is a TypeError that says where."""
+    lines = [texts] if isinstance(texts, str) else list(texts)
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line, str):
+            raise TypeError(f"text {number} is of type {type(line).__name__}, not str")
+    return lines
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
     """A source as a model reads it. Whoever hands it on, instead of its text, spares the tokenizer."""
@@ -162,81 +173,6 @@ class Job:
                 hint=f"set max_len to {given + CHARACTER} or more, or shorten them",
             )
         return min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))
-
-
-def make_jobs(
-    sources: Sequence[SourceText], request: Request, tokenizers: Tokenizers, max_length: int, before: int = 0
-) -> list[list[Job]]:
-    """The jobs of each source: none for a blank one, several for one that is split.
-
-    A prefix goes to the first part and required texts to the last. `before` sources come before these.
-    """
-    write = tokenizers.target.encode
-    whole = tokenizers.pictures is not None  # a picture has as many patches as the model takes
-    phrases = tuple(Phrase(tokenizers.target.spell(text), tuple(write(text))) for text in request.require)
-    prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(sources))]
-    jobs = []
-    for i, source in enumerate(sources):
-        parts: Sequence[Sequence[Any]] = []
-        if source.text and whole:
-            parts = [source.ids]
-        elif source.text:
-            long, tokenizer = request.long or "split", tokenizers.text_source
-            parts = cut_line(source.text, list(source.ids), long, tokenizer, max_length, before + i + 1)
-        last = len(parts) - 1
-        jobs.append(
-            [
-                Job(tuple(part), prefixes[i] if n == 0 else (), phrases if n == last else ())
-                for n, part in enumerate(parts)
-            ]
-        )
-    return jobs
-
-
-def cut_line(
-    line: str, ids: list[int], long: Long, tokenizer: Tokenizer, most: int, number: int
-) -> list[list[int]]:
-    """The ids of one line, in parts of at most `most` that a model can take."""
-    if len(ids) <= most:
-        return [ids]
-    match long:
-        case "cut":
-            return [list(beginning(ids, most))]
-        case "split" if not is_question(line):
-            return tokenizer.encode_many(split_text(line, lambda part: len(tokenizer.encode(part)) <= most))
-        case _:
-            hint = 'long="split" translates it in parts, long="cut" only its beginning'
-            raise LimitError(
-                f"text {number} has {len(ids):,} pieces, and this model takes {most:,}",
-                hint='long="cut" reads only the beginning of the context' if is_question(line) else hint,
-                code="too_long",
-            )
-
-
-def split_text(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Parts of a tidied text that each fit: cut in two at the sentence end nearest to the middle, and again.
-
-    Where there is no sentence end a space is taken, and where there is none of those the middle itself.
-    """
-    waiting, parts = [text], []
-    while waiting:
-        part = waiting.pop()
-        if len(part) <= 1 or fits(part):
-            parts.append(part)
-        else:
-            cut = _nearest_cut(part)
-            waiting += [part[cut:].strip(), part[:cut].strip()]  # the first half is taken next
-    return parts
-
-
-def _nearest_cut(text: str) -> int:
-    """Where to cut a text of two or more characters, so that neither side is empty."""
-    middle = len(text) // 2
-    for pattern in (SENTENCE_END, re.compile(" ")):
-        places = [match.end() for match in pattern.finditer(text) if match.end() < len(text)]
-        if places:
-            return min(places, key=lambda place: abs(place - middle))
-    return middle
 
 
 def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:

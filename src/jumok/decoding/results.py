@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from dataclasses import asdict, dataclass, fields
+from itertools import accumulate, chain
 from math import fsum
 from typing import Any
+
+from jumok.text.sentences import TextLayout, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,15 @@ class Token:
     text: str
     id: int
     logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSpan:
+    """Where a sentence stands: from and to which character of source and answer, and which tokens."""
+
+    source: tuple[int, int]
+    text: tuple[int, int]
+    tokens: tuple[int, int]
 
 
 class JsonResult:
@@ -44,6 +55,8 @@ class Hypothesis(JsonResult):
     tokens: tuple[Token, ...]
     finished: bool
     """The model ended the answer; False where the length limit did."""
+    sentences: tuple[SentenceSpan, ...] = ()
+    """Of a text that was translated sentence by sentence, if it has several or more around them."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(self.text)}, score={self.score:.2f})"
@@ -88,20 +101,44 @@ def sum_up(tokens: Sequence[Token]) -> tuple[float, float]:
     return score, score / max(len(tokens), 1)
 
 
-def join(source: str, parts: Sequence[Sequence[Hypothesis]]) -> Translation:
-    """The translation of a source from the hypotheses of its parts, best first; no parts, no text."""
-    count = max(map(len, parts), default=1)
-    whole = [join_hypotheses([part[min(n, len(part) - 1)] for part in parts]) for n in range(count)]
-    best, others = whole[0], tuple(whole[1:])
-    return Translation(
-        best.text, best.score, best.score_per_token, best.tokens, best.finished, source, others
-    )
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """How the answers to the parts of a text are put together: its layout, and both languages."""
+
+    layout: TextLayout
+    source: str = ""
+    target: str = ""
+
+    def translation(self, source: str, parts: Sequence[Sequence[Hypothesis]]) -> Translation:
+        """The translation of a source from the hypotheses of its parts, best first."""
+        count = max(map(len, parts), default=1)
+        rows = ([part[min(n, len(part) - 1)] for part in parts] for n in range(count))
+        best, *others = map(self.hypothesis, rows)
+        values = {field.name: getattr(best, field.name) for field in fields(Hypothesis)}
+        return Translation(**values, source=source, alternatives=tuple(others))
+
+    def hypothesis(self, parts: Sequence[Hypothesis]) -> Hypothesis:
+        """One answer: the parts as the sentences of the text stand."""
+        written = self.layout.join([part.text for part in parts], source=self.source, target=self.target)
+        text = "".join(written)
+        if len(parts) == 1 and text == parts[0].text:
+            return parts[0]
+        tokens = tuple(chain.from_iterable(part.tokens for part in parts))
+        ends = [0, *accumulate(map(len, written))]
+        counts = [0, *accumulate(len(part.tokens) for part in parts)]
+        spans = tuple(
+            SentenceSpan(source, (ends[2 * n + 1], ends[2 * n + 2]), (counts[n], counts[n + 1]))
+            for n, source in enumerate(self.layout.spans())
+        )
+        finished = all(part.finished for part in parts)
+        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans)
+
+    def begun(self, texts: Sequence[str]) -> list[str]:
+        """What is written when the last of these texts is still growing."""
+        rest = [""] * (len(self.layout.sentences) - len(texts))
+        return self.layout.join([*texts, *rest], source=self.source, target=self.target)[: 2 * len(texts)]
 
 
-def join_hypotheses(parts: Sequence[Hypothesis]) -> Hypothesis:
-    """Hypotheses one after the other, with a space between."""
-    if len(parts) == 1:
-        return parts[0]
-    tokens = tuple(chain.from_iterable(part.tokens for part in parts))
-    text = " ".join(part.text for part in parts if part.text)
-    return Hypothesis(text, *sum_up(tokens), tokens, all(part.finished for part in parts))
+def alone(text: str, hypotheses: Sequence[Hypothesis]) -> Translation:
+    """The translation of one sentence from its hypotheses, best first."""
+    return Joint(whole(text)).translation(text, [hypotheses])

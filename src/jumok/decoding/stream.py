@@ -9,7 +9,7 @@ from jumok.decoding.batched import encode
 from jumok.decoding.filters import next_bytes
 from jumok.decoding.jobs import CHARACTER, Job
 from jumok.decoding.loops import loop_end
-from jumok.decoding.results import JsonResult, Translation, shorten
+from jumok.decoding.results import Joint, JsonResult, Translation, shorten
 from jumok.decoding.search import Lead, Search, search_steps
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import FIRST_BYTE, Tokenizer
@@ -26,6 +26,8 @@ class Partial(JsonResult):
     stable: int
     score: float
     """The log-probability of the tokens, and of those of a loop that are not shown."""
+    sure: int = 0
+    """So many characters of the text never change."""
 
     def __repr__(self) -> str:
         return f"Partial({shorten(self.text)}, stable={self.stable} of {len(self.tokens)})"
@@ -44,6 +46,7 @@ def stream_jobs(
     jobs: Sequence[Job],
     searches: Sequence[Search],
     may_loop: Callable[[], bool],
+    joint: Joint,
 ) -> Iterator[Partial]:
     """What is known of a text after each step; its jobs are worked through one after the other."""
     leads: list[Lead] = []  # of the jobs that are done
@@ -52,14 +55,14 @@ def stream_jobs(
         try:
             for _ in search_steps(model, encode(model, [job], [len(search.token)]), search):
                 t += 1
-                yield make_partial(tokenizer, t, [*leads, search.lead()], may_loop)
+                yield make_partial(tokenizer, t, [*leads, search.lead()], may_loop, joint)
         except NotFiniteError:
             raise NotFiniteError(number) from None
         leads.append(search.lead())
 
 
 def make_partial(
-    tokenizer: Tokenizer, t: int, leads: Sequence[Lead], may_loop: Callable[[], bool]
+    tokenizer: Tokenizer, t: int, leads: Sequence[Lead], may_loop: Callable[[], bool], joint: Joint
 ) -> Partial:
     """The answer to a text after t steps: the leads of its jobs, of which all but the last are done.
 
@@ -73,12 +76,15 @@ def make_partial(
         ]
     *done, now = leads
     texts = [tokenizer.decode(whole(lead.ids)) for lead in leads]
+    sure = tokenizer.decode(whole(now.ids[: now.stable]))
+    *before, text = joint.begun(texts)
     return Partial(
         t=t,
-        text=" ".join(filter(None, texts)),
+        text="".join((*before, text)),
         tokens=tuple(piece for lead in leads for piece in tokenizer.pieces(lead.ids)),
         stable=sum(len(lead.ids) for lead in done) + now.stable,
         score=fsum(lead.score for lead in leads),
+        sure=sum(map(len, before)) + (len(sure) if text.startswith(sure) else 0),
     )
 
 

@@ -14,6 +14,7 @@ from jumok.decoding.filters import Filter, ban
 from jumok.decoding.greedy import Choose
 from jumok.decoding.jobs import Job, Request, batches, pair_size, token_spellings
 from jumok.decoding.mbr import by_agreement
+from jumok.decoding.results import Joint
 from jumok.decoding.search import Search
 from jumok.decoding.stream import Partial, stream_jobs
 from jumok.models.interface import Seq2Seq
@@ -75,11 +76,16 @@ class TorchEngine:
         )
 
     def grow(
-        self, jobs: Sequence[Job], request: Request, explained: Explained, may_loop: Callable[[], bool]
+        self,
+        jobs: Sequence[Job],
+        request: Request,
+        explained: Explained,
+        may_loop: Callable[[], bool],
+        joint: Joint,
     ) -> Iterator[Partial | list[list[Answer]]]:
         """A partial answer after each step of the jobs, and at the end the answers to each."""
         searches = [self.search_for(job, request) for job in jobs]
-        partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches, may_loop)
+        partials = stream_jobs(self.model, self._tokenizers.target, jobs, searches, may_loop, joint)
         with explained(jobs):
             yield from partials
         yield [search.answers()[0] for search in searches]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -13,13 +13,24 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
-from jumok.decoding.jobs import BATCH_TOKENS, Job, Request, SourceText, make_jobs, make_request, read_sources
+from jumok.decoding.jobs import (
+    BATCH_TOKENS,
+    Job,
+    Request,
+    SourceText,
+    check_texts,
+    make_request,
+    read_sources,
+)
 from jumok.decoding.loops import cut_loops, loop_end
-from jumok.decoding.results import Hypothesis, Score, Token, Translation, join, shorten, sum_up
-from jumok.errors import ConfigError, DataError, LimitError, RunError, ran_out_of_memory
+from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
+from jumok.decoding.results import Hypothesis, Joint, Score, Token, Translation, sum_up
+from jumok.decoding.troubles import explain_trouble
+from jumok.errors import ConfigError, DataError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
+from jumok.text.sentences import TextLayout
 from jumok.text.tokenizer import EOS
 
 if TYPE_CHECKING:
@@ -120,6 +131,7 @@ class Translator:
             "shared_vocabulary": self.tokenizers.shared,
             "max_length": data.max_length,
             "engine": self.engine,
+            "sentences": "split" if self.sentence_habit.split else "as-is",
             **self._source,
             **self._about,
         }
@@ -146,7 +158,10 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require` and `long` of `Request`. The answer to a text never depends on the others.
+        `require`, `long` and `sentences` of `Request`. The answer to a text never depends on the others.
+
+        A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
+        the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
         """
         request = make_request(self.config.decoding, options)
         translations = self._translate(check_texts(texts), request, progress)
@@ -175,15 +190,15 @@ class Translator:
         """
         request = make_request(self.config.decoding, options)
         [line] = check_texts(text)
-        [jobs] = self.jobs([line], request)
-        return self.on_torch("stream")._grow(line, jobs, request)
+        [made] = self.jobs([line], request)
+        return self.on_torch("stream")._grow(line, made, request)
 
-    def _grow(self, text: str, jobs: Sequence[Job], request: Request) -> "Iterator[Partial | Final]":
+    def _grow(self, text: str, made: TextJobs, request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final
 
-        may_loop = partial(self.may_loop, text, request)
-        for part in self._engine.to_torch().grow(jobs, request, self.explained, may_loop):
-            yield Final(self.finish(text, part, request)) if isinstance(part, list) else part
+        may_loop, joint = partial(self.may_loop, text, request), self.joint(made.layout)
+        for part in self._engine.to_torch().grow(made.jobs, request, self.explained, may_loop, joint):
+            yield Final(self.finish(text, made.layout, part, request)) if isinstance(part, list) else part
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -254,29 +269,54 @@ class Translator:
         """`translate` of what `read` gave."""
         return self._translate(sources, make_request(self.config.decoding, self.asked(options)), progress)
 
-    def jobs(self, texts: Sequence[str | SourceText], request: Request, before: int = 0) -> list[list[Job]]:
+    def jobs(self, texts: Sequence[str | SourceText], request: Request, before: int = 0) -> list[TextJobs]:
         """The jobs of each text: none for a blank one, several for one that is translated in parts.
 
         There are `before` texts in front of these; the number of a text that is too long counts them.
         """
-        most = self.config.data.max_length
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
-        return make_jobs(self.read(texts), request, self.tokenizers, most, before)
+        split = self.splits(request)
+        return make_jobs(self.read(texts), request, self.tokenizers, self.config.data, before, split=split)
+
+    def splits(self, request: Request) -> bool:
+        """Whether texts are translated sentence by sentence."""
+        return self.sentence_habit.split if request.sentences == "auto" else request.sentences == "split"
+
+    @property
+    def sentence_habit(self) -> SentenceHabit:
+        """Whether the model takes texts sentence by sentence if no one says, and why."""
+        pictures = self.tokenizers.pictures is not None
+        return sentence_habit(self.config.data, self._about, pictures=pictures)
+
+    def joint(self, layout: TextLayout) -> Joint:
+        """How the answers to the parts of a text with this layout are put together."""
+        data = self.config.data
+        return Joint(layout, data.source_language, data.target_language)
 
     def search_for(self, job: Job, request: Request, *, record: "BeamTree | None" = None) -> "Search":
         """The search for the answers to one job in torch, ready for its first step."""
         return self._engine.to_torch().search_for(job, request, record)
 
     def finish(
-        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+        self,
+        text: str | SourceText,
+        layout: TextLayout,
+        answers: Sequence[Sequence[Answer]],
+        request: Request,
     ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
+        parts = self.parts(text, answers, request)
+        return self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
+
+    def parts(
+        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each part of a text, best first."""
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        parts = [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
-        return join(text if isinstance(text, str) else text.given, parts)
+        return [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.
@@ -311,16 +351,23 @@ class Translator:
         self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
-        jobs = self.jobs(texts, request, before)
+        return [
+            self.finish(text, made.layout, answers, request)
+            for text, made, answers in self.answered(texts, request, progress, before)
+        ]
+
+    def answered(
+        self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
+    ) -> list[tuple[str | SourceText, TextJobs, list[list[Answer]]]]:
+        """Each text with its jobs and their answers. The sentences of all texts are searched together."""
+        made = self.jobs(texts, request, before)
         engine = self.engine_of(request)
-        todo, known = dict.fromkeys(chain.from_iterable(jobs)), dict[Job, list[Answer]]()
+        todo = dict.fromkeys(job for one in made for job in one.jobs)
+        known = dict[Job, list[Answer]]()
         for batch, answers in engine.answers(list(todo), request, self.explained):
             known.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
-        return [
-            self.finish(text, [known[job] for job in parts], request)
-            for text, parts in zip(texts, jobs, strict=True)
-        ]
+        return [(text, one, [known[job] for job in one.jobs]) for text, one in zip(texts, made, strict=True)]
 
     def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
         """The best answers with different texts."""
@@ -349,29 +396,4 @@ class Translator:
 
     def explain(self, error: Exception, batch: Sequence[Job]) -> Exception:
         """A model's trouble as an error that says what to do, with the text where it is known."""
-        if type(error) is LookupError:  # a position that has no learned row
-            return LimitError(str(error), code="too_long")
-        if isinstance(error, NotFiniteError):
-            text = self.tokenizers.source.decode(batch[error.sentence].source)
-            return RunError(
-                "the model gave numbers that are not finite",
-                where=f"for the text {shorten(text)}",
-                hint="its weights may be damaged or diverged: jumok verify checks the folder",
-                code="model_numeric_error",
-            )
-        if ran_out_of_memory(error):
-            return LimitError(
-                "there is not enough memory for this search",
-                hint="a smaller beam, fewer draws or a smaller decoding.batch_tokens needs less",
-                code="out_of_memory",
-            )
-        return error
-
-
-def check_texts(texts: str | Iterable[str]) -> list[str]:
-    """A list of texts; anything else in it is a TypeError that says where."""
-    lines = [texts] if isinstance(texts, str) else list(texts)
-    for number, line in enumerate(lines, start=1):
-        if not isinstance(line, str):
-            raise TypeError(f"text {number} is of type {type(line).__name__}, not str")
-    return lines
+        return explain_trouble(error, batch, self.tokenizers)

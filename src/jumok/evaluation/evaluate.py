@@ -192,7 +192,8 @@ def _translate(
     translator: Translator, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
 ) -> tuple[list[str], Speed]:
     began = time.perf_counter()
-    answers = translator.translate(list(sources), progress=progress, **decode)
+    lines = {"sentences": "as-is", **decode}  # a line is answered by a line
+    answers = translator.translate(list(sources), progress=progress, **lines)
     wall = time.perf_counter() - began
     tokens = sum(len(answer.tokens) for answer in answers)
     speed = Speed(len(answers) / wall, tokens / wall, wall, translator.engine_for(**decode))

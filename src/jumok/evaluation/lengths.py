@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jumok.errors import ConfigError
 from jumok.text.normalize import nfc
+from jumok.text.sentences import count_sentences
 
 Unit = Literal["source_words", "source_characters"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -78,18 +79,24 @@ class TrainLengths:
     counted: int
     """Pairs that were looked at; fewer than `pairs` means that the bars are scaled up from a sample."""
     bars: Mapping[Unit, Bars]
+    several: float | None = None
+    """Share of the sources that have more than one sentence; None where no one counted."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; `parse_train_lengths` reads them."""
         bars = {str(unit): {"width": bar.width, "counts": [*bar.counts]} for unit, bar in self.bars.items()}
-        return {"pairs": self.pairs, "counted": self.counted, **bars}
+        known = {} if self.several is None else {"several": self.several}
+        return {"pairs": self.pairs, "counted": self.counted, **known, **bars}
 
 
-def count_lengths(sources: Sequence[str], pairs: int) -> TrainLengths:
-    """The lengths of `pairs` training sources, told from these of them."""
+def count_lengths(sources: Sequence[str], pairs: int, language: str = "") -> TrainLengths:
+    """The lengths of `pairs` training sources in a language, told from these of them."""
     scale = pairs / max(len(sources), 1)
     bars = {unit: _bars([length_of(text, unit) for text in sources], scale) for unit in UNITS}
-    return TrainLengths(pairs, len(sources), bars)
+    several = sum(count_sentences(" ".join(text.split()), language) > 1 for text in sources) / max(
+        len(sources), 1
+    )
+    return TrainLengths(pairs, len(sources), bars, round(several, 4))
 
 
 def parse_train_lengths(value: object) -> TrainLengths | None:
@@ -102,7 +109,9 @@ def parse_train_lengths(value: object) -> TrainLengths | None:
                     case {"width": int(width), "counts": [*counts]} if width > 0:
                         if all(isinstance(n, int) for n in counts):
                             bars[unit] = Bars(width, tuple(counts))
-            return TrainLengths(pairs, counted, bars)
+            several = rest.get("several")
+            share = float(several) if isinstance(several, int | float) else None
+            return TrainLengths(pairs, counted, bars, share)
     return None
 
 

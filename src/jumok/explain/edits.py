@@ -255,6 +255,7 @@ def compile_ops(
     [source] = translator.read([text])
     [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
+    settings["sentences"] = "as-is"
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
     return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
 

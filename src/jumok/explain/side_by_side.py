@@ -126,7 +126,8 @@ def side_by_side(
     """
     models = in_order(translators)
     line, best = source_line(list(models.values()), text), tidy(reference or "")
-    settings = {**options, "long": "error" if options.get("long") == "error" else "cut"}
+    long = "error" if options.get("long") == "error" else "cut"
+    settings = {**options, "long": long, "sentences": "as-is"}
     found = [cut_tokens(one, line) for one in models.values()]
     units = agreed_units([side for _, side in found])
     columns = []

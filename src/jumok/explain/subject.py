@@ -69,7 +69,12 @@ def subjects_of(
     if missing:
         began = perf_counter()
         long = "error" if request.long == "error" else "cut"
-        own = {**(options or {}), "long": long, "prefix": [prefixes[i] for i in missing]}
+        own = {
+            **(options or {}),
+            "long": long,
+            "sentences": "as-is",
+            "prefix": [prefixes[i] for i in missing],
+        }
         known |= zip(missing, translator.translate_read([sources[i] for i in missing], **own), strict=True)
         ms = 1000 * (perf_counter() - began) / len(missing)
     return [
@@ -174,11 +179,12 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
         return None
     # Defaults first: what the folder says about drawing at random does not count here.
     asked = {name: decode[name] for name in (*SEARCHED, "prefix", "ban", "require")}
-    options = {"sample": False, "long": "cut", **asked}
+    options = {"sample": False, "long": "cut", "sentences": "as-is", **asked}
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
     text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])
-    [[job]] = translator.jobs([SourceText(text, text, tuple(ids))], request)  # a cut text may have other ids
+    [made] = translator.jobs([SourceText(text, text, tuple(ids))], request)  # a cut text may have other ids
+    [job] = made.jobs
     search = translator.search_for(job, request, record=tree)
     with translator.explained([job]):
         run_search(translator.model, encode(translator.model, [job], [len(search.token)]), search)

@@ -18,6 +18,8 @@ from jumok.explain.tokens import UnitName
 from jumok.explain.trace import Trace
 
 Method = Literal["cross", "influence"]
+WordLinks = tuple[Sequence[str], Sequence[str], list[Link]]
+"""The words of both sides, and the links between them."""
 
 
 class AlignedWords(NamedTuple):
@@ -35,6 +37,8 @@ class TracedTranslation(Translation):
     made: Trace | None = field(default=None, compare=False)
     recorded: bool = field(default=False, compare=False)
     """The beam was asked for."""
+    parts: tuple["TracedTranslation", ...] = field(default=(), compare=False)
+    """Of a text of several sentences, each with its own trace; `trace` and `attention` are the first's."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: those of the translation."""
@@ -78,11 +82,11 @@ class TracedTranslation(Translation):
         """The same as numbers of words, `0-0 2-1`, the form that other tools read."""
         return pharaoh(self._links(method, layer, threshold)[2])
 
-    def _links(
-        self, method: Method, layer: int | None, threshold: float
-    ) -> tuple[Sequence[str], Sequence[str], list[Link]]:
-        """The words of both sides, and the links between them."""
+    def _links(self, method: Method, layer: int | None, threshold: float) -> WordLinks:
+        """The words of both sides, and the links between them; of a text, through all its sentences."""
         check_name("method", method, get_args(Method))
+        if self.parts:
+            return joined_links([part._links(method, layer, threshold) for part in self.parts])
         if self.made is None:
             return (), (), []
         if method == "influence":
@@ -94,13 +98,13 @@ class TracedTranslation(Translation):
                 hint='method="influence" asks what each word depended on',
             )
         words = cross.mean(layer).words()
-        weights = words.weights[0, 0]
+        weights, target = words.weights[0, 0], words.target[:-1]  # the ends come last
         if not self.made.manifest["decode"]["finished"]:  # then the last row is a word, too
-            weights = np.vstack([weights, np.zeros_like(weights[:1])])
-        return words.source, words.target, links(weights, threshold=threshold)
+            weights, target = np.vstack([weights, np.zeros_like(weights[:1])]), words.target
+        return words.source[:-1], target, links(weights, threshold=threshold)
 
     @staticmethod
-    def _influence_links(trace: Trace, threshold: float) -> tuple[Sequence[str], Sequence[str], list[Link]]:
+    def _influence_links(trace: Trace, threshold: float) -> WordLinks:
         found, words = trace.influence(), trace.manifest["target"]["words"]
         rows = word_rows(trace, shares(found))
         kept = [i for i, word in enumerate(words) if "type" not in word]
@@ -122,3 +126,25 @@ class TracedTranslation(Translation):
         if self.recorded:
             known(self.trace.beam)
         return self.trace.save(path, **choice)
+
+
+def joined_links(sentences: Sequence[WordLinks]) -> WordLinks:
+    """The words of a text and the links between them, from those of its sentences."""
+    source, target, found = list[str](), list[str](), list[Link]()
+    for read, written, own in sentences:
+        places = len(source), len(target)
+        found += [Link(one.source + places[0], one.target + places[1], one.weight) for one in own]
+        source += read
+        target += written
+    return source, target, found
+
+
+def with_traces(
+    found: Translation, sentences: Sequence[tuple[Translation, Trace]], *, recorded: bool
+) -> TracedTranslation:
+    """A translation with the traces of its sentences; one without sentences has none."""
+    several = sentences if len(sentences) > 1 else ()
+    parts = tuple(with_traces(one, [(one, made)], recorded=recorded) for one, made in several)
+    values = {one.name: getattr(found, one.name) for one in fields(Translation)}
+    made = sentences[0][1] if sentences else None
+    return TracedTranslation(**values, made=made, recorded=recorded, parts=parts)

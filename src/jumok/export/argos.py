@@ -3,9 +3,10 @@
     metadata.json         languages and versions
     model/                the model for CTranslate2
     sentencepiece.model   our tokenizer as theirs (`sentencepiece.py`)
+    minisbd/              where sentences end, by our rules (`argos_sentences.py`)
     README.md, certificate.json
 
-There is no model for sentence boundaries in it: Argos Translate then takes its own for the language. It also
+Without `minisbd/` Argos Translate would fetch a model for the ends of sentences when it first translates. It
 searches in its own way (a beam of 4, another length penalty), and writes every underscore as a space. So the
 comparison with our search proves the weights and the pieces, and `as_argos` what its users will read.
 """
@@ -26,12 +27,12 @@ from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
 from jumok.evaluation.metrics import bleu, bleu_tokenizer
 from jumok.evaluation.report import paired_interval
-from jumok.export import ctranslate2, sentencepiece
+from jumok.export import argos_sentences, ctranslate2, sentencepiece
 from jumok.export.format import WriteOptions
 from jumok.export.parity import SHOWN, Sample
 
 TYPES = ctranslate2.TYPES
-NEEDS = ("ctranslate2", "sentencepiece", "protobuf")
+NEEDS = ("ctranslate2", "sentencepiece", "protobuf", "onnx")
 EXTRA = "argos"
 FILE = True
 
@@ -73,6 +74,10 @@ def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     (folder / MODEL).mkdir()
     ctranslate2.write_model(loaded, folder / MODEL, options, sentencepiece.spell)
     (folder / PIECES).write_bytes(sentencepiece.model_bytes(loaded.tokenizers.target))
+    (folder / argos_sentences.FOLDER).mkdir()
+    (folder / argos_sentences.FOLDER / f"{about['from_code']}.onnx").write_bytes(
+        argos_sentences.splitter_bytes(about["from_code"])
+    )
     (folder / METADATA).write_bytes(dump_json(about))
     (folder / "README.md").write_text(readme(about), encoding="utf-8")
 
@@ -115,8 +120,8 @@ def readme(about: dict[str, Any]) -> str:
 
 A model of jumok {__version__} for Argos Translate {about["argos_version"]} and later, and for LibreTranslate.
 
-`certificate.json` says how well it agrees with the original. There is no model for sentence boundaries in
-here: Argos Translate uses its own for `{about["from_code"]}`, and fetches it when it is first needed.
+`certificate.json` says how well it agrees with the original. `minisbd` holds our rules for the ends of
+sentences, so that nothing has to be fetched to translate.
 """
 
 
@@ -158,7 +163,7 @@ def compare_with_argos(loaded: LoadedModel, folder: Path, sample: Sample) -> dic
     numbers = [n for n, text in enumerate(sample.sources) if text.strip()]
     texts = [loaded.tokenizers.tidy_source(sample.sources[n]) for n in numbers]
     by, theirs = as_argos(folder, texts)
-    ours = [one.text.strip() for one in Translator(loaded).translate(texts, long="cut")]
+    ours = [one.text.strip() for one in Translator(loaded).translate(texts, long="cut", sentences="as-is")]
     equal = sum(a == b for a, b in zip(ours, theirs, strict=True))
     found: dict[str, Any] = {"by": by, "sentences": len(texts), "equal": equal}
     if sample.references:
@@ -189,7 +194,7 @@ def as_argos(folder: Path, texts: Sequence[str]) -> tuple[str, list[str]]:
 
 
 class WholeLines:
-    """In the place of Argos Translate's models for sentence boundaries, which it fetches from the network."""
+    """In the place of the splitter: a line is compared with a line."""
 
     def split_sentences(self, text: str) -> list[str]:
         return [text]

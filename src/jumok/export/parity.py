@@ -14,7 +14,8 @@ from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
-from jumok.decoding.jobs import Job, batches, make_jobs, make_request, read_sources, token_spellings
+from jumok.decoding.jobs import Job, batches, make_request, read_sources, token_spellings
+from jumok.decoding.parts import make_jobs
 from jumok.decoding.results import shorten
 from jumok.errors import ConfigError, DataError, LimitError, RunError, nearest
 from jumok.evaluation.metrics import bleu, bleu_tokenizer, chrf, common_subsequence
@@ -125,9 +126,9 @@ def compare(
     if not numbers:
         raise DataError(f"{sample.name} has no sentences to compare with", hint="give a file with -s")
     sources = read_sources([sample.sources[n] for n in numbers], loaded.tokenizers)
-    request = make_request(loaded.config.decoding, {"long": "cut"})
-    parts = make_jobs(sources, request, loaded.tokenizers, loaded.config.data.max_length)
-    jobs = [several[0] for several in parts]
+    request = make_request(loaded.config.decoding, {"long": "cut", "sentences": "as-is"})
+    parts = make_jobs(sources, request, loaded.tokenizers, loaded.config.data)
+    jobs = [one.jobs[0] for one in parts]
     usual = DecodingConfig(max_len=loaded.config.decoding.max_len)
     greedy = replace(usual, beam=1)
     width, alpha = loaded.config.decoding.beam, loaded.config.decoding.length_penalty

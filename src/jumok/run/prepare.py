@@ -278,7 +278,7 @@ def build(
     valid_store = build_store(
         iter(valid), tokenizers, folder / "valid", max_length=4 * length, cut=cut, processes=1
     )
-    lengths = trained_lengths(store, tokenizers)
+    lengths = trained_lengths(store, tokenizers, config.data.source_language)
     (folder / LENGTHS).write_text(json.dumps(lengths.to_dict()), encoding="utf-8")
     return Prepared(tokenizers, store, valid_store, tuple(valid), lengths)
 
@@ -300,11 +300,11 @@ def add_variants(prepared: Prepared, config: RunConfig, progress: Progress) -> t
     return tuple(map(open_store, folders))
 
 
-def trained_lengths(store: Store, tokenizers: Tokenizers) -> TrainLengths:
+def trained_lengths(store: Store, tokenizers: Tokenizers, language: str) -> TrainLengths:
     """How long the sources are that the model will see, told from at most `COUNTED` of them."""
     rows = np.linspace(0, len(store) - 1, min(len(store), COUNTED)).round().astype(np.int64)
     texts = tokenizers.source.decode_many(store.source(row).tolist() for row in rows)
-    return count_lengths(texts, len(store))
+    return count_lengths(texts, len(store), language)
 
 
 def read_lengths(file: Path) -> TrainLengths | None:

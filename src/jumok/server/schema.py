@@ -74,6 +74,9 @@ class SearchFields(RequestBody):
     ban: Phrases | None = None
     require: Phrases | None = None
     long: Literal["split", "cut", "error"] | None = None
+    sentences: Literal["auto", "split", "as-is"] | None = Field(
+        None, description="Whether each sentence of a text is translated by itself; auto: as suits the model."
+    )
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
@@ -93,6 +96,17 @@ class StreamRequest(SearchFields):
     prefix: Text | None = None
 
 
+class SentencesRequest(RequestBody):
+    model: Name | None = None
+    text: Source
+    sentences: Literal["auto", "split", "as-is"] = "auto"
+
+
+class SentencesAnswer(AnswerPart):
+    model: str
+    sentences: list[str] = Field(description="The parts of the text that are translated one by one.")
+
+
 class ScoreRequest(RequestBody):
     model: Name | None = None
     sources: Sources
@@ -105,12 +119,21 @@ class TokenOut(AnswerPart):
     logprob: float
 
 
+class SentenceOut(AnswerPart):
+    """Where a sentence stands; characters are code points, and an end is the place behind the last."""
+
+    source: tuple[int, int]
+    text: tuple[int, int]
+    tokens: tuple[int, int]
+
+
 class HypothesisOut(AnswerPart):
     text: str
     score: float
     score_per_token: float
     finished: bool
     tokens: list[TokenOut]
+    sentences: list[SentenceOut] = Field([], description="Of a text that was translated in parts.")
 
 
 class TranslationOut(HypothesisOut):
@@ -140,6 +163,7 @@ class StreamPartial(AnswerPart):
     tokens: list[str]
     stable: int = Field(description="So many tokens never change again.")
     score: float
+    sure: int = Field(description="So many characters of the text never change again.")
 
 
 class StreamFinal(TranslationOut):
@@ -179,6 +203,7 @@ class Card(AnswerPart):
     context: bool = Field(description="It was taught to read a question and a context.")
     source: Literal["text", "image"] = Field(description="What it reads.")
     image: ImageSize | None = Field(description="What it makes of a picture.")
+    sentences: Literal["split", "as-is"] = Field(description="How it takes a text if no one says.")
 
 
 class Cards(AnswerPart):

@@ -179,7 +179,7 @@ class RunWork(Updates):
 
     def translated(self, sources: Sequence[str], *, short: bool) -> list[Translation]:
         """The validation search: greedy, and if memory is short a few sentences at a time."""
-        budget: dict[str, Any] = {"batch_tokens": SEARCH_TOKENS} if short else {}
+        budget: dict[str, Any] = {"sentences": "as-is", **({"batch_tokens": SEARCH_TOKENS} if short else {})}
         if any(map(is_question, sources)):  # which cannot be split: the end of a long context is not read
             budget["long"] = "cut"
         return self.translator.translate(sources, beam=1, n_best=1, **budget)

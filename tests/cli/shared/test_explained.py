@@ -50,9 +50,22 @@ def test_every_architecture_is_aligned(model: Model) -> None:
 
 def test_a_text_that_is_translated_in_parts_has_no_links() -> None:
     model = Workshop().model("luong", max_length=8)
-    [one] = traced(model, ["a man rides a horse. " * 3], 9, {"max_len": 4}, no_progress)
+    whole = {"max_len": 4, "sentences": "as-is"}
+    [one] = traced(model, ["a man rides a horse. " * 3], 9, whole, no_progress)
     assert one.text
     assert align(one)["align"] == ""
+
+
+def test_the_words_of_a_text_are_counted_through_its_sentences() -> None:
+    model = Workshop().model("luong")
+    lines = ["A man rides a horse. The dog sees!", "A man rides a horse.", "The dog sees!"]
+    both, *each = (align(one) for one in traced(model, lines, 9, {"max_len": 8}, no_progress))
+    for side in ("src", "tgt"):
+        assert both["words"][side] == each[0]["words"][side] + each[1]["words"][side]
+    before = [len(each[0]["words"][side]) for side in ("src", "tgt")]
+    later = [[int(n) for n in link.split("-")] for link in each[1]["align"].split()]
+    moved = " ".join(f"{s + before[0]}-{t + before[1]}" for s, t in later)
+    assert both["align"] == f"{each[0]['align']} {moved}".strip()
 
 
 @pytest.mark.usefixtures("built")

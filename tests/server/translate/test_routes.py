@@ -109,8 +109,32 @@ def test_alignments_link_words(client: httpx2.Client, model: str) -> None:
     pairs = [tuple(map(int, link.split("-"))) for link in results[0]["align"].split()]
     words = results[0]["text"].split()
     assert all(source < 3 and target < max(len(words), 1) for source, target in pairs)
-    assert [one["align"] for one in results[1:]] == [None, None]
+    assert results[1]["align"] is None
+    whole = translate(client, model=model, texts=texts[2:], align=True, sentences="as-is")["results"][0]
+    for one in (results[2], whole):  # in sentences, or in parts that the model can take
+        assert len(one["sentences"]) > 1
+        pairs = [tuple(map(int, link.split("-"))) for link in one["align"].split()]
+        assert max(source for source, _ in pairs) > 4
+        assert all(source < 18 for source, _ in pairs)
     assert "align" not in translate(client, model=model, texts=["a"])["results"][0]
+
+
+def test_a_paragraph_is_translated_sentence_by_sentence(client: httpx2.Client) -> None:
+    text = "- A man rides.  The dog sees!\n\n  One two three.\n"
+    sentences = ["A man rides.", "The dog sees!", "One two three."]
+    found, *each = translate(client, model="luong", texts=[text, *sentences])["results"]
+    assert found["text"] == "- {}  {}\n\n  {}\n".format(*(one["text"] for one in each))
+    for span, one, sentence in zip(found["sentences"], each, sentences, strict=True):
+        assert text[slice(*span["source"])] == sentence
+        assert found["text"][slice(*span["text"])] == one["text"]
+        assert found["tokens"][slice(*span["tokens"])] == one["tokens"]
+    [whole] = translate(client, model="luong", texts=[text], sentences="as-is", long="cut")["results"]
+    assert "sentences" not in whole
+    answer = client.post("/v1/sentences", json={"model": "luong", "text": text}).json()
+    assert answer == {"model": "luong", "sentences": sentences}
+    answer = client.post("/v1/sentences", json={"text": "a. B.", "sentences": "as-is"}).json()
+    assert answer["sentences"] == ["a. B."]
+    assert client.post("/v1/sentences", json={"text": "a", "sentences": "each"}).status_code == 422
 
 
 def test_scores_are_those_of_the_library(client: httpx2.Client, tiny_models: dict[str, Translator]) -> None:

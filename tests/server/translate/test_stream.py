@@ -86,7 +86,20 @@ def test_greedy_search_is_stable_all_along(client: httpx2.Client) -> None:
 def test_blank_text(client: httpx2.Client) -> None:
     (_, _, start), (name, _, final) = stream(client, text=" ")
     assert start["source_tokens"] == []
-    assert (name, final["text"]) == ("final", "")
+    assert (name, final["text"]) == ("final", " ")
+
+
+def test_a_paragraph_grows_sentence_by_sentence(client: httpx2.Client) -> None:
+    text = "A man.\n\n- The dog!\n"
+    (_, _, start), *partials, (_, _, final) = stream(client, text=text)
+    assert start["source_tokens"]
+    texts = [one["text"] for _, _, one in partials]
+    assert any(one.count("\n\n- ") for one in texts)
+    for _, _, one in partials:
+        sure = one["text"][: one["sure"]]
+        assert final["text"].startswith(sure)
+    assert final["text"].endswith("\n")
+    assert len(final["sentences"]) == 2
 
 
 def test_a_client_that_comes_back_gets_the_rest(client: httpx2.Client) -> None:

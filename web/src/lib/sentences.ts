@@ -1,15 +1,16 @@
-/** Splitting a text into sentences, one trace each. */
+/** The sentences of a text, one trace each. The server knows where they end; lines are told apart here. */
 
-/** End of a sentence: its mark, closing quotes and brackets, then white space. A dot after a digit (as in dates) is no end. */
-const END = /(?<=[^\d\s][.!?…]["'”’)\]»]*)\s+|(?<=[。！？]["'”’」』）]*)\s*|\n+/u;
+/** What may end a sentence, with more behind it. */
+const MARK = /[.!?…。！？｡؟۔।](?=.*\S)/su;
 
-/**
- * Sentences of the text in order, trimmed, without empty ones; at least one. A line that a model can take as a
- * whole, of at most `room` characters, stays whole: "den 5 mars kl. 14:30" has a dot inside.
- */
-export function sentencesOf(text: string, room = 0): string[] {
+/** Lines of the text in order, trimmed, without blank ones; at least one. */
+export function linesOf(text: string): string[] {
   const lines = text.split("\n").map((line) => line.trim());
-  const parts = lines.flatMap((line) => (line.length <= room ? [line] : line.split(END).map((part) => part.trim())));
-  const full = parts.filter((part) => part !== "");
-  return full.length > 0 ? full : [text.trim()];
+  const full = lines.filter((line) => line !== "");
+  return full.length > 0 ? full : [""];
+}
+
+/** Whether to ask where sentences end: a model that takes them one by one, or a line that is longer than `room` characters. */
+export function mayHaveSeveral(text: string, taken: "split" | "as-is", room = 0): boolean {
+  return linesOf(text).some((line) => MARK.test(line) && (taken === "split" || line.length > room));
 }

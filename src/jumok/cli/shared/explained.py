@@ -34,19 +34,18 @@ def traced(
 def align(result: "TracedTranslation") -> dict[str, Any]:
     """The links between words in Pharaoh's form, and the words they count from 0.
 
-    A model without attention is aligned by influence. A text too long for the model, which is translated in
-    parts, has no links.
+    A model without attention is aligned by influence. Words are counted through all sentences of a text. One
+    that was taken as it is, and is too long for the model, has no links.
     """
-    nothing = {"align": "", "words": {"src": [], "tgt": []}}
-    if result.made is None:
-        return nothing
-    about = result.made.manifest
-    if any(warning["code"] == "source_truncated" for warning in about["warnings"]):
-        return nothing
+    traces = [part.trace for part in result.parts or (result,) if part.made is not None]
+    cut = [one for trace in traces for one in trace.manifest["warnings"] if one["code"] == "source_truncated"]
+    if not traces or cut:
+        return {"align": "", "words": {"src": [], "tgt": []}}
     method: Any = "cross" if result.attention.cross is not None else "influence"
+    sides = {"src": "source", "tgt": "target"}
     words = {
-        name: [word["text"] for word in about[side]["words"] if "type" not in word]
-        for name, side in (("src", "source"), ("tgt", "target"))
+        name: [word["text"] for one in traces for word in one.manifest[side]["words"] if "type" not in word]
+        for name, side in sides.items()
     }
     return {"align": result.pharaoh(method), "words": words}
 
@@ -75,19 +74,23 @@ def only_line(lines: Iterable[str], path: str) -> list[str]:
 
 
 def keep_attention(path: str, number: int, result: "TracedTranslation", *, quiet: bool) -> None:
-    """Write the attention of one line to the file, or as a page into the folder; a blank line has none."""
+    """Write the attention of one line to the file, or as pages into the folder; a blank line has none.
+
+    A folder gets a page for each sentence of the line, a file the first.
+    """
     if result.made is None:
         return
     place = Path(path)
     if place.is_dir():
-        result.save_html(place / f"{number:06d}.html")
+        for k, part in enumerate(result.parts or (result,), start=1):
+            part.save_html(place / (f"{number:06d}-{k}.html" if result.parts else f"{number:06d}.html"))
         return
     if place.suffix == ".html":
         result.save_html(place)
     else:
         result.save(place)
     if not quiet:
-        say(f"attention: {path}")
+        say(f"attention: {path}" + (f" (sentence 1 of {len(result.parts)})" if result.parts else ""))
 
 
 def write_growing(
@@ -105,7 +108,6 @@ def write_growing(
 def growing(model: "Translator", line: str, options: dict[str, Any]) -> "Iterator[str | Translation]":
     """What to write next, again and again, and at the end the whole answer."""
     from jumok.decoding.stream import Final
-    from jumok.explain.tokens import text_of
 
     written = ""
     for event in model.stream(line, **options):
@@ -113,8 +115,8 @@ def growing(model: "Translator", line: str, options: dict[str, Any]) -> "Iterato
             yield event.translation.text[len(written) :]
             yield event.translation
             return
-        sure = text_of(event.tokens[: event.stable]).rstrip("\ufffd")  # a character that is not whole
-        if sure.startswith(written) and event.text.startswith(sure):
+        sure = event.text[: event.sure].rstrip("\ufffd")  # a character that is not whole
+        if sure.startswith(written):
             yield sure[len(written) :]
             written = sure
 

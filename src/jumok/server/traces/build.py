@@ -108,7 +108,7 @@ def prepare(flag: CancelFlag, question: Question, limits: Limits) -> Question:
     if not compiled.source.text:
         raise bad_field("text", "a sentence is needed", "empty_text")
     order = make_order(translator, [compiled.source], compiled.options, limits)
-    [[job]] = order.parts
+    [job] = order.parts[0].jobs
     if len(job.source) >= limits.trace_tokens:
         raise too_long("source", len(job.source) + 1, limits.trace_tokens)
     options = {**compiled.options, "max_len": order.request.decoding.max_len}

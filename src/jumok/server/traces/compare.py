@@ -70,8 +70,8 @@ def options_within_limits(
     ends = sorted({min(cut, len(words)) for cut in body.cuts}) if words else []
     texts = [line, *(line[: words[end - 1].span[1]] for end in ends)]
     for one in models:
-        order = make_order(one, texts, {**options, "long": "cut"}, limits)
-        for [job] in order.parts:
+        order = make_order(one, texts, {**options, "long": "cut", "sentences": "as-is"}, limits)
+        for [job] in (one.jobs for one in order.parts):
             if len(job.source) >= limits.trace_tokens:
                 raise too_long("source", len(job.source) + 1, limits.trace_tokens)
         usual = {**{"max_len": one.config.decoding.max_len}, **options}["max_len"]

@@ -67,6 +67,7 @@ def card(served: ServedModel, services: Services) -> Card:
         context=served.translator.tokenizers.reads_context,
         source=info["source"],
         image=info.get("image"),
+        sentences=info["sentences"],
     )
 
 

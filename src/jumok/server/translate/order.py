@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from jumok.config import DecodingConfig
 from jumok.decoding.jobs import Job, Request, SourceText, cost, make_request
+from jumok.decoding.parts import TextJobs
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.server.gates.limits import Limits
@@ -23,8 +24,8 @@ class DecodingOrder:
 
     texts: tuple[str, ...]
     request: Request
-    parts: tuple[tuple[Job, ...], ...]
-    """The jobs of each text: none for a blank one, several for one that is split."""
+    parts: tuple[TextJobs, ...]
+    """The jobs of each text: none for a blank one, one for each sentence of one that is split."""
     costs: Mapping[Job, int]
     """Beam-tokens of each different job."""
     digest: str
@@ -51,8 +52,8 @@ def make_order(
     check_characters([] if pictures else given, limits, "source")
     sources = translator.read(texts)
     check_tokens([] if pictures else [source.ids for source in sources], limits, "source")
-    parts = tuple(tuple(jobs) for jobs in translator.jobs(sources, request))
-    costs = {job: cost(job, request.decoding) for jobs in parts for job in jobs}
+    parts = tuple(translator.jobs(sources, request))
+    costs = {job: cost(job, request.decoding) for one in parts for job in one.jobs}
     order = DecodingOrder(tuple(given), request, parts, costs, digest_of(given))
     mbr = request.decoding.mbr
     allowed = limits.work * max(1, mbr // limits.beam)

@@ -10,16 +10,23 @@ from typing import Annotated, Any
 from fastapi import Header, Request
 from fastapi.responses import Response, StreamingResponse
 
-from jumok.decoding.jobs import Source
 from jumok.decoding.results import Score, Translation
 from jumok.decoding.stream import Partial
 from jumok.errors import DataError
-from jumok.explain.attention import attention_of, links, pharaoh
+from jumok.explain.attention import pharaoh, text_links
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, stream_events
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import Problem, bad_field, json_answer
-from jumok.server.schema import ScoreAnswer, ScoreRequest, StreamRequest, TranslateAnswer, TranslateRequest
+from jumok.server.schema import (
+    ScoreAnswer,
+    ScoreRequest,
+    SentencesAnswer,
+    SentencesRequest,
+    StreamRequest,
+    TranslateAnswer,
+    TranslateRequest,
+)
 from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time, deadline_of
 from jumok.server.translate.order import DecodingOrder, check_lengths, make_order
 
@@ -65,8 +72,12 @@ def timed_answer(
 
 
 def result_fields(answer: Translation | Score) -> dict[str, Any]:
-    """The members of one result: what the client sent is not sent back."""
-    return {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
+    """The members of one result: what the client sent is not sent back, nor that a text has no parts."""
+    fields = {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
+    for one in (fields, *fields.get("alternatives", ())):
+        if not one.get("sentences", True):
+            del one["sentences"]
+    return fields
 
 
 def align_all(
@@ -74,21 +85,17 @@ def align_all(
 ) -> list[str | None]:
     """Which source word each target word came from, for each answer, in Pharaoh's form.
 
-    None for a model without attention, and for a text that was translated in parts.
+    Words are counted through the whole text. None for a model without attention, and for a blank text.
     """
-    lines = []
-    for jobs, answer in zip(order.parts, answers, strict=True):
+    translator, lines = served.translator, list[str | None]()
+    for made, answer in zip(order.parts, answers, strict=True):
         flag.check()
-        lines.append(align_line(served, jobs[0].source, answer) if len(jobs) == 1 else None)
+        ids = [token.id for token in answer.tokens]
+        spans = [span.tokens for span in answer.sentences] or [(0, len(ids))]
+        parts = [(job.source, ids[slice(*span)]) for job, span in zip(made.jobs, spans, strict=False)]
+        found = text_links(translator.model, translator.tokenizers, parts)
+        lines.append(None if found is None else pharaoh(found))
     return lines
-
-
-def align_line(served: ServedModel, source: Source, answer: Translation) -> str | None:
-    translator = served.translator
-    ids = [token.id for token in answer.tokens]
-    written = ids[:-1] if answer.finished else ids
-    attention = attention_of(translator.model, translator.tokenizers, source, written)
-    return None if attention is None else pharaoh(links(attention.words().pick()))
 
 
 @router.post("/v1/translate/stream", response_class=StreamingResponse, responses=EVENTS)
@@ -119,7 +126,7 @@ async def translation_events(
     name = stream_name(served, order)
     seen = int(last.rpartition(".")[2]) if last.startswith(f"{name}.") and last[17:].isdecimal() else -1
     if seen < 0:
-        ids = [id for jobs in order.parts for job in jobs for id in job.source]
+        ids = [id for one in order.parts for job in one.jobs for id in job.source]
         tokens = served.translator.tokenizers.source.pieces(ids)
         yield Event("start", {"id": name, "model": served.name, "source_tokens": tokens}, f"{name}.0")
     async with aclosing(served.worker.stream(order, deadline)) as parts:
@@ -137,6 +144,15 @@ def stream_name(served: ServedModel, order: DecodingOrder) -> str:
     """The same for the same request to the same model, and for no other."""
     key = f"{served.name} {served.fingerprint} {order.digest} {order.request!r}"
     return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+@router.post("/v1/sentences", response_model=SentencesAnswer)
+async def sentences(body: SentencesRequest, services: SharedServices) -> SentencesAnswer:
+    """The sentences of a text, as `/v1/translate` takes them; what stands between them is not among them."""
+    served = services.model(body.model)
+    options = {"sentences": body.sentences}
+    order = await asyncio.to_thread(make_order, served.translator, [body.text], options, services.limits)
+    return SentencesAnswer(model=served.name, sentences=list(order.parts[0].layout.sentences))
 
 
 @router.post("/v1/score", response_model=ScoreAnswer)

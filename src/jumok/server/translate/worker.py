@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Hashable
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -189,9 +189,7 @@ class Worker:
         try:
             if ticket.partials is not None:
                 leads = [*ticket.leads, *(search.lead() for search in ticket.running.values() if search)]
-                [text], request = ticket.order.texts, ticket.order.request
-                may_loop = partial(self.translator.may_loop, text, request)
-                part = make_partial(self.translator.tokenizers.target, ticket.steps, leads, may_loop)
+                part = self._partial(ticket, leads)
                 ticket.call(partial(ticket.partials.put_nowait, part))
             done = len(ticket.found) == len(ticket.order.costs)
             answers = self._finish(ticket) if done else []
@@ -206,11 +204,16 @@ class Worker:
             with self._changed:
                 self._queue.append(ticket)
 
+    def _partial(self, ticket: Ticket, leads: Sequence[Lead]) -> Partial:
+        [text], [made], request = ticket.order.texts, ticket.order.parts, ticket.order.request
+        may_loop, joint = partial(self.translator.may_loop, text, request), self.translator.joint(made.layout)
+        return make_partial(self.translator.tokenizers.target, ticket.steps, leads, may_loop, joint)
+
     def _finish(self, ticket: Ticket) -> list[Translation]:
         order = ticket.order
         return [
-            self.translator.finish(text, [ticket.found[job] for job in jobs], order.request)
-            for text, jobs in zip(order.texts, order.parts, strict=True)
+            self.translator.finish(text, one.layout, [ticket.found[job] for job in one.jobs], order.request)
+            for text, one in zip(order.texts, order.parts, strict=True)
         ]
 
     def _measure(self, ticket: Ticket) -> None:

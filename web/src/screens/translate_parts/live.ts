@@ -61,7 +61,13 @@ export function useLive(): LiveState {
     const run = async () => {
       for (let i = 0; i < list.length; i++) {
         const best = Math.min(3, Number(options.value.beam ?? (drawsOf(model.value) || (model.value?.decoding.beam ?? 4)))); // no more than the search keeps
-        const body = { model: name, text: list[i], n_best: best, ...(i === 0 ? options.value : { ...options.value, prefix: undefined }) };
+        const body = {
+          model: name,
+          text: list[i],
+          n_best: best,
+          sentences: "as-is",
+          ...(i === 0 ? options.value : { ...options.value, prefix: undefined }),
+        };
         const final = await streamTranslation(body, {
           signal: control.signal,
           start: (event) => patch(i, { sourceTokens: event.source_tokens, tokens: [], stable: 0 }),
