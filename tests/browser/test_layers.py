@@ -32,9 +32,8 @@ def number(text: str) -> float:
 
 def close(printed: str, value: float) -> bool:
     """Whether a printed number is this one, to its last digit."""
-    if "e" in printed:
-        return abs(number(printed) - value) <= 0.01 * abs(value)
-    return abs(number(printed) - value) <= 0.51 * 10 ** -len(printed.partition(".")[2]) + 1e-5 * abs(value)
+    digit: float = 10.0 ** -len(printed.partition(".")[2])
+    return abs(number(printed) - value) <= 0.51 * digit + 1e-5 * abs(value)
 
 
 def show(page: Page, place: int, all_: int) -> None:
