@@ -7,8 +7,8 @@ import { range } from "./range";
 export const KEYS = 16;
 /** Widths that are measured: 1, 2, 4, … 1024. */
 export const WIDTHS: readonly number[] = range(11).map((n) => 2 ** n);
-const NUMBERS = 75_000; // drawn for one width, about
-const LEAST = 32; // rows of one width
+const NUMBERS = 100_000; // drawn for one width, about
+const [LEAST, MOST] = [32, 400]; // rows of one width
 
 /** Products of one random query with random keys, rows of them. */
 export function scoreRows(d: number, rows: number, seed: number): Float64Array[] {
@@ -42,7 +42,7 @@ export const slope = (weights: ArrayLike<number>): number => Array.from(weights)
 const mean = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length;
 
 export function atWidth(d: number, seed: number): AtWidth {
-  const scores = scoreRows(d, Math.max(LEAST, Math.round(NUMBERS / (KEYS * d + d))), seed);
+  const scores = scoreRows(d, Math.max(LEAST, Math.min(MOST, Math.round(NUMBERS / (KEYS * d + d)))), seed);
   const raw = scores.map((row) => softmax(row));
   const scaled = scores.map((row) => softmax(row.map((score) => score / Math.sqrt(d))));
   const all = scores.flatMap((row) => Array.from(row));
