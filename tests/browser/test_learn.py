@@ -107,10 +107,10 @@ def answered(page: Page, chapter: dict[str, Any]) -> None:
 def fits(page: Page) -> None:
     """At both sizes and in both looks nothing is wider than the window."""
     for size in (WIDE, NARROW):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.set_viewport_size(size)
         settled(page)
         for look in ("light", "dark"):
-            page.emulate_media(color_scheme=look, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=look, reduced_motion="reduce")
             assert wider(page) == [], (size, look)
 
 
@@ -349,6 +349,7 @@ def large() -> Iterator[Running]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_large_model_with_long_sentences(opening: Open, large: Running) -> None:
     lacking = walk(opening(large.url, viewport=NARROW))
     assert lacking["heads"] == lacking["queries-keys-values"] == lacking["positions"] == 0

@@ -45,7 +45,9 @@ W_OUT, WEIGHT = "W_out", "target_embedding.weight"
 MOST_STEPS, MOST_RATES, LARGEST_RATE = 100, 16, 1000.0
 DECAY = 0.01  # of AdamW, where nobody has chosen another: without any it would be Adam
 CPU = torch.device("cpu")
-Gradients = Mapping[nn.Parameter, Tensor]
+OfParameters = Mapping[nn.Parameter, Tensor]
+Start = tuple[OfParameters, dict[str, Tensor]]
+"""Weights, and what the optimiser remembers by name."""
 
 
 @dataclass(frozen=True)
@@ -136,14 +138,14 @@ class Pupil:
             logits = model.decode(self.target_in, model.encode(self.source)).logits()
         return cross_entropy(logits, self.wanted, reduction="none"), logits
 
-    def gradients(self, losses: Tensor, seen: Sequence[Tensor] = ()) -> tuple[list[Tensor], Gradients]:
+    def gradients(self, losses: Tensor, seen: Sequence[Tensor] = ()) -> tuple[list[Tensor], OfParameters]:
         """The gradient of the mean loss at tensors on its way, and at every parameter."""
         wanted = [*seen, *self.names]
         found = torch.autograd.grad(losses.mean(), wanted, allow_unused=True)
         whole = [torch.zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)]
         return whole[: len(seen)], dict(zip(self.names, whole[len(seen) :], strict=True))
 
-    def learn(self, gradients: Gradients, lr: float) -> None:
+    def learn(self, gradients: OfParameters, lr: float) -> None:
         """One step of the optimiser, as the trainer makes it."""
         for parameter, gradient in gradients.items():
             parameter.grad = gradient
@@ -197,13 +199,15 @@ def training_step(
         weight, index = chosen_weight(plan, pupil, gradients, ops.head, int(pupil.wanted[token]))
         by_token = seen[-1][:, index[0]] * ops.h[:, index[1]] if weight is ops.head else torch.empty(0)
         before, (m_before, v_before) = pupil.weights(), pupil.remembered(weight, index)
+        state = {name: value.clone() for name, value in pupil.optimizers.tensors().items()}
         pupil.learn(gradients, plan.lr)
         progress("training step", plan.steps + 1, total)
-        losses_after, after = pupil.forward()[0], pupil.weights()
+        losses_after, (m, v) = pupil.forward()[0], pupil.remembered(weight, index)
         check_losses(losses_after, plan, plan.steps + 1)
-        at_rates = dict(losses_at(pupil, before, after, plan, progress))
-    old, slope, new = (float(each[weight][index]) for each in (before, gradients, after))
-    ids, (m, v) = tuple(pupil.wanted.tolist()), pupil.remembered(weight, index)
+        new = float(weight.detach()[index])
+        at_rates = dict(losses_at(pupil, (before, state), gradients, plan, progress))
+    old, slope = (float(each[weight][index]) for each in (before, gradients))
+    ids = tuple(pupil.wanted.tolist())
     side = source_side(
         translator.tokenizers, subject.source_ids, subject.source, "", end=not translator.tokenizers.pictures
     )
@@ -278,19 +282,19 @@ def check_losses(losses: Tensor, plan: StepPlan, updates: int) -> None:
 
 
 def losses_at(
-    pupil: Pupil,
-    before: Mapping[nn.Parameter, Tensor],
-    after: Mapping[nn.Parameter, Tensor],
-    plan: StepPlan,
-    progress: Progress,
+    pupil: Pupil, start: Start, gradients: OfParameters, plan: StepPlan, progress: Progress
 ) -> Iterator[tuple[float, float | None]]:
-    """The loss after the same step at each of the rates; None where it is not finite."""
-    for done, rate in enumerate(plan.rates):
-        progress("training step", plan.steps + 2 + done, plan.steps + 2 + len(plan.rates))
+    """The loss after the same step from its start, at each of the rates; None where it is not finite."""
+    weights, state = start
+    for done, rate in enumerate(plan.rates, start=plan.steps + 2):
+        progress("training step", done, plan.steps + 2 + len(plan.rates))
         with torch.no_grad():
-            for one in before:  # each of these optimisers moves by the rate times a direction
-                one.copy_(before[one] + rate / plan.lr * (after[one] - before[one]))
-            loss = float(pupil.forward()[0].mean())
+            for parameter, value in weights.items():
+                parameter.copy_(value)
+        pupil.optimizers = Optimizers(pupil.model, plan.settings())
+        pupil.optimizers.load(state)
+        pupil.learn(gradients, rate)
+        loss = float(pupil.forward()[0].detach().mean())
         yield float(rate), loss if math.isfinite(loss) else None
 
 
@@ -308,7 +312,7 @@ def chosen_token(token: int | None, losses: Tensor) -> int:
 
 
 def chosen_weight(
-    plan: StepPlan, pupil: Pupil, gradients: Gradients, head: Tensor, right: int
+    plan: StepPlan, pupil: Pupil, gradients: OfParameters, head: Tensor, right: int
 ) -> tuple[nn.Parameter, tuple[int, ...]]:
     """The weight asked for. Without an index the one with the largest gradient, of W_out in the right row."""
     named = {name: parameter for parameter, name in pupil.names.items()}
