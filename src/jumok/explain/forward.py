@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from jumok.decoding.batched import lay_sources
@@ -112,8 +113,8 @@ def axes_of(row: ShapeRow) -> str:
 
 
 def whole(steps: Sequence[Tensor]) -> Array:
-    """The numbers of a tensor, all steps of a loop over time in one; kinds of float become float32."""
-    plain = [(one.float() if one.is_floating_point() else one).cpu().numpy() for one in steps]
+    """The numbers of a tensor, all steps of a loop over time in one; bf16, which NumPy lacks, as float32."""
+    plain = [(one.float() if one.dtype is torch.bfloat16 else one).cpu().numpy() for one in steps]
     return read_only(plain[0].view() if len(plain) == 1 else np.concatenate(plain, axis=1))
 
 
