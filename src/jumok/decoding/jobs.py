@@ -158,7 +158,7 @@ class Job:
         given = len(self.prefix) + sum(len(phrase.ids) for phrase in self.phrases)
         if given and given + CHARACTER > config.max_len:
             raise ConfigError(
-                f"prefix and required texts have {given} pieces, and max_len={config.max_len} leaves no room",
+                f"prefix and required texts have {given} tokens, and max_len={config.max_len} leaves no room",
                 hint=f"set max_len to {given + CHARACTER} or more, or shorten them",
             )
         return min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))
@@ -207,7 +207,7 @@ def cut_line(
         case _:
             hint = 'long="split" translates it in parts, long="cut" only its beginning'
             raise LimitError(
-                f"text {number} has {len(ids):,} pieces, and this model takes {most:,}",
+                f"text {number} has {len(ids):,} tokens, and this model takes {most:,}",
                 hint='long="cut" reads only the beginning of the context' if is_question(line) else hint,
                 code="too_long",
             )

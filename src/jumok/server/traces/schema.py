@@ -9,7 +9,7 @@ from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.explain.side_by_side import MOST_CUTS
 from jumok.server.schema import AnswerPart, Name, SearchFields, Sentence, Text, TokenOut
 
-UnitName = Literal["words", "pieces"]
+UnitName = Literal["words", "tokens"]
 ReplaceName = Literal["unk", "drop"]
 
 Interventions = Annotated[tuple[Op, ...], PlainValidator(parse_ops, json_schema_input_type=OpList)]
