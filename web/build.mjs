@@ -1,11 +1,12 @@
-// Bundles the page into src/jumok/server/static/: what the first look needs (app), what comes later (more.css and a script per screen),
-// all that an exported file holds (file), a comparison's report (report), the words, the index page, the chapters of Learn and the licences.
+// Bundles the page into src/jumok/server/static/: what the first look needs (app), what comes later (more), the book (learn, and a script for
+// each of its figures), all that an exported file holds (file), a comparison's report (report), the words, the index page, the chapters of
+// Learn and the licences.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { here, options, root, shorten, words, wordsApart } from "./bundle.mjs";
+import { book, here, options, root, shorten, words, wordsApart } from "./bundle.mjs";
 
 const BUILT = /^[a-z]+-.*\.(js|css|json)$/;
 const LIMITS = { js: 90_000, css: 12_000 };
@@ -69,10 +70,15 @@ async function sheet(name, paths) {
   return `${name}-${hashOf(contents)}.css`;
 }
 const style = await sheet("app", early);
-const moreStyle = await sheet(
-  "more",
-  Object.keys(inputs).filter((path) => isSheet(path) && !early.includes(path)),
-);
+const late = Object.keys(inputs).filter((path) => isSheet(path) && !early.includes(path));
+const ofBook = (path) => path.startsWith("src/learn/");
+const lateStyles = {
+  more: await sheet(
+    "more",
+    late.filter((path) => !ofBook(path)),
+  ),
+  learn: await sheet("learn", late.filter(ofBook)),
+};
 
 // the pages of files: exported traces, and the report of a comparison; one script and one sheet each
 for (const [name, start] of Object.entries({ file: "src/main.tsx", report: "src/report/main.tsx" })) {
@@ -97,9 +103,14 @@ put(
   page
     .replace("app.js", scripts[0])
     .replace("app.css", style)
-    .replace("<script", `<meta name="more-style" content="/${moreStyle}" />\n    ${ahead}<script`),
+    .replace(
+      "<script",
+      `${Object.entries(lateStyles)
+        .map(([name, file]) => `<meta name="${name}-style" content="/${file}" />\n    `)
+        .join("")}${ahead}<script`,
+    ),
 );
-put("learn.json", JSON.stringify(JSON.parse(readFileSync(join(here, "src/learn.json"), "utf8"))));
+put("learn.json", JSON.stringify(await book()));
 put("LICENSES.txt", licences(served.metafile));
 if (over) {
   console.error("the page is over its size limit");

@@ -25,16 +25,31 @@ export const options = {
   outdir: "out",
 };
 
+/** What a module of the page exports. */
+async function imported(path) {
+  const result = await build({ entryPoints: [join(here, path)], bundle: true, format: "esm", write: false, charset: "utf8" });
+  return import("data:text/javascript;base64," + Buffer.from(result.outputFiles[0].contents).toString("base64"));
+}
+
+/** The book of Learn: the chapters in their order, with the sentences they show. */
+export async function book() {
+  const folder = join(here, "src/learn/chapters");
+  const { ORDER, TEXTS } = await imported("src/learn/chapters/index.ts");
+  const written = readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => name.slice(0, -".json".length));
+  const stray = written.filter((id) => !ORDER.includes(id));
+  if (stray.length > 0) throw new Error(`chapters without a place in src/learn/chapters/index.ts: ${stray.join(", ")}`);
+  const chapters = ORDER.filter((id) => written.includes(id)).map((id) => ({
+    id,
+    ...JSON.parse(readFileSync(join(folder, `${id}.json`), "utf8")),
+  }));
+  return { texts: TEXTS, chapters };
+}
+
 /** The message files as data, `{en: {file: {key: text}}, ko: …}`: words travel beside the script, one file per language. */
 export async function words() {
-  const result = await build({
-    entryPoints: [join(here, "src/messages/index.ts")],
-    bundle: true,
-    format: "esm",
-    write: false,
-    charset: "utf8",
-  });
-  const files = await import("data:text/javascript;base64," + Buffer.from(result.outputFiles[0].contents).toString("base64"));
+  const files = await imported("src/messages/index.ts");
   const inLanguage = (n) => (table) => Object.fromEntries(Object.entries(table).map(([key, pair]) => [key, pair[n]]));
   const all = (language) => Object.fromEntries(Object.entries(files).map(([name, table]) => [name, language(table)]));
   return { en: all(inLanguage(0)), ko: all(inLanguage(1)) };
@@ -70,6 +85,15 @@ const sources = (folder) =>
     return entry.isDirectory() ? (entry.name === "messages" ? [] : sources(path)) : /\.tsx?$/.test(path) ? [path] : [];
   });
 
+/** Scripts that come later. Each is told to import all of the first look, and those of the book all that its figures share: so these stay one
+ *  script each, instead of one for every set of modules that some of the later scripts have in common. */
+const LATER = { "screens/more.ts": [], "learn/learn.tsx": ["learn/parts"], "learn/figures/": ["learn/learn.tsx"] };
+function together(path) {
+  const found = Object.entries(LATER).find(([start]) => path.startsWith(join(here, "src", start)) && !path.endsWith("figures/index.ts"));
+  const shared = found ? ["components/Shell", ...found[1]] : [];
+  return shared.map((name) => `\nimport ${JSON.stringify(join(here, "src", name))};`).join("");
+}
+
 /** Leaves the message files out of the script; `names` are the paths under which the page finds them, `short` the short names of messages, if any; `file`: for exported files. */
 export const wordsApart = (names, short = new Map(), file = false) => ({
   plugins: [
@@ -80,9 +104,10 @@ export const wordsApart = (names, short = new Map(), file = false) => ({
         build.onLoad({ filter: /.*/, namespace: "apart" }, () => ({ contents: "export {};", loader: "js" }));
         if (short.size === 0) return;
         build.onLoad({ filter: /src\/.*\.tsx?$/ }, ({ path }) => ({
-          contents: readFileSync(path, "utf8").replace(/"([a-z]+)\.\w+"/g, (text, file) =>
-            short.has(text.slice(1, -1)) ? `"${file}.${short.get(text.slice(1, -1))}"` : text,
-          ),
+          contents:
+            readFileSync(path, "utf8").replace(/"([a-z]+)\.\w+"/g, (text, file) =>
+              short.has(text.slice(1, -1)) ? `"${file}.${short.get(text.slice(1, -1))}"` : text,
+            ) + (file ? "" : together(path)),
           loader: path.endsWith("x") ? "tsx" : "ts",
         }));
       },

@@ -6,7 +6,7 @@ import { context } from "esbuild";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
-import { here, options, words, wordsApart } from "./bundle.mjs";
+import { book, here, options, words, wordsApart } from "./bundle.mjs";
 import { answer } from "./mock.mjs";
 
 const flag = (name, fallback) => {
@@ -64,7 +64,7 @@ createServer(async (incoming, outgoing) => {
     return outgoing.end(files[url.pathname]);
   }
   if (url.pathname === "/learn.json")
-    return outgoing.writeHead(200, { "Content-Type": "application/json" }).end(readFileSync(join(here, "src/learn.json")));
+    return outgoing.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(await book()));
   await rebuild();
   outgoing.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": CSP, "Cache-Control": "no-store" });
   return outgoing.end(readFileSync(join(here, "src/index.html")));

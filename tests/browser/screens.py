@@ -25,7 +25,7 @@ READY = {
     "chat": ".chat .chat-write textarea",
     "training": ".training .charts svg",
     "quality": ".quality figure svg",
-    "learn": ".learn article math",
+    "learn": ".learn .learn-map .learn-notes a",
     "docs": ".docs h1",
 }
 """Something that is drawn from data on each screen."""

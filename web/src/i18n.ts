@@ -54,8 +54,12 @@ function find(key: string): string | undefined {
 export const hasMessage = (key: string): key is MessageKey => find(key) !== undefined;
 
 /** The message in the current language; `{n}` is replaced by `args.n`, `{n:head|heads}` by the form that fits the number. */
-export function t(key: MessageKey, args: Readonly<Record<string, string | number>> = {}): string {
-  const text = find(key) ?? key;
+export const t = (key: MessageKey, args?: Args): string => fill(find(key) ?? key, args);
+
+export type Args = Readonly<Record<string, string | number>>;
+
+/** A text with its places filled, as `t` does. */
+export function fill(text: string, args: Args = {}): string {
   return text.replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (_, arg: string, one?: string, many?: string) => {
     const value = args[arg];
     if (one !== undefined) return value === 1 ? one : (many ?? "");

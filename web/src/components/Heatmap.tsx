@@ -229,7 +229,10 @@ export function Heatmap(props: HeatmapProps) {
         style={{ width: `${layout.width}px`, height: `${layout.height}px` }}
         onKeyDown={onKeyDown}
         onFocus={() => !shown && setSaid(t("figure.grid_help"))}
-        onBlur={() => props.onActive === undefined && setOwnActive(null)}
+        onBlur={() => {
+          setSaid("");
+          if (props.onActive === undefined) setOwnActive(null);
+        }}
         onPointerMove={onPointerMove}
         onPointerLeave={() => {
           drag.current = null;

@@ -203,7 +203,7 @@ function Body() {
   const Screen = drawable.value[name];
   useEffect(() => {
     // at once where it is needed, else when the page has settled
-    const timer = setTimeout(() => void bring(), Screen ? 1000 : 0);
+    const timer = setTimeout(() => void bring(name), Screen ? 1000 : 0);
     return () => clearTimeout(timer);
   }, [name]);
   if (needsModel && models.value === null) {
@@ -212,7 +212,9 @@ function Body() {
   }
   if (needsModel && models.value?.length === 0) return <FirstRun />;
   if (!Screen)
-    return <div class="screen">{missed.value ? <Failed error={missed.value} retry={() => void bring()} /> : <Loading height={320} />}</div>;
+    return (
+      <div class="screen">{missed.value ? <Failed error={missed.value} retry={() => void bring(name)} /> : <Loading height={320} />}</div>
+    );
   return (
     <>
       <Screen />

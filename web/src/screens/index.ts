@@ -1,4 +1,4 @@
-/** The screens of the page, by the first part of the address. Those of the first look are there at once, the others come in a second script. */
+/** The screens of the page, by the first part of the address. Those of the first look are there at once, the others come later. */
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { ApiError } from "../errors";
@@ -36,9 +36,9 @@ export const screens: Record<Screen, Entry> = {
 export const drawable = signal<Partial<Record<Screen, ComponentType>>>({ translate: Translate, attention: Attention, inside: Inside });
 export const missed = signal<ApiError | null>(null);
 
-/** The style of the later screens, one sheet beside the page; exported files have it inside. */
-function moreStyle(): Promise<void> {
-  const href = document.querySelector<HTMLMetaElement>("meta[name=more-style]")?.content;
+/** A sheet beside the page that comes later: `more` or `learn`; exported files have theirs inside. */
+function style(name: "more" | "learn"): Promise<void> {
+  const href = document.querySelector<HTMLMetaElement>(`meta[name=${name}-style]`)?.content;
   if (!href || document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
   const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href });
   document.head.append(link);
@@ -51,13 +51,18 @@ function moreStyle(): Promise<void> {
   });
 }
 
-/** Brings the later screens, once. */
-export async function bring(): Promise<void> {
-  if (drawable.value.beam) return;
+/** Brings a later screen, once: Learn alone, the others together. */
+export async function bring(name: Screen): Promise<void> {
+  if (drawable.value[name === "learn" ? name : "beam"]) return;
   missed.value = null;
   try {
-    const [more] = await Promise.all([__FILE__ ? import("./file") : import("./more"), moreStyle()]);
-    drawable.value = { ...drawable.value, ...more.screens };
+    if (!__FILE__ && name === "learn") {
+      const [book] = await Promise.all([import("../learn/learn"), style("more"), style("learn")]);
+      drawable.value = { ...drawable.value, learn: book.Learn };
+    } else {
+      const [more] = await Promise.all([__FILE__ ? import("./file") : import("./more"), style("more")]);
+      drawable.value = { ...drawable.value, ...more.screens };
+    }
   } catch (error) {
     missed.value = new ApiError(0, "unreachable", String(error)); // the server is away, or a newer one
   }

@@ -1,9 +1,8 @@
-/** The screens that are not part of the first look. */
+/** The screens that are not part of the first look; Learn has a script of its own. */
 import { Chat } from "./chat";
 import { Docs } from "./docs";
 import { screens as both } from "./file";
-import { Learn } from "./learn";
 import { Quality } from "./quality";
 import { Training } from "./training";
 
-export const screens = { ...both, chat: Chat, training: Training, quality: Quality, learn: Learn, docs: Docs };
+export const screens = { ...both, chat: Chat, training: Training, quality: Quality, docs: Docs };
