@@ -24,6 +24,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "code": "Code:",
         "test": "Tests:",
         "errata": " *See [{number}](errata.md).*",
+        "figure": " *Figure `{name}`.*",
     },
     "ko": {
         "note": "노트 {note}: {title}",
@@ -31,6 +32,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "code": "코드:",
         "test": "테스트:",
         "errata": " *[{number}](errata.ko.md) 참고.*",
+        "figure": " *그림 `{name}`.*",
     },
 }
 
@@ -73,7 +75,8 @@ def draw(language: Language) -> str:
         for one in part["statement"]:
             letter = chr(ord("a") + tests.index(one["test"]))
             errata = words["errata"].format(number=one["errata"]) if "errata" in one else ""
-            lines.append(f"- **{one['number']}** {one[language]} [{letter}]{errata}")
+            figure = words["figure"].format(name=one["figure"]) if "figure" in one else ""
+            lines.append(f"- **{one['number']}** {one[language]} [{letter}]{figure}{errata}")
         lines += ["", words["test"]]
         lines += [
             f"[{chr(ord('a') + i)}] `{test}`{',' if test != tests[-1] else ''}"

@@ -45,7 +45,7 @@ def test_nothing_is_left_blank(part: dict[str, Any]) -> None:
     assert set(part) == PART
     assert all(part[key] for key in PART)
     for one in part["statement"]:
-        assert STATEMENT <= set(one) <= STATEMENT | {"errata"}
+        assert STATEMENT <= set(one) <= STATEMENT | {"errata", "figure"}
         assert all(one[key] for key in STATEMENT)
 
 
@@ -96,7 +96,10 @@ def test_every_section_of_the_notebooks_is_the_place_of_a_statement() -> None:
 def test_the_page_has_the_chapter_and_its_figure(part: dict[str, Any]) -> None:
     file = CHAPTERS / f"{part['chapter']}.json"
     assert file.is_file(), f"no chapter {part['chapter']}"
-    assert part["figure"] in json.loads(file.read_text(encoding="utf-8"))["figures"], part["chapter"]
+    there = json.loads(file.read_text(encoding="utf-8"))["figures"]
+    for name in {part["figure"], *(one["figure"] for one in part["statement"] if "figure" in one)}:
+        assert name in there
+        assert (CHAPTERS.parent / "figures" / f"{name}.tsx").is_file(), name
 
 
 def test_every_chapter_is_the_place_of_a_statement() -> None:
