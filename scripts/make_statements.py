@@ -15,12 +15,13 @@ from jumok.learn.book import names, read_cells
 DOCS = Path(__file__).parents[1] / "docs"
 DATA = DOCS / "statements.toml"
 BEGIN, END = "<!-- statements -->", "<!-- end of statements -->"
+LEARN = "http://127.0.0.1:7717/learn"  # where `jumok serve` has the chapters
 Language = Literal["en", "ko"]
 PAGES: dict[Language, Path] = {"en": DOCS / "notes-to-code.md", "ko": DOCS / "notes-to-code.ko.md"}
 WORDS: dict[Language, dict[str, str]] = {
     "en": {
         "note": "Note {note}: {title}",
-        "place": "Chapter `{chapter}`, figure `{figure}`; notebook {notebook}, *{section}*.",
+        "place": "Chapter [`{chapter}`]({address}), figure `{figure}`; notebook {notebook}, *{section}*.",
         "code": "Code:",
         "test": "Tests:",
         "errata": " *See [{number}](errata.md).*",
@@ -28,7 +29,7 @@ WORDS: dict[Language, dict[str, str]] = {
     },
     "ko": {
         "note": "노트 {note}: {title}",
-        "place": "장 `{chapter}`, 그림 `{figure}`. 노트북 {notebook}, *{section}*.",
+        "place": "장 [`{chapter}`]({address}), 그림 `{figure}`. 노트북 {notebook}, *{section}*.",
         "code": "코드:",
         "test": "테스트:",
         "errata": " *[{number}](errata.ko.md) 참고.*",
@@ -68,7 +69,7 @@ def draw(language: Language) -> str:
             note = part["note"]
             title = headings(notebooks()[note], language)[0]
             lines += ["", f"### {words['note'].format(note=note, title=title)}"]
-        place = {**part, "section": section_of(part, language)}
+        place = {**part, "section": section_of(part, language), "address": f"{LEARN}/{part['chapter']}"}
         lines += ["", f"**{part[language]}**", "", words["place"].format(**place)]
         lines += [f"{words['code']} {', '.join(f'`{name}`' for name in part['code'])}", ""]
         tests = list(dict.fromkeys(one["test"] for one in part["statement"]))
