@@ -5,7 +5,8 @@
 MULTI30K holds train.en.gz, val.en.gz and test_2016_flickr.en.gz. The captions are real and come as they are.
 The questions are made from them by rule, as those of COCO-QA were (Ren et al. 2015): who, doing what, where,
 what color, how many. A context has three captions of the same split: the one that is asked about, and two
-that do not answer.
+that do not answer. `test-swapped` has the questions of the test with the contexts of others: what is answered
+there was guessed.
 """
 
 import gzip
@@ -108,16 +109,26 @@ def read_captions(path: Path) -> list[str]:
     return list(dict.fromkeys(" ".join(line.split()) for line in lines))
 
 
+def swapped(found: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Each question with the context of another one, half the list away."""
+    half = len(found) // 2
+    return [
+        {**one, "context": other["context"]}
+        for one, other in zip(found, found[half:] + found[:half], strict=True)
+    ]
+
+
 def main(source: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for split, file in SPLITS.items():
-        lines = [
-            json.dumps(one, ensure_ascii=False)
-            for one in examples(read_captions(source / f"{file}.en.gz"), split)
-        ]
-        data = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
+    made = {
+        split: list(examples(read_captions(source / f"{file}.en.gz"), split))
+        for split, file in SPLITS.items()
+    }
+    for split, found in {**made, "test-swapped": swapped(made["test"])}.items():
+        lines = "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in found)
+        data = gzip.compress(lines.encode(), mtime=0)
         (folder / f"{split}.jsonl.gz").write_bytes(data)
-        print(f"{split:5} {len(lines):6,} questions {len(data):9,} bytes")
+        print(f"{split:12} {len(found):6,} questions {len(data):9,} bytes")
 
 
 if __name__ == "__main__":

@@ -84,6 +84,16 @@ def test_a_question_that_two_captions_answer_is_not_asked() -> None:
     assert "What color is the shirt?" not in asked
 
 
+def test_a_swapped_question_has_the_context_of_another() -> None:
+    found = list(script.examples(CAPTIONS, "train"))
+    other = script.swapped(found)
+    assert [(one["question"], one["answer"]) for one in other] == [
+        (one["question"], one["answer"]) for one in found
+    ]
+    assert sorted(one["context"] for one in other) == sorted(one["context"] for one in found)
+    assert other[0]["context"] == found[len(found) // 2]["context"]
+
+
 def test_the_files_have_a_line_for_each_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("train", "val", "test_2016_flickr"):
         lines = "".join(f" {caption}\n" for caption in [*CAPTIONS, CAPTIONS[0]])  # untidy, and one twice
