@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -9,13 +10,16 @@ import torch
 from tests.models.test_learning import LESSONS, VOCAB, Sequence, answers, draw, taught
 from torch import Tensor, nn
 
+import jumok
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.data.builtin import builtin_corpus
+from jumok.model import Model
 from jumok.models.build import build_model
 from jumok.models.sentences import Sentences
 from jumok.nn.attention import AttentionOutput, MergedProjection
 from jumok.nn.functional import attention_stages, luong_dot, merge_heads
 from jumok.nn.positions import sinusoidal
-from jumok.text.tokenizer import BOS
+from jumok.text.tokenizer import BOS, EOS
 
 CPU = torch.device("cpu")
 
@@ -275,3 +279,49 @@ def test_right_tokens_teach_an_rnn_faster_than_its_own() -> None:
         return float(np.mean([one == source[::-1] for one, source in zip(found, hidden, strict=True)]))
 
     assert share_right(1.0) > 2 * share_right(0.0)
+
+
+# The bundled models on dates that they have not seen
+
+DATES = sorted(list(builtin_corpus("dates", "test").pairs())[:240], key=lambda pair: len(pair[0]))
+SHORT, LONG = DATES[:60], DATES[-60:]
+
+
+@cache
+def bundled(arch: str) -> Model:
+    return jumok.load(f"demo/{arch}", "cpu", engine="torch")
+
+
+def share_right(model: Model, pairs: list[tuple[str, str]]) -> float:
+    found = model.translate([source for source, _ in pairs], beam=1)
+    return sum(one.text == target for one, (_, target) in zip(found, pairs, strict=True)) / len(pairs)
+
+
+def test_one_fixed_vector_loses_long_dates_and_attention_does_not() -> None:
+    short, long = (share_right(bundled("rnn"), pairs) for pairs in (SHORT, LONG))
+    assert short > 0.8 > 0.5 > long
+    for arch in ("luong", "transformer"):
+        assert min(share_right(bundled(arch), pairs) for pairs in (SHORT, LONG)) > 0.9
+
+
+def test_what_the_rnn_writes_itself_leads_it_astray() -> None:
+    """The last third of long answers: after the right tokens, and after its own."""
+    model = bundled("rnn")
+    written = model.translate([source for source, _ in LONG], beam=1)
+    forced, free = [], []
+    for (source, target), answer in zip(LONG, written, strict=True):
+        ids, own = (model.tokenizers.target.encode(text) for text in (target, answer.text))
+        read = Sentences.lay([[*model.tokenizers.source.encode(source), EOS]], CPU)
+        with torch.inference_mode():
+            logits = model.model.decode(Sentences.lay([[BOS, *ids]], CPU), model.model.encode(read)).logits()
+        last = range(2 * len(ids) // 3, len(ids))
+        forced += [int(logits[place].argmax()) == ids[place] for place in last]
+        free += [own[place : place + 1] == [ids[place]] for place in last]
+    assert np.mean(forced) > np.mean(free) + 0.05
+
+
+def test_positions_that_were_never_seen_can_be_computed_and_not_read() -> None:
+    model = bundled("transformer")
+    with model.edit(jumok.positions("shift", "encoder", by=20)) as shifted:
+        assert share_right(model, SHORT) > 0.9
+        assert share_right(shifted, SHORT) < 0.5
