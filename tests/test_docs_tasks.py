@@ -85,6 +85,10 @@ def questions(folder: Path, draw: Random) -> None:
             for _ in range(count)
         ]
         write_lines(folder / f"data/questions/{split}.jsonl.gz", [json.dumps(line) for line in lines])
+        for name in (split, f"{split}-swapped"):
+            write_lines(
+                folder / f"data/caption-questions/{name}.jsonl.gz", [json.dumps(line) for line in lines]
+            )
 
 
 def pictures(folder: Path, draw: Random) -> None:
