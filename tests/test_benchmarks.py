@@ -32,6 +32,7 @@ FIGURES = {
     "faults_found": r"(?s)\| none .*\| 0 of 1 \| .*\| target 1 line behind, from 25 % \| 1 of 1 \|",
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
     "soak": r'"nothing lost": true',
+    "caption_questions": r'(?s)"color": .*"guessed": 0.0',
 }
 
 
