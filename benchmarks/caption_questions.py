@@ -62,7 +62,7 @@ def main() -> None:
         for kind, hits in sides["right"].items()
     }
     about = {
-        "command": f"python benchmarks/caption_questions.py runs/{Path(options.model).name} data/caption-questions",
+        "command": f"python benchmarks/caption_questions.py {options.model} {options.data}",
         "machine": f"one CPU core, Python {platform.python_version()}",
         "kept": "shares of right answers by kind of question, beam 5, computed from every answer",
     }
