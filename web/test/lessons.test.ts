@@ -129,6 +129,17 @@ test("words of the book are in both languages", () => {
   }
 });
 
+test("every word of the book is used", () => {
+  const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => /\.tsx?$/.test(name) && !name.startsWith("words"),
+  );
+  const code = all.map(read).join("\n");
+  const parts = [...code.matchAll(/say\(`(\w+)\$\{/g)].map((match) => match[1]);
+  for (const name of readdirSync(join(folder, "words")))
+    for (const [, key] of read(`words/${name}`).matchAll(/^ {2}(\w+): \[/gm))
+      assert.ok(new RegExp(`\\b${key}\\b`).test(code) || parts.some((part) => key.startsWith(part)), `${name}: ${key} is not used`);
+});
+
 test("formulas use elements of MathML and terms only", () => {
   const known = ["mrow", "msub", "msup", "msubsup", "mfrac", "msqrt", "mover", "t1", "t2", "t3", "t4", "t5", "t6"];
   const check = (formula: Formula): void => {

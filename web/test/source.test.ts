@@ -62,6 +62,7 @@ test("every message stands in both languages, with the same arguments", () => {
     for (const [key, [en, ko]] of Object.entries<readonly [string, string]>(table)) {
       assert.ok(en.trim() && ko.trim(), `${file}.${key}`);
       assert.deepEqual(args(ko), args(en), `${file}.${key}`);
+      assert.doesNotMatch(en, /\bpieces?\b/i, `${file}.${key}: the word is token`);
     }
 });
 

@@ -1,9 +1,11 @@
 /** The map of the book: notes, their chapters, where the reader is and what is done. */
+import { useEffect } from "preact/hooks";
 import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
 import { Button } from "../components/controls";
 import { locale, t } from "../i18n";
 import { chapterHref, nextOf, type Book } from "../lib/lessons";
+import { params } from "../state";
 import { forget, progress } from "./progress";
 import { wordsOf } from "./say";
 import { frame } from "./words/frame";
@@ -29,7 +31,7 @@ export function ChapterList({ book, at }: { book: Book; at?: string }) {
                   const state = progress.value[chapter.id];
                   return (
                     <li key={chapter.id} class={state}>
-                      <Link href={chapterHref(chapter.id)} aria-current={chapter.id === at ? "page" : undefined}>
+                      <Link href={chapterHref(chapter.id, params.value.m)} aria-current={chapter.id === at ? "page" : undefined}>
                         <span class="num">{state === "done" ? <Icon name="check" size={14} /> : chapter.n}</span>
                         <span>
                           {chapter[locale.value].title}
@@ -64,10 +66,11 @@ export function Done({ book }: { book: Book }) {
 export function MapPage({ book, unknown }: { book: Book; unknown: string }) {
   const next = nextOf(book, progress.value);
   const begun = Object.keys(progress.value).length > 0;
+  useEffect(() => void (document.title = `${t("learn.title")} · jumok`), [locale.value]);
   return (
     <div class="learn-map">
       <header>
-        <h1>{t("learn.title")}</h1>
+        <h1 tabIndex={-1}>{t("learn.title")}</h1>
         {unknown && (
           <p class="banner" role="alert">
             {say("unknown", { id: unknown })}
@@ -77,7 +80,7 @@ export function MapPage({ book, unknown }: { book: Book; unknown: string }) {
         <Done book={book} />
         <div class="row">
           {next ? (
-            <Link class="btn primary" href={chapterHref(next.id)}>
+            <Link class="btn primary" href={chapterHref(next.id, params.value.m)}>
               {begun ? `${say("go_on")}: ${next[locale.value].title}` : say("start")}
             </Link>
           ) : (

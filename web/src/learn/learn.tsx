@@ -1,13 +1,13 @@
 /** Learn: a book of short chapters, each with a live figure beside its paragraphs, one thing to do and one question. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
 import { useBook } from "../components/LessonNote";
 import { Await } from "../components/states";
 import { locale, t } from "../i18n";
 import { chapterHref, spreads, viewAddress, type Block, type Book, type Chapter, type Facts, type Formula } from "../lib/lessons";
-import { href, models, route } from "../state";
+import { models, params, route } from "../state";
 import { ChapterList, Done, MapPage } from "./Map";
 import { Formulas, Prose } from "./Prose";
 import { Question } from "./Question";
@@ -22,7 +22,13 @@ const say = wordsOf(frame);
 export function Learn() {
   const book = useBook();
   const asked = route.value.rest;
-  useEffect(() => scrollTo(0, 0), [asked]);
+  const first = useRef(true);
+  useEffect(() => {
+    scrollTo(0, 0);
+    // who turned the page by keyboard or by ear goes on at its title
+    if (!first.current) document.querySelector<HTMLElement>(".learn h1")?.focus({ preventScroll: true });
+    first.current = false;
+  }, [asked]);
   return (
     <div class="screen learn">
       <Await of={book} height={480}>
@@ -32,7 +38,7 @@ export function Learn() {
           return (
             <div class="learn-body">
               <nav class="learn-side" aria-label={say("map")}>
-                <Link class="learn-home" href={href("learn")}>
+                <Link class="learn-home" href={chapterHref("", params.value.m)}>
                   {t("learn.title")}
                 </Link>
                 <Done book={found} />
@@ -54,18 +60,19 @@ function Page({ book, chapter }: { book: Book; chapter: Chapter }) {
   const tell = (more: Facts) =>
     setFacts((old) => (Object.entries(more).every(([name, value]) => old[name] === value) ? old : { ...old, ...more }));
   useEffect(() => advance(chapter.id, "seen"), []);
+  useEffect(() => void (document.title = `${title} · jumok`), [title]);
   const at = book.chapters.indexOf(chapter);
   const groups = spreads(blocks);
   return (
     <article>
       <header>
         <p class="small muted">
-          <Link class="learn-up" href={href("learn")}>
+          <Link class="learn-up" href={chapterHref("", params.value.m)}>
             {say("map")}
           </Link>
           {say("chapter", { n: at + 1, all: book.chapters.length })} · {say("note", { n: chapter.note })}
         </p>
-        <h1>{title}</h1>
+        <h1 tabIndex={-1}>{title}</h1>
       </header>
       {groups.map((group, i) => (
         <Spread key={i} of={group} {...{ book, chapter, tell }} cannot={() => setCannot(true)}>
@@ -130,7 +137,7 @@ function Spread({ of, book, chapter, tell, cannot, children }: SpreadProps) {
 
 const Turn = ({ to, way }: { to: Chapter | undefined; way: "next" | "previous" }) =>
   to ? (
-    <Link class={way} href={chapterHref(to.id)} rel={way === "next" ? "next" : "prev"}>
+    <Link class={way} href={chapterHref(to.id, params.value.m)} rel={way === "next" ? "next" : "prev"}>
       <small>{say(way)}</small>
       <b>{to[locale.value].title}</b>
     </Link>

@@ -90,7 +90,8 @@ export function sentenceFor(book: Pick<Book, "texts">, card: Card, which: Which)
   return sorted[{ short: 0, other: sorted.length >> 1, hard: sorted.length >> 1, long: sorted.length - 1 }[which]] ?? book.texts[which];
 }
 
-export const chapterHref = (id: string) => formatAddress({ screen: "learn", rest: id, params: {} });
+/** The address of a chapter, or of the map; the model that was asked for stays asked for. */
+export const chapterHref = (id: string, m = "") => formatAddress({ screen: "learn", rest: id, params: { m } });
 
 /** The address of a view, with the place it comes from (`le`); null when no loaded model can show it. */
 export function viewAddress(book: Book, chapter: Chapter, n: number, cards: readonly Card[]): string | null {

@@ -75,7 +75,7 @@ export function rollout(layer: Matrix, below: Matrix | null): Matrix {
   return below ? product(mixed, below) : mixed;
 }
 
-/** Words instead of pieces: weights are summed over the keys of a group and averaged over its queries. */
+/** Words instead of tokens: weights are summed over the keys of a group and averaged over its queries. */
 export function mergeWords(m: Matrix, queries: readonly (readonly number[])[], keys: readonly (readonly number[])[]): Matrix {
   const out = matrix(queries.length, keys.length);
   queries.forEach((qs, r) =>

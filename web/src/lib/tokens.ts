@@ -1,4 +1,4 @@
-/** Tokens as a reader sees them: one box per piece, bytes of one character together. */
+/** Tokens as a reader sees them: one box per token, bytes of one character together. */
 import type { TraceSide, TraceToken } from "../api-types";
 
 export interface Unit {
@@ -10,7 +10,7 @@ export interface Unit {
   readonly unknown: boolean;
   /** tokens it stands for, in order */
   readonly tokens: readonly number[];
-  /** how many bytes it joins; 0 for an ordinary piece */
+  /** how many bytes it joins; 0 for an ordinary token */
   readonly bytes: number;
 }
 

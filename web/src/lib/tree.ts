@@ -178,7 +178,7 @@ export const isEnd = (tree: BeamDocument, node: BeamNode): boolean =>
 
 const BYTE = /^<0x([0-9A-Fa-f]{2})>$/;
 
-/** The text that pieces spell, bytes joined into characters; `whole` is false when a character is cut short. */
+/** The text that tokens spell, bytes joined into characters; `whole` is false when a character is cut short. */
 export function spell(pieces: readonly string[]): { text: string; whole: boolean } {
   const parts: (string | number)[] = pieces.map((piece) => {
     const byte = BYTE.exec(piece);

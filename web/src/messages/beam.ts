@@ -69,7 +69,7 @@ export const beam = {
   attention: ["Where it looked", "어디를 보았나"],
   no_attention: ["This model has no attention.", "이 모델에는 어텐션이 없습니다."],
   no_row: [
-    "No attention for this node: its text would be cut into other pieces.",
+    "No attention for this node: its text would be cut into other tokens.",
     "이 노드의 글은 다른 토큰으로 나뉘므로 어텐션을 보일 수 없습니다.",
   ],
   cut_character: ["The text ends in the middle of a character", "글자 한가운데에서 끝납니다"],

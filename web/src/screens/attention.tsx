@@ -167,7 +167,7 @@ function Controls({ choice, manifest }: { choice: Choice; manifest: Manifest }) 
         label={t("attention.unit")}
         value={choice.words ? "words" : "pieces"}
         choices={[
-          { value: "pieces", label: t("attention.pieces") },
+          { value: "pieces", label: t("attention.tokens") },
           { value: "words", label: t("attention.words") },
         ]}
         onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })}

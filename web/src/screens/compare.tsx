@@ -189,7 +189,7 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
           label={t("compare.rows")}
           value={params.value.u === "words" ? "words" : "pieces"}
           choices={[
-            { value: "pieces", label: t("attention.pieces") },
+            { value: "pieces", label: t("attention.tokens") },
             { value: "words", label: t("attention.words") },
           ]}
           onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })}

@@ -10,6 +10,7 @@ import { fixed } from "../../lib/format";
 import { limbsOf, stepsOf } from "../../lib/tree";
 import { Tree } from "../../screens/beam_parts/Tree";
 import { Slider, trouble } from "../parts";
+import { lengthPenalty } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { beamWidth } from "../words/beam-width";
@@ -20,9 +21,6 @@ import "./beam-width.css";
 export const arch: readonly Arch[] = ["rnn", "luong", "transformer"];
 const say = wordsOf(beamWidth);
 const WIDEST = 6;
-
-/** ((5 + |y|) / 6)^α, by which scores are divided. */
-export const lengthPenalty = (tokens: number, alpha = 1): number => ((5 + tokens) / 6) ** alpha;
 
 export default function BeamWidth({ card, text, tell }: FigureProps) {
   const [width, setWidth] = useState(4);

@@ -4,6 +4,7 @@ import type { Arch, Manifest } from "../../api-types";
 import { Figure } from "../../components/Figure";
 import { Await } from "../../components/states";
 import { useTraceOf } from "../../hooks";
+import { countsToOffer, lettersOf } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { cutting } from "../words/cutting";
@@ -38,7 +39,7 @@ export default function Cutting({ card, text, tell }: FigureProps) {
     <Await of={first} height={360}>
       {(manifest) => {
         const n = manifest.source.tokens.length;
-        const options = optionsFor(n, text);
+        const options = countsToOffer(n, text);
         return (
           <Figure
             title={say("title")}
@@ -89,15 +90,4 @@ function Ids({ of }: { of: Manifest }) {
       <p class="small muted">{say("count", { n: tokens.length, characters: [...text].length })}</p>
     </>
   );
-}
-
-/** How many tokens a character is read as, without those that stand for a space or an end. */
-const lettersOf = ({ source }: Manifest) =>
-  source.tokens.filter((token) => token.type !== "special" && (token.byte !== undefined || token.piece.trim() !== "")).length;
-
-/** The right count among others that one might expect: words, and characters. */
-function optionsFor(n: number, text: string): number[] {
-  const words = text.trim().split(/\s+/).length;
-  const characters = [...text].length;
-  return [...new Set([words, words + 1, n, characters + 4])].sort((a, b) => a - b);
 }

@@ -8,6 +8,7 @@ import { useResource } from "../../hooks";
 import { t } from "../../i18n";
 import { models } from "../../state";
 import { Marked } from "../parts";
+import { firstWrong } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { growing } from "../words/growing";
@@ -42,10 +43,6 @@ interface Answered extends Case {
   readonly mine: Manifest;
   readonly theirs: Manifest | null;
 }
-
-/** The first case in which the answer is wrong, or where it is not known, is not that of the other model; −1 if there is none. */
-export const firstWrong = (all: readonly { readonly right?: string; readonly mine: string; readonly theirs: string | null }[]): number =>
-  all.findIndex(({ right, mine, theirs }) => (right ?? theirs ?? mine) !== mine);
 
 export default function Growing({ card, tell }: FigureProps) {
   const same = (other: Card) => other.source === "text" && other.target_language === card.target_language;

@@ -8,6 +8,7 @@ import { fixed } from "../../lib/format";
 import { largest, row } from "../../lib/matrix";
 import { reach, type Head } from "../../screens/inside/head";
 import { Amounts, Strip, useHead, type HeadOfText } from "../parts";
+import { candidates, stepToAsk } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { lookingBack } from "../words/looking-back";
@@ -108,24 +109,4 @@ function Mix({ head, step }: { head: Head; step: number }) {
       </div>
     </div>
   );
-}
-
-/** The step to predict: one that looks at a token of another kind, such as a digit at a word, as far from its own place as can be. */
-export function stepToAsk({ weights, rows, cols }: Pick<Head, "weights" | "rows" | "cols">): number {
-  const kind = (text: string) => (/^\p{L}+$/u.test(text) ? "word" : /^\p{N}+$/u.test(text) ? "number" : null);
-  const worth = rows.map(({ text }, q) => {
-    const k = largest(row(weights, q), 1)[0];
-    const [writes, reads] = [kind(text), kind(cols[k].text)];
-    return writes && reads ? Math.abs(k / cols.length - q / rows.length) + (writes === reads ? 0 : 1) : -1;
-  });
-  return largest(worth, 1)[0] ?? 0;
-}
-
-/** Some tokens to choose from, in their order: the strongest, and others that are spread over the sentence and read differently. */
-function candidates({ weights, cols }: Head, step: number, count = 6): number[] {
-  const chosen = [largest(row(weights, step), 1)[0]];
-  const every = Math.max(1, Math.floor(cols.length / (2 * count)));
-  for (let k = 0; k < cols.length && chosen.length < count; k += every)
-    if (!chosen.some((one) => cols[one].text === cols[k].text)) chosen.push(k);
-  return chosen.sort((a, b) => a - b);
 }

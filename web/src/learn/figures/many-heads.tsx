@@ -15,6 +15,7 @@ import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { labelsOf } from "../../screens/inside/head";
 import { lastHead, trouble } from "../parts";
+import { headsToAsk } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { manyHeads } from "../words/many-heads";
@@ -88,10 +89,6 @@ function Grid({ card, manifest, atlas }: { card: Card; manifest: Manifest; atlas
     </Figure>
   );
 }
-
-/** Heads to silence: all of a few, some of many, so that a large model answers in time. */
-export const headsToAsk = (heads: number, most = 6): number[] =>
-  heads <= 8 ? range(heads) : range(most).map((n) => Math.floor((n * heads) / most));
 
 /** Heads of the last layer, silenced alone, one after the other, once the reader has made a prediction. */
 function Silenced({ card, manifest, layer, heads }: { card: Card; manifest: Manifest; layer: number; heads: number }) {

@@ -50,6 +50,7 @@ function Look({ card, manifest, head, at, setAt }: LookProps) {
   const asks = (manifest as unknown as Readonly<Record<string, TraceSide>>)[manifest.attention[at.kind]!.q];
   const weights = row(head.weights, q);
   const best = largest(weights, 1)[0];
+  const masked = row(head.scaled, q).map((score, k) => (head.mask[q * head.cols.length + k] ? score : -Infinity));
   const max = reach(head.q, head.k);
   const key = head.cols[best];
   return (
@@ -57,7 +58,7 @@ function Look({ card, manifest, head, at, setAt }: LookProps) {
       title={say("title")}
       table={() => ({
         head: [say("token"), say("product"), say("scaled"), say("weight")],
-        rows: head.cols.map((label, k) => [label.text, row(head.scores, q)[k], row(head.scaled, q)[k], weights[k]]),
+        rows: head.cols.map((label, k) => [label.text, row(head.scores, q)[k], masked[k], weights[k]]),
       })}
     >
       <HeadPicker card={card} kinds={["cross", "enc_self", "dec_self"]} at={at} onChange={setAt} />
@@ -76,7 +77,7 @@ function Look({ card, manifest, head, at, setAt }: LookProps) {
         labels={head.cols}
         on={best}
         of={[
-          { name: say("scaled"), term: 6, values: row(head.scaled, q) },
+          { name: say("scaled"), term: 6, values: masked },
           { name: say("weight"), term: 2, values: weights, full: 1 },
         ]}
         rest={(n) => say("rest", { n })}

@@ -5,9 +5,10 @@ import { Figure } from "../../components/Figure";
 import { Await } from "../../components/states";
 import { softmax } from "../../lib/arithmetic";
 import { fixed } from "../../lib/format";
-import { entropy, largest, row, type Matrix } from "../../lib/matrix";
+import { entropy, largest, row } from "../../lib/matrix";
 import type { Head } from "../../screens/inside/head";
 import { Amounts, lastHead, Slider, useHead } from "../parts";
+import { pairNearOne, softestRow } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { softmaxWords } from "../words/softmax";
@@ -15,28 +16,6 @@ import type { FigureProps } from ".";
 
 export const arch: readonly Arch[] = ["transformer", "luong"];
 const say = wordsOf(softmaxWords);
-
-/** The row that is the least decided: there is most to see. */
-export function softestRow(weights: Matrix): number {
-  return (
-    largest(
-      Array.from({ length: weights.rows }, (_, q) => entropy(row(weights, q))),
-      1,
-    )[0] ?? 0
-  );
-}
-
-/** Two entries whose difference is as near to 1 as can be, the larger first; only those that `speaks` says can be spoken of. */
-export function pairNearOne(scores: ArrayLike<number>, speaks: (i: number) => boolean = () => true): readonly [number, number] {
-  let found: readonly [number, number] = [0, 0];
-  let off = Infinity;
-  for (let a = 0; a < scores.length; a++)
-    for (let b = 0; b < scores.length; b++) {
-      const far = Math.abs(scores[a] - scores[b] - 1);
-      if (a !== b && far < off && speaks(a) && speaks(b)) [found, off] = [[a, b], far];
-    }
-  return found;
-}
 
 export default function Softmax({ card, text, tell }: FigureProps) {
   const at = lastHead(card, "cross");

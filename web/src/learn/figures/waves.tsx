@@ -13,6 +13,7 @@ import { fromRows, column } from "../../lib/matrix";
 import { wavelength } from "../../lib/positions";
 import { range } from "../../lib/range";
 import { Slider, trouble } from "../parts";
+import { fateOf, sinusoids } from "../reckoning";
 import { Reveal } from "../Reveal";
 import { wordsOf } from "../say";
 import { wavesWords } from "../words/waves";
@@ -22,22 +23,6 @@ export const arch: readonly Arch[] = ["transformer"];
 const say = wordsOf(wavesWords);
 const POSITIONS = 32;
 const ASKED = 3;
-
-/** The formula: sines in even dimensions, cosines in odd ones. */
-export const sinusoids = (count: number, width: number): number[][] =>
-  range(count).map((p) =>
-    range(width).map((n) => {
-      const angle = p / 10000 ** ((2 * Math.floor(n / 2)) / width);
-      return n % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
-    }),
-  );
-
-/** What became of an answer: the same, the same characters in another order, or something else. */
-export function fateOf(before: string, after: string): 0 | 1 | 2 {
-  if (before === after) return 0;
-  const sorted = (text: string) => [...text].sort().join("");
-  return sorted(before) === sorted(after) ? 1 : 2;
-}
 
 export default function Waves({ card, text, tell }: FigureProps) {
   const found = useResource(

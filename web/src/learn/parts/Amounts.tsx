@@ -50,7 +50,7 @@ export function Amounts({ labels, of, on, most = 16, rest }: AmountsProps) {
           {of.map(({ name, term, values, decimals = 2 }, n) => {
             const { low, most } = reach[n];
             const part = (value: number) => (100 * (Math.max(-most, Math.min(most, value)) - low)) / (most - low);
-            const [zero, end] = [part(0), part(values[row])];
+            const [zero, end] = [part(0), part(Number.isFinite(values[row]) ? values[row] : 0)];
             const bar = { "--from": `${Math.min(zero, end)}%`, "--size": `${Math.abs(end - zero)}%` };
             return (
               <span key={name} class={`amount term-${term}`}>

@@ -9,5 +9,4 @@ export const cutting = {
   id: ["id", "번호"],
   count: ["{n} {n:token|tokens} from {characters} {characters:character|characters}", "글자 {characters}개에서 토큰 {n}개"],
   empty: ["Write something to see its tokens.", "글을 쓰면 토큰이 나옵니다."],
-  byte: ["byte {n}", "바이트 {n}"],
 } as const;

@@ -6,5 +6,4 @@ export const maskWords = {
     "Before it writes “{token}” it sees {n} {n:token|tokens}, and {hidden} {hidden:is|are} hidden.",
     "‘{token}’ 차례에는 토큰 {n}개가 보이고, {hidden}개는 가려져 있습니다.",
   ],
-  row: ["the weights of this step", "이 시점의 가중치"],
 } as const;

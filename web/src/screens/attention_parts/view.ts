@@ -128,7 +128,7 @@ export interface Picture {
   readonly rtl: boolean;
 }
 
-/** The chosen heads joined, in words or pieces, with special tokens shown, dimmed or folded. */
+/** The chosen heads joined, in words or tokens, with special tokens shown, dimmed or folded. */
 export function pictureOf(choice: Choice, manifest: Manifest, weights: Weights): Picture {
   const info = manifest.attention[choice.kind]!;
   const [q, k] = [manifest[info.q], manifest[info.k]];

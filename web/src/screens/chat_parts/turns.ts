@@ -12,9 +12,9 @@ import { model, params, seesPictures, setParams } from "../../state";
 export interface Settings {
   readonly sample: boolean;
   readonly temperature: number;
-  /** draw from so many of the best pieces; 0 for all */
+  /** draw from so many of the best tokens; 0 for all */
   readonly topK: number;
-  /** draw from the best pieces of this probability together */
+  /** draw from the best tokens of this probability together */
   readonly topP: number;
   readonly seed: number;
   /** hypotheses of a search */

@@ -126,7 +126,7 @@ function cellOf({ hover, result }: ColumnProps, influence: Matrix, rows: Rows): 
   return row < 0 ? null : { row, col: hover.word };
 }
 
-/** The answer with the words that differ marked; pointing at a piece of it points at its row. */
+/** The answer with the words that differ marked; pointing at a part of it points at its row. */
 function Answer({
   result,
   marks,

@@ -29,7 +29,7 @@ export function scoresAt(answer: CompareOut, grown: CompareOut | null, words: nu
   });
 }
 
-/** Rows of the pictures of one column: pieces or words of its answer, with the tokens behind each. */
+/** Rows of the pictures of one column: tokens or words of its answer, with the tokens behind each. */
 export interface Rows {
   readonly labels: readonly Label[];
   readonly tokens: readonly (readonly number[])[];
