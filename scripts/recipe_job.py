@@ -55,6 +55,9 @@ TASKS = {
         folder="chatbot-ko", file="{split}.tsv", columns="1,2", metrics=("chrf", "bleu", "ppl")
     ),
     "questions": DataSet(folder="questions", file="{split}.jsonl", valid="valid", metrics=("exact", "chrf")),
+    "caption-questions": DataSet(
+        folder="caption-questions", file="{split}.jsonl", valid="valid", metrics=("exact", "chrf")
+    ),
     **{
         f"g2p-{code}": DataSet(
             folder="g2p-sigmorphon2021", file=f"{code}.{{split}}.tsv", metrics=("exact", "per")
@@ -79,7 +82,7 @@ TASKS = {
     ),
 }
 SETS = TRANSLATION | TASKS
-GPU_DRAWS = 400_000  # pieces in a batch of draws: each has a row, and a GPU has room for thousands
+GPU_DRAWS = 400_000  # tokens in a batch of draws: each has a row, and a GPU has room for thousands
 
 
 @dataclass(frozen=True, kw_only=True)

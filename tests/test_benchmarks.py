@@ -33,6 +33,7 @@ FIGURES = {
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
     "free_running": r"luong +forced_share [\d.]+% free_share .* digit_share [\d.]+%",
     "soak": r'"nothing lost": true',
+    "caption_questions": r'(?s)"color": .*"guessed": 0.0',
 }
 
 

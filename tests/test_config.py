@@ -47,7 +47,7 @@ REFUSED: list[tuple[type[Any], str, object, str]] = [
         TextConfig,
         "text.vocabulary",
         299,
-        "260 places belong to the special and byte pieces: choose 300 or more",
+        "260 places belong to the special and byte tokens: choose 300 or more",
     ),
     (DataConfig, "data.max_length", 0, ABOVE_0),
     (DataConfig, "data.hold_out", -1, "choose 0 or more pairs"),
@@ -154,11 +154,11 @@ def test_copying_needs_one_vocabulary_for_both_sides() -> None:
         RunConfig(model=TransformerConfig(copy=True), text=TextConfig(shared=False))
     assert str(caught.value) == (
         "model.copy=true cannot work\n"
-        "  what is copied must be a piece of both sides: it needs text.shared=true and one text.kind"
+        "  what is copied must be a token of both sides: it needs text.shared=true and one text.kind"
     )
-    with pytest.raises(ConfigError, match="a piece of both sides"):
+    with pytest.raises(ConfigError, match="a token of both sides"):
         RunConfig(model=TransformerConfig(copy=True), text=TextConfig(kind="char", target_kind="word"))
-    with pytest.raises(ConfigError, match="a picture has no pieces to copy: leave it out"):
+    with pytest.raises(ConfigError, match="a picture has no tokens to copy: leave it out"):
         RunConfig(model=TransformerConfig(copy=True), data=DataConfig(images="pictures.zip"))
 
 

@@ -15,7 +15,7 @@ from jumok.data import builtin
 from tests.test_docs import blocks
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(ROOT.glob("docs/tasks/*.md"))
+PAGES = sorted(page for page in ROOT.glob("docs/tasks/*.md") if ".ko." not in page.name)  # the same commands
 TINY = {
     "MODEL__ENCODER_LAYERS": 1,
     "MODEL__DECODER_LAYERS": 1,
@@ -85,6 +85,10 @@ def questions(folder: Path, draw: Random) -> None:
             for _ in range(count)
         ]
         write_lines(folder / f"data/questions/{split}.jsonl.gz", [json.dumps(line) for line in lines])
+        for name in (split, f"{split}-swapped"):
+            write_lines(
+                folder / f"data/caption-questions/{name}.jsonl.gz", [json.dumps(line) for line in lines]
+            )
 
 
 def pictures(folder: Path, draw: Random) -> None:

@@ -108,6 +108,7 @@ SIZES = {
     "sae4k-ko": (26_478, 135_094),
     "chatbot-ko": (10_608, 38_046),
     "questions": (30_000, 1_100_000),
+    "caption-questions": (17_081, 780_000),
     "cmudict": (117_950, 117_950),
     "emoji-captions": (3_186, 12_000),
     "flickr8k": (30_000, 353_454),

@@ -213,7 +213,7 @@ class TransformerConfig(Architecture):
     tied: bool = True
     """The output projection is the transposed target embedding."""
     copy: bool = False
-    """A piece may also be written by pointing at it in the source: names, numbers, rare words."""
+    """A token may also be written by pointing at it in the source: names, numbers, rare words."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
@@ -262,7 +262,7 @@ ModelConfig = RnnConfig | LuongConfig | TransformerConfig
 
 
 def copies(config: ModelConfig) -> bool:
-    """Whether such a model may point at pieces of its source."""
+    """Whether such a model may point at tokens of its source."""
     return "copy" in config.attention
 
 

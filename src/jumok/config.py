@@ -41,21 +41,21 @@ class TextConfig:
     """How text becomes ids."""
 
     kind: Literal["bpe", "char", "word"] = "bpe"
-    """Byte-pair pieces, single characters, or what white space separates."""
+    """Byte-pair tokens, single characters, or what white space separates."""
     target_kind: Literal["", "bpe", "char", "word"] = ""
     """Of the target, where it differs: phonemes are words, the letters they are read from characters."""
     jamo: bool = False
     """Korean syllables are read and written as their letters (jamo)."""
     vocabulary: int = 8000
-    """Largest number of pieces, the 4 special and 256 byte pieces included."""
+    """Largest number of tokens, the 4 special and 256 byte tokens included."""
     shared: bool = True
     """One vocabulary for both sides, or one for each."""
     dropout: float = 0.0
-    """Share of the merges left out at random when training text is cut into pieces (BPE dropout)."""
+    """Share of the merges left out at random when training text is cut into tokens (BPE dropout)."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        least = "260 places belong to the special and byte pieces: choose 300 or more"
+        least = "260 places belong to the special and byte tokens: choose 300 or more"
         check(self, "text", ("vocabulary", self.vocabulary >= 300, least))
         check_range(self, "text", "below 1", "dropout")
 
@@ -85,7 +85,7 @@ class DataConfig:
     images: str = ""
     """Folder or zip of pictures; the source lines are then their file names."""
     max_length: int = 128
-    """Most pieces of a side; pairs with more are left out of training, or cut."""
+    """Most tokens of a side; pairs with more are left out of training, or cut."""
     long: Literal["skip", "cut"] = "skip"
     """What becomes of a training pair whose source is longer: left out, or its beginning is kept."""
     encoding_errors: Literal["strict", "replace"] = "strict"
@@ -134,12 +134,12 @@ class TrainingConfig:
     """How the weights are found."""
 
     batch_tokens: int = 4096
-    """Source + target pieces in one update, over all micro-batches and processes."""
+    """Source + target tokens in one update, over all micro-batches and processes."""
     batches: Literal["auto", "sorted", "packed"] = "auto"
     """Pairs of like lengths, or pairs at random in batches of a fixed size, which a GPU replays; auto packs
     on a GPU."""
     accumulate: int = 1
-    """Micro-batches per update; each has `batch_tokens / accumulate` pieces."""
+    """Micro-batches per update; each has `batch_tokens / accumulate` tokens."""
     max_steps: int = 100_000
     """Updates after which the run ends."""
     time_limit: float = 0.0
@@ -163,7 +163,7 @@ class TrainingConfig:
     clip: float = 1.0
     """Largest gradient norm; 0 switches clipping off."""
     label_smoothing: float = 0.1
-    """Share of the target probability that is spread over all pieces."""
+    """Share of the target probability that is spread over all tokens."""
     teacher_forcing: float = 1.0
     """Share of decoder inputs taken from the reference; the rest are the model's own predictions."""
     rollout: bool = False
@@ -222,21 +222,21 @@ class DecodingConfig:
     length_penalty: float = 1.0
     """Exponent of ((5 + length) / 6) that a hypothesis' log-probability is divided by."""
     max_len: int = 256
-    """Most pieces of an answer; shorter sources get a smaller bound of their own."""
+    """Most tokens of an answer; shorter sources get a smaller bound of their own."""
     min_len: int = 0
-    """Fewest pieces of an answer."""
+    """Fewest tokens of an answer."""
     no_repeat_ngram: int = 0
-    """Never produce the same run of this many pieces twice; 0 allows it."""
+    """Never produce the same run of this many tokens twice; 0 allows it."""
     loops: bool = False
-    """Leave answers alone that repeat a few pieces over and over; else they are cut after four rounds."""
+    """Leave answers alone that repeat a few tokens over and over; else they are cut after four rounds."""
     sample: bool = False
-    """Draw pieces at random instead of searching for the best."""
+    """Draw tokens at random instead of searching for the best."""
     temperature: float = 1.0
-    """Below 1 draws the likely pieces more often, above 1 less."""
+    """Below 1 draws the likely tokens more often, above 1 less."""
     top_k: int = 0
-    """Draw only from this many best pieces; 0 for all."""
+    """Draw only from this many best tokens; 0 for all."""
     top_p: float = 1.0
-    """Draw only from the best pieces that together have this probability."""
+    """Draw only from the best tokens that together have this probability."""
     seed: int = 42
     """Drives sampling; the same seed and text give the same draw."""
     mbr: int = 0
@@ -289,10 +289,10 @@ class RunConfig:
     def __post_init__(self) -> None:
         if not copies(self.model):
             return
-        require(not self.data.images, "model.copy", "true", "a picture has no pieces to copy: leave it out")
+        require(not self.data.images, "model.copy", "true", "a picture has no tokens to copy: leave it out")
         require(
             self.text.shared and self.text.target_kind in ("", self.text.kind),
             "model.copy",
             "true",
-            "what is copied must be a piece of both sides: it needs text.shared=true and one text.kind",
+            "what is copied must be a token of both sides: it needs text.shared=true and one text.kind",
         )

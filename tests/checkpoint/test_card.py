@@ -50,7 +50,7 @@ def test_two_vocabularies_are_two_files(tokenizer: Tokenizer, other: Tokenizer) 
     assert files["source_tokenizer.json"] == tokenizer.to_bytes()
     assert files["target_tokenizer.json"] == other.to_bytes()
     assert "tokenizer.json" not in files
-    assert f"{tokenizer.size:,} source and {other.size:,} target pieces".encode() in files["README.md"]
+    assert f"{tokenizer.size:,} source and {other.size:,} target tokens".encode() in files["README.md"]
 
 
 def test_other_tools_find_their_settings(tokenizer: Tokenizer) -> None:

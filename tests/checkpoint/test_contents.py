@@ -181,7 +181,7 @@ def test_a_vocabulary_of_another_size(plain: Path, tmp_path: Path) -> None:
     parts = pack_weights(MODEL, arrays, shared=True, type="int8")
     packed = dump_parts(parts, contents.info["fingerprint"])
     folder = quantised(plain, tmp_path, proof(plain), native__safetensors=packed)
-    with pytest.raises(ModelError, match="the weights have 350 source pieces, and the tokenizer has"):
+    with pytest.raises(ModelError, match="the weights have 350 source tokens, and the tokenizer has"):
         read_model(folder)
 
 

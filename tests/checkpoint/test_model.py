@@ -149,7 +149,7 @@ def test_a_tokenizer_file_that_is_none(rebuild: Rebuild) -> None:
 
 
 def test_another_vocabulary_size_is_refused(rebuild: Rebuild, tokenizer: Tokenizer) -> None:
-    with pytest.raises(TokenizerFileError, match=f"{tokenizer.size} target pieces, the model expects 8000"):
+    with pytest.raises(TokenizerFileError, match=f"{tokenizer.size} target tokens, the model expects 8000"):
         read_model(rebuild(lambda fields: fields.update(target_vocab_size=8000)))
 
 

@@ -94,12 +94,12 @@ def test_what_cannot_be_is_refused_before_the_first_line(tmp_path: Path) -> None
 
 def test_a_line_too_long_is_named_and_cut_only_when_asked(model: Model) -> None:
     long = "1 " * 400
-    with pytest.raises(LimitError, match="pieces, and this model takes") as caught:
+    with pytest.raises(LimitError, match="tokens, and this model takes") as caught:
         run("--greedy", stdin=f"hello\n{long}\n")
     assert caught.value.where == "line 2 of standard input"
     cut = run("--greedy", "--long", "cut", stdin=f"{long}\n").stdout
     assert cut == model.translate(long, beam=1, long="cut").text + "\n"
-    with pytest.raises(LimitError, match="pieces, and this model takes"):
+    with pytest.raises(LimitError, match="tokens, and this model takes"):
         run("--greedy", "--context", long, stdin="Which?\n")
 
 

@@ -111,7 +111,7 @@ def test_attention_of_the_models_own_translation(folder: Path) -> None:
 def test_attention_of_a_given_target(folder: Path) -> None:
     lines = run("-m", folder / "luong", "--text", TEXT, "--target", "2024-05-03").stdout.splitlines()
     assert lines[0] == "2024-05-03"
-    assert lines[2].startswith("cross · layer 1 · one head · pieces      specials folded: </s> 0.")
+    assert lines[2].startswith("cross · layer 1 · one head · tokens      specials folded: </s> 0.")
     assert lines[3] == "   3 ␣ M a y ␣ 2 0 2 4"
     assert [line[0] for line in lines[4:14]] == list("2024-05-03")
     assert lines[14].startswith("strongest: ")
@@ -120,7 +120,7 @@ def test_attention_of_a_given_target(folder: Path) -> None:
 
 def test_layers_heads_and_words_are_chosen(folder: Path) -> None:
     model = ("-m", folder / "transformer", "--text", TEXT, "--target", "2024-05-03")
-    assert "cross · layer 1 · head 2 · pieces" in run(*model, "--layer", 1, "--head", 2).stdout
+    assert "cross · layer 1 · head 2 · tokens" in run(*model, "--layer", 1, "--head", 2).stdout
     assert (
         "enc_self · mean of 2 layers · mean of 2 heads"
         in run(*model, "--kind", "enc_self", "--layer", "mean").stdout
@@ -269,7 +269,7 @@ def test_texts_that_cannot_be_shown_are_refused(folder: Path) -> None:
         run("-m", folder / "luong", "--text", "  ")
     with pytest.raises(LimitError, match="position 41 has no learned row: .* Shorten it"):
         run("-m", folder / "transformer", "--shapes", "3" * 41)
-    with pytest.raises(LimitError, match="the target has 1,025 pieces, more than 1,024"):
+    with pytest.raises(LimitError, match="the target has 1,025 tokens, more than 1,024"):
         run("-m", folder / "luong", "--text", TEXT, "--target", "2" * 1025)
 
 

@@ -25,7 +25,7 @@ def test_the_cost_counts_rows_times_places() -> None:
 
 def test_a_prefix_needs_room() -> None:
     with pytest.raises(
-        ConfigError, match="have 8 pieces, and max_len=8 leaves no room\n  set max_len to 12 or more"
+        ConfigError, match="have 8 tokens, and max_len=8 leaves no room\n  set max_len to 12 or more"
     ):
         Job((4,), (5,) * 8).limit(DecodingConfig(max_len=8))
 

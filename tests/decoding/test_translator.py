@@ -156,7 +156,7 @@ def test_long_text(luong) -> None:
     with pytest.raises(LimitError) as caught:
         luong.translate(["a", text], long="error", sentences="as-is")
     pieces = len(luong.tokenizers.source.encode(text))
-    assert f"text 2 has {pieces} pieces, and this model takes 12" in str(caught.value)
+    assert f"text 2 has {pieces} tokens, and this model takes 12" in str(caught.value)
     assert 'long="split" translates it in parts' in str(caught.value)
 
 

@@ -101,7 +101,7 @@ def test_perplexity_asks_the_model_for_the_references(dictionary: Dictionary) ->
     report = evaluate(dictionary, SOURCES, REFERENCES, metrics=["ppl", "bleu"], bootstrap=0)
     assert report.metrics["ppl"].value == pytest.approx(2 ** (6 / 10))  # six words and four ends
     assert list(report.metrics) == ["ppl", "bleu"]
-    assert report.metrics["ppl"].signature == "nrefs:1|unit:piece|vocabulary:01234567"
+    assert report.metrics["ppl"].signature == "nrefs:1|unit:token|vocabulary:01234567"
 
 
 def test_progress_is_told_as_the_work_goes_on(dictionary: Dictionary) -> None:

@@ -127,7 +127,7 @@ def test_rouge_l_respects_order_and_averages_over_sentences() -> None:
 def test_perplexity_weighs_sentences_by_their_tokens() -> None:
     statistics = metrics.perplexity([2 * math.log(0.5), math.log(0.125)], [2, 1])
     assert statistics.value == pytest.approx(2 ** (5 / 3))
-    assert statistics.signature == "nrefs:1|unit:piece"
+    assert statistics.signature == "nrefs:1|unit:token"
 
 
 def test_a_hopeless_perplexity_is_infinite_without_a_warning() -> None:

@@ -48,7 +48,7 @@ def test_cross_attention_is_what_explain_gives(model: Seq2Seq, tokenizers: Token
 
 
 @pytest.mark.parametrize("kind", ["cross", "enc_self", "dec_self"])
-def test_rows_sum_to_one_in_pieces_and_in_words(kind: Kind, model: Seq2Seq, tokenizers: Tokenizers) -> None:
+def test_rows_sum_to_one_in_tokens_and_in_words(kind: Kind, model: Seq2Seq, tokenizers: Tokenizers) -> None:
     found = attention(model, tokenizers, kind)
     np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
     np.testing.assert_allclose(found.words().weights.sum(axis=-1), 1, atol=1e-5)
@@ -99,19 +99,19 @@ def test_show_folds_special_pieces_and_says_so() -> None:
         "I   ██   ░░",
         ".   ░░   ██",
     ]
-    assert found.show(layer=None, head=0).startswith("cross · mean of 1 layers · head 1 · pieces")
+    assert found.show(layer=None, head=0).startswith("cross · mean of 1 layers · head 1 · tokens")
 
 
 def test_show_without_a_single_piece_is_only_a_title() -> None:
     assert Attention("cross", ("</s>",), ("</s>",), np.ones((1, 1, 1, 1))).show() == (
-        "cross · layer 1 · one head · pieces"
+        "cross · layer 1 · one head · tokens"
     )
 
 
 def test_to_dict_has_every_number(model: Seq2Seq, tokenizers: Tokenizers) -> None:
     found = attention(model, tokenizers)
     plain = found.to_dict()
-    assert (plain["layers"], plain["heads"], plain["kind"], plain["unit"]) == (2, 3, "cross", "pieces")
+    assert (plain["layers"], plain["heads"], plain["kind"], plain["unit"]) == (2, 3, "cross", "tokens")
     np.testing.assert_array_equal(np.array(plain["weights"]), found.weights)
 
 
@@ -136,7 +136,7 @@ def test_numbers_cannot_be_overwritten(model: Seq2Seq, tokenizers: Tokenizers) -
     for one in (found, found.mean(), found.words()):
         with pytest.raises(ValueError, match="read-only"):
             one.weights[0, 0, 0, 0] = 1
-    assert repr(found) == f"Attention(cross, 2 × 3 × 11 × {len(TEXT) + 1}, pieces)"
+    assert repr(found) == f"Attention(cross, 2 × 3 × 11 × {len(TEXT) + 1}, tokens)"
 
 
 def test_merged_weights_have_no_stages(model: Seq2Seq, tokenizers: Tokenizers) -> None:

@@ -381,7 +381,7 @@ def test_limits(transformer: Translator, rnn: Translator) -> None:
         compile_ops([many] * 64, transformer, TEXT)
     with pytest.raises(ConfigError, match="there are 65 interventions, and 64 is the most"):
         compile_ops([ops.ban("a")] * 65, transformer, TEXT)
-    with pytest.raises(LimitError, match="bridge: text has .* pieces, and this model takes 24") as caught:
+    with pytest.raises(LimitError, match="bridge: text has .* tokens, and this model takes 24") as caught:
         compile_ops([ops.bridge("swap", "x y z " * 20)], rnn, TEXT)
     assert caught.value.code == "too_long"
     with pytest.raises(ConfigError, match="text has 65 lines, and 64 is the most"):

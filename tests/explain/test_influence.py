@@ -41,7 +41,7 @@ def copier(workshop) -> Translator:  # type: ignore[no-untyped-def]
 
 def test_a_model_that_copies_has_a_diagonal(copier: Translator) -> None:
     ids = copier.tokenizers.source.encode(TEXT)
-    found = influence(copier, TEXT, [*ids, EOS], unit="pieces")
+    found = influence(copier, TEXT, [*ids, EOS], unit="tokens")
     assert found.values.shape == (len(ids) + 1, len(ids))
     assert found.values.dtype == np.float32
     diagonal = found.values[range(len(ids)), range(len(ids))]
@@ -62,7 +62,7 @@ def test_words_support_their_own_pieces(copier: Translator) -> None:
 
 def test_dropping_moves_what_follows(copier: Translator) -> None:
     ids = copier.tokenizers.source.encode(TEXT)
-    found = influence(copier, TEXT, ids, unit="pieces", replace="drop")
+    found = influence(copier, TEXT, ids, unit="tokens", replace="drop")
     assert (found.values[-1] > 1).all()  # without any one piece the last one stands elsewhere
     np.testing.assert_allclose(np.tril(found.values, -1)[:, -1], 0, atol=1e-6)
 
@@ -76,7 +76,7 @@ def test_what_a_model_cannot_see_has_no_influence(transformer: Translator) -> No
         mask_edge("cross", "*", "*", q=range(20), k=hidden),
     ]
     blind = transformer.edited(compile_ops(ops, transformer, TEXT).edits)
-    found = influence(blind, TEXT, "나는 봤다.", unit="pieces").values
+    found = influence(blind, TEXT, "나는 봤다.", unit="tokens").values
     np.testing.assert_allclose(found[:, hidden], 0, atol=1e-6)
     assert (abs(np.delete(found, hidden, axis=1)).max(axis=0) > 1e-3).all()
 

@@ -83,7 +83,7 @@ def test_an_empty_text_is_refused(translator: Translator, text: str) -> None:
 
 
 def test_a_target_has_a_limit(translator: Translator, workshop: Workshop) -> None:
-    with pytest.raises(LimitError, match="pieces, more than 1,024") as caught:
+    with pytest.raises(LimitError, match="tokens, more than 1,024") as caught:
         subjects_of(translator, [TEXT], targets=["ü" * 600])
     assert caught.value.code == "too_long"
     learned = TransformerConfig(width=8, heads=2, feedforward=8, positions="learned", max_positions=26)

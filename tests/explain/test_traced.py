@@ -51,8 +51,8 @@ def test_its_numbers_are_those_of_the_trace(transformer: Model) -> None:
     assert found.attention.cross.weights.shape == (2, 2, len(found.tokens), len(found.trace.source_ids) + 1)
     own = influence(transformer, TEXT, [token.id for token in found.tokens])
     np.testing.assert_allclose(found.influence(), own.values, atol=1e-5)
-    drop = influence(transformer, TEXT, [token.id for token in found.tokens], unit="pieces", replace="drop")
-    np.testing.assert_allclose(found.influence(unit="pieces", replace="drop"), drop.values, atol=1e-5)
+    drop = influence(transformer, TEXT, [token.id for token in found.tokens], unit="tokens", replace="drop")
+    np.testing.assert_allclose(found.influence(unit="tokens", replace="drop"), drop.values, atol=1e-5)
 
 
 def test_words_are_aligned_by_attention() -> None:
@@ -130,7 +130,7 @@ def test_a_saved_trace_answers_without_the_model(model: Model, built: Path, tmp_
     assert again.beam() == found.beam
     assert again.save_html(tmp_path / "a.html").exists()
     with pytest.raises(ConfigError, match="saved without influence"):
-        again.influence(unit="pieces")
+        again.influence(unit="tokens")
 
 
 def test_files_that_cannot_be_written(transformer: Model, built: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Units of a source: words or pieces, in the order of the text, and the same for several tokenizers."""
+"""Units of a source: words or tokens, in the order of the text, and the same for several tokenizers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ def test_words_cover_their_text_and_leave_the_end_out() -> None:
 
 
 def test_pieces_are_single_tokens() -> None:
-    found = units_of(side(CHAR, "a b"), "pieces")
+    found = units_of(side(CHAR, "a b"), "tokens")
     assert [(unit.text, unit.tokens) for unit in found] == [("a", (0,)), ("␣", (1,)), ("b", (2,))]
     assert found[0].to_dict() == {"text": "a", "tokens": [0]}
 

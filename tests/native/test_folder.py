@@ -69,7 +69,7 @@ BAD = {
     "a vocabulary of another model": (
         {},
         {"target_vocabulary": "300"},
-        "the vocabularies do not match: the weights have 300 target pieces, and the tokenizer has 277",
+        "the vocabularies do not match: the weights have 300 target tokens, and the tokenizer has 277",
     ),
     "nobody's model": ({}, {"model_fingerprint": ""}, "does not say which model it was made from"),
     "a missing part": ({"decoder.0.hidden.scale": None}, {}, "decoder.0.hidden.scale is missing"),

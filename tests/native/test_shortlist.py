@@ -220,7 +220,7 @@ DAMAGE = {
     "its lists do not follow one another": lambda a: changed(a, "begin", 5, 1 << 30),
     "lists do not follow": lambda a: changed(a, "begin", 0, -1),
     "do not follow one": lambda a: changed(a, "begin", -1, int(a["begin"][-1]) - 1),
-    "likely has an id outside the [0-9]+ target pieces": lambda a: changed(a, "likely", 0, 5000),
+    "likely has an id outside the [0-9]+ target tokens": lambda a: changed(a, "likely", 0, 5000),
     "likely has an id outside": lambda a: changed(a, "likely", 0, -1),
     "always has an id outside": lambda a: changed(a, "always", -1, 5000),
     "always does not ascend, or has no end": lambda a: {**a, "always": a["always"][::-1].copy()},

@@ -181,7 +181,7 @@ def test_pictures_have_no_language() -> None:
     [
         (
             {"text.vocabulary": 32_000},
-            "text.vocabulary=32000 is more than this data supports: 2,000 words would show each piece 0.1 "
+            "text.vocabulary=32000 is more than this data supports: 2,000 words would show each token 0.1 "
             "times on average\n  choose at most 666, or leave it to the plan",
         ),
         (
@@ -242,7 +242,7 @@ def test_wrong_values_are_found_before_the_data_is_read(asked: dict[str, Any], m
         ({"model.width": 100, "model.heads": 3}, "model.width=100 does not split into model.heads=3"),
         ({"model.arch": "rnn", "model.heads": 3}, "this architecture has no setting 'model.heads'"),
         *(
-            ({"model.copy": True, **apart}, "copied must be a piece of both sides: it needs text.shared=true")
+            ({"model.copy": True, **apart}, "copied must be a token of both sides: it needs text.shared=true")
             for apart in (
                 {"data.name": "emoji-captions"},
                 {"text.target_kind": "word"},
@@ -345,12 +345,12 @@ def test_updates_too_small_for_the_longest_pair_are_sorted() -> None:
     asked = {"training.batch_tokens": 200, "data.max_length": 128}
     plan = make_plan(asked, found(), GPU)
     assert plan.config.training.batches == "sorted"
-    reason = "a pair of 258 pieces would not fit into a packed piece of 200"
+    reason = "a pair of 258 tokens would not fit into a packed part of 200"
     assert reasons(plan)["training.batches"] == reason
     with pytest.raises(ConfigError) as caught:
         make_plan(asked | {"training.batches": "packed"}, found(), GPU)
     assert str(caught.value) == (
-        "training.batch_tokens=200 leaves 200 pieces for one pass, "
+        "training.batch_tokens=200 leaves 200 tokens for one pass, "
         "and a pair of data.max_length=128 needs 258\n"
         "  set training.batch_tokens to 258 or more, data.max_length to 99 or less, "
         "or training.batches=sorted"
@@ -365,7 +365,7 @@ def test_the_plan_splits_its_own_updates_where_memory_is_short() -> None:
     assert parts > 1
     assert (
         reasons(plan)["training.accumulate"]
-        == f"the memory of Small GPU holds 50,000 pieces in {parts} parts"
+        == f"the memory of Small GPU holds 50,000 tokens in {parts} parts"
     )
     make_plan(
         asked | {"training.batch_tokens": 50_000, "training.accumulate": parts}, found(1_200_000), tight

@@ -217,7 +217,7 @@ def test_a_length_that_leaves_no_pair(tmp_path: Path) -> None:
         ({"data.source": "a.tsv", "data.valid_target": "x"}, "--valid-target is given without"),
         (
             {"data.name": "dates", "text.kind": "char", "text.dropout": 0.1},
-            "text.dropout=0.1 cannot work: only pieces of kind bpe have merges\n  set text.kind",
+            "text.dropout=0.1 cannot work: only tokens of kind bpe have merges\n  set text.kind",
         ),
     ],
 )

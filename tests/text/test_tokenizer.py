@@ -194,7 +194,7 @@ def test_training_reports_progress() -> None:
     train_tokenizer(LINES, TextConfig(vocabulary=300), lambda *report: seen.append(report))
     assert seen[0] == ("reading text for the vocabulary", 0, None)
     assert ("reading text for the vocabulary", len(LINES), len(LINES)) in seen
-    assert seen[-1] == ("learning pieces", 300, 300)
+    assert seen[-1] == ("learning tokens", 300, 300)
 
 
 def test_training_gives_the_same_bytes_in_every_process() -> None:
@@ -241,13 +241,13 @@ HOSTILE = {
     "id twice": (changed_model(vocab=VOCABULARY | {"new": 5}), "ids are missing or doubled"),
     "id too high": (changed_model(vocab=VOCABULARY | {"new": 1 << 40}), "ids are missing or doubled"),
     "specials swapped": (changed_model(vocab=VOCABULARY | {"<s>": 2, "</s>": 0}), "not where they belong"),
-    "empty piece": (changed_model(vocab=VOCABULARY | {"": len(VOCABULARY)}), "a piece is empty"),
+    "empty piece": (changed_model(vocab=VOCABULARY | {"": len(VOCABULARY)}), "a token is empty"),
     "surrogate": (changed_model(vocab=VOCABULARY | {"\ud800": len(VOCABULARY)}), "surrogates not allowed"),
     "no merges": (changed_model(merges={}), "no merges"),
     "odd merge": (changed_model(merges=[["t"]]), "a merge is not a pair"),
-    "number in a merge": (changed_model(merges=[["t", 1]]), "a merge is not a pair of pieces"),
-    "merge of nothing": (changed_model(merges=[["t", "♞"]]), "no pieces for the merge"),
-    "merge of a special": (changed_model(merges=[["<s>", "t"]]), "no pieces for the merge"),
+    "number in a merge": (changed_model(merges=[["t", 1]]), "a merge is not a pair of tokens"),
+    "merge of nothing": (changed_model(merges=[["t", "♞"]]), "no tokens for the merge"),
+    "merge of a special": (changed_model(merges=[["<s>", "t"]]), "no tokens for the merge"),
     "slow pattern": (
         changed(pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated"}),
         "a setting differs",

@@ -306,7 +306,7 @@ export interface ImageSize {
 
 export interface InfluenceOut {
   readonly replace: "unk" | "drop";
-  readonly unit: "words" | "pieces";
+  readonly unit: "words" | "tokens";
   readonly units: readonly UnitOut[];
   readonly values: readonly (readonly number[])[];
 }

@@ -185,7 +185,7 @@ export const getForward = (id: string, signal?: AbortSignal) =>
   onTrace(id, () => getJson<T.ForwardDocument>(`/v1/traces/${name(id)}/forward`, signal), signal);
 export const getBeam = (id: string, signal?: AbortSignal) =>
   onTrace(id, () => getJson<T.BeamDocument>(`/v1/traces/${name(id)}/beam`, signal), signal);
-export const getInfluence = (id: string, unit: "words" | "pieces" = "words", replace: "unk" | "drop" = "unk", signal?: AbortSignal) =>
+export const getInfluence = (id: string, unit: "words" | "tokens" = "words", replace: "unk" | "drop" = "unk", signal?: AbortSignal) =>
   onTrace(id, () => getJson<T.InfluenceOut>(`/v1/traces/${name(id)}/influence?unit=${unit}&replace=${replace}`, signal), signal);
 /** A trace as one HTML file. */
 export const getHtml = (id: string) => onTrace(id, async () => (await send(`/v1/traces/${name(id)}/html`, {})).blob());

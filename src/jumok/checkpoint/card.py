@@ -70,12 +70,12 @@ def _readme(config: RunConfig, tokenizers: Tokenizers, info: Mapping[str, Any]) 
     data, languages = config.data, [config.data.source_language, config.data.target_language]
     direction = " to ".join(language for language in languages if language)
     name = " ".join(filter(None, (data.name, direction, config.model.arch)))
-    vocabulary = f"{tokenizers.source.size:,} pieces, shared"
+    vocabulary = f"{tokenizers.source.size:,} tokens, shared"
     if tokenizers.pictures is not None:
         side, patches = tokenizers.pictures.side, tokenizers.pictures.places
-        vocabulary = f"pictures of {side} pixels in {patches} patches, {tokenizers.target.size:,} pieces"
+        vocabulary = f"pictures of {side} pixels in {patches} patches, {tokenizers.target.size:,} tokens"
     elif not tokenizers.shared:
-        vocabulary = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target pieces"
+        vocabulary = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target tokens"
     facts = {
         "architecture": config.model.arch,
         "vocabulary": vocabulary,

@@ -147,7 +147,7 @@ def _read_tokenizers(fields: Mapping[str, Any], folder: Path) -> Tokenizers:
         raise _other_tokenizer(folder, hashes)
     for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
         if tokenizer.size != (size := fields.get(f"{side}_vocab_size")):
-            pieces = f"{tokenizer.size:,} {side} pieces, the model expects {str(size)[:20]}"
+            pieces = f"{tokenizer.size:,} {side} tokens, the model expects {str(size)[:20]}"
             raise _other_tokenizer(folder, pieces)
     return tokenizers
 

@@ -141,7 +141,7 @@ def shares_of(translator: Translator, source: str, target: str) -> tuple[Rows, R
     if not ids or not tidy(target):
         return np.zeros((0, 1)), np.zeros((0, 1))
     try:
-        found = influence(translator, ids, target, unit="pieces" if len(ids) <= TOKENS else "words")
+        found = influence(translator, ids, target, unit="tokens" if len(ids) <= TOKENS else "words")
     except LimitError:  # more words than influence takes
         return np.zeros((0, 1)), np.zeros((0, 1))
     values = np.abs(found.values[:-1].astype(np.float64))  # (T, U)

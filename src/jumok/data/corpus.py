@@ -169,7 +169,7 @@ def first_shift(longer: NDArray[np.int32], shorter: NDArray[np.int32]) -> int:
 def nothing_left(read: int, left_out: Mapping[str, int], max_length: int) -> DataError:
     """The error of a corpus of which nothing can be used."""
     blank, long = left_out["blank"], left_out["too_long"]
-    reasons = f"{blank:,} have a blank side, {long:,} have more than {max_length} pieces on one"
+    reasons = f"{blank:,} have a blank side, {long:,} have more than {max_length} tokens on one"
     return DataError(
         f"no pair is left of {read:,}: {reasons}" if read else "the corpus has no pairs",
         hint="raise data.max_length" if long else "give files with one sentence per line",

@@ -106,7 +106,7 @@ def build_picture_store(
 ) -> PictureStore:
     """Read all pictures and encode their tidied captions into `folder`.
 
-    Pairs without a caption, or with one of more than `max_length` pieces, are left out and counted.
+    Pairs without a caption, or with one of more than `max_length` tokens, are left out and counted.
     """
     reader = tokenizers.pictures
     assert reader is not None

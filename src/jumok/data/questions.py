@@ -1,6 +1,6 @@
 """Questions about a context as one source text: "␞ QUESTION ␟ CONTEXT".
 
-The marks are words of their own, so they always become pieces of their own, whatever the tokenizer. The
+The marks are words of their own, so they always become tokens of their own, whatever the tokenizer. The
 question comes first: where a long source is cut, the end of its context is lost.
 """
 

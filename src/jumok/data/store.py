@@ -42,7 +42,7 @@ MOST_PROCESSES = 16
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """The ids of all pairs, on disk. Ids have no special pieces."""
+    """The ids of all pairs, on disk. Ids have no special tokens."""
 
     folder: Path
     source_ids: Ids
@@ -123,8 +123,8 @@ def build_store(
 ) -> Store:
     """Encode tidied pairs into `folder`, which appears only when it is complete.
 
-    Pairs with a blank side, or with more than `max_length` pieces on one, are left out and counted; of a
-    source the first `cut` pieces are kept, if it is not 0. Order is kept whatever the number of processes; 0
+    Pairs with a blank side, or with more than `max_length` tokens on one, are left out and counted; of a
+    source the first `cut` tokens are kept, if it is not 0. Order is kept whatever the number of processes; 0
     takes one per core. Memory does not grow with the corpus.
     """
     encoder = Encoder(tokenizers, max_length, cut)

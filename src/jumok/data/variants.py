@@ -1,4 +1,4 @@
-"""The pairs of a store again, cut into pieces differently: what BPE dropout trains on, epoch by epoch.
+"""The pairs of a store again, cut into tokens differently: what BPE dropout trains on, epoch by epoch.
 
 Row n of every variant is row n of the store, so whoever chooses rows need not know that there are variants.
 """
@@ -50,7 +50,7 @@ def build_variants(
 ) -> None:
     """Write one store per folder, in which a `share` of the merges is left out at random.
 
-    Variant v follows from the texts, the seed and v. A text that this makes longer than `max_length` pieces
+    Variant v follows from the texts, the seed and v. A text that this makes longer than `max_length` tokens
     keeps its plain cut.
     """
     source = cuts_of(tokenizers.text_source, share, seed)

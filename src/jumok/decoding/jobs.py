@@ -169,7 +169,7 @@ class Job:
         given = len(self.prefix) + sum(len(phrase.ids) for phrase in self.phrases)
         if given and given + CHARACTER > config.max_len:
             raise ConfigError(
-                f"prefix and required texts have {given} pieces, and max_len={config.max_len} leaves no room",
+                f"prefix and required texts have {given} tokens, and max_len={config.max_len} leaves no room",
                 hint=f"set max_len to {given + CHARACTER} or more, or shorten them",
             )
         return min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))

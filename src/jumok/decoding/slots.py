@@ -99,7 +99,7 @@ def penalties(longest: int, alpha: float, device: torch.device) -> Tensor:
 def grow(
     slots: Slots, log_probs: Tensor, ids: Tensor, step: Tensor, penalty: Tensor, *, n_best: int
 ) -> Growth:
-    """One step of every sentence, given the k best pieces of each beam (B, W, k); `BeamSearch._grow`.
+    """One step of every sentence, given the k best tokens of each beam (B, W, k); `BeamSearch._grow`.
 
     `step` (1,) counts from 0. Of the 2W best at most W end, so W are left that do not. Only an end among the
     W best is taken. What the growth says of a sentence that was done before is to be ignored.

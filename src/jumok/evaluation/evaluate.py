@@ -204,7 +204,7 @@ def _perplexity(
     translator: Translator, sources: Sequence[str], references: Sequence[str], progress: Progress
 ) -> Statistics:
     scores = translator.score(list(sources), list(references), progress=progress)
-    unit = f"piece|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"
+    unit = f"token|vocabulary:{translator.tokenizers.target.fingerprint[:8]}"
     return perplexity([score.score for score in scores], [len(score.tokens) for score in scores], unit=unit)
 
 

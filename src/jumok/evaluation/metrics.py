@@ -214,7 +214,7 @@ def rouge(name: str, hypotheses: Texts, references: References) -> Statistics:
     return Statistics(name, np.array(rows), _rate, signature)
 
 
-def perplexity(log_probs: Sequence[float], tokens: Sequence[int], *, unit: str = "piece") -> Statistics:
+def perplexity(log_probs: Sequence[float], tokens: Sequence[int], *, unit: str = "token") -> Statistics:
     """exp(-Σ log p / Σ tokens) of the references under a model; each sentence's end counts as a token.
 
     Two models' perplexities compare only when they share the unit, which the signature therefore names.

@@ -1,4 +1,4 @@
-"""What a model looked at while it wrote a text: weights with the pieces or words they stand between.
+"""What a model looked at while it wrote a text: weights with the tokens or words they stand between.
 
 Axis letters: L layers, H heads, Q queries, K keys; between words T target, S source.
 """
@@ -44,11 +44,11 @@ class Attention:
 
     kind: Kind
     source: tuple[str, ...]
-    """The keys' labels (columns), the end of the sentence last: source pieces, or what was written so far."""
+    """The keys' labels (columns), the end of the sentence last: source tokens, or what was written so far."""
     target: tuple[str, ...]
     """The queries' labels (rows), the end of the sentence last."""
     weights: NDArray[np.floating[Any]]  # [L, H, Q, K], rows sum to 1
-    unit: str = "pieces"
+    unit: str = "tokens"
     picked: tuple[str, ...] = ()
     """What was done to layers and heads, in words, if they are no longer the model's own."""
     find: Callable[[int, int], HeadStages] | None = None
@@ -107,7 +107,7 @@ class Attention:
         style: Style = "blocks",
         width: int = 100,
     ) -> str:
-        """A heat map with a title. Special pieces are folded: left out, with their share in the title."""
+        """A heat map with a title. Special tokens are folded: left out, with their share in the title."""
         weights = self.pick(layer, head)
         rows = [i for i, piece in enumerate(self.target) if piece not in SPECIALS]
         columns = [i for i, piece in enumerate(self.source) if piece not in SPECIALS]

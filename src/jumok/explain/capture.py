@@ -106,7 +106,7 @@ def _steps(
     log_probs = log_softmax(logits)  # (M, V)
     ids = target_out
     chosen = log_probs.gather(1, ids[:, None]).squeeze(1)
-    # An impossible piece adds nothing: 0 · log 0 = 0.
+    # An impossible token adds nothing: 0 · log 0 = 0.
     entropy = -(log_probs.exp() * log_probs.clamp(min=torch.finfo(log_probs.dtype).min)).sum(dim=1) / log(2)
     values, best = top(log_probs, min(TOP, log_probs.shape[1]))  # (R, 5)
     shares = [None] * len(ids) if copied is None else copied.flatten().tolist()

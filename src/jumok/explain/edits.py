@@ -223,7 +223,7 @@ class Compiler:
         longest = max(map(len, sources))
         if longest > most:
             raise LimitError(
-                f"bridge: text has {longest:,} pieces, and this model takes {most:,}",
+                f"bridge: text has {longest:,} tokens, and this model takes {most:,}",
                 hint="give a shorter text",
                 code="too_long",
             )

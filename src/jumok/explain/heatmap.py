@@ -1,6 +1,6 @@
-"""A matrix of weights as lines of text: what each target piece looked at, for any terminal and script.
+"""A matrix of weights as lines of text: what each target token looked at, for any terminal and script.
 
-Axis letters: T target pieces (rows), S source pieces (columns).
+Axis letters: T target tokens (rows), S source tokens (columns).
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ def merge_words(
 
         A[w, v] = 1/|w| · Σ_{t in w} Σ_{s in v} a[t, s]
 
-    weights (…, T, S) -> (…, target words, source words). Where each source piece is in one group, rows
+    weights (…, T, S) -> (…, target words, source words). Where each source token is in one group, rows
     that sum to 1 still do.
     """
     T, S = weights.shape[-2:]

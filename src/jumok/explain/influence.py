@@ -67,12 +67,12 @@ def influence(
     replace: Replace = "unk",
     progress: Progress = silent,
 ) -> Influence:
-    """The influence of each word (or piece) of the source on each token of the target.
+    """The influence of each word (or token) of the source on each token of the target.
 
     Both sides are texts or ids; the source may be a picture, whose units are patches. The ids of a target are
     scored as they stand: they end with the id of the end where the answer was finished, as
-    `Translation.tokens` has them; a text gets its end. A unit is replaced piece by piece with the unknown
-    piece, so that all others keep their places, or dropped; a patch gets the mean colour of its picture, and
+    `Translation.tokens` has them; a text gets its end. A unit is replaced token by token with the unknown
+    token, so that all others keep their places, or dropped; a patch gets the mean colour of its picture, and
     cannot be dropped. `progress` hears of every pass and may raise to stop the work.
     """
     check_names(unit, replace)
@@ -102,7 +102,7 @@ def leave_out(
     if len(units) > MOST_UNITS:
         raise LimitError(
             f"the source has {len(units)} units, and influence takes {MOST_UNITS}",
-            hint="ask for words instead of pieces, or for a shorter text",
+            hint="ask for words instead of tokens, or for a shorter text",
             code="too_long",
         )
     rows = [list(source), *(without(source, one, replace) for one in units)]

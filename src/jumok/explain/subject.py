@@ -17,7 +17,7 @@ from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
-LONGEST = 1024  # pieces of a given target: attention keeps layers x heads x length² numbers
+LONGEST = 1024  # tokens of a given target: attention keeps layers x heads x length² numbers
 SEARCHED = ("beam", "n_best", "length_penalty", "max_len", "min_len", "no_repeat_ngram")
 """Settings of a search by their names in the configuration."""
 
@@ -51,7 +51,7 @@ def subjects_of(
 ) -> list[Subject]:
     """A subject for each text, with its target or translation if one is given, else with a new translation.
 
-    A text of more pieces than the model takes is cut, with a warning.
+    A text of more tokens than the model takes is cut, with a warning.
     """
     request = make_request(translator.config.decoding, translator.asked(options or {}))
     sources = translator.read(texts)
@@ -108,7 +108,7 @@ def with_target(translator: Translator, subject: Subject, text: str) -> Subject:
         most = min(LONGEST, rows - 1)
     if len(ids) > most:
         raise LimitError(
-            f"the target has {len(ids):,} pieces, more than {most:,}",
+            f"the target has {len(ids):,} tokens, more than {most:,}",
             hint="give a shorter one",
             code="too_long",
         )

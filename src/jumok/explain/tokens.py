@@ -1,7 +1,7 @@
-"""One side of a translation for people: its pieces with their places in the text, its words and its units.
+"""One side of a translation for people: its tokens with their places in the text, its words and its units.
 
 A source may be a picture: its tokens are patches, named by row and column, without an end. Units are what a
-question is asked about, words or pieces, never the special tokens.
+question is asked about, words or tokens, never the special tokens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  #
 SPACE = "␣"
 
 TokenType = Literal["normal", "special", "unk", "byte", "pad", "patch"]
-UnitName = Literal["words", "pieces"]
+UnitName = Literal["words", "tokens"]
 
 
 def side_of(

@@ -76,7 +76,7 @@ class Trace:
 
     @property
     def source_ids(self) -> list[Any]:
-        """The pieces that were read, without the end; of a picture, its patches."""
+        """The tokens that were read, without the end; of a picture, its patches."""
         tokenizers = None if self.translator is None else self.translator.tokenizers
         return source_ids_of(tokenizers, self.manifest["source"])
 
@@ -153,7 +153,7 @@ class Trace:
     def influence(
         self, *, unit: UnitName = "words", replace: Replace = "unk", progress: Progress = silent
     ) -> Influence:
-        """How much each source word (or piece) supports each target token; computed once, then kept."""
+        """How much each source word (or token) supports each target token; computed once, then kept."""
         check_names(unit, replace)
         units = units_of(self.manifest["source"], unit)
         values = self._answer(

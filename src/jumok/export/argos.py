@@ -55,7 +55,7 @@ def check(config: RunConfig) -> list[str]:
     """Why Argos Translate cannot run such a model."""
     reasons, text = ctranslate2.check(config), config.text
     if text.kind == "word" or text.target_kind == "word":
-        reasons.append("SentencePiece has no pieces for whole words with bytes for the rest (text.kind=word)")
+        reasons.append("SentencePiece has no tokens for whole words with bytes for the rest (text.kind=word)")
     if text.jamo:
         reasons.append("SentencePiece does not take Korean syllables apart (text.jamo=true)")
     if not text.shared or text.target_kind not in ("", text.kind):

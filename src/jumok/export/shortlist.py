@@ -66,7 +66,7 @@ def write_shortlist(loaded: LoadedModel, folder: Path, corpus: Corpus, progress:
     if len(shortlist.always) < 2:  # the end alone: no target token was seen
         raise DataError(
             f"{corpus.name} has no pairs to learn a shortlist from",
-            hint=f"each side of a pair may have {data.max_length} pieces",
+            hint=f"each side of a pair may have {data.max_length} tokens",
         )
     (folder / FILE).write_bytes(dump_shortlist(shortlist, tokenizers))
 

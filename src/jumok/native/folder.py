@@ -114,7 +114,7 @@ def _check_metadata(metadata: Mapping[str, str], sizes: tuple[int, int], where: 
     for side, size in zip(("source", "target"), sizes, strict=True):
         if (rows := metadata.get(f"{side}_vocabulary")) != str(size):
             raise ModelError(
-                f"the vocabularies do not match: the weights have {str(rows)[:20]} {side} pieces, "
+                f"the vocabularies do not match: the weights have {str(rows)[:20]} {side} tokens, "
                 f"and the tokenizer has {size}",
                 where=where,
                 hint="the tokenizer belongs to another model: copy the folder again",

@@ -335,12 +335,12 @@ def _fault(arrays: Mapping[str, NDArray[Any]], source: int, target: int) -> str:
             return f"{name} is {array.dtype.name} {array.shape}, not a list of int32"
     begin, likely, always = arrays["begin"], arrays["likely"], arrays["always"]
     if len(begin) != source + 1:
-        return f"it has {len(begin) - 1:,} lists, and there are {source:,} source pieces"
+        return f"it has {len(begin) - 1:,} lists, and there are {source:,} source tokens"
     if begin[0] != 0 or begin[-1] != len(likely) or (begin[1:] < begin[:-1]).any():
         return "its lists do not follow one another"
     for name, ids in (("likely", likely), ("always", always)):
         if len(ids) and not 0 <= ids.min() <= ids.max() < target:
-            return f"{name} has an id outside the {target:,} target pieces"
+            return f"{name} has an id outside the {target:,} target tokens"
     if (always[1:] <= always[:-1]).any() or EOS not in always:
         return "always does not ascend, or has no end of the sentence"
     return ""

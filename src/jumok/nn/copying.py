@@ -1,4 +1,4 @@
-"""Copying: a second way to write a piece is to point at it in the source (See et al. 2017).
+"""Copying: a second way to write a token is to point at it in the source (See et al. 2017).
 
     a_t = softmax(q(s_t) k(H)^T / sqrt(D))                   where to point
     g_t = sigmoid(w [s_t; a_t H] + b)                        how much to take from the vocabulary
@@ -6,7 +6,7 @@
 
 What is hard to learn by heart is easy to copy: names, numbers, words seen once. Both sides need one
 vocabulary. The result is log p, which is its own log-softmax: to loss and search it is logits like any other.
-The two ways are added in the logarithm: however improbable a piece may be, it can still be learned.
+The two ways are added in the logarithm: however improbable a token may be, it can still be learned.
 
 Axis letters: B batch, S source, T target, D width, V vocabulary.
 """
@@ -23,7 +23,7 @@ from jumok.nn.spans import Spans
 COPY: tuple[Literal["copy"], int] = ("copy", 0)
 
 TINY = 1e-37
-"""What is not copied, in the logarithm: far below what the vocabulary gives to any piece."""
+"""What is not copied, in the logarithm: far below what the vocabulary gives to any token."""
 
 
 class CopyOps(Protocol):
@@ -34,7 +34,7 @@ class CopyOps(Protocol):
 
 
 class Pointed(NamedTuple):
-    """What can be pointed at: the encoder's states, their keys, and the pieces that stand there."""
+    """What can be pointed at: the encoder's states, their keys, and the tokens that stand there."""
 
     keys: Tensor  # (B, S, D)
     states: Tensor  # (B, S, D)
@@ -46,7 +46,7 @@ class Pointed(NamedTuple):
 
 
 class Copying(nn.Module):
-    """Mixes the model's own words with pieces of the source."""
+    """Mixes the model's own words with tokens of the source."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Copying(nn.Module):
         nn.init.xavier_uniform_(self.key.weight)
 
     def pointed(self, states: Tensor, tokens: Tensor) -> Pointed:
-        """The encoder's states (B, S, D) of these pieces (B, S), made ready once for all steps."""
+        """The encoder's states (B, S, D) of these tokens (B, S), made ready once for all steps."""
         return Pointed(self.key(states), states, tokens)
 
     def forward(

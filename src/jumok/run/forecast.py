@@ -1,4 +1,4 @@
-"""What a run will take: pieces a second and bytes of memory, by formulas of a few lines each.
+"""What a run will take: tokens a second and bytes of memory, by formulas of a few lines each.
 
 Rough on purpose: within a factor of two of what was measured is enough to choose a length and to refuse what
 cannot fit. Axis letters: D width, F inner width, V vocabulary, S and T lengths.
@@ -32,7 +32,7 @@ KERNEL = {"packed": 5.5e-6, "sorted": 1e-5}  # seconds each at least: replayed f
 TIME_STEP = 4e-5  # seconds of one layer and one step in time, forward and backward, however narrow
 FED_STEP = 2e-3  # seconds of one step in time with input feeding, which Python tells
 
-# Memory: bytes beside what a piece takes.
+# Memory: bytes beside what a token takes.
 PER_WEIGHT = 18  # weight, gradient and two moments in fp32, a copy in bf16
 LOGITS = 2**30  # logits of a packed batch exist in chunks of this size
 CONTEXT = 2 * 2**30  # CUDA, its libraries, and what lies between tensors
@@ -44,7 +44,7 @@ LOOK_FROM, LOOK_UNTIL, FAR_OFF = 5.0, 40.0, 1.5
 
 
 def piece_tokens(config: RunConfig, machine: Machine) -> int:
-    """Source + target pieces that one pass of one process takes."""
+    """Source + target tokens that one pass of one process takes."""
     training = config.training
     return -(-training.batch_tokens // (training.accumulate * machine.processes))
 
@@ -152,7 +152,7 @@ class SecondForecast:
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes that training takes on a GPU: at rest, and for each source or target piece of a pass."""
+    """Bytes that training takes on a GPU: at rest, and for each source or target token of a pass."""
 
     at_rest: float
     per_token: float
@@ -248,7 +248,7 @@ def refuse_longer_than_a_piece(config: RunConfig, machine: Machine) -> None:
         return
     times = config.training.accumulate * machine.processes
     raise ConfigError(
-        f"training.batch_tokens={config.training.batch_tokens} leaves {piece} pieces for one pass, and a "
+        f"training.batch_tokens={config.training.batch_tokens} leaves {piece} tokens for one pass, and a "
         f"pair of data.max_length={config.data.max_length} needs {needed}",
         hint=f"set training.batch_tokens to {needed * times} or more, "
         f"data.max_length to {max(1, piece // 2 - 1)} or less, or training.batches=sorted",

@@ -22,7 +22,7 @@ from jumok.training.threads import LEAST, MOST
 
 # Words of the corpus, and the vocabulary for up to that many.
 VOCABULARIES = ((30_000, 2000), (2_000_000, 4000), (10_000_000, 8000), (100_000_000, 16_000))
-# Pairs of the corpus, and pieces in one update on a GPU for up to that many.
+# Pairs of the corpus, and tokens in one update on a GPU for up to that many.
 GPU_BATCHES = ((10_000, 4096), (200_000, 8192), (1_000_000, 25_000))
 GPU_BATCH = 50_000  # for more pairs
 CPU_BATCH = 2000
@@ -32,7 +32,7 @@ HURRY = 3600  # seconds on a CPU below which the recurrent model learns more tha
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
 WORTH_BF16 = 1.25  # times as fast as fp32 must a CPU multiply in bf16 to be asked to,
 BF16_WIDTH = 64  # in models from this width on: measured, see benchmarks/README.md
-SEEN_TOO_RARELY = 3  # words per piece below which a vocabulary cannot be learned
+SEEN_TOO_RARELY = 3  # words per token below which a vocabulary cannot be learned
 
 
 @dataclass(frozen=True)
@@ -182,11 +182,11 @@ def choose_text(draft: PlanDraft, found: Survey) -> None:
     words = found.words
     vocabulary = next((size for limit, size in VOCABULARIES if words < limit), 32_000)
     vocabulary = min(vocabulary, max(300, words // SEEN_TOO_RARELY))
-    reason = f"at most: of {words:,} words each piece is then seen often enough"
+    reason = f"at most: of {words:,} words each token is then seen often enough"
     if kind in ("char", "word") and target != "bpe":
-        reason = "at most: one piece for each symbol of the training text"
+        reason = "at most: one token for each symbol of the training text"
     draft.choose("text.vocabulary", vocabulary, reason)
-    longest = int(found.longest / 1.5) + 16  # digits and rare words take a piece for each character
+    longest = int(found.longest / 1.5) + 16  # digits and rare words take a token for each character
     limit = min(512, max(64, -(-longest // 32) * 32))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
     if has_pictures(draft):
@@ -220,13 +220,13 @@ def fitting_size(arch: Arch, found: Survey, machine: Machine, limit: float) -> t
 
 
 def choose_batches(draft: PlanDraft, found: Survey, machine: Machine) -> None:
-    """How many pieces make an update, how they are laid out, and in how many parts they fit."""
+    """How many tokens make an update, how they are laid out, and in how many parts they fit."""
     tokens = draft.choose("training.batch_tokens", *fitting_batch(found, machine))
     choose_precision(draft, machine)
     if machine.gpu and "training.batch_tokens" not in draft.given:
         parts = parts_that_fit(so_far(draft), machine)
         if parts > 1:
-            reason = f"the memory of {machine.name} holds {tokens:,} pieces in {parts} parts"
+            reason = f"the memory of {machine.name} holds {tokens:,} tokens in {parts} parts"
             draft.choose("training.accumulate", parts, reason)
     draft.choose("training.batches", *fitting_layout(draft.settings(), machine))
 
@@ -234,9 +234,9 @@ def choose_batches(draft: PlanDraft, found: Survey, machine: Machine) -> None:
 def fitting_batch(found: Survey, machine: Machine) -> tuple[int, str]:
     """Larger where there is more to learn from: with few pairs, more updates teach more."""
     if not machine.gpu:
-        return CPU_BATCH, "pieces in one update, for a CPU"
+        return CPU_BATCH, "tokens in one update, for a CPU"
     size = next((size for limit, size in GPU_BATCHES if found.usable < limit), GPU_BATCH)
-    return size, f"pieces in one update: {found.usable:,} pairs on a GPU"
+    return size, f"tokens in one update: {found.usable:,} pairs on a GPU"
 
 
 def fitting_layout(settings: Flat, machine: Machine) -> tuple[str, str]:
@@ -248,7 +248,7 @@ def fitting_layout(settings: Flat, machine: Machine) -> tuple[str, str]:
     parts = settings.get("training.accumulate", 1) * machine.processes
     piece, needed = settings["training.batch_tokens"] // parts, 2 * (settings["data.max_length"] + 1)
     if piece < needed:
-        return "sorted", f"a pair of {needed} pieces would not fit into a packed piece of {piece}"
+        return "sorted", f"a pair of {needed} tokens would not fit into a packed part of {piece}"
     return "packed", "batches of one size: steps are captured once and replayed"
 
 
@@ -284,7 +284,7 @@ def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machin
 
 
 def pieces_of(draft: PlanDraft, found: Survey) -> float:
-    """About how many pieces the data is cut into."""
+    """About how many tokens the data is cut into."""
     text = so_far(draft).text
     source = found.source_characters / CHARACTERS_PER_PIECE[text.kind]
     target = found.target_characters / CHARACTERS_PER_PIECE[text.target_kind or text.kind]
@@ -326,7 +326,7 @@ def fitting_rate(arch: Arch, settings: Flat) -> tuple[float, str]:
     if arch == "transformer":
         return round(1.5e-3 * (128 / width) ** 0.5, 6), f"for a width of {width}"
     rate = 2e-3 * min(1.5, (batch / 1000) ** 0.5) * (256 / width) ** 0.5
-    return round(rate, 6), f"for a width of {width} and updates of {batch:,} pieces"
+    return round(rate, 6), f"for a width of {width} and updates of {batch:,} tokens"
 
 
 def fitting_dropout(arch: Arch, found: Survey, epochs: float) -> tuple[float, str]:
@@ -350,7 +350,7 @@ def refuse_hopeless(config: RunConfig, given: Flat, found: Survey) -> None:
     if config.text.kind == "bpe" and config.text.vocabulary * SEEN_TOO_RARELY > max(words, 900):
         raise ConfigError(
             f"text.vocabulary={config.text.vocabulary} is more than this data supports: "
-            f"{words:,} words would show each piece {words / config.text.vocabulary:.1f} times on average",
+            f"{words:,} words would show each token {words / config.text.vocabulary:.1f} times on average",
             hint=f"choose at most {max(300, words // SEEN_TOO_RARELY)}, or leave it to the plan",
             code="cannot_learn",
         )

@@ -118,7 +118,7 @@ def check_dropout_fits(config: RunConfig) -> None:
     """Refuse dropout of merges where there are none."""
     reason = hint = ""
     if "bpe" not in (config.text.kind, config.text.target_kind):
-        reason, hint = "only pieces of kind bpe have merges", "set text.kind to bpe, or text.dropout to 0"
+        reason, hint = "only tokens of kind bpe have merges", "set text.kind to bpe, or text.dropout to 0"
     if reads_pictures(config.data):
         reason = "the sources are pictures, not text"
         hint = "set text.dropout to 0; image.shift varies the pictures instead"

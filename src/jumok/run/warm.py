@@ -8,7 +8,7 @@ LOG = "torch.utils.tensorboard"
 
 
 def load_meanwhile() -> Thread:
-    """Load it in a thread. Preparing data leaves Python idle: libraries learn and cut the pieces."""
+    """Load it in a thread. Preparing data leaves Python idle: libraries learn and cut the tokens."""
     thread = Thread(target=load, name="jumok-warm")
     thread.start()
     return thread

@@ -1,4 +1,4 @@
-"""BPE dropout: the same text in other pieces, by leaving merges out at random (Provilkov et al. 2020).
+"""BPE dropout: the same text in other tokens, by leaving merges out at random (Provilkov et al. 2020).
 
 Byte-pair encoding joins, of all neighbours that have a merge, those whose merge was learned first (the
 leftmost, where that is several) and goes on until no neighbours have one. With dropout each pair of

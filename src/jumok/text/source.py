@@ -9,7 +9,7 @@ class SourceTokenizer(Protocol):
 
     @property
     def size(self) -> int:
-        """Pieces of the vocabulary; 0 where there is none."""
+        """Tokens of the vocabulary; 0 where there is none."""
         ...
 
     @property

@@ -1,7 +1,7 @@
-"""Text to ids and back: byte-pair pieces, characters or words, with bytes for everything else.
+"""Text to ids and back: byte-pair tokens, characters or words, with bytes for everything else.
 
-Ids: the four special pieces, 256 byte pieces, the alphabet (or the words) in code point order, then merged
-pieces in the order they were learned. Any text survives: decode(encode(x)) is x in NFC; of words it is x
+Ids: the four special tokens, 256 byte tokens, the alphabet (or the words) in code point order, then merged
+tokens in the order they were learned. Any text survives: decode(encode(x)) is x in NFC; of words it is x
 tidied. What a user types is always text: "</s>" is encoded as its characters, never as the end of the
 sentence.
 """
@@ -34,13 +34,13 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 FIRST_BYTE = len(SPECIALS)  # the id of byte 0; the other 255 follow
 FIRST = FIRST_BYTE + len(BYTES)  # the first id that is learned
 
-# A piece never crosses from letters to digits or signs, so that none can spell "</s>" or "<0xEA>".
+# A token never crosses from letters to digits or signs, so that none can spell "</s>" or "<0xEA>".
 WORDS = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
-SYMBOLS = r" ?\S+"  # what white space separates is one piece, or bytes
+SYMBOLS = r" ?\S+"  # what white space separates is one token, or bytes
 
 MAX_FILE = 32 << 20
 PATCHES = "source_images.json"  # in place of a source tokenizer, where sources are pictures
-SAMPLE = 8_000_000  # bytes of text to learn from: more changes few pieces and costs memory
+SAMPLE = 8_000_000  # bytes of text to learn from: more changes few tokens and costs memory
 NO_WORD = 256  # characters: each merge walks through every word that it changes, so one of these holds all up
 
 Kind = Literal["bpe", "char", "word"]
@@ -86,19 +86,19 @@ class Tokenizer:
         return list(map(nfc, texts)) if self.jamo else list(texts)
 
     def spell(self, text: str) -> str:
-        """`text` in the characters that pieces are made of."""
+        """`text` in the characters that tokens are made of."""
         text = tidy(text) if self.kind == "word" else nfc(text)
         return to_jamo(text) if self.jamo else text
 
     def split(self, text: str) -> list[str]:
-        """The parts of a spelled text that no piece crosses; but for characters, a space is put before it."""
+        """The parts of a spelled text that no token crosses; but for characters, a space is put before it."""
         if self._library.pre_tokenizer is None:
             return [text]
         text = self._library.normalizer.normalize_str(text)
         return [part for part, _ in self._library.pre_tokenizer.pre_tokenize_str(text)]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """One string per id to show to people: a piece with its leading space, if any; a byte as "<0xEA>"."""
+        """One string per id to show to people: a token with its leading space, if any; a byte as "<0xEA>"."""
         return [self._pieces[i] for i in ids]
 
     def to_bytes(self) -> bytes:
@@ -150,7 +150,7 @@ class Tokenizers:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when a piece of either side changes."""
+        """Changes when a token of either side changes."""
         both = f"{self.source.fingerprint} {self.target.fingerprint}"
         return self.source.fingerprint if self.shared else hashlib.sha256(both.encode()).hexdigest()
 
@@ -166,7 +166,7 @@ class Tokenizers:
 
 
 def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress = silent) -> Tokenizer:
-    """A tokenizer for this text, with `config.vocabulary` pieces or fewer.
+    """A tokenizer for this text, with `config.vocabulary` tokens or fewer.
 
     The same text gives the same bytes. Lines are tidy already. Of a long text a part spread evenly over it
     is used, so memory stays bounded.
@@ -180,7 +180,7 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
         (QUESTION_MARK, CONTEXT_MARK) if config.kind != "word" else (f" {QUESTION_MARK}", f" {CONTEXT_MARK}")
     ):
         if mark in counts:
-            counts[mark] += most  # a piece of its own, however small the vocabulary
+            counts[mark] += most  # a token of its own, however small the vocabulary
     room = config.vocabulary - FIRST
     if config.kind != "bpe":
         if config.kind == "word":
@@ -189,9 +189,9 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     counts[" "] += 2 + len(sample)  # each line starts with one
     # At most half for single characters: many scripts must leave room for words.
     alphabet = _alphabet(counts, room // 2, least=max(2, counts.total() // 1_000_000))
-    progress("learning pieces", 0, config.vocabulary)
+    progress("learning tokens", 0, config.vocabulary)
     learned, merges = _learn_merges(sample, seen, alphabet, room)
-    progress("learning pieces", config.vocabulary, config.vocabulary)
+    progress("learning tokens", config.vocabulary, config.vocabulary)
     return Tokenizer(learned, merges, "bpe", jamo=config.jamo)
 
 
@@ -233,7 +233,7 @@ def _count_words(sample: list[str]) -> Counter[str]:
 def _learn_merges(
     sample: list[str], seen: set[str], alphabet: list[str], room: int
 ) -> tuple[list[str], Merges]:
-    """All learned pieces in the order of their ids, and the merges that make them."""
+    """All learned tokens in the order of their ids, and the merges that make them."""
     library = tokenizers.Tokenizer(models.BPE())
     library.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORDS), "isolated")
     trainer = trainers.BpeTrainer(
@@ -291,7 +291,7 @@ def _read(path: Path) -> bytes:
 def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
     """The tokenizer that `Tokenizer.to_bytes` wrote; anything else is refused. `name` is for the message.
 
-    The library gets a document that is written anew from the checked pieces, never the bytes of the file.
+    The library gets a document that is written anew from the checked tokens, never the bytes of the file.
     """
     try:
         learned, merges, kind, jamo = _check(data)
@@ -308,7 +308,7 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
 
 
 def _check(data: bytes) -> tuple[list[str], Merges, Kind, bool]:
-    """Learned pieces, merges, kind, and whether syllables are letters, of a file that has our exact form."""
+    """Learned tokens, merges, kind, and whether syllables are letters, of a file that has our exact form."""
     _require(len(data) <= MAX_FILE, f"larger than {MAX_FILE >> 20} MiB")
     document = json.loads(data.decode("utf-8"))
     _require(isinstance(document, dict), "not a JSON object")
@@ -321,8 +321,8 @@ def _check(data: bytes) -> tuple[list[str], Merges, Kind, bool]:
     _require(
         [vocabulary[piece] for piece in pieces] == list(range(len(pieces))), "ids are missing or doubled"
     )
-    _require(tuple(pieces[:FIRST]) == SPECIALS + BYTES, "special and byte pieces are not where they belong")
-    _require("" not in vocabulary, "a piece is empty")
+    _require(tuple(pieces[:FIRST]) == SPECIALS + BYTES, "special and byte tokens are not where they belong")
+    _require("" not in vocabulary, "a token is empty")
     for piece in pieces:
         piece.encode("utf-8")
     _require(isinstance(merges, list), "no merges")
@@ -339,9 +339,9 @@ def _check(data: bytes) -> tuple[list[str], Merges, Kind, bool]:
 def _check_merge(merge: object, vocabulary: dict[str, int]) -> None:
     _require(isinstance(merge, list) and len(merge) == 2, "a merge is not a pair")
     assert isinstance(merge, list)
-    _require(all(isinstance(part, str) for part in merge), "a merge is not a pair of pieces")
+    _require(all(isinstance(part, str) for part in merge), "a merge is not a pair of tokens")
     made = (merge[0], merge[1], merge[0] + merge[1])
-    _require(all(vocabulary.get(part, 0) >= FIRST for part in made), f"no pieces for the merge {merge}")
+    _require(all(vocabulary.get(part, 0) >= FIRST for part in made), f"no tokens for the merge {merge}")
 
 
 def _require(holds: bool, complaint: str) -> None:  # noqa: FBT001
@@ -354,7 +354,7 @@ def _json(form: dict[str, Any]) -> bytes:
 
 
 def _form(vocabulary: dict[str, int], merges: list[list[str]], kind: Kind) -> dict[str, Any]:
-    """The file's content, but for `JAMO`: everything besides the pieces is fixed by the kind.
+    """The file's content, but for `JAMO`: everything besides the tokens is fixed by the kind.
 
     Words carry their leading space; the first one gets one too, and loses it when decoded.
     """

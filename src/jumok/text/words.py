@@ -1,4 +1,4 @@
-"""Text to ids word by word: words repeat, so each distinct one is cut into pieces only once."""
+"""Text to ids word by word: words repeat, so each distinct one is cut into tokens only once."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Words:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self.by_word = len(tokenizer.split("a b")) > 1  # else a piece is one character, spaces too
+        self.by_word = len(tokenizer.split("a b")) > 1  # else a token is one character, spaces too
         self.forget()
 
     def forget(self) -> None:

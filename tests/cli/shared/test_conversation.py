@@ -162,7 +162,7 @@ def test_mistakes_are_told_and_it_goes_on(
 ) -> None:
     run(prompt, monkeypatch, "/set top_p=7", "1 " * 500, KeyboardInterrupt, "/atention", "/quit", "never")
     said = capsys.readouterr().err
-    for part in ("error: decoding.top_p=7", "pieces, and this model takes", "/quit or Ctrl-D ends it"):
+    for part in ("error: decoding.top_p=7", "tokens, and this model takes", "/quit or Ctrl-D ends it"):
         assert part in said
     assert "error: there is no command /atention\n  did you mean '/attention'?" in said
     assert not prompt.conversation.turns
@@ -185,7 +185,7 @@ def test_attention_of_the_last_answer(prompt: Prompt, capsys: Captured, tmp_path
     plain = capsys.readouterr().out
     prompt.take("/attention words layer=1 head=1")
     words = capsys.readouterr().out
-    assert "cross · layer 1 · one head · pieces" in plain
+    assert "cross · layer 1 · one head · tokens" in plain
     assert " · words" in words
     assert "strongest: " in plain
     prompt.take(f"/attention {tmp_path}/a.html")

@@ -44,7 +44,7 @@ def test_the_map_of_words_and_its_table(traces: Traces) -> None:
 def test_a_model_that_copies_says_how_much_of_each_row() -> None:
     trace = make_trace(Translator(untrained(COPYING)), "a man", target="man")
     view = heat_view(trace, AttentionChoice(kind="copy", style="blocks"))
-    assert view.text.splitlines()[2].startswith("copy · layer 1 · one head · pieces · %: the share copied")
+    assert view.text.splitlines()[2].startswith("copy · layer 1 · one head · tokens · %: the share copied")
     share = view.plain["attention"]["copied"][0]
     assert view.text.splitlines()[4].split()[1] == f"{share:.0%}"
     assert "←" in view.line

@@ -64,7 +64,7 @@ def test_a_text_and_its_translation_or_the_given_target() -> None:
 
 
 def test_a_text_that_is_too_long_is_refused_or_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(LimitError, match="text 1 has 300 pieces, and this model takes 96"):
+    with pytest.raises(LimitError, match="text 1 has 300 tokens, and this model takes 96"):
         shapes_view(bundled()["luong"], "1 " * 300, None)
     assert shapes_view(bundled()["luong"], "1 " * 300, "x").plain["sizes"]["S"] == 97
     assert capsys.readouterr().err == "warning: source cut from 300 to 96 tokens\n"

@@ -185,7 +185,7 @@ def test_influence_of_words_and_pieces(
 ) -> None:
     own = make_trace(trio[arch], TEXT, name=arch)
     path = f"/v1/traces/{post(trio_client, model=arch)['id']}/influence"
-    for unit in ("words", "pieces"):
+    for unit in ("words", "tokens"):
         for replace in ("unk", "drop"):
             found = trio_client.get(path, params={"unit": unit, "replace": replace}).json()
             expected = own.influence(unit=unit, replace=replace).to_dict()  # type: ignore[arg-type]
@@ -348,7 +348,7 @@ def test_leaving_influence_ends_it(running: Running) -> None:
     with running.client() as client:
         id = post(client, text="a man", max_len=4)["id"]
         with client.stream(
-            "GET", f"/v1/traces/{id}/influence?unit=pieces", headers={"Accept": "text/event-stream"}
+            "GET", f"/v1/traces/{id}/influence?unit=tokens", headers={"Accept": "text/event-stream"}
         ) as answer:
             next(answer.iter_lines())
     for _ in range(200):

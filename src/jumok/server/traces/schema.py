@@ -13,7 +13,7 @@ from jumok.server.schema import AnswerPart, Name, RequestBody, SearchFields, Sen
 from jumok.training.by_hand import DECAY, LARGEST_RATE, MOST_RATES, MOST_STEPS, W_OUT
 from jumok.training.one_step import OptimizerName, ParameterGradient, UpdateRule, WeightUpdate
 
-UnitName = Literal["words", "pieces"]
+UnitName = Literal["words", "tokens"]
 ReplaceName = Literal["unk", "drop"]
 Rate = Annotated[float, Field(gt=0, le=LARGEST_RATE)]
 
