@@ -165,7 +165,7 @@ class LongText:
             return layout, list(map(self.encode, layout.sentences))
         hint = 'long="split" translates it in parts, long="cut" only its beginning'
         raise LimitError(
-            f"text {self.number} has {len(ids):,} pieces, and this model takes {most:,}",
+            f"text {self.number} has {len(ids):,} tokens, and this model takes {most:,}",
             hint='long="cut" reads only the beginning of the context' if question else hint,
             code="too_long",
         )
