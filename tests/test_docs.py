@@ -30,7 +30,7 @@ PAGES = sorted(
 HOUSE = sorted([ROOT / "docs" / "architecture.md", *ROOT.glob("docs/decisions/*.md")])
 NOTES = ROOT / "docs" / "notes-to-code.md"
 ROWS = [*range(1, 22)]
-KOREAN = sorted(ROOT.glob("docs/*.ko.md"))
+KOREAN = sorted(ROOT.glob("docs/**/*.ko.md"))
 
 RUN = "<!-- run -->"
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
