@@ -535,23 +535,26 @@ def written(pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> dict[str, f
     return {"free": free, "after_right": share[True], "after_wrong": share[False], "seen_wrong": seen[False]}
 
 
-def moved(translator: Any, shift: int) -> Any:
+SIDES = ("source", "target")
+
+
+def moved(translator: Any, shift: int, sides: Sequence[str] = SIDES) -> Any:
     """The same translator, whose model is told that every token stands so many positions further on."""
     other = copy(translator)
-    other.model = translator.model.using(shifted_backend(shift))
+    other.model = translator.model.using(shifted_backend(shift, sides))
     return other
 
 
-def shifted_backend(shift: int) -> Any:
+def shifted_backend(shift: int, sides: Sequence[str] = SIDES) -> Any:
     """Plain torch, but for the positions."""
     from jumok.backends.torch import TorchBackend
 
     class ShiftedBackend(TorchBackend):
         def positions(self, side: Any, sentences: Any, rows: int | None) -> Any:
-            return sentences.positions + shift
+            return sentences.positions + shift * (side in sides)
 
         def next_positions(self, positions: Any, rows: int | None) -> Any:
-            return positions + shift
+            return positions + shift * ("target" in sides)
 
     return ShiftedBackend()
 

@@ -7,6 +7,7 @@ a description for those who do not see it.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from statistics import mean
 
 WIDTH, TOP, FOOT = 760, 52, 46
 DARK = "@media (prefers-color-scheme: dark)"
@@ -43,7 +44,7 @@ class SeedLine:
     colour: int = 1
 
     def means(self) -> list[float]:
-        return [sum(at) / len(at) for at in zip(*self.seeds, strict=True)]
+        return [mean(at) for at in zip(*self.seeds, strict=True)]
 
     def bounds(self) -> list[tuple[float, float]]:
         return [(min(at), max(at)) for at in zip(*self.seeds, strict=True)]
@@ -65,11 +66,10 @@ def dots(title: str, axis: str, rows: Sequence[DotRow], most: float = 100) -> st
     for place, row in enumerate(rows):
         y = TOP + step * place + step / 2
         circles = "".join(f'<circle class="dot" cx="{at(one):.1f}" cy="{y}" r="5"/>' for one in row.values)
-        mean = sum(row.values) / len(row.values)
         parts.append(
             f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(row.label)}</text>'
             f'<g class="c{row.colour}" opacity=".85">{circles}</g>'
-            f'<text class="tick" x="{right + 14}" y="{y + 4}">{mean:.1f}</text>'
+            f'<text class="tick" x="{right + 14}" y="{y + 4}">{mean(row.values):.1f}</text>'
         )
     parts.append(f'<text class="tick" x="{right}" y="{foot + 36}" text-anchor="end">{escape(axis)}</text>')
     told = "; ".join(f"{row.label}: {', '.join(f'{one:.1f}' for one in row.values)}" for row in rows)
@@ -113,13 +113,13 @@ def lines(
     if mark:
         x = across(mark[0])
         parts.append(f'<path class="mark" d="M{x:.1f} {TOP - 4}V{foot}"/>')
-        parts.append(f'<text class="tick" x="{x + 6:.1f}" y="{TOP + 6}">{escape(mark[1])}</text>')
-    heights = spaced([up(one.means()[-1]) for one in series], 17)
+        parts.append(f'<text class="tick" x="{x + 6:.1f}" y="{TOP + 15}">{escape(mark[1])}</text>')
+    heights = spaced([up(one.means()[-1]) for one in series], 17, foot)
     for one, height in zip(series, heights, strict=True):
         parts.append(drawn(one, across, up, right + 12, height))
     parts.append(f'<text class="tick" x="{right}" y="{foot + 36}" text-anchor="end">{escape(axes[0])}</text>')
     parts.append(f'<text class="tick" x="8" y="{TOP - 12}">{escape(axes[1])}</text>')
-    told = "; ".join(f"{one.label}: {', '.join(f'{mean:.1f}' for mean in one.means())}" for one in series)
+    told = "; ".join(f"{one.label}: {', '.join(f'{value:.1f}' for value in one.means())}" for one in series)
     return framed(title, f"{axes[1]}, {axes[0]}. {told}", parts, foot + FOOT)
 
 
@@ -160,11 +160,12 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:g}"
 
 
-def spaced(heights: Sequence[float], least: float) -> list[float]:
-    """The heights, moved down where two names would lie upon each other."""
+def spaced(heights: Sequence[float], least: float, lowest: float) -> list[float]:
+    """The heights, moved down where two names would lie upon each other, and up again at the foot."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
-    found = dict[int, float]()
-    before = -least
-    for one in order:
-        before = found[one] = max(heights[one], before + least)
-    return [found[one] for one in range(len(heights))]
+    found = list(heights)
+    for above, below in zip(order, order[1:], strict=False):
+        found[below] = max(found[below], found[above] + least)
+    for place, one in enumerate(reversed(order)):
+        found[one] = min(found[one], lowest - place * least)
+    return found

@@ -96,8 +96,6 @@ def read_all(root: Path) -> dict[str, Any]:
         len,
         sum,
         pick,
-        every,
-        spread,
         rate,
         rates,
         ratios,
@@ -121,19 +119,6 @@ def pick(records: list[Any], **wanted: Any) -> Any:
     if len(found) != 1:
         raise LookupError(f"{len(found)} records with {wanted}")
     return found[0]
-
-
-def every(records: list[Any], path: str, **wanted: Any) -> list[Any]:
-    """This value of every record with these values, such as `scores__thirds__0__value`."""
-    found = [one for one in records if all(follow(one, key) == value for key, value in wanted.items())]
-    if not found:
-        raise LookupError(f"no records with {wanted}")
-    return [follow(one, path) for one in found]
-
-
-def spread(values: list[float]) -> str:
-    """Their mean, and the least and the most."""
-    return f"{statistics.mean(values):.1f} ({min(values):.1f}–{max(values):.1f})"
 
 
 CELLS = [
@@ -166,7 +151,7 @@ def ratios(run: Any, contestant: str, peer: str, threads: int) -> str:
 
 def follow(record: Any, path: str) -> Any:
     for key in path.split("__"):
-        record = record[int(key)] if key.isdigit() else getattr(record, key)
+        record = getattr(record, key)
     return record
 
 

@@ -14,6 +14,7 @@ import torch
 from jumok.comparison.plan import ABLATIONS
 from jumok.config import TransformerConfig
 from jumok.data.batch import lay_pairs
+from jumok.decoding.translator import load
 from jumok.models.build import build_model
 from jumok.run.plan import check_given
 from jumok.training.step import sides_of
@@ -150,8 +151,23 @@ def test_shifted_positions_are_those_further_on(script: Any, kind: Any) -> None:
         torch.testing.assert_close(shifted, model(source, target_in).logits())
 
 
+def test_the_built_in_transformer_learned_places_of_the_target(script: Any) -> None:
+    """What docs/experiments/positions.md shows with it."""
+    source, date, shown = "Monday, June 5, 1916", "1916-06-05", {1: "196-06-05", 2: "19-06-05"}
+    translator = load(ROOT / "src" / "jumok" / "trained" / "transformer", "cpu", engine="torch")
+
+    def writes(shift: int, *sides: str) -> str:
+        return script.moved(translator, shift, sides or script.SIDES).translate([source])[0].text  # type: ignore[no-any-return]
+
+    assert {shift: writes(shift) for shift in (0, 1, 2)} == {0: date, **shown}
+    assert {writes(shift, "source") for shift in (1, 2, 5)} == {date}
+    for page in ("positions.md", "positions.ko.md"):
+        text = (ROOT / "docs" / "experiments" / page).read_text("utf-8")
+        assert all(f"`{words}`" in text for words in (source, date, *shown.values()))
+
+
 @pytest.mark.slow
-def test_an_experiment_runs_in_its_small_form(tmp_path: Path) -> None:
+def test_an_experiment_runs_in_its_small_form(script: Any, tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
     command = [sys.executable, "benchmarks/experiments.py", "--updates", "2", "--seeds", "1", "--jobs", "1"]
     command += ["--only", "forcing/0.5-rollout", "--out", str(out)]
@@ -160,7 +176,4 @@ def test_an_experiment_runs_in_its_small_form(tmp_path: Path) -> None:
     [line] = map(json.loads, out.read_text().splitlines())
     assert line["course"]["update"] == [1, 2]
     assert line["scores"]["n"] == sum(third["n"] for third in line["scores"]["thirds"])
-    assert (
-        "1 of 1 trainings"
-        in subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=True).stderr
-    )
+    assert script.finished(out, script.plan([1], ["forcing/0.5-rollout"], updates=2))

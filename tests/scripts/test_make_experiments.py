@@ -48,7 +48,7 @@ def test_every_planned_training_has_its_line_with_these_settings(
 
 
 def test_the_numbers_of_a_finding_are_those_of_the_results(records: Records) -> None:
-    """Recomputed by other means: the longest third of the RNN, and its mean in the table and the finding."""
+    """Recomputed by other means: the longest third of the RNN in the finding and in the table."""
     longest = [
         one["scores"]["thirds"][-1]["value"]
         for one in records
@@ -57,7 +57,7 @@ def test_the_numbers_of_a_finding_are_those_of_the_results(records: Records) -> 
     mean = f"{sum(longest) / len(longest):.1f}"
     page = (make_experiments.PAGES / "bottleneck.md").read_text("utf-8")
     assert f"{mean} % ({min(longest):.1f}–{max(longest):.1f}) of the longest" in page
-    assert re.search(rf"\| `rnn` .*\| {re.escape(mean)} \(", page)
+    assert re.search(rf"\| RNN \|.*\| {re.escape(mean)} \(", page)
 
 
 def test_figures_are_well_formed_and_say_their_numbers(records: Records) -> None:
@@ -91,7 +91,7 @@ def changed(records: Records, experiment: str, variant: str, change: Callable[[i
     ("without", "words"),
     [
         (lambda seed: 10.0 + seed, "Holds here."),
-        (lambda seed: 91.0 + seed, "Not seen here."),
+        (lambda seed: 91.0 + seed, "Undecided here."),
         (lambda seed: 96.0 + seed, "Does not hold here."),
     ],
 )
@@ -108,3 +108,46 @@ def test_a_difference_is_claimed_only_where_all_seeds_agree(
 def test_a_missing_experiment_is_an_error() -> None:
     with pytest.raises(SystemExit, match=r"no results of bottleneck/rnn: run benchmarks/experiments\.py"):
         make_experiments.made([])
+
+
+def test_what_the_pages_say_in_their_own_words_is_so(records: Records) -> None:
+    """Sentences that nobody makes: each of these has its place under "How to read it", in both languages."""
+
+    def of(experiment: str, variant: str) -> Records:
+        return [one for one in records if (one["experiment"], one["variant"]) == (experiment, variant)]
+
+    def scores(experiment: str, variant: str) -> list[float]:
+        return [one["scores"]["value"] for one in of(experiment, variant)]
+
+    def lost(whole: str, less: str) -> float:
+        return (sum(scores("parts", whole)) - sum(scores("parts", less))) / 3
+
+    assert round(lost("plain", "no-scale")) == 25
+    assert round(lost("one-head", "one-head-no-scale")) == 91
+    for one in of("parts", "no-scale"):
+        assert one["course"]["exact"] == sorted(one["course"]["exact"])
+    assert scores("parts", "no-residual") == [0, 0, 0]
+    assert round(lost("plain", "no-norm")) == 2
+    assert round(lost("plain", "one-head")) == 3
+    assert 0 < max(scores("parts", "one-head")) - min(scores("parts", "plain")) < 0.5
+    shortest = [one["scores"]["thirds"][0]["value"] for one in of("parts", "no-positions")]
+    assert abs(sum(shortest) / 3 - 100 / 6) < 1
+    assert min(scores("parts", "rotary-positions")) > max(scores("parts", "plain"))
+
+    spans = [max(scores("forcing", name)) - min(scores("forcing", name)) for name in ("1", "0-rollout")]
+    assert [round(span) for span in spans] == [3, 49]
+    assert round(max(scores("forcing", "0-rollout"))) == 95
+    assert max(scores("forcing", "0.5")) > min(scores("forcing", "1"))
+
+    def errors(kind: str, letters: int) -> list[float]:
+        rows = [row for one in of("positions", kind) for row in one["scores"]["lengths"]]
+        return [row["per"] for row in rows if row["letters"] == letters]
+
+    assert abs(sum(errors("sinusoidal", 9)) / 3 - 40) < 2
+    assert max(errors("rotary", 11)) < min(errors("sinusoidal", 11))
+    assert max(errors("rotary", 12)) > min(errors("sinusoidal", 12))
+    assert min(error for letters in range(3, 15) for error in errors("none", letters)) > 48
+    long = {row["letters"]: row["n"] for row in of("positions", "none")[0]["scores"]["lengths"]}
+    assert (long[13], long[14]) == (50, 42)
+    rising = [one["course"]["exact"] for one in of("bottleneck", "rnn")]
+    assert all(course[-1] > max(course[:-1]) for course in rising)
