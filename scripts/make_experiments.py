@@ -205,16 +205,16 @@ def bottleneck(results: Results) -> Iterator[Finding]:
 PART_CLAIMS: Sequence[tuple[Words, str, str]] = (  # claim, the model that should be better, the other
     (
         (
-            "Dividing by √d_k helps learning (notes 002, 003, 004); four heads, d_k = 16.",
-            "√d_k로 나누면 학습이 잘 된다(노트 002, 003, 004). 헤드 넷, d_k = 16.",
+            "Dividing by √d_k helps learning (notes 002, 004); four heads, d_k = 16.",
+            "√d_k로 나누면 학습이 잘 된다(노트 002, 004). 헤드 넷, d_k = 16.",
         ),
         "plain",
         "no-scale",
     ),
     (
         (
-            "The wider the head, the more: one head, d_k = 64 (note 002).",
-            "헤드가 넓을수록 더 그렇다(노트 002). 헤드 하나, d_k = 64.",
+            "And so with a wider head (note 002): one head, d_k = 64.",
+            "더 넓은 헤드에서도 그렇다(노트 002). 헤드 하나, d_k = 64.",
         ),
         "one-head",
         "one-head-no-scale",
@@ -399,20 +399,20 @@ def training_length(results: Results) -> int:
     return int(results.of("positions", "sinusoidal", "settings", "data.max_length")[0])
 
 
-def about(results: Results) -> Words:
+def about(records: Sequence[Mapping[str, Any]]) -> Words:
     """How many trainings, where, with what, and how long they took together."""
-    records = results.records
     places = Counter((one["machine"], one["versions"]["torch"]) for one in records)
     english, korean = list[str](), list[str]()
     for (machine, torch), count in places.most_common():
         name, _, cores = re.sub(r"\([RTM]+\)| Processor", "", machine).rpartition(", ")
         version = ".".join(torch.split(".")[:2])
-        english.append(f"{count} on {cores} of an {name}, torch {version}")
-        korean.append(f"{name} 코어 {cores.split()[0]}개, torch {version}에서 {count}번")
+        some = (f"{count} on ", f"에서 {count}번") if len(places) > 1 else ("", "")
+        english.append(f"{some[ENGLISH]}{cores} of an {name}, torch {version}")
+        korean.append(f"{name} 코어 {cores.split()[0]}개, torch {version}{some[KOREAN]}")
     hours, seeds = sum(one["core_seconds"] for one in records) / 3600, len({one["seed"] for one in records})
     return (
-        f"{len(records)} trainings with {seeds} seeds: {'; '.join(english)}. "
-        f"Together they took {hours:.1f} hours of a core.\n",
+        f"{len(records)} trainings with {seeds} seeds ({'; '.join(english)}) "
+        f"took {hours:.1f} hours of one core.\n",
         f"시드 {seeds}개로 모두 {len(records)}번 학습했습니다({'; '.join(korean)}). "
         f"합하면 코어 하나로 {hours:.1f}시간입니다.\n",
     )
@@ -440,7 +440,7 @@ def tables(results: Results, language: int) -> dict[str, str]:
         ("모델", "완전 일치", "정답 뒤에 맞는 토큰", "코어 하나로 걸린 초", "파라미터"),
     ][language]
     thirds = results.of("bottleneck", "rnn", "scores", "thirds")[0]
-    letters, shifts = (5, 7, 8, 9, 10, 11, 12, 13), [*results.shifts("parts", "plain")[0]]
+    letters, shifts = (5, 7, 8, 9, 10, 12), [*results.shifts("parts", "plain")[0]]
     return {
         "bottleneck-table": table(
             [
@@ -499,7 +499,11 @@ def texts(results: Results, language: int) -> dict[str, str]:
         **{page: "".join(one.line(language) for one in found if one.page == page) for page in TITLES},
         **tables(results, language),
         "overview": "\n".join((head, "|---|---|---|", *overview)) + "\n",
-        "about": about(results)[language],
+        **{
+            f"{page}-about": about([one for one in results.records if one["experiment"] == page])[language]
+            for page in TITLES
+        },
+        "about": about(results.records)[language],
     }
 
 
