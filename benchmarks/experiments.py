@@ -34,7 +34,7 @@ SHIFTED = 300  # test pairs that are read at other positions, too
 TESTED = 4000  # most test pairs, spread evenly
 SHORT = 7  # letters and phonemes of the longest word that "short" models learn from
 
-Settings = Mapping[str, Any]
+Settings = dict[str, Any]
 
 COMMON: Settings = {
     "model.dropout": 0.0,
@@ -447,10 +447,13 @@ class Tester:
     def tested(self, translator: Any, lines: Sequence[int]) -> Any:
         from jumok.evaluation.evaluate import evaluate
 
-        sources, references = ([side[line] for line in lines] for side in (self.sources, self.references))
-        bins = "thirds" if self.metric == "exact" else None
         return evaluate(
-            translator, sources, references, metrics=(self.metric, "exact"), bins=bins, bootstrap=0
+            translator,
+            [self.sources[line] for line in lines],
+            [self.references[line] for line in lines],
+            metrics=(self.metric, "exact"),
+            bins="thirds" if self.metric == "exact" else None,
+            bootstrap=0,
         )
 
     def by_letters(self, found: Any) -> list[dict[str, Any]]:

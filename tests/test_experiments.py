@@ -136,7 +136,7 @@ def test_shifted_positions_are_those_further_on(script: Any, kind: Any) -> None:
     config = TransformerConfig(
         encoder_layers=1, decoder_layers=1, width=8, heads=2, feedforward=8, positions=kind, max_positions=16
     )
-    model = build_model(config, 20, 20, shared=False).eval()
+    model: Any = build_model(config, 20, 20, shared=False).eval()
     source, target_in = sides_of(lay_pairs([[5, 6, 7]], [[8, 9]]))
     logits = model(source, target_in).logits()
     shifted = model.using(script.shifted_backend(4))(source, target_in).logits()
