@@ -53,7 +53,7 @@ MODELS: Mapping[str, Mapping[str, Words]] = {
         "plain": ("all parts", "모두 갖춘 모델"),
         "no-scale": ("no √d_k", "√d_k 없음"),
         "no-residual": ("no residual connections", "잔차 연결 없음"),
-        "no-norm": ("no layer norm", "층 정규화 없음"),
+        "no-norm": ("no layer norm", "레이어 정규화 없음"),
         "one-head": ("one head", "헤드 하나"),
         "one-head-no-scale": ("one head, no √d_k", "헤드 하나, √d_k 없음"),
         "no-positions": ("no positions", "위치 정보 없음"),
@@ -228,7 +228,7 @@ PART_CLAIMS: Sequence[tuple[Words, str, str]] = (  # claim, the model that shoul
         "no-residual",
     ),
     (
-        ("Layer norm helps learning (notes 003, 004).", "층 정규화는 학습을 돕는다(노트 003, 004)."),
+        ("Layer norm helps learning (notes 003, 004).", "레이어 정규화는 학습을 돕는다(노트 003, 004)."),
         "plain",
         "no-norm",
     ),
