@@ -61,7 +61,9 @@ function Page({ book, chapter }: { book: Book; chapter: Chapter }) {
   const tell = (more: Facts) =>
     setFacts((old) => (Object.entries(more).every(([name, value]) => old[name] === value) ? old : { ...old, ...more }));
   useEffect(() => advance(chapter.id, "seen"), []);
-  useEffect(() => void (document.title = `${title} · jumok`), [title]);
+  useEffect(() => {
+    document.title = `${title} · jumok`;
+  }, [title]);
   const at = book.chapters.indexOf(chapter);
   useEffect(() => {
     // the next page's figures come while this one is read
