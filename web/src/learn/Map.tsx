@@ -66,7 +66,9 @@ export function Done({ book }: { book: Book }) {
 export function MapPage({ book, unknown }: { book: Book; unknown: string }) {
   const next = nextOf(book, progress.value);
   const begun = Object.keys(progress.value).length > 0;
-  useEffect(() => void (document.title = `${t("learn.title")} · jumok`), [locale.value]);
+  useEffect(() => {
+    document.title = `${t("learn.title")} · jumok`;
+  }, [locale.value]);
   return (
     <div class="learn-map">
       <header>

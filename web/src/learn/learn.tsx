@@ -8,6 +8,7 @@ import { Await } from "../components/states";
 import { locale, t } from "../i18n";
 import { chapterHref, spreads, viewAddress, type Block, type Book, type Chapter, type Facts, type Formula } from "../lib/lessons";
 import { models, params, route } from "../state";
+import { figure } from "./figures";
 import { ChapterList, Done, MapPage } from "./Map";
 import { Formulas, Prose } from "./Prose";
 import { Question } from "./Question";
@@ -60,8 +61,16 @@ function Page({ book, chapter }: { book: Book; chapter: Chapter }) {
   const tell = (more: Facts) =>
     setFacts((old) => (Object.entries(more).every(([name, value]) => old[name] === value) ? old : { ...old, ...more }));
   useEffect(() => advance(chapter.id, "seen"), []);
-  useEffect(() => void (document.title = `${title} · jumok`), [title]);
+  useEffect(() => {
+    document.title = `${title} · jumok`;
+  }, [title]);
   const at = book.chapters.indexOf(chapter);
+  useEffect(() => {
+    // the next page's figures come while this one is read
+    const bring = () => book.chapters[at + 1]?.figures.forEach((name) => void figure(name).catch(() => undefined));
+    const timer = setTimeout(bring, 1500);
+    return () => clearTimeout(timer);
+  }, []);
   const groups = spreads(blocks);
   return (
     <article>

@@ -1,8 +1,8 @@
 /** Words of the book's frame: map, figures that cannot be drawn, questions. */
 export const frame = {
   about: [
-    "The five notes, step by step. Every number on these pages is computed by the models of this server while you read.",
-    "다섯 노트를 한 걸음씩 따라갑니다. 여기 나오는 수는 모두 읽는 동안 이 서버의 모델이 계산합니다.",
+    "The five notes, step by step. The figures are computed while you read, most of them by the models of this server.",
+    "다섯 노트를 차근차근 따라갑니다. 그림은 읽는 동안 계산해 그리며, 대부분 이 서버의 모델이 계산합니다.",
   ],
   map: ["Map of the chapters", "장 지도"],
   note_000: ["From ids to the loss", "번호에서 손실까지"],
