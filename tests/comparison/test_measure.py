@@ -132,7 +132,7 @@ def test_the_slow_ones_are_no_slower_than_the_slowest(monkeypatch: pytest.Monkey
     monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: next(times)))
     found: Any = SimpleNamespace(sources=["a", "b", "c"], speed=SimpleNamespace(sentences_per_s=1.0))
     found.speed.target_tokens_per_s = 1.0
-    translator: Any = SimpleNamespace(translate=lambda text: text)
+    translator: Any = SimpleNamespace(translate=lambda text, sentences: text)
     alone = measure.speed_of(translator, found, silent)["ms_per_sentence"]
     assert alone["median"] == 2000
     assert 2000 < alone["p95"] <= 9000

@@ -65,7 +65,7 @@ def test_translations_come_back_in_order_with_their_scores(dictionary: Dictionar
     assert report.metrics["exact"].value == 75
     assert report.metrics["wer"].value == pytest.approx(100 / 6)
     assert report.model == "dictionary"
-    assert dictionary.calls == [{"sources": SOURCES, "beam": 3}]
+    assert dictionary.calls == [{"sources": SOURCES, "sentences": "as-is", "beam": 3}]
 
 
 def test_the_report_names_the_model_and_every_setting_of_decoding(dictionary: Dictionary) -> None:

@@ -21,7 +21,6 @@ ONE = {
         '"Are you there?" he asked.',
         "It is (see p. 5. Also p. 6.) quite long.",
         "No. 5 is alive.",
-        "1. Open the door.",
         "Yahoo! is a company.",
     ],
     "fr": ["« Viens ! » dit-il.", "M. Dupont connaît Mme. Durand."],
@@ -81,6 +80,13 @@ def test_lists_blank_lines_and_indentation_are_gaps() -> None:
 def test_a_number_alone_is_part_of_its_sentence() -> None:
     assert lay_out("5. März war gestern.", "de").sentences == ("5. März war gestern.",)
     assert lay_out("1. FC Köln\n\n7. Himmel", "de").sentences == ("1. FC Köln", "7. Himmel")
+
+
+def test_a_number_is_a_mark_of_a_list_where_no_language_writes_dates_so() -> None:
+    assert lay_out("  1. Open the door.", "en").sentences == ("Open the door.",)
+    assert lay_out("- 12) Ouvre. Ferme.", "fr").sentences == ("Ouvre.", "Ferme.")
+    assert lay_out("- 5. März war gestern.", "de").sentences == ("5. März war gestern.",)
+    assert lay_out("1. Open the door.").sentences == ("1. Open the door.",)
 
 
 def test_cells_of_a_table_are_sentences() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jumok.text.abbreviations import LAST, ORDINALS, maybe, never, starters
-from jumok.text.sentences import CLOSERS, MARKS, NO_SPACES, OPENERS, WIDE, base
+from jumok.text.sentences import CLOSERS, DATED, MARKS, NO_SPACES, OPENERS, WIDE, base
 
 FOLDER = "minisbd"
 BACK, AHEAD = 12, 12  # characters that a pattern sees
@@ -109,7 +109,7 @@ def against(language: str) -> Iterator[Pattern]:
     """Dots that never end a sentence."""
     own = never(language) - ({"no"} if language == "en" else set())
     yield from words(one for one in own if known(one))
-    if language in ("ko", "hu", "ja", "zh"):
+    if language in DATED:
         yield Pattern(((0, "dot"), (-1, "digit"), (1, "space"), (2, "digit")))
 
 

@@ -22,6 +22,8 @@ OPENERS = "\"'“‘„‚«»‹›([{¿¡「『（【〈《〔［｢"
 BRACKETS = dict(zip("([（「『【〈《〔［｢", ")]）」』】〉》〕］｣", strict=True))
 NO_SPACES = frozenset({"zh", "ja", "yue", "wuu", "lzh"})
 """Languages whose sentences follow one another without a space."""
+DATED = frozenset({"ko", "hu", "ja", "zh"})
+"""Languages that write a dot after year, month and day."""
 FURTHEST = 1000  # characters between a bracket and its partner
 NEAR = 60  # characters before a dot that tell what it is
 
@@ -125,31 +127,35 @@ def sentences_of(text: str, language: str = "") -> list[Span]:
     found = []
     lines = list(lines_of(text))
     marks = [list_mark(text, span) for span in lines]
-    numbers = [mark.number for mark in marks]
-    for n, ((begin, end), mark) in enumerate(zip(lines, marks, strict=True)):
-        near = {*numbers[max(0, n - 1) : n], *numbers[n + 1 : n + 2]}
-        if mark.number is None or near & {mark.number - 1, mark.number + 1}:
+    numbers, code = [mark.number for mark in marks], base(language)
+    counts = (
+        bool(code) and code not in ORDINALS | DATED
+    )  # else `5. März` is a date until a neighbour has a 4 or 6
+    for n, ((_, end), mark) in enumerate(zip(lines, marks, strict=True)):
+        begin, near = mark.begin, {*numbers[max(0, n - 1) : n], *numbers[n + 1 : n + 2]}
+        if mark.number is not None and (counts or near & {mark.number - 1, mark.number + 1}):
             begin = mark.end
-        found += [span for span in split_line(text, (begin, end), base(language)) if is_sentence(text, span)]
+        found += [span for span in split_line(text, (begin, end), code) if is_sentence(text, span)]
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class ListMark:
-    """What stands before the text of a line: a bullet, a number."""
+    """What stands before the text of a line: bullets up to `begin`, and a number up to `end`."""
 
+    begin: int
     end: int
     number: int | None = None
 
 
 def list_mark(text: str, line: Span) -> ListMark:
-    """The mark of a list at the beginning of a line; without one its end is that of the indentation."""
+    """The mark of a list at the beginning of a line."""
     place = line[0]
     while match := _BULLET.match(text, place, line[1]):
         place = match.end()
     if match := _NUMBER.match(text, place, line[1]):
-        return ListMark(match.end(), int(match["number"]))
-    return ListMark(place)
+        return ListMark(place, match.end(), int(match["number"]))
+    return ListMark(place, place)
 
 
 def lines_of(text: str) -> Iterator[Span]:
@@ -265,7 +271,7 @@ def ends_with_number(last: str, before: str, language: str, *, starts: bool, num
         return False
     if language in ORDINALS and len(last) <= 2:
         return starts
-    if language in ("ko", "hu", "ja", "zh"):  # years, months and days have a dot each
+    if language in DATED:
         return not number and not _DATE.search(before)
     return True
 

@@ -75,9 +75,10 @@ def test_tokens(client: httpx2.Client) -> None:
 
 def test_a_text_longer_than_the_model_is_split_cut_or_refused(client: httpx2.Client) -> None:
     text = "a man rides a horse. the dog sees a man! one two three four"
-    split, cut = (post(client, texts=[text], long=how).json()["results"][0] for how in ("split", "cut"))
+    whole = {"texts": [text], "sentences": "as-is"}
+    split, cut = (post(client, **whole, long=how).json()["results"][0] for how in ("split", "cut"))
     assert len(split["tokens"]) > len(cut["tokens"])
-    refused(post(client, texts=[text], long="error"), 422, "too_long", "and this model takes 12")
+    refused(post(client, **whole, long="error"), 422, "too_long", "and this model takes 12")
 
 
 @pytest.mark.parametrize(("field", "most"), [("beam", 16), ("n_best", 16), ("max_len", 512)])

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal
 
-from jumok.decoding.parts import NO_TRANSLATION, trained_several
-
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
 
@@ -25,10 +23,8 @@ class SentenceLook:
     reason: str = ""
     """Why a model takes several sentences at once."""
 
-    @property
-    def told(self) -> bool:
-        """Whether it is worth a line: not for a model that does something else than to translate."""
-        return bool(self.lines) and self.reason != NO_TRANSLATION
+    told: bool = True
+    """Whether it is worth a line: not for a model that does something else than to translate."""
 
     def __str__(self) -> str:
         if not self.several:
@@ -46,6 +42,7 @@ def look_at(lines: Iterable[str], model: "Translator") -> tuple[SentenceLook, It
 
     A file of sentences stays so: as-is, if no more of its lines have several than is usual for the model.
     """
+    from jumok.decoding.parts import NO_TRANSLATION, trained_several
     from jumok.text.sentences import count_sentences
 
     rest = iter(lines)
@@ -55,5 +52,6 @@ def look_at(lines: Iterable[str], model: "Translator") -> tuple[SentenceLook, It
     usual, habit = trained_several(model.info) or 0.0, model.sentence_habit
     many = several > max(FEW, 1.5 * usual) * len(full)
     reason = "" if habit.split else habit.reason
-    look = SentenceLook(len(full), several, "split" if habit.split and many else "as-is", reason)
-    return look, chain(first, rest)
+    taken: Literal["split", "as-is"] = "split" if habit.split and many else "as-is"
+    told = bool(full) and reason != NO_TRANSLATION
+    return SentenceLook(len(full), several, taken, reason, told), chain(first, rest)
