@@ -117,8 +117,8 @@ class Model(Translator):
             found.append(self.joint(layout).translation(lines[n], parts))
             own = [(source, found[-1])] if parts else []
             if layout.kept:
-                pairs = zip(layout.sentences, parts, strict=True)
-                own = [(one, alone(one, part)) for one, part in pairs]
+                pairs = zip(layout.sentences, made.jobs, parts, strict=True)
+                own = [(self._sentence(one, job), alone(one, part)) for one, job, part in pairs]
             texts += [text for text, _ in own]
             answers += [answer for _, answer in own]
             begins += [prefixes[n] if k == 0 else "" for k in range(len(own))]
@@ -129,6 +129,10 @@ class Model(Translator):
             with_traces(one, list(islice(rest, count)), recorded=recorded)
             for one, count in zip(found, counts, strict=True)
         ]
+
+    def _sentence(self, text: str, job: Job) -> SourceText:
+        """A sentence as its job has read it."""
+        return SourceText(text, self.tokenizers.tidy_source(text), job.source)
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any

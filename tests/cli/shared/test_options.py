@@ -82,13 +82,15 @@ def test_a_note_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_second_value_of_a_single_option_is_refused() -> None:
     """Every command and every option that takes one value; those that may be repeated, and switches, may."""
     tried = 0
-    with click.Context(cli) as group:
+    with click.Context(cli, **cli.context_settings) as group:
         for name in COMMANDS:
             made = cli.get_command(group, name)
             assert made is not None
             for param in (one for one in made.params if isinstance(one, click.Option)):
                 words = [param.opts[0], *["1"] * (0 if param.is_flag else param.nargs)] * 2
-                context = click.Context(made, info_name=name)
+                context = click.Context(
+                    made, parent=group, info_name=name
+                )  # the group names the help options
                 if param.multiple or param.is_flag:
                     made.make_parser(context).parse_args(args=words)
                     continue
