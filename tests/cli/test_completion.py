@@ -73,7 +73,7 @@ def test_values_complete(tmp_path: Path) -> None:
     assert offered("jumok translate -m oth") == ["dir,oth"]
     assert offered("jumok train --arch ") == [f"plain,{arch}" for arch in ARCHS]
     assert offered("jumok train --preset b") == ["plain,base", "plain,big"]
-    assert offered("jumok check --data d") == ["plain,dates"]
+    assert offered("jumok check --data d") == ["plain,dates", "plain,dates-cjk"]
     for option in ("train --source", "translate -i", "evaluate -s", "check"):
         assert offered(f"jumok {option} tr") == ["file,tr"]
 

@@ -64,10 +64,10 @@ def test_sizes_are_matched_unless_given_or_not_wanted(comparison_request: Compar
 
 def test_a_named_architecture_sets_the_size_for_all(comparison_request: ComparisonRequest) -> None:
     named = replace(
-        comparison_request, given=comparison_request.given | {"model.arch": "rnn", "model.width": 48}
+        comparison_request, given=comparison_request.given | {"model.arch": "rnn", "model.width": 50}
     )
     experiment = open_experiment(named)
-    assert experiment.bases["rnn"]["model.width"] == 48
+    assert experiment.bases["rnn"]["model.width"] == 50
     assert spread(parameter_counts(experiment).values()) <= WITHIN
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from jumok.comparison.report import build_report
 from jumok.comparison.summary import allowance, encoders, joined, summarise
+from jumok.config import ARCHS, Arch
+from jumok.settings import Flat
 from tests.comparison.experiments import FACTS, answers, entry, failed, longer_than, measured
 
 ATTENTION = {"entropy_bits": 1.04, "max_entropy_bits": 4.1, "sharpness": 0.78, "by_layer": [[1.04]]}
@@ -207,10 +209,10 @@ def test_joined() -> None:
     ],
 )
 def test_the_encoders_of_the_recurrent_ones(both: tuple[bool | None, ...], said: str) -> None:
-    named = dict(zip(("rnn", "luong"), both, strict=True))
-    settings = {arch: {} if one is None else {"model.bidirectional": one} for arch, one in named.items()} | {
-        "transformer": {}
-    }
+    named = dict(zip(ARCHS, both, strict=False))
+    settings: dict[Arch, Flat] = {
+        arch: {} if one is None else {"model.bidirectional": one} for arch, one in named.items()
+    } | {"transformer": {}}
     assert encoders(settings) == said
     assert encoders({"rnn": settings["rnn"], "transformer": {}}) == ""
 

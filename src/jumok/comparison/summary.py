@@ -6,10 +6,12 @@ machine's moods. Entries of which the same can be said share a sentence.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from jumok.comparison.bins import hopeless
 from jumok.comparison.entry import PLAIN, Json, base_of
-from jumok.settings import plain_word
+from jumok.config import Arch
+from jumok.settings import Flat, plain_word
 
 CHANCE = 0.05
 MOOD = 1.25  # times that differ by less say nothing
@@ -57,13 +59,13 @@ def allowance(budget: Json) -> str:
     return f"{value:,.0f} {'seconds' if kind == 'time' else 'updates'}"
 
 
-def encoders(settings: Json) -> str:
+def encoders(settings: Mapping[Arch, Flat]) -> str:
     """In which directions the recurrent ones read the source; "" where fewer than two are compared.
 
     `settings` has those of each architecture. Reports of earlier versions may lack the one that says it.
     """
     both = {arch: one.get("model.bidirectional") for arch, one in settings.items() if arch != "transformer"}
-    ways = {True: "in both directions", False: "in one direction"}
+    ways: dict[Any, str] = {True: "in both directions", False: "in one direction"}
     if len(both) < 2 or not set(both.values()) <= ways.keys():
         return ""
     if len(set(both.values())) == 1:
