@@ -33,8 +33,8 @@ def few(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few_dates(made, monkeypatch)
 
 
-def words(made: Path, *more: object) -> tuple[object, ...]:
-    return ("demo", "--out", made / "demo", *more)
+def words(made: Path, *more: object, to: str = "demo") -> tuple[object, ...]:
+    return ("demo", "--out", made / to, *more)
 
 
 @pytest.mark.slow
@@ -69,7 +69,8 @@ def test_ctrl_c_saves_and_ends_all_three(
 
 @pytest.mark.slow
 def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
-    assert call(*words(made, "--no-serve")) == 0
+    out = made / "tables"
+    assert call(*words(made, "--no-serve", to="tables")) == 0
     first = capsys.readouterr()
     assert "each     6 updates · the same data and tokens\n" in first.err
     assert "encoder  rnn and luong read the source in both directions, with the same encoder\n" in first.err
@@ -91,25 +92,25 @@ def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
         "where Transformer looked, for each token it wrote",
     ]
     assert "\x1b" not in first.out
-    assert f'next:   jumok translate -m {made / "demo" / "transformer"} "2024년 3월 5일"' in first.err
-    assert f"report: {made / 'demo' / 'report.html'}" in first.err
-    assert (made / "demo" / "report.html").is_file()
+    assert f'next:   jumok translate -m {out / "transformer"} "2024년 3월 5일"' in first.err
+    assert f"report: {out / 'report.html'}" in first.err
+    assert (out / "report.html").is_file()
     for arch in ARCHS:
-        assert (made / "demo" / arch / "eval" / "dates-cjk-test.json").is_file()
+        assert (out / arch / "eval" / "dates-cjk-test.json").is_file()
 
-    trained = {arch: train_events(made / "demo" / arch) for arch in ARCHS}
-    assert call(*words(made, "--no-serve")) == 0
+    trained = {arch: train_events(out / arch) for arch in ARCHS}
+    assert call(*words(made, "--no-serve", to="tables")) == 0
     second = capsys.readouterr()
     assert second.out == first.out
     assert "1 of 3: RNN, one fixed vector is done already" in second.err
-    assert {arch: train_events(made / "demo" / arch) for arch in ARCHS} == trained
+    assert {arch: train_events(out / arch) for arch in ARCHS} == trained
 
-    assert call(*words(made, "-q")) == 0
+    assert call(*words(made, "-q", to="tables")) == 0
     quiet = capsys.readouterr()
     assert quiet.out.splitlines() == lines[:5]
     assert quiet.err == ""
 
-    assert call(*words(made, "--json")) == 0
+    assert call(*words(made, "--json", to="tables")) == 0
     rows = json.loads(capsys.readouterr().out)  # and it ended: nothing is served
     assert [one["arch"] for one in rows] == list(ARCHS)
     keys = {"arch", "exact", "exact_ci95", "by_length", "falls", "updates", "training_s", "parameters"}
@@ -120,6 +121,8 @@ def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
 
 
 def test_a_folder_of_something_else_is_refused(made: Path, call: Call, capsys: Captured) -> None:
+    assert call(*words(made, "-q")) == 0
+    capsys.readouterr()
     assert call("demo", "--time-limit", "9s", "--out", made / "demo") == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: the experiment in {made / 'demo'} was started with budget=")

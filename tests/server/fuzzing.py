@@ -23,6 +23,7 @@ BEYOND_THE_DOCUMENT = re.compile(
     r"|prefix: give one for all texts, or one for each"
     r"|these options cannot work together"  # such as more answers than the beam has
     r"|a sentence is needed"  # of blanks, or of signs that tidying takes away
+    r"|^(weight|index|token|slip|wrong): |^lr: choose a smaller rate"  # what a model or a target has not
     r"|trained weights have the directions|reads in no direction"  # of gradients
     r"|this model has no \w+ attention|this trace has no tensor"
     r"|source or target: no model|(source|target): no model for this language"
