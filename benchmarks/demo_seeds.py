@@ -22,8 +22,12 @@ def main() -> None:
     parser.add_argument("--machine", default="", help="What it ran on, in words.")
     options = parser.parse_args()
     runs = [{"seed": seed, "rows": rows_of(seed, options.out)} for seed in options.seeds]
-    command = "jumok demo --seed SEED --json"
-    print(json.dumps({"command": command, "machine": options.machine, "runs": runs}, indent=1))
+    about = {
+        "command": "jumok demo --seed SEED --json",
+        "machine": options.machine,
+        "kept": "what the command printed, for each seed",
+    }
+    print(json.dumps({**about, "runs": runs}, indent=1))
 
 
 def rows_of(seed: int, out: Path) -> list[dict[str, object]]:
