@@ -167,7 +167,7 @@ def bottleneck(results: Results) -> Iterator[Finding]:
         page,
         (
             "One fixed vector reads short sources and loses long ones (note 001).",
-            "고정 벡터 하나는 짧은 입력은 읽지만 긴 입력은 놓친다(노트 001).",
+            "고정 벡터 하나는 짧은 입력은 읽지만 긴 입력은 놓칩니다(노트 001).",
         ),
         verdict(short, long),
         (
@@ -178,7 +178,7 @@ def bottleneck(results: Results) -> Iterator[Finding]:
     luong, first = results.third("luong", 2), results.third("luong", 0)
     yield Finding(
         page,
-        ("Attention takes that loss away (note 001).", "어텐션은 그 손실을 없앤다(노트 001)."),
+        ("Attention takes that loss away (note 001).", "어텐션을 쓰면 긴 입력도 놓치지 않습니다(노트 001)."),
         verdict(luong, long),
         (
             f"Longest third, Luong against the RNN with the same encoder: {against(luong, long)[ENGLISH]} "
@@ -192,7 +192,7 @@ def bottleneck(results: Results) -> Iterator[Finding]:
         page,
         (
             "Self-attention without recurrence keeps long sources, too (notes 001, 003).",
-            "순환 없이 셀프 어텐션만으로도 긴 입력을 놓치지 않는다(노트 001, 003).",
+            "순환 없이 셀프 어텐션만으로도 긴 입력을 놓치지 않습니다(노트 001, 003).",
         ),
         verdict(transformer, long),
         (
@@ -206,7 +206,7 @@ PART_CLAIMS: Sequence[tuple[Words, str, str]] = (  # claim, the model that shoul
     (
         (
             "Dividing by √d_k helps learning (notes 002, 004); four heads, d_k = 16.",
-            "√d_k로 나누면 학습이 잘 된다(노트 002, 004). 헤드 넷, d_k = 16.",
+            "√d_k로 나누면 학습이 잘됩니다(노트 002, 004). 헤드 넷, d_k = 16.",
         ),
         "plain",
         "no-scale",
@@ -214,7 +214,7 @@ PART_CLAIMS: Sequence[tuple[Words, str, str]] = (  # claim, the model that shoul
     (
         (
             "And so with a wider head (note 002): one head, d_k = 64.",
-            "더 넓은 헤드에서도 그렇다(노트 002). 헤드 하나, d_k = 64.",
+            "더 넓은 헤드에서도 나누면 학습이 잘됩니다(노트 002). 헤드 하나, d_k = 64.",
         ),
         "one-head",
         "one-head-no-scale",
@@ -222,20 +222,20 @@ PART_CLAIMS: Sequence[tuple[Words, str, str]] = (  # claim, the model that shoul
     (
         (
             "Residual connections are essential (notes 001, 003, 004).",
-            "잔차 연결은 필수다(노트 001, 003, 004).",
+            "잔차 연결은 꼭 필요합니다(노트 001, 003, 004).",
         ),
         "plain",
         "no-residual",
     ),
     (
-        ("Layer norm helps learning (notes 003, 004).", "레이어 정규화는 학습을 돕는다(노트 003, 004)."),
+        ("Layer norm helps learning (notes 003, 004).", "레이어 정규화는 학습을 돕습니다(노트 003, 004)."),
         "plain",
         "no-norm",
     ),
     (
         (
             "Several heads do better than one (notes 001, 003, 004).",
-            "헤드는 하나보다 여럿이 낫다(노트 001, 003, 004).",
+            "헤드는 하나보다 여럿이 낫습니다(노트 001, 003, 004).",
         ),
         "plain",
         "one-head",
@@ -243,7 +243,7 @@ PART_CLAIMS: Sequence[tuple[Words, str, str]] = (  # claim, the model that shoul
     (
         (
             "Without positions the model does not know the order (notes 001, 003, 004).",
-            "위치 정보가 없으면 모델은 순서를 모른다(노트 001, 003, 004).",
+            "위치 정보가 없으면 모델은 순서를 모릅니다(노트 001, 003, 004).",
         ),
         "plain",
         "no-positions",
@@ -268,7 +268,7 @@ def parts(results: Results) -> Iterator[Finding]:
         page,
         (
             "Sines and cosines or a learned table: either tells the order (note 001).",
-            "사인·코사인이든 학습한 표든 순서를 알려 준다(노트 001).",
+            "사인·코사인이든 학습한 표든 순서를 알려 줍니다(노트 001).",
         ),
         verdict([*plain, *learned], none),
         (
@@ -288,7 +288,7 @@ def forcing(results: Results) -> Iterator[Finding]:
         page,
         (
             "The reference as input teaches faster than the model's own tokens (note 001): halfway.",
-            "정답을 입력으로 주면 제 출력을 줄 때보다 빨리 배운다(노트 001). 학습 중간.",
+            "정답을 입력으로 주면 자기 출력을 줄 때보다 더 빨리 배웁니다(노트 001). 학습 중간.",
         ),
         verdict(half[0], half[1]),
         (
@@ -299,7 +299,10 @@ def forcing(results: Results) -> Iterator[Finding]:
     end = results.exact(page, "1"), results.exact(page, own)
     yield Finding(
         page,
-        ("The reference teaches faster: at the end.", "정답을 입력으로 주면 빨리 배운다. 학습이 끝났을 때."),
+        (
+            "The reference teaches faster: at the end.",
+            "정답을 입력으로 주면 더 빨리 배웁니다. 학습이 끝났을 때.",
+        ),
         verdict(*end),
         (
             f"Exact match of 2,000 test dates: {against(*end)[ENGLISH]}",
@@ -312,16 +315,16 @@ def forcing(results: Results) -> Iterator[Finding]:
         page,
         (
             "Errors pile up when a model reads its own output (note 001).",
-            "모델이 제 출력을 읽으면 오차가 쌓인다(노트 001).",
+            "모델이 자기 출력을 읽으면 오차가 쌓입니다(노트 001).",
         ),
         verdict(forced, free),
         (
             f"The [RNN](bottleneck.md), which errs often, finds {told(forced)} of the tokens when it reads "
             f"the reference and {told(free)} when it reads itself. Where a model hardly errs nothing "
             f"piles up: the Luong model of this page finds {told(few[0])} and {told(few[1])}.",
-            f"자주 틀리는 [RNN](bottleneck.ko.md)은 정답을 읽으면 토큰의 {told(forced)}를, 제 출력을 읽으면 "
-            f"{told(free)}를 맞힙니다. 거의 틀리지 않으면 쌓일 것도 없습니다. 이 실험의 Luong 모델은 "
-            f"{told(few[0])}와 {told(few[1])}입니다.",
+            f"자주 틀리는 [RNN](bottleneck.ko.md)은 정답을 읽으면 토큰의 {told(forced)}를, "
+            f"자기 출력을 읽으면 {told(free)}를 맞힙니다. 거의 틀리지 않으면 쌓일 것도 없습니다. "
+            f"이 실험의 Luong 모델은 {told(few[0])}와 {told(few[1])}입니다.",
         ),
     )
     tried, wrong = (results.tokens(page, name, "after_wrong") for name in (own, "1"))
@@ -330,7 +333,7 @@ def forcing(results: Results) -> Iterator[Finding]:
         page,
         (
             "Training on one's own tokens helps after an error (no note says it; Bengio et al. 2015 do).",
-            "제 출력으로 학습하면 틀린 뒤에 더 잘 이어 간다(노트에는 없고 Bengio 등 2015의 주장).",
+            "자기 출력으로 학습하면 틀린 뒤에 더 잘 이어 갑니다(노트에는 없고 Bengio 등 2015의 주장).",
         ),
         verdict(tried, wrong),
         (
@@ -350,7 +353,7 @@ def positions(results: Results) -> Iterator[Finding]:
         page,
         (
             "Sines and cosines generalise to lengths that were never seen (note 001).",
-            "사인·코사인은 본 적 없는 길이로도 일반화한다(노트 001).",
+            "사인·코사인은 본 적 없는 길이로도 일반화합니다(노트 001).",
         ),
         "fails" if verdict(sines, near) == "holds" and verdict(sines, every) == "holds" else "undecided",
         (
@@ -364,7 +367,7 @@ def positions(results: Results) -> Iterator[Finding]:
         page,
         (
             "Distances instead of places (rotary) reach further (no note says it; Su et al. 2021 do).",
-            "자리 대신 거리를 쓰면(회전 위치) 더 멀리까지 통한다(노트에는 없고 Su 등 2021의 주장).",
+            "자리 대신 거리를 쓰면(회전 위치) 더 멀리까지 통합니다(노트에는 없고 Su 등 2021의 주장).",
         ),
         verdict(sines, rotary),
         (
@@ -380,7 +383,7 @@ def positions(results: Results) -> Iterator[Finding]:
         page,
         (
             "Sines and cosines keep the pattern, as they express distances (note 001): moved on by one.",
-            "사인·코사인은 상대 거리도 나타내므로 패턴이 유지된다(노트 001). 한 칸 뒤로 옮겼을 때.",
+            "사인·코사인은 상대 거리도 나타내므로 패턴이 유지됩니다(노트 001). 한 칸 뒤로 옮겼을 때.",
         ),
         "fails" if verdict(dates[0], dates[1]) == "holds" else "undecided",
         (
@@ -455,7 +458,7 @@ def tables(results: Results, language: int) -> dict[str, str]:
         "forcing-table": table(
             [
                 *say[:3],
-                *(("after its own", "after a wrong one"), ("제 출력 뒤", "틀린 뒤"))[language],
+                *(("after its own", "after a wrong one"), ("자기 출력 뒤", "틀린 뒤"))[language],
                 *say[3:],
             ],
             rows(

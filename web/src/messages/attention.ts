@@ -38,7 +38,7 @@ export const attention = {
   colour_sweep: ["need (sweep)", "필요도(훑기)"],
   sweep_note: [
     "Change of the output's log-probability when the head alone is masked: blue is loss, so the sentence needs the head; orange is gain.",
-    "헤드 하나만 가렸을 때 출력의 로그 확률 변화입니다. 파랑은 손실이어서 이 문장에 그 헤드가 필요하다는 뜻이고, 주황은 이득입니다.",
+    "헤드 하나만 가렸을 때 출력의 로그 확률 변화입니다. 파랑은 떨어진 것이어서 이 문장에 그 헤드가 필요하다는 뜻이고, 주황은 올라간 것입니다.",
   ],
   heads_note: ["Shift-click selects several heads.", "Shift를 누르고 누르면 여러 헤드를 고릅니다."],
   layer: ["L{n}", "{n}층"],
@@ -70,13 +70,13 @@ export const attention = {
   ],
   rule_copy: [
     "Where the model points in the source. The bar at the right is how much of the token it copied from there; the rest comes from its vocabulary.",
-    "모델이 원문에서 가리키는 곳입니다. 오른쪽 막대는 토큰을 거기서 얼마나 복사했는지를 나타내며, 나머지는 어휘에서 나옵니다.",
+    "모델이 원문에서 가리키는 곳입니다. 오른쪽 막대는 토큰을 거기서 얼마나 복사했는지를 나타내며, 나머지는 단어 집합에서 나옵니다.",
   ],
   copied: ["Copied", "복사한 비율"],
   copied_bar: ["copied", "복사"],
   copied_note: [
     "Taken from where the row points; the rest comes from the vocabulary.",
-    "행이 가리키는 곳에서 가져온 비율입니다. 나머지는 어휘에서 나옵니다.",
+    "행이 가리키는 곳에서 가져온 비율입니다. 나머지는 단어 집합에서 나옵니다.",
   ],
   row: ["Row “{text}”", "행 “{text}”"],
   row_none: ["Point at a row to see where it looks.", "행을 가리키면 어디를 보는지 나타납니다."],

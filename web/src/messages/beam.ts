@@ -4,7 +4,7 @@ export const beam = {
   intro: ["Every hypothesis the search kept, and what it gave up for them.", "탐색이 남긴 가설과, 그 대신 버린 후보를 모두 보여 줍니다."],
   settings: ["Settings of the search", "탐색 설정"],
   beam: ["Beam", "빔"],
-  greedy: ["1, greedy", "1, 탐욕"],
+  greedy: ["1, greedy", "1, 탐욕 탐색"],
   length_penalty: ["Length penalty", "길이 보정값"],
   max_len: ["Longest answer", "최대 길이"],
   max_len_free: ["free", "제한 없음"],

@@ -70,7 +70,7 @@ export const compare = {
   n_words: ["{n} {n:word|words}", "단어 {n}개"],
   no_ops: [
     "What-if changes are not applied here: the models are compared as they are.",
-    "가정 실험은 여기에 적용되지 않습니다. 모델을 있는 그대로 비교합니다.",
+    "‘만약에’는 여기에 적용되지 않습니다. 모델을 있는 그대로 비교합니다.",
   ],
   one_title: ["One model is loaded", "모델이 하나만 있습니다"],
   one_fitting: ["No other model translates as {model} does", "{model}과(와) 같은 언어를 옮기는 모델이 더 없습니다"],

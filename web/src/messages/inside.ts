@@ -27,7 +27,7 @@ export const inside = {
   stage_2_unscaled: ["Not scaled", "나누지 않음"],
   stage_3: ["Mask", "마스크"],
   stage_4: ["Softmax", "소프트맥스"],
-  stage_5: ["Mix values", "값 섞기"],
+  stage_5: ["Mix values", "밸류 섞기"],
   stage_6: ["Join heads", "헤드 합치기"],
   stage_6_luong: ["Join with the state", "상태와 합치기"],
   stage_6_copy: ["Gate", "게이트"],
@@ -45,7 +45,7 @@ export const inside = {
   ],
   formula_luong: [
     "The attentional state is tanh of W c times the context joined with the decoder state; the context is softmax of the scores times the encoder states",
-    "어텐션 상태는 문맥과 디코더 상태를 이어 W c를 곱하고 tanh를 취한 것이며, 문맥은 점수의 소프트맥스에 인코더 상태를 곱한 것입니다",
+    "어텐션 은닉 상태는 문맥과 디코더 상태를 이어 W c를 곱하고 tanh를 취한 것이며, 문맥은 점수의 소프트맥스에 인코더 상태를 곱한 것입니다",
   ],
   formula_copy: [
     "The share copied is 1 minus sigma of w times the decoder state joined with the context, plus b; the context is softmax of Q K transposed over root d k plus the mask, times the encoder states",
@@ -53,27 +53,27 @@ export const inside = {
   ],
   why_1_enc_self: [
     "Every source token asks every other one. A query and a key that point the same way have a large product: the token finds what it is looking for.",
-    "원문 토큰 하나하나가 다른 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다. 찾던 것을 만난 셈입니다.",
+    "원문 토큰 하나하나가 다른 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 내적이 커집니다. 찾던 것을 만난 셈입니다.",
   ],
   why_1_dec_self: [
     "Every step asks the tokens written so far. A query and a key that point the same way have a large product.",
-    "단계마다 지금까지 쓴 토큰들에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다.",
+    "시점마다 지금까지 쓴 토큰들에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 내적이 커집니다.",
   ],
   why_1_cross: [
     "The step that writes a token asks every source token. A query and a key that point the same way have a large product.",
-    "토큰을 쓰는 단계마다 원문의 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다.",
+    "토큰을 쓰는 시점마다 원문의 모든 토큰에게 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 내적이 커집니다.",
   ],
   why_1_copy: [
     "The step that writes a token asks every source token: are you what I should write? A query and a key that point the same way have a large product.",
-    "토큰을 쓰는 단계마다 원문의 모든 토큰에게 그대로 옮겨 쓸 토큰인지 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 곱이 커집니다.",
+    "토큰을 쓰는 시점마다 원문의 모든 토큰에게 그대로 옮겨 쓸 토큰인지 묻습니다. 쿼리와 키가 같은 쪽을 가리키면 내적이 커집니다.",
   ],
   why_1_dot: [
     "The decoder’s state is compared with every encoder state directly: the score is their product. There are no projections.",
-    "디코더 상태를 인코더 상태 하나하나와 바로 견줍니다. 점수는 둘의 내적이며, 따로 투영하지 않습니다.",
+    "디코더 상태를 인코더 상태 하나하나와 바로 비교합니다. 점수는 둘의 내적이며, 따로 투영하지 않습니다.",
   ],
   why_1_general: [
     "The decoder’s state is turned by a learned matrix Wₐ, then compared with every encoder state.",
-    "디코더 상태를 학습된 행렬 Wₐ로 돌린 다음 인코더 상태 하나하나와 견줍니다.",
+    "디코더 상태를 학습된 행렬 Wₐ로 돌린 다음 인코더 상태 하나하나와 비교합니다.",
   ],
   why_1_concat: [
     "The decoder’s state and an encoder state go through a small network together; it answers with one score.",
@@ -85,7 +85,7 @@ export const inside = {
   ],
   why_2_luong: [
     "Luong’s attention has no division by √d: scores go on as they are. The stage is here so that you can compare with a Transformer.",
-    "루옹 어텐션은 √d로 나누지 않고 점수를 그대로 넘깁니다. 트랜스포머와 견주어 볼 수 있도록 이 단계를 남겨 두었습니다.",
+    "Luong 어텐션은 √d로 나누지 않고 점수를 그대로 넘깁니다. 트랜스포머와 비교해 볼 수 있도록 이 단계를 남겨 두었습니다.",
   ],
   why_2_dot: [
     "This Transformer was trained without the division by √d (scaled = false): scores go on as they are. The wider a head, the farther apart they are, and the softmax picks fewer keys.",
@@ -93,23 +93,23 @@ export const inside = {
   ],
   why_3_causal: [
     "While the model writes, later words do not exist yet. Their scores become −∞ (hatched), so the softmax gives them nothing.",
-    "모델이 쓰는 동안 뒤에 올 단어는 아직 없습니다. 그 점수를 −∞로 바꾸면(빗금) 소프트맥스에서 몫이 0이 됩니다.",
+    "모델이 쓰는 동안 뒤에 올 단어는 아직 없습니다. 그 점수를 −∞로 바꾸면(빗금) 소프트맥스에서 비율이 0이 됩니다.",
   ],
   why_3_open: [
     "Nothing is hidden here: every token may be looked at. Only padding would be masked, and a single sentence has none.",
-    "여기서는 아무것도 가리지 않으며 모든 토큰을 볼 수 있습니다. 가릴 것은 채움 토큰뿐인데 문장 하나에는 없습니다.",
+    "여기서는 아무것도 가리지 않으며 모든 토큰을 볼 수 있습니다. 가릴 것은 패딩뿐인데 문장 하나에는 없습니다.",
   ],
   why_4: [
     "Each row becomes shares that add up to 1: exponentials of the scores, each divided by their sum. Large scores win more than in proportion.",
-    "행마다 합이 1인 몫으로 바뀝니다. 점수에 지수 함수를 취하고 그 합으로 나눕니다. 큰 점수는 비율보다 더 크게 이깁니다.",
+    "행마다 합이 1인 비율로 바뀝니다. 점수에 지수 함수를 취하고 그 합으로 나눕니다. 점수가 조금만 커도 비율은 훨씬 커집니다.",
   ],
   why_5: [
     "What the row looked at is mixed: each key’s value vector times its weight, all added up. The result is the context of the query.",
-    "행이 바라본 것을 섞습니다. 키마다 값 벡터에 가중치를 곱해 모두 더합니다. 그 결과가 쿼리의 문맥 벡터입니다.",
+    "행이 바라본 것을 섞습니다. 키마다 밸류 벡터에 가중치를 곱해 모두 더합니다. 그 결과가 쿼리의 문맥 벡터입니다.",
   ],
   why_5_luong: [
     "Encoder states are mixed by their weights into one context vector. Keys and values are the same states here.",
-    "인코더 상태를 가중치대로 섞어 문맥 벡터 하나로 만듭니다. 여기서는 키와 값이 같은 상태입니다.",
+    "인코더 상태를 가중치대로 섞어 문맥 벡터 하나로 만듭니다. 여기서는 키와 밸류가 같은 상태입니다.",
   ],
   why_5_copy: [
     "Encoder states are mixed by their weights into one context vector. Only the gate reads it; what is copied are the tokens themselves, each with its weight.",
@@ -125,7 +125,7 @@ export const inside = {
   ],
   why_6_copy: [
     "From the decoder’s state and the context a gate decides how much of the token is copied from where the row points. The rest comes from the vocabulary.",
-    "게이트가 디코더 상태와 문맥을 보고, 행이 가리키는 곳에서 토큰을 얼마나 복사할지 정합니다. 나머지는 어휘에서 나옵니다.",
+    "게이트가 디코더 상태와 문맥을 보고, 행이 가리키는 곳에서 토큰을 얼마나 복사할지 정합니다. 나머지는 단어 집합에서 나옵니다.",
   ],
   scores: ["Scores", "점수"],
   scaled: ["Scaled", "나눈 점수"],
@@ -134,7 +134,7 @@ export const inside = {
   context: ["Context", "문맥"],
   state: ["State s", "상태 s"],
   out: ["Output of the layer", "층의 출력"],
-  attentional: ["Attentional state", "어텐션 상태"],
+  attentional: ["Attentional state", "어텐션 은닉 상태"],
   context_and_state: ["Context and state", "문맥과 상태"],
   joined: ["Contexts of all heads at “{token}”", "“{token}”에서 모든 헤드의 문맥"],
   head_n: ["Head {n}", "헤드 {n}"],
@@ -162,7 +162,7 @@ export const inside = {
   unscaled_model: ["This model does not scale: the score goes on unchanged.", "이 모델은 나누지 않습니다. 점수가 그대로 넘어갑니다."],
   unscaled_edit: [
     "An intervention leaves the division out: the score goes on unchanged.",
-    "개입으로 나누기를 뺐습니다. 점수가 그대로 넘어갑니다.",
+    "개입으로 나눗셈을 뺐습니다. 점수가 그대로 넘어갑니다.",
   ],
   root: ["√{d} = {root}, the root of the width of a head", "√{d} = {root}, 헤드 너비의 제곱근"],
   entropy_with: ["Entropy of the row, scaled", "나눈 뒤 행의 엔트로피"],
@@ -177,14 +177,14 @@ export const inside = {
   of: ["{n} of {all}", "{all}개 중 {n}개"],
   soft_exp: ["Exponential of the distance to the row’s largest score", "행에서 가장 큰 점수와의 차이에 지수 함수"],
   soft_sum: ["Sum of the exponentials of the row", "행의 지수 값을 모두 더하면"],
-  soft_share: ["Share", "그중의 몫"],
+  soft_share: ["Share", "그중의 비율"],
   edited: [
     "An intervention set this number; it does not follow from the stage before.",
     "개입으로 정해진 숫자이며, 앞 단계에서 계산된 값이 아닙니다.",
   ],
   sum_context: [
     "Dimension {dim} of the context: weight × value, added over all keys.",
-    "문맥의 {dim}차원: 가중치 × 값을 모든 키에 대해 더합니다.",
+    "문맥의 {dim}차원: 가중치 × 밸류를 모든 키에 대해 더합니다.",
   ],
   context_dim: ["context, dim {n}", "문맥, {n}차원"],
   join: [
@@ -198,7 +198,7 @@ export const inside = {
     "W_O가 이들을 모두 섞으므로, 이다음부터는 어느 헤드에서 온 것인지 가릴 수 없습니다.",
   ],
   out_length: ["Output at this row", "이 행의 출력"],
-  from_vocabulary: ["From the vocabulary", "어휘에서"],
+  from_vocabulary: ["From the vocabulary", "단어 집합에서"],
   to_attention: ["See all heads on the Attention screen", "어텐션 화면에서 모든 헤드 보기"],
   trials: ["Done otherwise", "다르게 해 보기"],
   trial_unscaled: ["Without scaling", "나누지 않기"],
@@ -244,7 +244,7 @@ export const inside = {
     "Attention by itself sees a bag of tokens. So a row of this table is added to each token: sines and cosines, fast on the left and slow on the right, like the hands of many clocks. Nothing is learned, and no position is too far.",
     "어텐션만으로는 토큰이 순서 없이 담긴 자루로 보입니다. 그래서 토큰마다 이 표의 한 행을 더합니다. 왼쪽은 빠르고 오른쪽은 느린 사인과 코사인이라, 바늘이 여럿인 시계와 같습니다. 학습하는 값이 없고 아무리 먼 위치도 나타낼 수 있습니다.",
   ],
-  positions_learned_title: ["Learned positions", "학습된 위치"],
+  positions_learned_title: ["Learned positions", "학습한 위치"],
   positions_learned: [
     "Attention by itself sees a bag of tokens. So a row of this table is added to each token; the model learned it in training. Past the last row there is no position.",
     "어텐션만으로는 토큰이 순서 없이 담긴 자루로 보입니다. 그래서 토큰마다 이 표의 한 행을 더하며, 표는 학습으로 얻었습니다. 마지막 행보다 뒤의 위치는 없습니다.",
@@ -252,7 +252,7 @@ export const inside = {
   positions_rotary_title: ["Rotary positions", "회전 위치"],
   positions_rotary: [
     "No row is added to a token. Instead each query and each key is turned, two numbers at a time, by an angle that grows with its position. Their product then depends on how far apart they stand, not on where. You see the turned vectors as Q and K on the Attention tab.",
-    "토큰에 더하는 행이 없습니다. 대신 쿼리와 키를 숫자 두 개씩 묶어 위치에 따라 커지는 각도만큼 돌립니다. 그러면 둘의 곱은 어디에 있는지가 아니라 얼마나 떨어져 있는지에 달립니다. 어텐션 탭의 Q와 K가 돌린 뒤의 벡터입니다.",
+    "토큰에 더하는 행이 없습니다. 대신 쿼리와 키를 숫자 두 개씩 묶어 위치에 따라 커지는 각도만큼 돌립니다. 그러면 둘의 내적은 어디에 있는지가 아니라 얼마나 떨어져 있는지에 달립니다. 어텐션 탭의 Q와 K가 돌린 뒤의 벡터입니다.",
   ],
   positions_none_title: ["No positions", "위치 없음"],
   positions_none: [
@@ -285,11 +285,11 @@ export const inside = {
   alike: ["How alike positions are, PE · PEᵀ", "위치끼리 닮은 정도, PE · PEᵀ"],
   alike_note: [
     "The product of two rows depends only on how far apart they are: the pattern runs along the diagonal.",
-    "두 행의 곱은 둘이 얼마나 떨어져 있는지에만 달려 있어, 무늬가 대각선을 따라 이어집니다.",
+    "두 행의 내적은 둘이 얼마나 떨어져 있는지에만 달려 있어, 무늬가 대각선을 따라 이어집니다.",
   ],
   alike_note_learned: [
     "Products of the learned rows. A bright diagonal band means that neighbours are alike.",
-    "학습된 행끼리의 곱입니다. 대각선이 밝은 띠를 이루면 이웃한 위치가 서로 닮았다는 뜻입니다.",
+    "학습한 행끼리의 내적입니다. 대각선이 밝은 띠를 이루면 이웃한 위치가 서로 닮았다는 뜻입니다.",
   ],
   waves: ["Waves of chosen dimensions", "고른 차원의 물결"],
   waves_note: ["The value a dimension adds, from position to position.", "위치가 바뀔 때 한 차원이 더하는 값입니다."],
@@ -306,9 +306,9 @@ export const inside = {
     "여기서는 인코더 둘이 양 끝에서 읽습니다. 띠의 위쪽 절반은 왼쪽부터, 아래쪽 절반은 오른쪽부터 읽은 것입니다.",
   ],
   encoder_states: ["Encoder states", "인코더 상태"],
-  encoder_note: ["After each source token.", "원문 토큰을 하나씩 읽은 뒤."],
+  encoder_note: ["After each source token.", "원문 토큰을 하나씩 읽은 뒤입니다."],
   decoder_states: ["Decoder states", "디코더 상태"],
-  decoder_note: ["At the step that writes each token.", "각 토큰을 쓰는 단계에서."],
+  decoder_note: ["At the step that writes each token.", "각 토큰을 쓰는 시점입니다."],
   bridge: ["Bridge", "다리"],
   bridge_title: ["The bridge: all that the decoder gets", "다리: 디코더가 받는 전부"],
   bridge_note: [
@@ -328,10 +328,10 @@ export const inside = {
   luong_scores: ["scores, “{score}”", "점수, “{score}”"],
   luong_weights: ["weights", "가중치"],
   luong_context: ["context, the mix of encoder states", "문맥, 인코더 상태를 섞은 것"],
-  luong_attentional: ["attentional state, which chooses the word", "어텐션 상태, 단어를 고르는 것"],
+  luong_attentional: ["attentional state, which chooses the word", "어텐션 은닉 상태, 단어를 고르는 것"],
   luong_pick: [
     "Click a strip of the decoder states for another step. The three strongest keys are named.",
-    "디코더 상태의 띠를 누르면 다른 단계를 볼 수 있습니다. 가장 강한 키 셋의 이름을 적었습니다.",
+    "디코더 상태의 띠를 누르면 다른 시점을 볼 수 있습니다. 가장 강한 키 셋의 이름을 적었습니다.",
   ],
   no_recurrence_title: ["This model has no recurrence", "이 모델에는 순환이 없습니다"],
   no_recurrence: [
@@ -340,7 +340,7 @@ export const inside = {
   ],
   no_recurrence_path: [
     "From “{first}” to “{last}” an RNN takes {steps} {steps:step|steps}, and each of them can lose something. Here it is one look, in each of {layers} {layers:layer|layers}.",
-    "“{first}”에서 “{last}”까지 RNN은 {steps}걸음을 가야 하고, 걸음마다 무언가를 잃을 수 있습니다. 여기서는 한 번 보는 것으로 충분하고, 그 기회가 층마다 있어 모두 {layers}번입니다.",
+    "“{first}”에서 “{last}”까지 RNN은 시점 {steps}개를 지나야 하고, 시점마다 무언가를 잃을 수 있습니다. 여기서는 한 번 보는 것으로 충분하고, 그 기회가 층마다 있어 모두 {layers}번입니다.",
   ],
   no_recurrence_order: [
     "Order, which an RNN has from reading in order, is added as positions.",

@@ -13,7 +13,7 @@ export const layers = {
   copying: ["Copying", "복사"],
   output: ["From logits to the loss", "로짓에서 손실까지"],
   self_attention: ["self-attention", "셀프 어텐션"],
-  masked_self_attention: ["masked self-attention", "마스크 셀프 어텐션"],
+  masked_self_attention: ["masked self-attention", "마스크드 셀프 어텐션"],
   cross_attention: ["cross-attention", "크로스 어텐션"],
   ffn: ["feed-forward", "피드포워드"],
   before: ["before the layer", "층 앞"],
@@ -83,9 +83,12 @@ export const layers = {
     "A row times a column of the matrix: products, added up; then the bias, if there is one.",
     "행과 행렬의 열을 곱해 더합니다. 편향이 있으면 마지막에 더합니다.",
   ],
-  how_sum: ["Two vectors, added number by number.", "두 벡터를 수끼리 더합니다."],
+  how_sum: ["Two vectors, added number by number.", "두 벡터를 같은 자리의 수끼리 더합니다."],
   how_pixels: ["Brightness from 0 to 255 becomes −1 to 1.", "0에서 255까지의 밝기를 −1에서 1로 바꿉니다."],
-  how_rotate: ["Pairs of numbers, turned by an angle that grows with the position.", "수를 둘씩 짝지어 위치만큼 돌립니다."],
+  how_rotate: [
+    "Pairs of numbers, turned by an angle that grows with the position.",
+    "수를 둘씩 짝지어 위치에 따라 커지는 각도만큼 돌립니다.",
+  ],
   how_scores: ["The query of the row times the key of the column.", "행의 쿼리와 열의 키를 내적합니다."],
   how_additive: ["tanh of query and key together, times v.", "쿼리와 키를 더해 tanh를 취하고 v를 곱합니다."],
   how_divide: [

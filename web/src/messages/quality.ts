@@ -25,15 +25,15 @@ export const quality = {
   unit_source_characters: ["source characters", "원문 글자 수"],
   unit_other: ["source length", "원문 길이"],
   counts: ["Sentences", "문장 수"],
-  caption: ["Bands are 95 % intervals.", "띠는 95% 신뢰 구간입니다."],
+  caption: ["Bands are 95 % intervals.", "띠는 95 % 신뢰 구간입니다."],
   caption_minus: [
     "Bands are 95 % intervals that treat the systems as measured apart, so they are a little too wide.",
-    "띠는 두 시스템을 따로 쟀다고 본 95% 신뢰 구간이라 실제보다 조금 넓습니다.",
+    "띠는 두 시스템을 따로 쟀다고 본 95 % 신뢰 구간이라 실제보다 조금 넓습니다.",
   ],
   caption_thin: ["Hollow points stand on fewer than 30 sentences.", "속이 빈 점은 문장이 30개도 안 되는 구간입니다."],
   caption_rare: [
     "Grey: lengths the model hardly met in training (under 2 % of its commonest).",
-    "회색은 학습에서 거의 보지 못한 길이입니다(가장 흔한 길이의 2% 미만).",
+    "회색은 학습에서 거의 보지 못한 길이입니다(가장 흔한 길이의 2 % 미만).",
   ],
   caption_ratio: ["1 is as long as the reference.", "1이면 참조 번역과 길이가 같습니다."],
   lower_better: ["Lower is better.", "낮을수록 좋습니다."],

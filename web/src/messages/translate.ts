@@ -67,6 +67,6 @@ export const translate = {
   ],
   caption_influence_picture: [
     "Influence is how much the log-probability of a token falls when a patch is painted over with the mean colour of the picture.",
-    "영향은 패치를 그림의 평균 색으로 덮었을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다.",
+    "영향도는 패치를 그림의 평균 색으로 덮었을 때 토큰의 로그 확률이 얼마나 떨어지는지입니다.",
   ],
 } as const;

@@ -3,7 +3,7 @@ export const encoderRow = {
   title: ["One token through one encoder layer", "토큰 하나가 인코더 한 층을 지나는 길"],
   ask: [
     "In the feed-forward network the row of “{token}” becomes {n} numbers, and max(0, ·) sets those below 0 to 0. How many will be 0?",
-    "피드포워드에서 ‘{token}’의 행은 수 {n}개가 되고, max(0, ·)가 0보다 작은 수를 0으로 만듭니다. 얼마나 0이 될까요?",
+    "피드포워드에서 ‘{token}’의 행은 수 {n}개가 되고, max(0, ·)가 0보다 작은 수를 0으로 만듭니다. 얼마나 많은 수가 0이 될까요?",
   ],
   none: ["hardly any", "거의 없음"],
   quarter: ["about a quarter", "4분의 1쯤"],

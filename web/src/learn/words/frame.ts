@@ -9,7 +9,7 @@ export const frame = {
   note_001: ["Why attention", "왜 어텐션인가"],
   note_002: ["The formula", "어텐션 수식"],
   note_003: ["The whole Transformer", "트랜스포머 전체"],
-  note_004: ["Pictures, and the family", "이미지와 그 뒤의 모델들"],
+  note_004: ["Pictures, and the family", "이미지와 모델 계열"],
   note: ["Note {n}", "노트 {n}"],
   chapter: ["Chapter {n} of {all}", "{all}장 중 {n}장"],
   done_of: ["{n} of {all} chapters done", "{all}장 가운데 {n}장을 마쳤습니다"],
@@ -19,7 +19,7 @@ export const frame = {
   go_on: ["Go on with", "이어서 읽기"],
   all_done: ["All chapters are done.", "모든 장을 마쳤습니다."],
   forget: ["Start over", "처음부터 다시"],
-  unknown: ["There is no chapter “{id}”. Here is the map.", "‘{id}’라는 장은 없습니다. 아래 지도에서 고르세요."],
+  unknown: ["There is no chapter “{id}”. Here is the map.", "‘{id}’에 해당하는 장이 없습니다. 아래 지도에서 고르세요."],
   try: ["Try it on the real screens", "실제 화면에서 해 보기"],
   next: ["Next", "다음"],
   previous: ["Previous", "이전"],
@@ -29,7 +29,7 @@ export const frame = {
   lack: ["This figure has no model to show", "이 그림에 쓸 모델이 없습니다"],
   lack_none: [
     "No model is loaded. Start the server with one: jumok serve MODEL. Without a name it brings three small ones.",
-    "불러온 모델이 없습니다. jumok serve MODEL로 서버를 시작하세요. 이름을 적지 않으면 작은 모델 셋이 함께 열립니다.",
+    "불러온 모델이 없습니다. 모델을 하나 주고 서버를 시작하세요: jumok serve MODEL. 이름을 적지 않으면 작은 모델 셋이 함께 열립니다.",
   ],
   lack_arch: [
     "It needs one of these, and none is loaded: {arch}. jumok serve without a name brings all three.",

@@ -1,6 +1,6 @@
 /** Words of the figure of gradients by distance. */
 export const gradientDistance = {
-  title: ["How much of the loss reaches the first token", "손실은 첫 토큰에 얼마나 닿는가"],
+  title: ["How much of the loss reaches the first token", "손실은 첫 토큰에 얼마나 닿을까요"],
   weights: ["Weights", "가중치"],
   one: ["fresh, one direction", "학습 전, 한 방향"],
   fresh: ["fresh", "학습 전"],
@@ -16,10 +16,10 @@ export const gradientDistance = {
   why_some: ["{first} against {largest}: little is left of it.", "{largest}에 견주어 {first}입니다. 조금밖에 남지 않았습니다."],
   why_none: [
     "{first} against {largest}. Whatever the first token was, no update will learn from it.",
-    "{largest}에 견주어 {first}입니다. 첫 토큰이 무엇이었든 갱신은 거기서 배우지 못합니다.",
+    "{largest}에 견주어 {first}입니다. 첫 토큰이 무엇이었든 어떤 갱신도 거기서 배우지 못합니다.",
   ],
   by_length: ["Gradient at the first token, by length", "길이에 따른 첫 토큰의 기울기"],
-  by_place: ["Gradient at each token of the sentence", "문장의 토큰마다의 기울기"],
+  by_place: ["Gradient at each token of the sentence", "문장의 각 토큰의 기울기"],
   length: ["tokens", "토큰 수"],
   place: ["place", "자리"],
   again: ["Other weights", "다른 가중치"],

@@ -10,5 +10,5 @@ export const growing = {
   source: ["Sentence", "문장"],
   tokens: ["tokens", "토큰 수"],
   right: ["right answer", "정답"],
-  alone: ["(no other model is loaded to compare with)", "(견줄 다른 모델이 없습니다)"],
+  alone: ["(no other model is loaded to compare with)", "(비교할 다른 모델이 없습니다)"],
 } as const;

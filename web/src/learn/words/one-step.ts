@@ -1,6 +1,6 @@
 /** Words of the figure of one training step. */
 export const oneStepWords = {
-  title: ["One training step, stage by stage", "학습 한 걸음, 단계별로"],
+  title: ["One training step, stage by stage", "학습 한 스텝, 단계별로"],
   intro: [
     "{model} reads “{text}” and is to learn “{target}”. All of this happens to a copy: the model of this server stays as it is.",
     "{model} 모델의 입력은 ‘{text}’, 배울 정답은 ‘{target}’입니다. 모두 복사본에서 일어나며 이 서버의 모델은 그대로입니다.",
@@ -8,7 +8,7 @@ export const oneStepWords = {
   own: ["It learns the answer that it gives anyway.", "모델이 이미 내놓는 답을 배웁니다."],
   too_large: [
     "This model has {n} parameters. A training step is shown for models of up to {most}.",
-    "이 모델은 파라미터가 {n}개입니다. 학습 한 걸음은 {most}개까지의 모델로 보여 줍니다.",
+    "이 모델은 파라미터가 {n}개입니다. 학습 한 스텝은 파라미터가 {most}개 이하인 모델로 보여 줍니다.",
   ],
   optimizer: ["Optimizer", "옵티마이저"],
   rate: ["Learning rate η", "학습률 η"],
@@ -36,21 +36,21 @@ export const oneStepWords = {
     "The weights move against the gradient. At the logit of the right token “{token}”, will the gradient be below or above zero?",
     "파라미터는 기울기의 반대쪽으로 움직입니다. 정답 토큰 ‘{token}’의 로짓에서 기울기는 0보다 작을까요, 클까요?",
   ],
-  below: ["below zero", "0보다 작다"],
-  above: ["above zero", "0보다 크다"],
+  below: ["below zero", "0보다 작음"],
+  above: ["above zero", "0보다 큼"],
   why_sign: [
     "p − 1 is never above 0: this logit has to rise. All others have gradient p / N: what took probability has to fall.",
-    "p − 1은 0보다 클 수 없으므로 이 로짓은 올라가야 합니다. 나머지의 기울기는 p / N이라, 확률을 가져간 쪽이 내려가야 합니다.",
+    "p − 1은 0보다 클 수 없으므로 이 로짓은 올라가야 합니다. 나머지의 기울기는 모두 p / N이므로, 확률을 가져간 로짓은 내려가야 합니다.",
   ],
   weight_is: ["{name}[{index}] = {value}", "{name}[{index}] = {value}"],
   at_token: ["At “{token}”: gradient at the logit × h = {dz} × {h} = {part}", "‘{token}’에서: 로짓의 기울기 × h = {dz} × {h} = {part}"],
-  by_token: ["Each target token adds its part", "목표 토큰마다 더하는 몫"],
-  part: ["part of the gradient", "기울기의 몫"],
+  by_token: ["Each target token adds its part", "목표 토큰마다 더하는 값"],
+  part: ["part of the gradient", "기울기에 더하는 값"],
   as_embedding: ["where the same row is an embedding", "같은 행이 임베딩으로 쓰인 곳"],
   sum: ["gradient g", "기울기 g"],
   not_out: [
     "The chain rule goes on from h through every layer to this weight. Its gradient is g = {g}.",
-    "연쇄 법칙이 h에서 여러 층을 지나 이 파라미터까지 이어집니다. 기울기는 g = {g}입니다.",
+    "연쇄 법칙이 h에서 모든 층을 지나 이 파라미터까지 이어집니다. 기울기는 g = {g}입니다.",
   ],
   every: ["How much reaches each parameter (|g|, the largest)", "파라미터마다 닿는 기울기의 크기 (|g|, 큰 것부터)"],
   head: ["Head", "헤드"],
@@ -59,7 +59,7 @@ export const oneStepWords = {
   d_score: ["∂L/∂e", "∂L/∂e"],
   mean_da: [
     "Σ αᵢ ∂L/∂αᵢ = {mean}. A score gets α (∂L/∂α − {mean}): where α is 0 nothing comes through.",
-    "Σ αᵢ ∂L/∂αᵢ = {mean}. 점수에는 α (∂L/∂α − {mean})이 갑니다. α가 0인 곳으로는 아무것도 지나가지 않습니다.",
+    "Σ αᵢ ∂L/∂αᵢ = {mean}. 점수의 기울기는 α (∂L/∂α − {mean})입니다. α가 0인 곳으로는 아무것도 지나가지 않습니다.",
   ],
   no_attention: [
     "This model has no attention: everything goes back through the state of the cell, step by step.",
@@ -69,19 +69,19 @@ export const oneStepWords = {
   agrees: ["The optimizer that trains models here gives {after}.", "여기서 모델을 학습시키는 옵티마이저의 결과는 {after}입니다."],
   ask_after: [
     "The loss was {loss}. After one step at η = {lr}, will it be lower or higher?",
-    "손실은 {loss}였습니다. 학습률 {lr}에서 한 걸음 간 뒤에는 낮아질까요, 높아질까요?",
+    "지금 손실은 {loss}입니다. 학습률 {lr}에서 한 스텝 학습한 뒤에는 낮아질까요, 높아질까요?",
   ],
-  lower: ["lower", "낮아진다"],
-  higher: ["higher", "높아진다"],
+  lower: ["lower", "낮아짐"],
+  higher: ["higher", "높아짐"],
   why_lower: [
     "{loss} → {after}. The step was small enough for the slope to be right.",
-    "{loss} → {after}. 기울기가 맞는 범위 안에서 움직였습니다.",
+    "{loss} → {after}. 기울기가 맞는 범위 안에서 조금만 움직였습니다.",
   ],
   why_higher: [
     "{loss} → {after}. The gradient is the slope at one point; so large a step leaves the place where it is true.",
-    "{loss} → {after}. 기울기는 그 자리에서만 맞습니다. 이렇게 크게 움직이면 맞지 않는 곳까지 가 버립니다.",
+    "{loss} → {after}. 기울기는 한 점에서의 값입니다. 스텝이 이렇게 크면 그 기울기가 맞지 않는 곳까지 가 버립니다.",
   ],
-  by_rate: ["The loss after the same step at other rates", "같은 걸음을 다른 학습률로 갔을 때의 손실"],
+  by_rate: ["The loss after the same step at other rates", "같은 스텝을 다른 학습률로 학습한 뒤의 손실"],
   before: ["before", "갱신 전"],
   loss: ["loss", "손실"],
   worse: ["From η = {lr} on it is higher than before.", "η = {lr}부터는 전보다 높습니다."],

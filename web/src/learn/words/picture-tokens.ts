@@ -17,15 +17,15 @@ export const pictureTokens = {
   token: ["= token: {n} numbers", "= 토큰: 수 {n}개"],
   matrix: [
     "W has {numbers} × {width} numbers, drawn at random here; training finds better ones. Every patch goes through the same W.",
-    "W는 수 {numbers} × {width}개이고 여기서는 무작위로 뽑았습니다. 학습이 더 나은 수를 찾습니다. 모든 패치가 같은 W를 지납니다.",
+    "W에는 수가 {numbers} × {width}개 있고 여기서는 무작위로 뽑았습니다. 학습이 더 나은 수를 찾습니다. 모든 패치가 같은 W를 지납니다.",
   ],
-  own_places: ["The rows of places are those that “{model}” has learned.", "위치 행은 ‘{model}’이 학습한 것입니다."],
+  own_places: ["The rows of places are those that “{model}” has learned.", "위치 행은 ‘{model}’ 모델이 학습한 것입니다."],
   no_model: [
     "No model that reads pictures is loaded, so this is as far as it goes: jumok train --data emoji-captions makes one.",
     "이미지를 읽는 모델이 열려 있지 않으므로 여기까지입니다. jumok train --data emoji-captions로 만들 수 있습니다.",
   ],
-  model: ["What “{model}” makes of it", "‘{model}’이 보는 것"],
+  model: ["What “{model}” makes of it", "‘{model}’ 모델이 보는 것"],
   writes: ["Tokens it writes", "모델이 쓰는 토큰"],
-  looks: ["where it looks while it writes “{token}”", "‘{token}’을 쓰는 동안 보는 곳"],
+  looks: ["where it looks while it writes “{token}”", "‘{token}’ 토큰을 쓰는 동안 보는 곳"],
   none: ["It writes nothing.", "아무것도 쓰지 않습니다."],
 } as const;

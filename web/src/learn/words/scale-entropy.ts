@@ -9,7 +9,7 @@ export const scaleEntropy = {
     "{raw} bits: nearly all of the weight is on one key. Divided by √64 = 8 there are {scaled} bits.",
     "{raw}비트입니다. 가중치가 거의 다 키 하나에 쏠립니다. √64 = 8로 나누면 {scaled}비트입니다.",
   ],
-  width: ["d_k, numbers of a key", "d_k, 키의 수 개수"],
+  width: ["d_k, numbers of a key", "d_k, 키의 차원"],
   again: ["Other numbers", "다른 수로"],
   bits: ["Entropy of the weights, bits", "가중치의 엔트로피(비트)"],
   raw: ["without division", "나누지 않음"],
@@ -19,6 +19,6 @@ export const scaleEntropy = {
   one: ["One query of the many: its weights", "그중 쿼리 하나의 가중치"],
   slope: [
     "Scores spread by {spread} (√d_k = {root}). Slope of the softmax, Σ w (1 − w): {raw} without the division, {scaled} with it. A gradient passes through this slope.",
-    "점수의 표준편차는 {spread}입니다(√d_k = {root}). 소프트맥스의 기울기 Σ w (1 − w)는 나누지 않으면 {raw}, 나누면 {scaled}입니다. 그래디언트는 이 기울기를 지나갑니다.",
+    "점수의 표준편차는 {spread}입니다(√d_k = {root}). 소프트맥스의 미분값 Σ w (1 − w)는 나누지 않으면 {raw}, 나누면 {scaled}입니다. 이곳을 지나는 기울기에는 이 미분값이 곱해집니다.",
   ],
 } as const;

@@ -20,8 +20,8 @@ export const shiftedPositions = {
   ],
   right: ["right", "맞음"],
   wrong: ["wrong", "틀림"],
-  curve: ["Exact match by shift, per cent", "옮긴 자리 수에 따른 정확 일치(%)"],
-  stored: ["the bundled model on {n} test dates", "함께 오는 모델, 시험 날짜 {n}개"],
+  curve: ["Exact match by shift, per cent", "옮긴 자리 수에 따른 완전 일치(%)"],
+  stored: ["the bundled model on {n} test dates", "들어 있는 모델, 시험 날짜 {n}개"],
   live: ["these dates, measured now", "이 날짜들, 지금 잰 값"],
   caption: [
     "The line was measured once, with python benchmarks/shifted_positions.py; the dots come from the model while you move the slider.",
@@ -30,6 +30,6 @@ export const shiftedPositions = {
   none: ["This model has no positions to shift.", "이 모델에는 옮길 위치가 없습니다."],
   rotary: [
     "This model’s positions are rotary: products of queries and keys depend on distances alone, so a shift changes nothing but rounding.",
-    "이 모델의 위치는 회전식입니다. 쿼리와 키의 곱이 거리에만 달려 있으므로, 옮겨도 반올림 말고는 달라지지 않습니다.",
+    "이 모델은 회전 위치를 씁니다. 쿼리와 키의 내적이 거리에만 달려 있으므로, 옮겨도 반올림 오차 말고는 달라지지 않습니다.",
   ],
 } as const;

@@ -1,6 +1,6 @@
 /** Words of the figure of the softmax. */
 export const softmaxWords = {
-  title: ["Scores in, shares out", "점수를 넣으면 몫이 나옵니다"],
+  title: ["Scores in, shares out", "점수를 넣으면 비율이 나옵니다"],
   ask: ["All scores of this row are doubled. What happens to the weights?", "이 행의 점수를 모두 두 배로 하면 가중치는 어떻게 될까요?"],
   same: ["they stay the same", "그대로"],
   flatter: ["they come closer to each other", "서로 비슷해짐"],
@@ -19,6 +19,6 @@ export const softmaxWords = {
     "Entropy {bits} bits: as undecided as between {n} equal keys.",
     "엔트로피 {bits}비트: 똑같은 키 {n}개 사이에서 망설이는 정도입니다.",
   ],
-  row: ["Scores of “{token}”, layer {layer}, head {head}", "‘{token}’의 점수, 층 {layer}, 헤드 {head}"],
+  row: ["Scores of “{token}”, layer {layer}, head {head}", "‘{token}’의 점수, {layer}층 {head}번 헤드"],
   rest: ["and {n} more {n:key|keys} with less weight", "가중치가 더 작은 키 {n}개 더"],
 } as const;
