@@ -29,19 +29,21 @@ export default function GradientDistance({ card, text, tell }: FigureProps) {
   const [mode, setMode] = useState<Mode>("one");
   const [seed, setSeed] = useState(0);
   const cards = trioOf(card, models.value ?? []);
-  const found = useMeasured(cards, text, mode, seed);
-  const far = found.value?.find((one) => one.found);
+  const first = useMeasured(cards.slice(0, 1), text, mode, seed);
+  const rest = useMeasured(first.status === "ready" ? cards.slice(1) : [], text, mode, seed);
+  const found = [...(first.value ?? []), ...(rest.value ?? [])];
+  const far = found.find((one) => one.found);
   useEffect(() => {
     const facts = mode === "one" && far?.found ? power(far.found.by_length) : null;
     if (!facts) return;
     const { short, long, near, far: at, share } = facts;
     tell({ model: far!.card.name, short, long, near, far: at, share });
-  }, [found.value]);
-  const lines = found.value ? linesByLength(found.value) : [];
+  }, [first.value, rest.value]);
+  const lines = linesByLength(found);
   return (
     <Figure title={say("title")} table={() => chartTable(lines, say("length"))}>
-      <Await of={found} height={420}>
-        {(all) => (
+      <Await of={first} height={420}>
+        {() => (
           <Predicted first={far?.found ?? null} name={far?.card.name ?? ""}>
             <div class="stack">
               <div class="row">
@@ -56,7 +58,7 @@ export default function GradientDistance({ card, text, tell }: FigureProps) {
               <p class="small muted">
                 {say(`about_${mode}`)} {mode !== "trained" && say("seed", { n: seed })}
               </p>
-              {all.map(
+              {found.map(
                 ({ card, problem }) =>
                   problem && (
                     <p key={card.name} class="note">
@@ -67,7 +69,12 @@ export default function GradientDistance({ card, text, tell }: FigureProps) {
               <h3>{say("by_length")}</h3>
               <LineChart name={say("by_length")} lines={lines} xLabel={say("length")} log height={170} formatY={number} />
               <h3>{say("by_place")}</h3>
-              <LineChart name={say("by_place")} lines={linesByPlace(all)} xLabel={say("place")} log height={170} formatY={number} />
+              <LineChart name={say("by_place")} lines={linesByPlace(found)} xLabel={say("place")} log height={170} formatY={number} />
+              {cards.length > 1 && (
+                <Await of={rest} height={20}>
+                  {() => null}
+                </Await>
+              )}
             </div>
           </Predicted>
         )}
@@ -82,9 +89,9 @@ function trioOf(card: Card, all: readonly Card[]): Card[] {
   return others.filter((one) => one !== undefined);
 }
 
-/** One model after the other: the server takes one analysis of a reader at a time. */
+/** One model after the other: the server takes one analysis of a reader at a time. The figure draws the first at once. */
 function useMeasured(cards: readonly Card[], text: string, mode: Mode, seed: number) {
-  const key = `gradients ${cards.map((one) => one.name).join(",")} ${mode} ${seed} ${text}`;
+  const key = cards.length ? `gradients ${cards.map((one) => one.name).join(",")} ${mode} ${seed} ${text}` : null;
   return useResource<readonly Measured[]>(
     key,
     async (signal) => {
