@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "presets": {"config"},
     "settings": {"config"},
     "text": {"config", "images"},
+    "formats": set(),
     "data": {"config", "images", "text"},
     "native": {"architectures", "config", "text"},
     "nn": set(),
@@ -80,6 +81,7 @@ NO_TORCH = {
     "presets",
     "settings",
     "text",
+    "formats",
 }
 NO_TORCH |= {"native"}
 
