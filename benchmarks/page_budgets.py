@@ -43,15 +43,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FRAMES = 60
 
 
-def texts_of(tokenizer: Tokenizer, lines: list[str], pieces: int, count: int) -> list[str]:
-    """Texts of exactly so many pieces, made of lines and then of the words of more lines."""
+def texts_of(tokenizer: Tokenizer, lines: list[str], tokens: int, count: int) -> list[str]:
+    """Texts of exactly so many tokens, made of lines and then of the words of more lines."""
     words = iter(" ".join(lines).split())
     found = []
     while len(found) < count:
         text = next(words)
-        while (length := len(tokenizer.encode(text))) < pieces:
+        while (length := len(tokenizer.encode(text))) < tokens:
             text = f"{text} {next(words)}"
-        if length == pieces:
+        if length == tokens:
             found.append(text)
     return found
 
@@ -197,7 +197,7 @@ def translation(bench: Bench) -> None:
     }"""
     found = [page.evaluate(ask, text) for text in texts]
     page.context.close()
-    bench.row("translate + manifest + atlas, 20 pieces", statistics.median(found), 500, "ms")
+    bench.row("translate + manifest + atlas, 20 tokens", statistics.median(found), 500, "ms")
 
 
 def atlas(bench: Bench, pair: tuple[str, str]) -> None:
@@ -287,6 +287,35 @@ def pan_and_zoom(bench: Bench, trace: Trace) -> None:
     page.context.close()
 
 
+def chapters(bench: Bench) -> None:
+    """From the click on a chapter to the frame that has its first figure and its question."""
+    page = bench.page()
+    bench.open(page, "/learn/tokens", m="small")
+    page.locator(".learn-side a").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    turn = """async id => {
+        const links = [...document.querySelectorAll('.learn-side li a')];
+        const link = links.find(one => one.pathname === `/learn/${id}`);
+        const there = () => location.pathname === `/learn/${id}` && link.getAttribute('aria-current')
+            && document.querySelector('.learn-beside :is(figure.figure, .learn-lack)')
+            && document.querySelector('.learn-question');
+        const began = performance.now();
+        link.click();
+        while (!there() && performance.now() < began + 30000) await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+        return performance.now() - began;
+    }"""
+    hrefs = [str(one.get_attribute("href")) for one in page.locator(".learn-side li a").all()]
+    ids = [re.split(r"[/?]", href)[2] for href in hrefs]
+    times = []
+    for id in ids[1:]:
+        times.append(page.evaluate(turn, id))
+        page.wait_for_load_state("networkidle")
+    bench.row(f"a chapter after the click, median of {len(times)}", statistics.median(times), 300, "ms")
+    bench.row(f"a chapter after the click, slowest of {len(times)}", max(times), 300, "ms")
+    page.context.close()
+
+
 def trace_of(folder: Path, pair: tuple[str, str]) -> Trace:
     """A trace made here, without the server's limits; with no loop of the browser's library around it."""
     return make_trace(load(folder), pair[0], target=pair[1])
@@ -318,6 +347,7 @@ def main() -> None:
                 first_paint(bench)
                 sizes(bench)
                 translation(bench)
+                chapters(bench)
                 atlas(bench, (source, target))
                 grid(bench, (source, target))
                 pan_and_zoom(bench, trace)
