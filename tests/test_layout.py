@@ -32,7 +32,8 @@ ALLOWED: dict[str, set[str]] = {
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
-    "model": {"decoding", "explain", "training"},
+    "documents": {"text", "formats", "decoding"},
+    "model": {"decoding", "documents", "explain", "training"},
     "evaluation": {"text", "decoding", "explain"},
     "training": {
         "config",

@@ -12,6 +12,8 @@ from jumok.decoding.jobs import Job, SourceText, check_texts, make_request
 from jumok.decoding.results import Translation, alone
 from jumok.decoding.stream import Final, Partial
 from jumok.decoding.translator import BLOCK, Translator
+from jumok.documents.report import DocumentReport
+from jumok.documents.translate import Watch, translate_document, unwatched
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
@@ -139,6 +141,29 @@ class Model(Translator):
     ) -> Iterator[Translation]:
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
         return super().translate_iter(texts, block=block, progress=progress, **self.asked(options))
+
+    def translate_document(  # noqa: PLR0913  all but two have defaults
+        self,
+        source: str | Path,
+        target: str | Path,
+        *,
+        format: str | None = None,
+        all_segments: bool = False,
+        progress: Progress = silent,
+        watch: Watch = unwatched,
+        **options: Any,
+    ) -> DocumentReport:
+        """Translate a file with its markup into another of the same format: `jumok.translate_document`."""
+        return translate_document(
+            self,
+            source,
+            target,
+            format=format,
+            all_segments=all_segments,
+            progress=progress,
+            watch=watch,
+            **options,
+        )
 
     def stream(self, text: str, **options: Any) -> Iterator[Partial | Final]:
         """A translation as it grows: a `Partial` after each step, then `Final` with the whole."""
