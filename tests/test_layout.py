@@ -58,7 +58,16 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "evaluation",
     },
-    "server": {"config", "text", "decoding", "explain", "evaluation", "training"},
+    "server": {
+        "config",
+        "text",
+        "formats",
+        "decoding",
+        "documents",
+        "explain",
+        "evaluation",
+        "training",
+    },
 }
 ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
@@ -69,6 +78,7 @@ SERVER_ROOMS: dict[str, set[str]] = {
     "runs": {"gates"},
     "translate": {"gates"},
     "traces": {"gates", "translate"},
+    "documents": {"gates", "translate"},
     "pages": {"gates", "runs", "traces", "translate"},
 }
 NO_TORCH = {

@@ -154,6 +154,35 @@ export interface DecoderRun {
   readonly wrong: number;
 }
 
+/** What became of the segments so far. */
+export interface DocumentCounts {
+  readonly doubtful: number;
+  readonly edited: number;
+  readonly present: number;
+  readonly skipped: number;
+  readonly translated: number;
+}
+
+export interface DocumentOut {
+  readonly bytes: number;
+  readonly counts: DocumentCounts;
+  readonly done: number;
+  readonly format: string;
+  readonly id: string;
+  readonly model: string;
+  readonly name: string;
+  readonly problem: ProblemOut | null;
+  readonly seconds_left: number | null;
+  readonly status: "waiting" | "running" | "done" | "failed";
+  readonly target_name: string;
+  readonly total: number | null;
+}
+
+export interface DocumentsOut {
+  readonly documents: readonly DocumentOut[];
+  readonly formats: readonly FormatOut[];
+}
+
 /** Sentences of one length; next to these keys `bleu`, `bleu_ci95` and so on for each metric. */
 export interface EvalBin {
   readonly examples?: readonly number[];
@@ -228,6 +257,11 @@ export interface ForcePrefix {
   readonly ids?: readonly number[];
   readonly op: "force_prefix";
   readonly text?: string;
+}
+
+export interface FormatOut {
+  readonly name: string;
+  readonly suffixes: readonly string[];
 }
 
 /** Every tensor of the pass behind a trace, in the order of computation; the numbers of the one at place 4 are the tensor `forward.tensor:4` of the trace. Readers ignore keys they do not know. */
@@ -419,6 +453,16 @@ export interface ProbeSentence {
   readonly text: string;
 }
 
+export interface ProblemOut {
+  readonly code: string;
+  readonly detail: string;
+  readonly field?: string | null;
+  readonly request_id: string;
+  readonly status: number;
+  readonly title: string;
+  readonly type: string;
+}
+
 export interface RateLossOut {
   readonly loss: number | null;
   readonly lr: number;
@@ -522,6 +566,21 @@ export interface ScaleHead {
   readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
   readonly layer: number | readonly number[] | "*";
   readonly op: "scale_head";
+}
+
+export interface SegmentOut {
+  readonly doubts: readonly string[];
+  readonly edited: boolean;
+  readonly n: number;
+  readonly outcome: "translated" | "present" | "skipped" | null;
+  readonly source: string;
+  readonly target: string | null;
+  readonly where: string;
+}
+
+export interface SegmentsOut {
+  readonly segments: readonly SegmentOut[];
+  readonly total: number;
 }
 
 /** Where a sentence stands; characters are code points, and an end is the place behind the last. */

@@ -113,6 +113,11 @@ class Worker:
         """Whether the thread can work: it has not started yet, or it runs."""
         return not self._closed and (self._thread is None or self._thread.is_alive())
 
+    @property
+    def busy(self) -> bool:
+        """Whether someone waits for an answer."""
+        return bool(self._tickets)
+
     def close(self) -> None:
         """End the thread; whoever waits is told that the server stops."""
         with self._changed:
