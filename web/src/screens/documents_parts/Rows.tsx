@@ -49,7 +49,7 @@ export function Rows({ now, doubtful, update }: RowsProps) {
 const Head = ({ text, code }: { text: string; code: string | undefined }) => (
   <span>
     {text}
-    <span class="faint"> {code && languageName(code, locale.value, t("shell.many_languages"))}</span>
+    {code && <span class="faint"> · {languageName(code, locale.value, t("shell.many_languages"))}</span>}
   </span>
 );
 
