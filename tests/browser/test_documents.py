@@ -1,4 +1,4 @@
-"""The Documents screen: a file is dropped, watched, mended, fetched and found again; hostile names and texts."""
+"""The Documents screen: a file is dropped, watched, mended, fetched, found again; hostile names and texts."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
