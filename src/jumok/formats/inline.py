@@ -62,6 +62,10 @@ class MarkupBuilder:
         else:
             self.tags[begun.place] = Tag(begun.begin, self.length, begun.open, raw, begun.keep)
 
+    def abandon(self) -> None:
+        """The innermost open tag has no end: it is a point."""
+        self.waiting.pop()
+
     def _stands_here(self, number: int) -> bool:
         """Whether a point stands at the end of the text; one that waits for its end does not."""
         return self.tags[number].begin == self.length and all(one.place != number for one in self.waiting)

@@ -37,7 +37,11 @@ class KnownFormat:
         return format
 
 
-FORMATS = (KnownFormat("txt", (".txt",), "plain.PlainFormat"),)
+FORMATS = (
+    KnownFormat("txt", (".txt",), "plain.PlainFormat"),
+    KnownFormat("tmx", (".tmx",), "tmx.TmxFormat"),
+    KnownFormat("xliff", (".xlf", ".xliff", ".mxliff", ".sdlxliff"), "xliff.XliffFormat"),
+)
 
 
 def names() -> list[str]:
