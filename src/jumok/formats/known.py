@@ -38,6 +38,8 @@ class KnownFormat:
 
 
 FORMATS = (
+    KnownFormat("html", (".html", ".htm", ".xhtml"), "html_page.HtmlFormat"),
+    KnownFormat("md", (".md", ".markdown"), "markdown.MarkdownFormat"),
     KnownFormat("txt", (".txt",), "plain.PlainFormat"),
     KnownFormat("tmx", (".tmx",), "tmx.TmxFormat"),
     KnownFormat("xliff", (".xlf", ".xliff", ".mxliff", ".sdlxliff"), "xliff.XliffFormat"),
