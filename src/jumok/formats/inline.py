@@ -41,7 +41,7 @@ class MarkupBuilder:
         self.tags.append(Tag(self.length, self.length, raw))
 
     def lengthen_point(self, raw: str) -> bool:
-        """Markup that belongs to the point which stands here, such as a space behind a picture; if one does."""
+        """Markup that belongs to the point which stands here, such as a space behind a picture, if any."""
         last = len(self.tags) - 1
         if last < 0 or not self.tags[last].is_point or not self._stands_here(last):
             return False
