@@ -37,7 +37,13 @@ class KnownFormat:
         return format
 
 
-FORMATS = (KnownFormat("txt", (".txt",), "plain.PlainFormat"),)
+FORMATS = (
+    KnownFormat("html", (".html", ".htm", ".xhtml"), "html_page.HtmlFormat"),
+    KnownFormat("md", (".md", ".markdown"), "markdown.MarkdownFormat"),
+    KnownFormat("txt", (".txt",), "plain.PlainFormat"),
+    KnownFormat("tmx", (".tmx",), "tmx.TmxFormat"),
+    KnownFormat("xliff", (".xlf", ".xliff", ".mxliff", ".sdlxliff"), "xliff.XliffFormat"),
+)
 
 
 def names() -> list[str]:
