@@ -145,11 +145,48 @@ def read_sources(texts: Iterable[str | SourceText], tokenizers: Tokenizers) -> l
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """A text that an answer must contain, and the tokens that write it."""
+class Spelling:
+    """One way to write a phrase: what counts as it in an answer, and tokens that write it."""
 
     text: str
+    """In the characters that tokens are made of (`Tokenizer.spell`)."""
     ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text that an answer must contain, in whichever of its spellings the search likes best."""
+
+    spellings: tuple[Spelling, ...]
+    once: bool = False
+    """Exactly once; else at least once."""
+    soft: bool = False
+    """Wanted, not required: an answer without it is taken where the model finds it far more probable."""
+    word: bool = False
+    """It counts only where a word begins, and that word may go on: "file" counts in "files"."""
+
+    @property
+    def size(self) -> int:
+        """Tokens of the longest spelling."""
+        return max(len(spelling.ids) for spelling in self.spellings)
+
+
+def make_phrase(
+    tokenizer: Tokenizer, texts: Sequence[str], *, once: bool = False, soft: bool = False, word: bool = False
+) -> Phrase:
+    """The phrase of these texts, any one of which will do, in tokens that begin a word or go on after a sign."""
+    spellings = list[Spelling]()
+    for text in texts:
+        spelled, ids = tokenizer.spell(text), [tuple(tokenizer.encode(text))]
+        before = tokenizer.encode("(")
+        after_sign = tokenizer.encode("(" + text)
+        if after_sign[: len(before)] == before:
+            ids.append(tuple(after_sign[len(before) :]))
+        for one in ids:
+            spelling = Spelling(spelled, one)
+            if spelling not in spellings and one:
+                spellings.append(spelling)
+    return Phrase(tuple(spellings), once, soft, word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +203,7 @@ class Job:
         A bound of the sentence's own, so that its neighbours cannot change its answer; a generous one, for it
         is there to stop answers that never end.
         """
-        given = len(self.prefix) + sum(len(phrase.ids) for phrase in self.phrases)
+        given = len(self.prefix) + sum(phrase.size for phrase in self.phrases)
         if given and given + CHARACTER > config.max_len:
             raise ConfigError(
                 f"prefix and required texts have {given} tokens, and max_len={config.max_len} leaves no room",

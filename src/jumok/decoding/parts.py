@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from jumok.config import DataConfig
-from jumok.decoding.jobs import Job, Phrase, Request, SourceText
+from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
 from jumok.errors import LimitError
 from jumok.text.beginning import beginning
 from jumok.text.marks import is_question
@@ -87,10 +87,11 @@ def make_jobs(
 ) -> list[TextJobs]:
     """The jobs of each source; with `split` one for each sentence.
 
-    A prefix goes to the first part and required texts to the last. `before` sources come before these.
+    A prefix goes to the first part and required texts to the last; phrases that a sentence of the source asks
+    for go to the job of that sentence. `before` sources come before these.
     """
     write = tokenizers.target.encode
-    phrases = tuple(Phrase(tokenizers.target.spell(text), tuple(write(text))) for text in request.require)
+    required = tuple(make_phrase(tokenizers.target, [text]) for text in request.require)
     prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(sources))]
     split = split and tokenizers.pictures is None
     layouts = [layout_of(source, data.source_language, split=split) for source in sources]
@@ -102,12 +103,20 @@ def make_jobs(
             cutter = LongText(request.long or "split", tokenizers, data, before + i + 1)
             layout, ids = cutter.cut(layout, ids)
         last = len(ids) - 1
+        phrases = [
+            (*sentence_phrases(sentence, request, tokenizers), *(required if n == last else ()))
+            for n, sentence in enumerate(layout.sentences)
+        ]
         jobs = tuple(
-            Job(tuple(part), prefixes[i] if n == 0 else (), phrases if n == last else ())
-            for n, part in enumerate(ids)
+            Job(tuple(part), prefixes[i] if n == 0 else (), phrases[n]) for n, part in enumerate(ids)
         )
         made.append(TextJobs(jobs, layout))
     return made
+
+
+def sentence_phrases(sentence: str, request: Request, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
+    """What the answer to this sentence of a source must contain because of what stands in it."""
+    return ()
 
 
 def layout_of(source: SourceText, language: str, *, split: bool) -> TextLayout:
