@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
+from jumok.decoding.hypotheses import hypotheses_of, tokens_of
 from jumok.decoding.jobs import (
     BATCH_TOKENS,
     Job,
@@ -24,7 +25,7 @@ from jumok.decoding.jobs import (
 )
 from jumok.decoding.loops import cut_loops, loop_end
 from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
-from jumok.decoding.results import Hypothesis, Joint, Score, Token, Translation, sum_up
+from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
 from jumok.decoding.troubles import explain_trouble
 from jumok.errors import ConfigError, DataError
 from jumok.progress import Progress, silent
@@ -255,7 +256,7 @@ class Translator:
             progress("scoring", len(scores), len(todo))
         results = []
         for source, target, job in zip(left, right, jobs, strict=True):
-            tokens = self._tokens((*job.prefix, EOS), scores[job])
+            tokens = tokens_of(self.tokenizers.target, (*job.prefix, EOS), scores[job])
             results.append(Score(source, target, *sum_up(tokens), tokens))
         return results[0] if isinstance(sources, str) else results
 
@@ -306,17 +307,25 @@ class Translator:
         request: Request,
     ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
-        parts = self.parts(text, answers, request)
+        parts = self.parts(text, layout, answers, request)
         return self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
 
     def parts(
-        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+        self,
+        text: str | SourceText,
+        layout: TextLayout,
+        answers: Sequence[Sequence[Answer]],
+        request: Request,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each part of a text, best first."""
+        """The hypotheses of each part of a text, best first; links are those within the part."""
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        return [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
+        sentences = layout.sentences if request.align else [None] * len(answers)
+        return [
+            hypotheses_of(best_first, self.tokenizers, request.decoding.n_best, sentence)
+            for best_first, sentence in zip(answers, sentences, strict=True)
+        ]
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.
@@ -368,20 +377,6 @@ class Translator:
             known.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [(text, one, [known[job] for job in one.jobs]) for text, one in zip(texts, made, strict=True)]
-
-    def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
-        """The best answers with different texts."""
-        by_text: dict[str, Hypothesis] = {}
-        for answer in answers:
-            text = self.tokenizers.target.decode(answer.ids)
-            if text not in by_text and len(by_text) < n_best:
-                ids = (*answer.ids, EOS) if answer.finished else answer.ids
-                tokens = self._tokens(ids, answer.log_probs)
-                by_text[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
-        return list(by_text.values())
-
-    def _tokens(self, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Token, ...]:
-        return tuple(map(Token, self.tokenizers.target.pieces(ids), ids, log_probs))
 
     @contextmanager
     def explained(self, batch: Sequence[Job]) -> Iterator[None]:
