@@ -30,6 +30,7 @@ from jumok.decoding.troubles import explain_trouble
 from jumok.errors import ConfigError, DataError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
+from jumok.text.layouts import Protection
 from jumok.text.normalize import tidy
 from jumok.text.sentences import TextLayout
 from jumok.text.tokenizer import EOS
@@ -159,7 +160,8 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long` and `sentences` of `Request`. The answer to a text never depends on the others.
+        `require`, `long`, `sentences`, `protect` and `keep` of `Request`. The answer to a text never depends
+        on the others.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -209,6 +211,10 @@ class Translator:
         if not isinstance(request.prefix, str):
             raise ConfigError(
                 "a stream takes one prefix for all texts", hint="translate a list to give one prefix for each"
+            )
+        if request.keep:
+            raise ConfigError(
+                "a stream has no spans to keep of each text", hint="translate a list to give some for each"
             )
         return self._blocks(iter(texts), block, request, progress)
 
@@ -277,8 +283,17 @@ class Translator:
         """
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
-        split = self.splits(request)
-        return make_jobs(self.read(texts), request, self.tokenizers, self.config.data, before, split=split)
+        split, protect = self.splits(request), self.protects(request)
+        return make_jobs(
+            self.read(texts), request, self.tokenizers, self.config.data, before, split=split, protect=protect
+        )
+
+    def protects(self, request: Request) -> Protection:
+        """How placeholders and the like are protected, if they are."""
+        wanted = self.sentence_habit.translates if request.protect is None else request.protect
+        if not wanted or self.tokenizers.pictures is not None:
+            return Protection.NONE
+        return Protection.MARKS if self.config.text.marks and self.tokenizers.have_marks else Protection.SIGNS
 
     def splits(self, request: Request) -> bool:
         """Whether texts are translated sentence by sentence."""
@@ -321,7 +336,7 @@ class Translator:
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        sentences = layout.sentences if request.align else [None] * len(answers)
+        sentences = layout.read if request.align else [None] * len(answers)
         return [
             hypotheses_of(best_first, self.tokenizers, request.decoding.n_best, sentence)
             for best_first, sentence in zip(answers, sentences, strict=True)

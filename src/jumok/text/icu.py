@@ -1,4 +1,4 @@
-"""ICU messages: where the texts stand among which one chooses, as in `{n, plural, one {# file} other {# files}}`.
+"""ICU messages, such as `{n, plural, one {# file} other {# files}}`: where the texts in them stand.
 
 The syntax around them is kept; each text is translated by itself. An apostrophe before a brace quotes it.
 """

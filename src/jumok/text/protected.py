@@ -5,7 +5,8 @@ run, and what it repeats cannot match in two ways. Scripts without spaces may st
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Literal
@@ -32,8 +33,12 @@ BRACKETS = {"(": ")", "[": "]", "{": "}"}
 AROUND = ".,;:!?'*|"  # signs of a sentence around an address
 
 _LETTERS = "A-Za-zÀ-ɏͰ-ԯ"  # of addresses; not those of scripts that are written without spaces
-_URL = re.compile(rf"(?:(?:https?|ftp|file|ssh|git|mqtts?|rtsps?|wss?)://|mailto:|(?<![\w.])www\.)[{_LETTERS}0-9\-._~:/?#\[\]@!$&'()*+,;=%{{}}|]+")
-_EMAIL = re.compile(rf"(?<![{_LETTERS}0-9_.+%-])[{_LETTERS}0-9_.+%-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{{2,}}(?![A-Za-z0-9-])")
+_URL = re.compile(
+    rf"(?:(?:https?|ftp|file|ssh|git|mqtts?|rtsps?|wss?)://|mailto:|(?<![\w.])www\.)[{_LETTERS}0-9\-._~:/?#\[\]@!$&'()*+,;=%{{}}|]+"
+)
+_EMAIL = re.compile(
+    rf"(?<![{_LETTERS}0-9_.+%-])[{_LETTERS}0-9_.+%-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{{2,}}(?![A-Za-z0-9-])"
+)
 _DOMAIN = re.compile(
     r"(?<![A-Za-z0-9_.@-])(?:[A-Za-z0-9-]+\.)+"
     r"(?:com|org|net|io|edu|gov|info|dev|app|eu|local)(?![A-Za-z0-9_-])(?:/[\w./?=&#%~+-]*)?"
@@ -85,6 +90,7 @@ _NUMBER = re.compile(
     r"|\d{5,})(?![A-Za-z0-9_]|[.,:]\d)"
     r"|(?<![\w#&])#(?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{6})(?![A-Za-z0-9_])"
 )
+_WORDS = re.compile(r"[^\W_]")
 _MARK = re.compile(f"[{MARKS}]")
 
 PATTERNS: tuple[tuple[ProtectedKind, str, re.Pattern[str]], ...] = (
@@ -134,7 +140,9 @@ def _found(text: str) -> Iterator[ProtectedSpan]:
                     continue
                 case "tag" if is_key_name(match[0]):
                     continue
-                case "placeholder" if match[0][0] == "%" and text[begin - 1 : begin].isdigit() and match[0] != "%%":
+                case "placeholder" if (
+                    match[0][0] == "%" and text[begin - 1 : begin].isdigit() and match[0] != "%%"
+                ):
                     continue  # 100%ige
             yield ProtectedSpan(begin, end, kind)
 
@@ -148,11 +156,26 @@ def apart(spans: Iterable[ProtectedSpan]) -> list[ProtectedSpan]:
     return found
 
 
+def overlapping(spans: Sequence[ProtectedSpan], begin: int, end: int) -> Sequence[ProtectedSpan]:
+    """Those of spans in order that share characters with these."""
+    first = bisect_right(spans, begin, key=lambda one: one.end)
+    return spans[first : bisect_left(spans, end, key=lambda one: one.begin)]
+
+
+def has_words(text: str, begin: int, end: int, spans: Sequence[ProtectedSpan]) -> bool:
+    """Whether there are letters or digits between `begin` and `end` that stand in none of these spans."""
+    inside = overlapping(spans, begin, end)
+    edges = [begin, *(edge for one in inside for edge in (max(one.begin, begin), min(one.end, end))), end]
+    return any(_WORDS.search(text, a, b) for a, b in zip(edges[::2], edges[1::2], strict=True))
+
+
 def trimmed(text: str, begin: int, end: int) -> int:
     """The end of an address without the signs of the sentence around it; a bracket that it opened stays."""
     open = {closer: text.count(opener, begin, end) for opener, closer in BRACKETS.items()}
     closed = {closer: text.count(closer, begin, end) for closer in open}
-    while end > begin and (text[end - 1] in AROUND or closed.get(text[end - 1], 0) > open.get(text[end - 1], 0)):
+    while end > begin and (
+        text[end - 1] in AROUND or closed.get(text[end - 1], 0) > open.get(text[end - 1], 0)
+    ):
         closed[text[end - 1]] = closed.get(text[end - 1], 0) - 1
         end -= 1
     return end
