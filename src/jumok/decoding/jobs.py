@@ -69,6 +69,14 @@ class Request:
                         hint="take the text out of one of them",
                     )
 
+    def check_stream(self) -> None:
+        """Refuse what belongs to single texts where nobody knows how many there will be."""
+        for name, given in (("prefix", not isinstance(self.prefix, str)), ("keep", self.keep)):
+            if given:
+                what = "one prefix for all texts" if name == "prefix" else "no spans to keep"
+                hint = f"translate a list to give {name} for each"
+                raise ConfigError(f"a stream takes {what}", hint=hint)
+
     def keeps(self, count: int) -> Sequence[Sequence[Span]]:
         """The spans of each of `count` texts that come out as they are."""
         if self.keep and len(self.keep) != count:

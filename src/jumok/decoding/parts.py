@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from jumok.config import DataConfig
+from jumok.config import DataConfig, TextConfig
 from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
 from jumok.errors import LimitError
 from jumok.images.patches import PatchReader
@@ -143,6 +143,26 @@ def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers) -> tup
 def sentence_phrases(sentence: str, request: Request, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
     """What the answer to this sentence of a source must contain because of what stands in it."""
     return ()
+
+
+def protection_of(
+    text: TextConfig, tokenizers: Tokenizers, habit: SentenceHabit, request: Request
+) -> Protection:
+    """How a model protects what must survive, if it does: by marks that it has learned, or by its signs."""
+    wanted = habit.translates if request.protect is None else request.protect
+    if not wanted or tokenizers.pictures is not None:
+        return Protection.NONE
+    return Protection.MARKS if text.marks and tokenizers.have_marks else Protection.SIGNS
+
+
+def texts_read(
+    sources: Sequence[SourceText], request: Request, tokenizers: Tokenizers, protect: Protection
+) -> list[str | SourceText]:
+    """What a model reads of each source in one piece; the source itself where that is no other text."""
+    masker = masker_of(tokenizers, "", split=False, protect=protect)
+    keeps = request.keeps(len(sources))
+    layouts = [layout_of(*one, masker) for one in zip(sources, keeps, strict=True)]
+    return [one.read[-1] if one.masks else source for one, source in zip(layouts, sources, strict=True)]
 
 
 def masker_of(

@@ -23,11 +23,18 @@ from jumok.decoding.jobs import (
     make_request,
     read_sources,
 )
-from jumok.decoding.loops import cut_loops, loop_end
-from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
+from jumok.decoding.loops import cut_loops, may_loop
+from jumok.decoding.parts import (
+    SentenceHabit,
+    TextJobs,
+    make_jobs,
+    protection_of,
+    sentence_habit,
+    texts_read,
+)
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
 from jumok.decoding.troubles import explain_trouble
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
 from jumok.text.layouts import Protection
@@ -134,17 +141,9 @@ class Translator:
             "max_length": data.max_length,
             "engine": self.engine,
             "sentences": "split" if self.sentence_habit.split else "as-is",
-            **self._source,
+            **self.tokenizers.source_info,
             **self._about,
         }
-
-    @property
-    def _source(self) -> dict[str, Any]:
-        """What a source is: text, or a picture of some size."""
-        reader = self.tokenizers.pictures
-        if reader is None:
-            return {"source": "text"}
-        return {"source": "image", "image": {"size": reader.side, "patch": reader.patch}}
 
     @overload
     def translate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
@@ -208,14 +207,7 @@ class Translator:
     ) -> Iterator[Translation]:
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
         request = make_request(self.config.decoding, options)
-        if not isinstance(request.prefix, str):
-            raise ConfigError(
-                "a stream takes one prefix for all texts", hint="translate a list to give one prefix for each"
-            )
-        if request.keep:
-            raise ConfigError(
-                "a stream has no spans to keep of each text", hint="translate a list to give some for each"
-            )
+        request.check_stream()
         return self._blocks(iter(texts), block, request, progress)
 
     def _blocks(
@@ -290,10 +282,11 @@ class Translator:
 
     def protects(self, request: Request) -> Protection:
         """How placeholders and the like are protected, if they are."""
-        wanted = self.sentence_habit.translates if request.protect is None else request.protect
-        if not wanted or self.tokenizers.pictures is not None:
-            return Protection.NONE
-        return Protection.MARKS if self.config.text.marks and self.tokenizers.have_marks else Protection.SIGNS
+        return protection_of(self.config.text, self.tokenizers, self.sentence_habit, request)
+
+    def as_read(self, sources: Sequence[SourceText], request: Request) -> list[SourceText]:
+        """Each text as the model reads it in one piece: with marks for what is protected."""
+        return self.read(texts_read(sources, request, self.tokenizers, self.protects(request)))
 
     def splits(self, request: Request) -> bool:
         """Whether texts are translated sentence by sentence."""
@@ -347,14 +340,8 @@ class Translator:
 
         Someone who says what answers contain or how long they are gets them so.
         """
-        if request.decoding.loops or request.require or request.decoding.min_len:
-            return True
-        prefixes = (request.prefix,) if isinstance(request.prefix, str) else request.prefix
-        texts: list[Sequence[object]] = [*prefixes, *map(self.tokenizers.target.encode, prefixes)]
-        if self.tokenizers.pictures is None:
-            [source] = self.read([text])
-            texts += [source.text, source.ids]
-        return any(loop_end(one) is not None for one in texts)
+        source = self.read([text])[0] if self.tokenizers.pictures is None else None
+        return may_loop(request, source, self.tokenizers.target)
 
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options that a call with these options runs with."""

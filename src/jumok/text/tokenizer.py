@@ -142,6 +142,14 @@ class Tokenizers:
         return CONTEXT_MARK in (piece.strip() for piece in pieces)
 
     @property
+    def source_info(self) -> dict[str, Any]:
+        """What a source is: text, or a picture of some size."""
+        reader = self.pictures
+        if reader is None:
+            return {"source": "text"}
+        return {"source": "image", "image": {"size": reader.side, "patch": reader.patch}}
+
+    @property
     def have_marks(self) -> bool:
         """Each mark for a protected span is a token of both sides."""
         return self.pictures is None and self.text_source.has_marks and self.target.has_marks
