@@ -16,6 +16,7 @@ from jumok.errors import LimitError
 from jumok.images.patches import PatchReader
 from jumok.text.beginning import beginning
 from jumok.text.icu import Span
+from jumok.text.languages import translates
 from jumok.text.layouts import Protection, TextMasker, all_spans
 from jumok.text.marks import MARKS, is_question
 from jumok.text.masks import Masked
@@ -26,8 +27,6 @@ from jumok.text.tokenizer import Tokenizers
 Parts = Sequence[Sequence[int]]
 """The ids of each part of a text."""
 NO_TRANSLATION = "it does not translate from one language into another"
-NOT_LANGUAGES = frozenset({"ipa", "mul", "mis", "und", "zxx"})
-CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 SEVERAL = 0.5
 """A model of whose training sources more than this share have several sentences takes paragraphs."""
 
@@ -63,9 +62,7 @@ def sentence_habit(data: DataConfig, info: Mapping[str, Any], *, pictures: bool)
         return SentenceHabit(split=False, reason="it reads pictures")
     if not all(codes):
         return SentenceHabit(split=False, reason="it does not say which languages it translates")
-    if not all(CODE.fullmatch(code) and code.lower() not in NOT_LANGUAGES for code in codes):
-        return SentenceHabit(split=False, reason=NO_TRANSLATION)
-    if codes[0].lower() == codes[1].lower():
+    if not translates(*codes):
         return SentenceHabit(split=False, reason=NO_TRANSLATION)
     if data.long == "cut" or info.get("metric") in ("rouge1", "rougeL", "per"):
         return SentenceHabit(split=False, reason="it was taught to sum up or to read only the beginning")
@@ -266,7 +263,7 @@ def within(layout: TextLayout, inner: Sequence[TextLayout]) -> TextLayout:
         gaps[-1] += gap
         sentences += one.sentences
         masks += one.masks or [Masked(text, text) for text in one.sentences]
-    said = tuple(masks) if any(not mask.plain for mask in masks) else ()
+    said = tuple(masks) if any(not mask.plain or mask.marks for mask in masks) else ()
     return TextLayout(tuple(sentences), tuple(gaps), layout.kept, said)
 
 

@@ -98,7 +98,7 @@ class TextMasker:
     def with_masks(self, layout: TextLayout, masks: Sequence[Sequence[Masked]]) -> TextLayout:
         """The layout with these masks, if one says anything; inner ones become sentences of their own."""
         flat = tuple(one for own in masks for one in own)
-        if all(one.plain for one in flat):
+        if all(one.plain for one in flat) and self.protect is not Protection.MARKS:
             return layout
         gaps = [layout.gaps[0]]
         for own, gap in zip(masks, layout.gaps[1:], strict=True):

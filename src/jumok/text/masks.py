@@ -49,6 +49,8 @@ class Masked:
     """Where each character of what is read stands in the sentence, and its end; () for the same."""
     capitals: bool = False
     """The sentence is in capitals and is read without; so is its answer to be."""
+    marks: bool = False
+    """The model knows marks: one in its answer that stands for nothing is taken out."""
     inner: bool = False
     """It is a text inside a span of a sentence that follows, which it goes into."""
 
@@ -80,7 +82,7 @@ def mask(sentence: str, spans: Sequence[ProtectedSpan], *, marks: bool, inner: b
     them. Where that is not enough the last ones stay as they are.
     """
     if not spans:
-        return Masked(sentence, sentence, inner=inner)
+        return Masked(sentence, sentence, marks=marks, inner=inner)
     groups = joined(sentence, spans, lambda gap: not gap)
     if marks and len(groups) > len(MARKS):
         groups = joined(sentence, spans, lambda gap: _BETWEEN.fullmatch(gap) is not None)
@@ -98,7 +100,7 @@ def mask(sentence: str, spans: Sequence[ProtectedSpan], *, marks: bool, inner: b
         last = end
     text += sentence[last:]
     places += range(last, len(sentence) + 1)
-    return Masked(sentence, text, tuple(kept), tuple(places), inner=inner)
+    return Masked(sentence, text, tuple(kept), tuple(places), marks=marks, inner=inner)
 
 
 def joined(

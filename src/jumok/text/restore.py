@@ -57,7 +57,8 @@ def restore(
 
     A growing answer lacks what is still to come: nothing is put in.
     """
-    if masked.plain or not (masked.kept or masked.capitals):
+    stray = masked.marks and any(mark in answer for mark in MARKS)
+    if not (masked.kept or masked.capitals or stray):
         return Restored(answer, tuple(range(len(answer) + 1)))
     fills, rest = list[str](), list(texts)
     for kept in masked.kept:
@@ -94,7 +95,7 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     wanted: defaultdict[str, deque[int]] = defaultdict(deque)
     for number, kept in enumerate(masked.kept):
         wanted[kept.sign].append(number)
-    signs = sorted({*wanted, *(MARKS if has_marks(masked) else ())}, key=len, reverse=True)
+    signs = sorted({*wanted, *(MARKS if masked.marks else ())}, key=len, reverse=True)
     places: defaultdict[str, list[Span]] = defaultdict(list)
     if signs:
         for match in re.finditer("|".join(map(bounded, signs)), answer):
@@ -106,12 +107,8 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
             place = masked.kept[numbers[0]].place * len(answer)
             found = sorted(found, key=lambda span: abs(span[0] - place))
         spots += [Spot(*span, numbers.popleft() if numbers else None) for span in found]
-    return made_up(masked, answer, sorted(spots, key=lambda spot: spot.begin))
-
-
-def has_marks(masked: Masked) -> bool:
-    """Whether marks stand for spans."""
-    return any(kept.sign != kept.text for kept in masked.kept)
+    spots.sort(key=lambda spot: spot.begin)
+    return made_up(masked, answer, spots) if masked.kept else spots
 
 
 def bounded(sign: str) -> str:
@@ -122,14 +119,16 @@ def bounded(sign: str) -> str:
 
 
 def made_up(masked: Masked, answer: str, spots: list[Spot]) -> list[Spot]:
-    """The spots, and those of formats that the source does not have: taken for spans that are missing."""
+    """The spots, and those of formats that the model did not read: taken for spans that are missing."""
     taken = {spot.kept for spot in spots}
-    missing = deque(number for number in range(len(masked.kept)) if number not in taken)
+    missing = [number for number in range(len(masked.kept)) if number not in taken]
     for span in protected_spans(answer):
-        if span.kind not in FORMAT or answer[span.begin : span.end] in masked.source:
+        text = answer[span.begin : span.end]
+        if span.kind not in FORMAT or text in masked.text:
             continue
         if all(span.end <= spot.begin or spot.end <= span.begin for spot in spots):
-            spots = [*spots, Spot(span.begin, span.end, missing.popleft() if missing else None)]
+            missing.sort(key=lambda number: masked.kept[number].text != text)
+            spots = [*spots, Spot(span.begin, span.end, missing.pop(0) if missing else None)]
     return sorted(spots, key=lambda spot: spot.begin)
 
 
