@@ -29,7 +29,14 @@ def test_a_quoted_brace_is_text() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{n, plural, one {a}", "{n, plural}", "{n, plural, }", "{n, number}", "{n, plural, one a}", "{n, plural, one {a} x}"],
+    [
+        "{n, plural, one {a}",
+        "{n, plural}",
+        "{n, plural, }",
+        "{n, number}",
+        "{n, plural, one a}",
+        "{n, plural, one {a} x}",
+    ],
 )
 def test_what_is_no_message(text: str) -> None:
     assert icu_messages(text) == []

@@ -2,11 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.text.test_protected import PIECES
 
 from jumok.text.marks import MARKS
 from jumok.text.masks import Masked, mask
 from jumok.text.protected import protected_spans
-from tests.text.test_protected import PIECES
 
 
 def masked(text: str, *, marks: bool = True) -> Masked:
@@ -43,8 +43,8 @@ def test_a_translation_with_signs() -> None:
     assert masked("Hi {name}, {n}").with_signs("{n}, hallo {name}") == "⓶, hallo ⓵"
 
 
-@given(st.lists(PIECES, max_size=40).map("".join), st.booleans())
-def test_every_character_that_is_read_has_its_place(text: str, marks: bool) -> None:
+@given(text=st.lists(PIECES, max_size=40).map("".join), marks=st.booleans())
+def test_every_character_that_is_read_has_its_place(text: str, *, marks: bool) -> None:
     one = masked(text, marks=marks)
     edges = one.places or range(len(text) + 1)
     assert len(edges) == len(one.text) + 1

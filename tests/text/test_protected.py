@@ -10,12 +10,12 @@ from jumok.text.protected import apart, has_words, overlapping, protected_spans
 
 KINDS = {
     "placeholder": (
-        "{name} {0} {} {0:.2f} %s %d %(n)d %1$s %.2f %% %n %1 %{count} %PRODUCTNAME %APPDATA% ${x} $[officename] "
-        "$(ARG1) {{x}} #{x} [%key:component::x::y%]"
+        "{name} {0} {} {0:.2f} %s %d %(n)d %1$s %.2f %% %n %1 %{count} %PRODUCTNAME %APPDATA% ${x} "
+        "$[officename] $(ARG1) {{x}} #{x} [%key:component::x::y%]"
     ),
-    "tag": '<b> </b> <x/> <br> <emph> <ahelp> <text:span> </a>',
+    "tag": "<b> </b> <x/> <br> <emph> <ahelp> <text:span> </a>",
     "entity": "&amp; &nbsp; &#160; &#xA0; &accel; &brandShortName;",
-    "url": "https://example.com/a_(b)?c=d#e http://192.168.1.1:8123 mailto:a@b.org www.example.de home-assistant.io",
+    "url": "https://a.com/a_(b)?c=d#e http://192.168.1.1:8123 mailto:a@b.org www.a.de home-assistant.io",
     "email": "ann.b+c@mail.example.org",
     "code": "`sudo_x` configuration.yaml sensor.my_lamp do_it() --no-colour /etc/hosts C:\\Users\\x \\n",
     "number": "123456 1.2.3 10.0.0.255 2024-05-01 2024-05-01T10:30:00Z 0xFF #ff8800 00:1A:2B:3C:4D:5E",
@@ -36,8 +36,11 @@ def test_every_word_is_one_span_of_its_kind(kind: str) -> None:
     ("text", "found"),
     [
         ("Hallo {{ user.name }}!", ["{{ user.name }}"]),
-        ('Ein <x id="1"/>Wort<a href="a>b" title=\'c\'>', ['<x id="1"/>', '<a href="a>b" title=\'c\'>']),
-        ("{n, plural, one {# file} other {# files in {where}}} left", ["{n, plural, one {# file} other {# files in {where}}}"]),
+        ('Ein <x id="1"/>Wort<a href="a>b" title=\'c\'>', ['<x id="1"/>', "<a href=\"a>b\" title='c'>"]),
+        (
+            "{n, plural, one {# file} other {# files in {where}}} left",
+            ["{n, plural, one {# file} other {# files in {where}}}"],
+        ),
         ("{when, date, short} {a}", ["{when, date, short}", "{a}"]),
         ("See https://a.org/b. (Or http://c.de/d)!", ["https://a.org/b", "http://c.de/d"]),
         ("详见https://example.com/路径。联系a.b@c.org吧", ["https://example.com/", "a.b@c.org"]),
@@ -66,10 +69,7 @@ def test_language_is_left_alone(text: str) -> None:
     assert protected_spans(text) == []
 
 
-PIECES = st.sampled_from(
-    ["a", " ", "{", "}", "%", "s", "<", ">", "/", "`", "http://", "@", ".", "$", "[", "]", "&", ";", "1", ",", "#",
-     "{n, plural, one {", "'", "_", "-", "\n", "中", "😀", "\\", "(", ")", "⓵", ":", "="]
-)  # fmt: skip
+PIECES = st.sampled_from([*"a {}%s</>`@.$[]&;1,#'_-\n中😀\\()⓵:=", "http://", "{n, plural, one {"])
 
 
 @given(st.lists(PIECES, max_size=60).map("".join))

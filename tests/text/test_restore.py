@@ -5,32 +5,42 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.text.test_protected import PIECES
 
 from jumok.text.layouts import Protection, TextMasker
 from jumok.text.masks import Masked, mask
 from jumok.text.protected import protected_spans
 from jumok.text.restore import is_nested, restore, restore_all
-from tests.text.test_protected import PIECES
 
 
 def masked(text: str, *, marks: bool = True) -> Masked:
     return mask(text, protected_spans(text), marks=marks)
 
 
-@given(st.lists(PIECES, max_size=40).map("".join), st.booleans())
-def test_an_answer_that_is_the_source_gives_the_source(text: str, marks: bool) -> None:
+@given(text=st.lists(PIECES, max_size=40).map("".join), marks=st.booleans())
+def test_an_answer_that_is_the_source_gives_the_source(text: str, *, marks: bool) -> None:
     one = masked(text, marks=marks)
     holes = [kept.text[slice(*hole)] for kept in one.kept for hole in kept.holes]
     assert restore(one, one.text, holes).text == text
 
 
-WORDS = st.sampled_from(["der", "Hund", ".", ",", "{x}", "%d", "⓵", "⓶", "⓷", "</b>", "<b>", "{name}", "%s", " ", "中"])
-SOURCES = st.lists(st.sampled_from(["a", "dog", "{name}", "%s", "{n}", "https://a.org/x", "<b>", "</b>", "😀", "."]), max_size=9)
+WORDS = st.sampled_from(
+    ["der", "Hund", ".", ",", "{x}", "%d", "⓵", "⓶", "⓷", "</b>", "<b>", "{name}", "%s", " ", "中"]
+)
+SOURCES = st.lists(
+    st.sampled_from(["a", "dog", "{name}", "%s", "{n}", "https://a.org/x", "<b>", "</b>", "😀", "."]),
+    max_size=9,
+)
 
 
-@given(SOURCES, st.lists(WORDS, max_size=12), st.booleans(), st.sampled_from(["de", "zh", ""]))
+@given(
+    source=SOURCES,
+    answer=st.lists(WORDS, max_size=12),
+    marks=st.booleans(),
+    language=st.sampled_from(["de", "zh", ""]),
+)
 def test_every_placeholder_is_there_as_often_as_in_the_source(
-    source: list[str], answer: list[str], marks: bool, language: str
+    source: list[str], answer: list[str], *, marks: bool, language: str
 ) -> None:
     text = " ".join(source)
     one = masked(text, marks=marks)
@@ -41,8 +51,10 @@ def test_every_placeholder_is_there_as_often_as_in_the_source(
         assert not (re.search("[⓵⓶⓷]", found) if marks else re.search("{x}|%d", found)), found
 
 
-@given(SOURCES, st.lists(WORDS, max_size=12), st.booleans())
-def test_places_of_an_answer_grow_and_end_inside(source: list[str], answer: list[str], marks: bool) -> None:
+@given(source=SOURCES, answer=st.lists(WORDS, max_size=12), marks=st.booleans())
+def test_places_of_an_answer_grow_and_end_inside(
+    source: list[str], answer: list[str], *, marks: bool
+) -> None:
     written = " ".join(answer)
     found = restore(masked(" ".join(source), marks=marks), written)
     assert len(found.places) == len(written) + 1
@@ -92,14 +104,15 @@ def test_a_growing_answer_is_not_mended() -> None:
 
 
 def test_texts_of_messages_go_into_their_sentence() -> None:
-    laid = TextMasker("en", True, Protection.MARKS, len).lay_out(
+    laid = TextMasker("en", split=True, protect=Protection.MARKS, count=len).lay_out(
         "You have {n, plural, one {# file} other {# files}} in {where, select, a {my {x} folder} other {}}."
     )
     assert laid.read == ("⓵ file", "⓵ files", "my ⓵ folder", "You have ⓵ in ⓶.")
     found = restore_all(laid.masks, ["⓵ Datei", "⓵ Dateien", "mein Ordner", "In ⓶ hast du ⓵."])
     assert [one.text for one in found[:3]] == ["", "", ""]
     assert found[3].text == (
-        "In {where, select, a {mein {x} Ordner} other {}} hast du {n, plural, one {# Datei} other {# Dateien}}."
+        "In {where, select, a {mein {x} Ordner} other {}} hast du "
+        "{n, plural, one {# Datei} other {# Dateien}}."
     )
 
 
