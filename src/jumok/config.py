@@ -52,6 +52,8 @@ class TextConfig:
     """One vocabulary for both sides, or one for each."""
     dropout: float = 0.0
     """Share of the merges left out at random when training text is cut into tokens (BPE dropout)."""
+    marks: bool = False
+    """The model learns marks, which stand for placeholders, addresses and code when it translates."""
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:

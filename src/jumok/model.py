@@ -118,8 +118,8 @@ class Model(Translator):
             layout, parts = made.layout, self.parts(source, made.layout, best_first, request)
             found.append(self.joint(layout).translation(lines[n], parts))
             own = [(source, found[-1])] if parts else []
-            if layout.kept:
-                pairs = zip(layout.sentences, made.jobs, parts, strict=True)
+            if layout.kept or layout.masks:
+                pairs = zip(layout.read, made.jobs, parts, strict=True)
                 own = [(self._sentence(one, job), alone(one, part)) for one, job, part in pairs]
             texts += [text for text, _ in own]
             answers += [answer for _, answer in own]

@@ -73,6 +73,7 @@ EXAMPLES = """
 @switch("--scores", help="Add a tab and the log-probability to each line.")
 @choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
 @choice("--sentences", of=["auto", "as-is", "split"], help="Sentences one by one [auto: as the lines are].")
+@switch("--no-protect", help="Placeholders, URLs and code are text like any other.")
 @ERRORS
 @switch("--line-buffered", help="Answer each line as it comes [on a terminal].")
 def translate(
@@ -103,6 +104,8 @@ def translate(
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
     search = given_options(options)
+    if search.pop("no_protect", False):
+        search["protect"] = False
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jumok.answers import Answer
-from jumok.text.tokenizer import FIRST_BYTE
+from jumok.decoding.jobs import Request, SourceText
+from jumok.text.tokenizer import FIRST_BYTE, Tokenizer
 
 PERIOD, TIMES, LEAST = 8, 4, 12
 GOES_ON = range(FIRST_BYTE + 0x80, FIRST_BYTE + 0xC0)  # bytes that go on with a character
@@ -51,3 +52,13 @@ def cut_at(answer: Answer, end: int) -> Answer:
         alignment=answer.alignment[:end],
         looks=answer.looks[:end],
     )
+
+
+def may_loop(request: Request, source: SourceText | None, target: Tokenizer) -> bool:
+    """Whether answers may go round in circles: as asked for, or as the source does, if it is text."""
+    if request.decoding.loops or request.require or request.decoding.min_len:
+        return True
+    prefixes = (request.prefix,) if isinstance(request.prefix, str) else request.prefix
+    texts: list[Sequence[object]] = [*prefixes, *map(target.encode, prefixes)]
+    texts += [source.text, source.ids] if source else []
+    return any(loop_end(one) is not None for one in texts)

@@ -7,6 +7,8 @@ from itertools import accumulate, chain
 from math import fsum
 from typing import Any
 
+from jumok.text.masks import Masked
+from jumok.text.restore import Restored, restore_all
 from jumok.text.sentences import TextLayout, whole
 
 
@@ -41,6 +43,10 @@ class TextLink:
         """The same link, so many characters further on in both texts."""
         (a, b), (c, d) = self.source, self.target
         return TextLink((a + source, b + source), (c + target, d + target), self.weight)
+
+    def unmasked(self, source: Masked, target: Restored) -> "TextLink":
+        """The same link in the texts that people see."""
+        return TextLink(source.source_span(self.source), target.span(self.target), self.weight)
 
 
 class JsonResult:
@@ -136,6 +142,8 @@ class Joint:
 
     def hypothesis(self, parts: Sequence[Hypothesis]) -> Hypothesis:
         """One answer: the parts as the sentences of the text stand."""
+        if self.layout.masks:
+            parts = self.restored(parts)
         written = self.layout.join([part.text for part in parts], source=self.source, target=self.target)
         text = "".join(written)
         if len(parts) == 1 and text == parts[0].text:
@@ -155,6 +163,15 @@ class Joint:
         )
         return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, links)
 
+    def restored(self, parts: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The parts with what was masked in them; those inside another are empty."""
+        masks = self.layout.masks
+        found = restore_all(masks, [part.text for part in parts], language=self.target)
+        return [
+            replace(part, text=one.text, links=tuple(link.unmasked(mask, one) for link in part.links))
+            for part, mask, one in zip(parts, masks, found, strict=True)
+        ]
+
     def placed(self, part: Hypothesis) -> Hypothesis:
         """The one part of a text that has nothing but white space around it."""
         before = len(self.layout.gaps[0])
@@ -162,8 +179,14 @@ class Joint:
             return part
         return replace(part, links=tuple(link.shifted(before, 0) for link in part.links))
 
+    def is_plain(self, number: int) -> bool:
+        """Whether the answer to this sentence is written as the model gives it, from its first token on."""
+        return not self.layout.masks or self.layout.masks[number].plain
+
     def begun(self, texts: Sequence[str]) -> list[str]:
         """What is written when the last of these texts is still growing."""
+        if masks := self.layout.masks:
+            texts = [one.text for one in restore_all(masks, texts, language=self.target, growing=True)]
         rest = [""] * (len(self.layout.sentences) - len(texts))
         return self.layout.join([*texts, *rest], source=self.source, target=self.target)[: 2 * len(texts)]
 

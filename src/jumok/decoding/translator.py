@@ -24,13 +24,21 @@ from jumok.decoding.jobs import (
     make_request,
     read_sources,
 )
-from jumok.decoding.loops import cut_loops, loop_end
-from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
+from jumok.decoding.loops import cut_loops, may_loop
+from jumok.decoding.parts import (
+    SentenceHabit,
+    TextJobs,
+    make_jobs,
+    protection_of,
+    sentence_habit,
+    texts_read,
+)
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
 from jumok.decoding.troubles import explain_trouble, explained
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
+from jumok.text.layouts import Protection
 from jumok.text.normalize import tidy
 from jumok.text.sentences import TextLayout
 from jumok.text.tokenizer import EOS
@@ -134,17 +142,9 @@ class Translator:
             "max_length": data.max_length,
             "engine": self.engine,
             "sentences": "split" if self.sentence_habit.split else "as-is",
-            **self._source,
+            **self.tokenizers.source_info,
             **self._about,
         }
-
-    @property
-    def _source(self) -> dict[str, Any]:
-        """What a source is: text, or a picture of some size."""
-        reader = self.tokenizers.pictures
-        if reader is None:
-            return {"source": "text"}
-        return {"source": "image", "image": {"size": reader.side, "patch": reader.patch}}
 
     @overload
     def translate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
@@ -160,7 +160,7 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long`, `sentences` and `align` of `Request`. No answer depends on the other texts.
+        `require`, `long`, `sentences`, `align`, `protect` and `keep` of `Request`. Answers are independent.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -212,10 +212,7 @@ class Translator:
     ) -> Iterator[Translation]:
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
         request = make_request(self.config.decoding, options)
-        if not isinstance(request.prefix, str):
-            raise ConfigError(
-                "a stream takes one prefix for all texts", hint="translate a list to give one prefix for each"
-            )
+        request.check_stream()
         return self._blocks(iter(texts), block, request, progress)
 
     def _blocks(
@@ -285,8 +282,17 @@ class Translator:
             request = replace(request, long="cut")
         if request.align and not self.aligns:
             raise no_head(self.config)
-        split = self.splits(request)
-        return make_jobs(self.read(texts), request, self.tokenizers, self.config.data, before, split=split)
+        split, protect = self.splits(request), self.protects(request)
+        return make_jobs(
+            self.read(texts), request, self.tokenizers, self.config.data, before, split=split, protect=protect
+        )
+
+    def protects(self, request: Request) -> Protection:  # of placeholders and the like
+        return protection_of(self.config.text, self.tokenizers, self.sentence_habit, request)
+
+    def as_read(self, sources: Sequence[SourceText], request: Request) -> list[SourceText]:
+        """Each text as the model reads it in one piece: with marks for what is protected."""
+        return self.read(texts_read(sources, request, self.tokenizers, self.protects(request)))
 
     def splits(self, request: Request) -> bool:
         """Whether texts are translated sentence by sentence."""
@@ -334,7 +340,7 @@ class Translator:
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        sentences = layout.sentences if request.align else [None] * len(answers)
+        sentences = layout.read if request.align else [None] * len(answers)
         return [
             hypotheses_of(best_first, self.tokenizers, request.decoding.n_best, sentence)
             for best_first, sentence in zip(answers, sentences, strict=True)
@@ -345,14 +351,8 @@ class Translator:
 
         Someone who says what answers contain or how long they are gets them so.
         """
-        if request.decoding.loops or request.require or request.decoding.min_len:
-            return True
-        prefixes = (request.prefix,) if isinstance(request.prefix, str) else request.prefix
-        texts: list[Sequence[object]] = [*prefixes, *map(self.tokenizers.target.encode, prefixes)]
-        if self.tokenizers.pictures is None:
-            [source] = self.read([text])
-            texts += [source.text, source.ids]
-        return any(loop_end(one) is not None for one in texts)
+        source = self.read([text])[0] if self.tokenizers.pictures is None else None
+        return may_loop(request, source, self.tokenizers.target)
 
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options that a call with these options runs with."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
+from jumok.documents.kept import restored
 from jumok.documents.projection import project
 from jumok.documents.report import SegmentAnswer
 from jumok.formats.inline import shifted, stripped
@@ -66,7 +67,8 @@ class SegmentTranslator:
         if not running:
             options.setdefault("sentences", "as-is")
         texts = [inner.text for _, inner, _ in parts]
-        options["align"] = any(needs_links(inner) for _, inner, _ in parts)
+        options["align"] = self.model.aligns and any(needs_links(inner) for _, inner, _ in parts)
+        options["keep"] = [[(tag.begin, tag.end) for tag in inner.tags if tag.keep] for _, inner, _ in parts]
         answers = self.model.translate(texts, progress=progress, **options) if texts else []
         return [
             answered(inner, answer, before, after)
@@ -90,7 +92,9 @@ def needs_links(source: MarkedText) -> bool:
 def answered(source: MarkedText, answer: Translation, before: str, after: str) -> SegmentAnswer:
     """A translation with the tags of its source, and what is doubtful about it."""
     placed = project(source, answer.text, answer.links)
+    target, changed = restored(source, placed.target)
     doubts = [] if answer.finished else ["the answer was cut at the length limit"]
     if placed.guesses:
         doubts.append(f"the place of {' '.join(tag.open + tag.close for tag in placed.guesses)} is a guess")
-    return SegmentAnswer("translated", shifted(placed.target, before, after), tuple(doubts))
+    doubts += [f"{text!r} had been changed, and was put back" for text in changed]
+    return SegmentAnswer("translated", shifted(target, before, after), tuple(doubts))

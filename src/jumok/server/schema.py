@@ -77,6 +77,10 @@ class SearchFields(RequestBody):
     sentences: Literal["auto", "split", "as-is"] | None = Field(
         None, description="Whether each sentence of a text is translated by itself; auto: as suits the model."
     )
+    protect: bool | None = Field(
+        None,
+        description="Placeholders, addresses, tags and code come out as they are; null: as suits the model.",
+    )
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
