@@ -22,9 +22,10 @@ export type Arch = Card["arch"];
 export type Kind = MaskHead["kind"];
 """
 USED = """
-BeamDocument Card CompareOut EvalDocument EvalOut ForwardDocument FreeRunning GradientsOut InfluenceOut
-Manifest PositionRows ProbeOut RunDetails RunEvent RunOut SentencesAnswer SeriesOut StreamFinal StreamPartial
-StreamStart SweepOut SweepRowOut TraceRequest TrainingStepOut TranslateAnswer WhatIfOut
+BeamDocument Card CompareOut DocumentOut DocumentsOut EvalDocument EvalOut ForwardDocument FreeRunning
+GradientsOut InfluenceOut Manifest PositionRows ProbeOut RunDetails RunEvent RunOut SegmentOut SegmentsOut
+SentencesAnswer SeriesOut StreamFinal StreamPartial StreamStart SweepOut
+SweepRowOut TraceRequest TrainingStepOut TranslateAnswer WhatIfOut
 """
 """What the page asks for, sends and receives; with all that these refer to."""
 OPEN = ("EvalBin", "RunEvent")

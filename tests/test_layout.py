@@ -28,11 +28,12 @@ ALLOWED: dict[str, set[str]] = {
     "native": {"architectures", "config", "text"},
     "nn": set(),
     "backends": {"native", "nn"},
-    "models": {"config", "nn", "backends"},
+    "models": {"architectures", "config", "nn", "backends"},
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
-    "model": {"decoding", "explain", "training"},
+    "documents": {"text", "formats", "decoding"},
+    "model": {"decoding", "documents", "explain", "training"},
     "evaluation": {"text", "decoding", "explain"},
     "training": {
         "config",
@@ -57,7 +58,16 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "evaluation",
     },
-    "server": {"config", "text", "decoding", "explain", "evaluation", "training"},
+    "server": {
+        "config",
+        "text",
+        "formats",
+        "decoding",
+        "documents",
+        "explain",
+        "evaluation",
+        "training",
+    },
 }
 ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
@@ -68,6 +78,7 @@ SERVER_ROOMS: dict[str, set[str]] = {
     "runs": {"gates"},
     "translate": {"gates"},
     "traces": {"gates", "translate"},
+    "documents": {"gates", "translate"},
     "pages": {"gates", "runs", "traces", "translate"},
 }
 NO_TORCH = {

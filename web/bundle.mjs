@@ -87,7 +87,12 @@ const sources = (folder) =>
 
 /** Scripts that come later. Each is told to import all of the first look, and those of the book all that its figures share: so these stay one
  *  script each, instead of one for every set of modules that some of the later scripts have in common. */
-const LATER = { "screens/more.ts": [], "learn/learn.tsx": ["learn/parts"], "learn/figures/": ["learn/learn.tsx"] };
+const LATER = {
+  "screens/more.ts": [],
+  "screens/documents.tsx": [],
+  "learn/learn.tsx": ["learn/parts"],
+  "learn/figures/": ["learn/learn.tsx"],
+};
 function together(path) {
   const found = Object.entries(LATER).find(([start]) => path.startsWith(join(here, "src", start)) && !path.endsWith("figures/index.ts"));
   const shared = found ? ["components/Shell", ...found[1]] : [];

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from jumok.comparison.compare import ComparisonReport, compare
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
+    from jumok.documents.report import DocumentReport
+    from jumok.documents.translate import translate_document
     from jumok.evaluation.evaluate import Evaluation, evaluate
     from jumok.explain.ops import (
         ban,
@@ -39,6 +41,7 @@ __all__ = [
     "ComparisonReport",
     "ConfigError",
     "DataError",
+    "DocumentReport",
     "Error",
     "Evaluation",
     "LimitError",
@@ -71,6 +74,7 @@ __all__ = [
     "set_row",
     "side_by_side",
     "train",
+    "translate_document",
     "uniform",
     "verify",
 ]
@@ -78,6 +82,7 @@ __all__ = [
 # Names that need torch are imported on first use, so that `jumok --help` never waits for it.
 _HOMES = {
     "ComparisonReport": "jumok.comparison.compare",
+    "DocumentReport": "jumok.documents.report",
     "Evaluation": "jumok.evaluation.evaluate",
     "Model": "jumok.model",
     "SideBySide": "jumok.explain.side_by_side",
@@ -93,6 +98,7 @@ _HOMES = {
     "open_trace": "jumok.explain.trace",
     "side_by_side": "jumok.explain.side_by_side",
     "train": "jumok.run.train",
+    "translate_document": "jumok.documents.translate",
     "verify": "jumok.checkpoint.manifest",
 }
 

@@ -12,6 +12,8 @@ from jumok.decoding.jobs import Job, SourceText, check_texts, make_request
 from jumok.decoding.results import Translation, alone
 from jumok.decoding.stream import Final, Partial
 from jumok.decoding.translator import BLOCK, Translator
+from jumok.documents.report import DocumentReport
+from jumok.documents.translate import Watch, translate_document, unwatched
 from jumok.errors import ConfigError
 from jumok.explain.capture import Array
 from jumok.explain.edits import compile_edits
@@ -113,11 +115,11 @@ class Model(Translator):
         found, counts, prefixes = list[Translation](), list[int](), request.prefixes(len(lines))
         texts, answers, begins = list[str | SourceText](), list[Translation](), list[str]()
         for n, (source, made, best_first) in enumerate(self.answered(self.read(lines), request, progress)):
-            layout, parts = made.layout, self.parts(source, best_first, request)
+            layout, parts = made.layout, self.parts(source, made.layout, best_first, request)
             found.append(self.joint(layout).translation(lines[n], parts))
             own = [(source, found[-1])] if parts else []
-            if layout.kept:
-                pairs = zip(layout.sentences, made.jobs, parts, strict=True)
+            if layout.kept or layout.masks:
+                pairs = zip(layout.read, made.jobs, parts, strict=True)
                 own = [(self._sentence(one, job), alone(one, part)) for one, job, part in pairs]
             texts += [text for text, _ in own]
             answers += [answer for _, answer in own]
@@ -139,6 +141,29 @@ class Model(Translator):
     ) -> Iterator[Translation]:
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
         return super().translate_iter(texts, block=block, progress=progress, **self.asked(options))
+
+    def translate_document(  # noqa: PLR0913  all but two have defaults
+        self,
+        source: str | Path,
+        target: str | Path,
+        *,
+        format: str | None = None,
+        all_segments: bool = False,
+        progress: Progress = silent,
+        watch: Watch = unwatched,
+        **options: Any,
+    ) -> DocumentReport:
+        """Translate a file with its markup into another of the same format: `jumok.translate_document`."""
+        return translate_document(
+            self,
+            source,
+            target,
+            format=format,
+            all_segments=all_segments,
+            progress=progress,
+            watch=watch,
+            **options,
+        )
 
     def stream(self, text: str, **options: Any) -> Iterator[Partial | Final]:
         """A translation as it grows: a `Partial` after each step, then `Final` with the whole."""

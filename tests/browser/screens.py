@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 ARCHS = ("rnn", "luong", "transformer")
 OF_A_MODEL = ("translate", "attention", "inside", "compare", "beam")
 OF_FILES = ("training", "quality", "learn", "docs")
-SCREENS = (*OF_A_MODEL, "chat", *OF_FILES)
+SCREENS = (*OF_A_MODEL, "chat", "documents", *OF_FILES)
 
 KOREAN = "1998년 3월 24일 화요일"
 ISO = "1998-03-24"
@@ -23,6 +23,7 @@ READY = {
     "compare": ".compare .compare-column .heatmap-grid",
     "beam": ".beam [role=tree] .node",
     "chat": ".chat .chat-write textarea",
+    "documents": ".documents .documents-drop button",
     "training": ".training .charts svg",
     "quality": ".quality figure svg",
     "learn": ".learn .learn-map .learn-notes a",

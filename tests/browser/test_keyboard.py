@@ -102,7 +102,7 @@ def test_keys_of_the_figure_and_the_shell(web: Watched) -> None:
 def test_every_screen_has_its_key(web: Watched) -> None:
     page = web.open("/", m="luong", s=KOREAN)
     ready(page, "translate")
-    for key, screen in zip("aicbhrqldt", (*SCREENS[1:], SCREENS[0]), strict=True):
+    for key, screen in zip("aicbhorqldt", (*SCREENS[1:], SCREENS[0]), strict=True):
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/{screen}*")

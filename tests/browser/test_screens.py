@@ -31,7 +31,9 @@ def test_every_screen_shows_every_architecture(web: Watched, screen: str, arch: 
         settled(page)
 
 
-@pytest.mark.parametrize("screen", [screen for screen in SCREENS if screen not in ("learn", "docs")])
+@pytest.mark.parametrize(
+    "screen", [screen for screen in SCREENS if screen not in ("documents", "learn", "docs")]
+)
 def test_every_picture_has_a_table_a_link_and_an_export(web: Watched, screen: str) -> None:
     asked = KOREAN if screen == "chat" else None  # an empty conversation has an empty table
     page = web.open(f"/{screen}", m="transformer" if screen in OF_A_MODEL else None, s=asked)

@@ -13,7 +13,7 @@ from jumok.decoding.batched import USUAL, encode
 from jumok.decoding.beam import BeamSearch
 from jumok.decoding.device import DeviceSearch, bucket, compute_type, power_above, power_below, supports
 from jumok.decoding.filters import forbid
-from jumok.decoding.jobs import Job, Phrase
+from jumok.decoding.jobs import Job, Phrase, Spelling
 from jumok.decoding.search import run_search
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
@@ -207,7 +207,7 @@ def test_only_plain_searches_of_a_plain_transformer_are_supported() -> None:
     assert not supports(model, jobs, DecodingConfig(min_len=2))
     assert not supports(model, jobs, DecodingConfig(no_repeat_ngram=3))
     assert not supports(model, [*jobs, Job((4,), prefix=(7,))], plain)
-    assert not supports(model, [Job((4,), phrases=(Phrase("x", (7,)),))], plain)
+    assert not supports(model, [Job((4,), phrases=(Phrase((Spelling("x", (7,)),)),))], plain)
     assert not supports(model, jobs, plain, [forbid([9])])
     assert not supports(model.using(RecordingBackend()), jobs, plain)
     assert not supports(build_model(LuongConfig(width=8), 300, 300, shared=True).eval(), jobs, plain)

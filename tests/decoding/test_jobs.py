@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import CONTROL
 from jumok.decoding.filters import written
-from jumok.decoding.jobs import Job, Phrase, batches, cost, make_request, token_spellings
+from jumok.decoding.jobs import Job, Phrase, Spelling, batches, cost, make_request, token_spellings
 from jumok.errors import ConfigError
 
 
@@ -13,7 +13,7 @@ def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
     config = DecodingConfig(max_len=100)
     assert Job((4,) * 10).limit(config) == 60  # 3 * 10 + 30
     assert Job((4,) * 90).limit(config) == 100
-    assert Job((4,), (5,) * 6, (Phrase("x", (7, 8)),)).limit(config) == 41
+    assert Job((4,), (5,) * 6, (Phrase((Spelling("x", (7, 8)),)),)).limit(config) == 41
     assert Job((4,)).limit(DecodingConfig(max_len=100, min_len=50)) == 51
 
 

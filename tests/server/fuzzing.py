@@ -27,8 +27,9 @@ BEYOND_THE_DOCUMENT = re.compile(
     r"|trained weights have the directions|reads in no direction"  # of gradients
     r"|this model has no \w+ attention|this trace has no tensor"
     r"|source or target: no model|(source|target): no model for this language"
-    r"|only text can be translated"
+    r"|text and html can be translated"
     r"|no model that reads text is loaded"
+    r"|^format: (there is no such format|neither the name)|there is no such document"
     r"|has [\d,]+ tokens, and [\d,]+ are allowed|beam-tokens|new tokens|and this model takes"
     r"|^need: |^interventions\.\d+|^prefix: |^require: |^ban: |^fingerprint: |^cuts: |^target: |^max_len: "
     r"|a trace may have|has \d+ tokens, its end included|has more than [\d,]+ characters|picture"

@@ -154,6 +154,35 @@ export interface DecoderRun {
   readonly wrong: number;
 }
 
+/** What became of the segments so far. */
+export interface DocumentCounts {
+  readonly doubtful: number;
+  readonly edited: number;
+  readonly present: number;
+  readonly skipped: number;
+  readonly translated: number;
+}
+
+export interface DocumentOut {
+  readonly bytes: number;
+  readonly counts: DocumentCounts;
+  readonly done: number;
+  readonly format: string;
+  readonly id: string;
+  readonly model: string;
+  readonly name: string;
+  readonly problem: ProblemOut | null;
+  readonly seconds_left: number | null;
+  readonly status: "waiting" | "running" | "done" | "failed";
+  readonly target_name: string;
+  readonly total: number | null;
+}
+
+export interface DocumentsOut {
+  readonly documents: readonly DocumentOut[];
+  readonly formats: readonly FormatOut[];
+}
+
 /** Sentences of one length; next to these keys `bleu`, `bleu_ci95` and so on for each metric. */
 export interface EvalBin {
   readonly examples?: readonly number[];
@@ -230,6 +259,11 @@ export interface ForcePrefix {
   readonly text?: string;
 }
 
+export interface FormatOut {
+  readonly name: string;
+  readonly suffixes: readonly string[];
+}
+
 /** Every tensor of the pass behind a trace, in the order of computation; the numbers of the one at place 4 are the tensor `forward.tensor:4` of the trace. Readers ignore keys they do not know. */
 export interface ForwardDocument {
   readonly id: string;
@@ -292,6 +326,7 @@ export interface HeadProfile {
 
 export interface HypothesisOut {
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
@@ -328,6 +363,13 @@ export interface LikelyToken {
   readonly id: number;
   readonly p: number;
   readonly text: string;
+}
+
+/** A token of the answer and the characters of the source that it was written from, in code points. */
+export interface LinkOut {
+  readonly source: readonly [number, number];
+  readonly target: readonly [number, number];
+  readonly weight: number;
 }
 
 /** One translation of one sentence: everything but its tensors. Readers ignore keys they do not know. A number that is not finite is null, and a sibling key with _nonfinite after its name says nan, inf or -inf. */
@@ -417,6 +459,16 @@ export interface ProbeSentence {
   readonly source: readonly string[];
   readonly target: readonly string[];
   readonly text: string;
+}
+
+export interface ProblemOut {
+  readonly code: string;
+  readonly detail: string;
+  readonly field?: string | null;
+  readonly request_id: string;
+  readonly status: number;
+  readonly title: string;
+  readonly type: string;
 }
 
 export interface RateLossOut {
@@ -524,6 +576,21 @@ export interface ScaleHead {
   readonly op: "scale_head";
 }
 
+export interface SegmentOut {
+  readonly doubts: readonly string[];
+  readonly edited: boolean;
+  readonly n: number;
+  readonly outcome: "translated" | "present" | "skipped" | null;
+  readonly source: string;
+  readonly target: string | null;
+  readonly where: string;
+}
+
+export interface SegmentsOut {
+  readonly segments: readonly SegmentOut[];
+  readonly total: number;
+}
+
 /** Where a sentence stands; characters are code points, and an end is the place behind the last. */
 export interface SentenceOut {
   readonly source: readonly [number, number];
@@ -562,6 +629,7 @@ export interface StreamFinal {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly ms: number;
   readonly score: number;
   readonly score_per_token: number;
@@ -684,6 +752,7 @@ export interface TraceRequest {
   readonly n_best?: number | null;
   readonly no_repeat_ngram?: number | null;
   readonly prefix?: string | null;
+  readonly protect?: boolean | null;
   readonly require?: readonly string[] | null;
   readonly sample?: boolean | null;
   readonly seed?: number | null;
@@ -780,6 +849,7 @@ export interface TranslationOut {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];

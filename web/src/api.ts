@@ -202,6 +202,34 @@ export const getGradients = (body: object, signal?: AbortSignal) => postJson<T.G
 export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRowOut): void }) =>
   untilFinal<T.SweepOut>("/v1/sweep", body, { ...on });
 
+// ---------------------------------------------------------------- documents
+
+const documentPath = (id: string, rest = "") => `/v1/documents/${name(id)}${rest}`;
+
+/** Sends a file to be translated. Its own bytes are the body: nothing is read into memory. */
+export async function postDocument(file: File, model: string, signal?: AbortSignal): Promise<T.DocumentOut> {
+  const query = `model=${name(model)}&name=${name(file.name.slice(-255))}`;
+  const headers = { "Content-Type": "application/octet-stream" };
+  const response = await send(`/v1/documents?${query}`, { method: "POST", headers, body: file, signal });
+  return (await response.json()) as T.DocumentOut;
+}
+/** The formats, and how the documents of these ids stand. */
+export const getDocuments = (ids: readonly string[], signal?: AbortSignal) =>
+  getJson<T.DocumentsOut>(`/v1/documents?${ids.map((id) => `id=${name(id)}`).join("&")}`, signal);
+export const getDocument = (id: string, signal?: AbortSignal) => getJson<T.DocumentOut>(documentPath(id), signal);
+export const deleteDocument = async (id: string) => void (await send(documentPath(id), { method: "DELETE" }));
+export const followDocument = (id: string, signal: AbortSignal, onEvent: (now: T.DocumentOut) => void) =>
+  events(documentPath(id, "/events"), { signal }, ({ data }) => onEvent(JSON.parse(data) as T.DocumentOut));
+export const getSegments = (id: string, skip: number, count: number, doubtful: boolean, signal?: AbortSignal) =>
+  getJson<T.SegmentsOut>(documentPath(id, `/segments?skip=${skip}&count=${count}&doubtful=${doubtful}`), signal);
+export async function editSegment(id: string, n: number, target: string): Promise<T.SegmentOut> {
+  const headers = { "Content-Type": "application/json" };
+  const response = await send(documentPath(id, `/segments/${n}`), { method: "PATCH", headers, body: JSON.stringify({ target }) });
+  return (await response.json()) as T.SegmentOut;
+}
+/** Where the translated file is fetched. */
+export const documentFile = (id: string) => documentPath(id, "/file");
+
 // ---------------------------------------------------------------- runs and evaluations
 
 export const getRuns = async (signal?: AbortSignal) => (await getJson<{ runs: T.RunOut[] }>("/v1/runs", signal)).runs;

@@ -210,7 +210,7 @@ export function permalink(): string {
   return new URL((embedded ? "#" : "") + formatAddress({ ...route.value, params: full }), location.href).href;
 }
 /** Whether a screen is about one model and one text. */
-const aboutText = (name: Screen) => !["training", "quality", "learn", "docs", "compare"].includes(name);
+const aboutText = (name: Screen) => !["documents", "training", "quality", "learn", "docs", "compare"].includes(name);
 
 // ---------------------------------------------------------------- looks
 

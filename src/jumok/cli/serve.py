@@ -24,6 +24,7 @@ from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
+    from jumok.server.gates.limits import Limits
     from jumok.server.settings import ModelNotes, ServerSettings
 
 EXAMPLES = """
@@ -33,8 +34,9 @@ EXAMPLES = """
 """
 
 PORTS = 20  # to try, where any will do
-SCREENS = {"/", "/translate", "/attention", "/inside", "/compare", "/beam", "/training", "/quality", "/learn"}
-NEEDED = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client")
+SCREENS = {"/", "/translate", "/documents", "/attention", "/inside", "/compare", "/beam"}
+SCREENS |= {"/training", "/quality", "/learn"}
+NEEDED = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client", "python_multipart")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
 EXAMPLE_TEXTS = 6
 SAMPLES_LINE = 1 << 20  # characters
@@ -55,6 +57,12 @@ FOLDER = click.Path(path_type=Path)
 @several("--allow-origin", "allow_origins", metavar="URL", help="Pages of this origin may call, too.")
 @several("--allowed-host", "allowed_hosts", metavar="NAME", help="Another name of this server.")
 @switch("--insecure", help="Let everyone in who can reach the address.")
+@click.option(
+    "--max-document-bytes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Refuse larger documents.  [default: 32 MiB]",
+)
 @click.option("--keep", type=FOLDER, metavar="DIR", help="Keep traces here, for short links.")
 @DEVICE
 @ENGINE
@@ -65,6 +73,7 @@ def serve(
     screen: str | None,
     *,
     api_key_file: str | None,
+    max_document_bytes: int | None,
     keep: Path | None,
     device: str | None,
     engine: str,
@@ -88,6 +97,7 @@ def serve(
         keys=read_keys(api_key_file) if api_key_file else (),
         runs=runs or (None if models else bundled_runs()),
         keep=keep,
+        limits=limits_for(max_document_bytes),
         **network,
     )
     folders = name_models(models) or bundled_models()
@@ -101,6 +111,16 @@ def serve(
             folders, settings, device=device, engine=engine, screen=screen, as_json=as_json, quiet=quiet
         )
     )
+
+
+def limits_for(document_bytes: int | None) -> "Limits":
+    """The usual limits with another size of documents; a few of that size find room on disk."""
+    from jumok.server.gates.limits import DEFAULTS
+
+    if document_bytes is None:
+        return DEFAULTS
+    room = max(DEFAULTS.documents_bytes, 8 * document_bytes)
+    return replace(DEFAULTS, document_bytes=document_bytes, documents_bytes=room)
 
 
 def serve_folders(

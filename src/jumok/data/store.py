@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.corpus import Pair, nothing_left
+from jumok.data.marked import PairMarker
 from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginnings
@@ -110,13 +111,14 @@ def mapped(path: Path, dtype: str, count: int) -> Any:
     return np.asarray(np.memmap(path, dtype=dtype, mode="r"))  # plain: slices of a memmap are slow
 
 
-def build_store(
+def build_store(  # noqa: PLR0913  most have a default
     pairs: Iterable[Pair],
     tokenizers: Tokenizers,
     folder: Path,
     *,
     max_length: int,
     cut: int = 0,
+    marker: PairMarker | None = None,
     processes: int = 0,
     progress: Progress = silent,
     total: int | None = None,
@@ -124,10 +126,10 @@ def build_store(
     """Encode tidied pairs into `folder`, which appears only when it is complete.
 
     Pairs with a blank side, or with more than `max_length` tokens on one, are left out and counted; of a
-    source the first `cut` tokens are kept, if it is not 0. Order is kept whatever the number of processes; 0
-    takes one per core. Memory does not grow with the corpus.
+    source the first `cut` tokens are kept, if it is not 0. A `marker` puts marks into pairs first. Order is
+    kept whatever the number of processes; 0 takes one per core. Memory does not grow with the corpus.
     """
-    encoder = Encoder(tokenizers, max_length, cut)
+    encoder = Encoder(tokenizers, max_length, cut, marker)
     chunks = _encoded(pairs, encoder, processes or _cores())
     work = folder.with_name(f"{folder.name}.tmp-{secrets.token_hex(4)}")
     try:
@@ -171,8 +173,10 @@ class EncodedChunk:
 class Encoder:
     """Pairs of text to a `EncodedChunk` of ids."""
 
-    def __init__(self, tokenizers: Tokenizers, max_length: int, cut: int = 0) -> None:
-        self.tokenizers, self.max_length, self.cut = tokenizers, max_length, cut
+    def __init__(
+        self, tokenizers: Tokenizers, max_length: int, cut: int = 0, marker: PairMarker | None = None
+    ) -> None:
+        self.tokenizers, self.max_length, self.cut, self.marker = tokenizers, max_length, cut, marker
         source = Words(tokenizers.text_source)
         self.words = (source, source if tokenizers.shared else Words(tokenizers.target))
         largest = max(tokenizers.source.size, tokenizers.target.size)
@@ -180,6 +184,7 @@ class Encoder:
 
     def __call__(self, pairs: list[Pair]) -> EncodedChunk:
         written = [pair for pair in pairs if all(pair)]
+        written = list(map(self.marker, written)) if self.marker else written
         source, target = (words.encode([p[side] for p in written]) for side, words in enumerate(self.words))
         whole = source.lengths()
         source = beginnings(source, self.cut) if self.cut else source
@@ -290,7 +295,7 @@ def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int)
     Should a process die, this one does its work.
     """
     both, context = encoder.tokenizers, multiprocessing.get_context("spawn")
-    told = both.source.to_bytes(), both.target.to_bytes(), encoder.max_length, encoder.cut
+    told = both.source.to_bytes(), both.target.to_bytes(), encoder.max_length, encoder.cut, encoder.marker
     idle: deque[Connection] = deque()
     busy: deque[tuple[Connection, list[Pair]]] = deque()
     with ExitStack() as stack:
@@ -322,13 +327,15 @@ def _answer(worker: Connection, chunk: list[Pair], encoder: Encoder) -> EncodedC
     return done
 
 
-def _encode_for(parent: Connection, source: bytes, target: bytes, max_length: int, cut: int) -> None:
+def _encode_for(
+    parent: Connection, source: bytes, target: bytes, max_length: int, cut: int, marker: PairMarker | None
+) -> None:
     """What a worker process does, until its parent has no more for it or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the pipe
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
     left = parse_tokenizer(source, "source")
     right = left if source == target else parse_tokenizer(target, "target")
-    encoder = Encoder(Tokenizers(left, right), max_length, cut)
+    encoder = Encoder(Tokenizers(left, right), max_length, cut, marker)
     with suppress(Exception):  # the parent then does it again, and finds the same fault
         while True:
             parent.send(encoder(parent.recv()))

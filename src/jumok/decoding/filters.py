@@ -233,7 +233,11 @@ def require(phrases: Sequence[Sequence[Phrase]], spellings: Sequence[bytes]) -> 
         lists = (rows.sentence.tolist(), rows.room.tolist(), rows.tokens.tolist(), rows.ends.tolist())
         for row, (sentence, room, tokens, ends) in enumerate(zip(*lists, strict=True)):
             so_far = written(tokens, spellings)
-            missing = [phrase.ids for phrase in phrases[sentence] if phrase.text.encode() not in so_far]
+            missing = [
+                phrase.spellings[0].ids
+                for phrase in phrases[sentence]
+                if not any(spelling.text.encode() in so_far for spelling in phrase.spellings)
+            ]
             if not missing:
                 continue
             kept[row, EOS] = -torch.inf

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, nearest
+from jumok.text.icu import Span
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
@@ -41,6 +42,12 @@ class Request:
     """Whether each sentence of a text is translated by itself; auto: as suits the model."""
     shortlist: bool = False
     """Only the target tokens of the model's shortlist are computed; the native engine has this."""
+    protect: bool | None = None
+    """Placeholders, addresses, tags, code and the like come out as they are; None: as suits the model."""
+    keep: tuple[tuple[Span, ...], ...] = ()
+    """Further spans of each text that come out as they are; () for none."""
+    align: bool = False
+    """Answers have links: which characters of the source each token of the answer was written from."""
 
     def __post_init__(self) -> None:
         if self.long not in (None, *get_args(Long)):
@@ -61,6 +68,23 @@ class Request:
                         f"ban={banned!r} and {name}={text!r} cannot both be kept",
                         hint="take the text out of one of them",
                     )
+
+    def check_stream(self) -> None:
+        """Refuse what belongs to single texts where nobody knows how many there will be."""
+        for name, given in (("prefix", not isinstance(self.prefix, str)), ("keep", self.keep)):
+            if given:
+                what = "one prefix for all texts" if name == "prefix" else "no spans to keep"
+                hint = f"translate a list to give {name} for each"
+                raise ConfigError(f"a stream takes {what}", hint=hint)
+
+    def keeps(self, count: int) -> Sequence[Sequence[Span]]:
+        """The spans of each of `count` texts that come out as they are."""
+        if self.keep and len(self.keep) != count:
+            raise ConfigError(
+                f"keep has spans for {len(self.keep)} texts, and there are {count}",
+                hint="give a list of spans for each text, an empty one for none",
+            )
+        return self.keep or [()] * count
 
     def prefixes(self, count: int) -> list[str]:
         """The prefix of each of `count` texts."""
@@ -86,6 +110,7 @@ def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Reques
     asked = {name: value for name, value in options.items() if name in own}
     for name in ("ban", "require"):
         asked[name] = _texts(asked.get(name, ()))
+    asked["keep"] = _spans(asked.get("keep") or ())
     prefix = asked.get("prefix") or ""
     asked["prefix"] = tidy(prefix) if isinstance(prefix, str) else _texts(prefix)
     return Request(decoding=chosen, **asked)
@@ -112,6 +137,24 @@ def one_way(defaults: DecodingConfig, given: Mapping[str, Any]) -> dict[str, Any
 
 def _texts(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(map(tidy, [given] if isinstance(given, str) else given or ()))
+
+
+def _spans(given: Sequence[Any]) -> tuple[tuple[Span, ...], ...]:
+    """Spans for each text; those of a text alone may stand without a list around them."""
+    texts = [given] if given and all(is_span(one) for one in given) else given
+    for spans in texts:
+        for span in spans:
+            if not is_span(span) or not 0 <= span[0] <= span[1]:
+                raise ConfigError(
+                    f"keep has {span!r}, which is no span",
+                    hint="a span is two numbers: its first character, and the one behind its last",
+                )
+    return tuple(tuple((span[0], span[1]) for span in spans) for spans in texts)
+
+
+def is_span(given: object) -> bool:
+    """Whether this is a pair of numbers."""
+    return isinstance(given, tuple | list) and len(given) == 2 and all(type(one) is int for one in given)
 
 
 def check_texts(texts: str | Iterable[str]) -> list[str]:
@@ -145,11 +188,48 @@ def read_sources(texts: Iterable[str | SourceText], tokenizers: Tokenizers) -> l
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """A text that an answer must contain, and the tokens that write it."""
+class Spelling:
+    """One way to write a phrase: what counts as it in an answer, and tokens that write it."""
 
     text: str
+    """In the characters that tokens are made of (`Tokenizer.spell`)."""
     ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A text that an answer must contain, in whichever of its spellings the search likes best."""
+
+    spellings: tuple[Spelling, ...]
+    once: bool = False
+    """Exactly once; else at least once."""
+    soft: bool = False
+    """Wanted, not required: an answer without it is taken where the model finds it far more probable."""
+    word: bool = False
+    """It counts only where a word begins, and that word may go on: "file" counts in "files"."""
+
+    @property
+    def size(self) -> int:
+        """Tokens of the longest spelling."""
+        return max(len(spelling.ids) for spelling in self.spellings)
+
+
+def make_phrase(
+    tokenizer: Tokenizer, texts: Sequence[str], *, once: bool = False, soft: bool = False, word: bool = False
+) -> Phrase:
+    """The phrase of these texts, any one of which will do, in tokens that begin a word or follow a sign."""
+    spellings = list[Spelling]()
+    for text in texts:
+        spelled, ids = tokenizer.spell(text), [tuple(tokenizer.encode(text))]
+        before = tokenizer.encode("(")
+        after_sign = tokenizer.encode("(" + text)
+        if after_sign[: len(before)] == before:
+            ids.append(tuple(after_sign[len(before) :]))
+        for one in ids:
+            spelling = Spelling(spelled, one)
+            if spelling not in spellings and one:
+                spellings.append(spelling)
+    return Phrase(tuple(spellings), once, soft, word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +246,7 @@ class Job:
         A bound of the sentence's own, so that its neighbours cannot change its answer; a generous one, for it
         is there to stop answers that never end.
         """
-        given = len(self.prefix) + sum(len(phrase.ids) for phrase in self.phrases)
+        given = len(self.prefix) + sum(phrase.size for phrase in self.phrases)
         if given and given + CHARACTER > config.max_len:
             raise ConfigError(
                 f"prefix and required texts have {given} tokens, and max_len={config.max_len} leaves no room",

@@ -6,9 +6,11 @@ same tokens are cut at the same place; an answer without a loop is left as it is
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jumok.answers import Answer
-from jumok.text.tokenizer import FIRST_BYTE
+from jumok.decoding.jobs import Request, SourceText
+from jumok.text.tokenizer import FIRST_BYTE, Tokenizer
 
 PERIOD, TIMES, LEAST = 8, 4, 12
 GOES_ON = range(FIRST_BYTE + 0x80, FIRST_BYTE + 0xC0)  # bytes that go on with a character
@@ -37,7 +39,26 @@ def loop_end(ids: Sequence[object]) -> int | None:
 def cut_loops(answers: Sequence[Answer]) -> list[Answer]:
     """The answers without what follows a loop. Their order stays: some engines give the best one only."""
     ends = [loop_end(answer.ids) for answer in answers]
-    return [
-        answer if end is None else Answer(answer.ids[:end], answer.log_probs[:end], finished=False)
-        for answer, end in zip(answers, ends, strict=True)
-    ]
+    return [answer if end is None else cut_at(answer, end) for answer, end in zip(answers, ends, strict=True)]
+
+
+def cut_at(answer: Answer, end: int) -> Answer:
+    """The first `end` tokens of an answer, and what belongs to them."""
+    return replace(
+        answer,
+        ids=answer.ids[:end],
+        log_probs=answer.log_probs[:end],
+        finished=False,
+        alignment=answer.alignment[:end],
+        looks=answer.looks[:end],
+    )
+
+
+def may_loop(request: Request, source: SourceText | None, target: Tokenizer) -> bool:
+    """Whether answers may go round in circles: as asked for, or as the source does, if it is text."""
+    if request.decoding.loops or request.require or request.decoding.min_len:
+        return True
+    prefixes = (request.prefix,) if isinstance(request.prefix, str) else request.prefix
+    texts: list[Sequence[object]] = [*prefixes, *map(target.encode, prefixes)]
+    texts += [source.text, source.ids] if source else []
+    return any(loop_end(one) is not None for one in texts)

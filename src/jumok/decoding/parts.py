@@ -6,23 +6,27 @@ text was. No torch.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from jumok.config import DataConfig
-from jumok.decoding.jobs import Job, Phrase, Request, SourceText
+from jumok.config import DataConfig, TextConfig
+from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
 from jumok.errors import LimitError
+from jumok.images.patches import PatchReader
 from jumok.text.beginning import beginning
-from jumok.text.marks import is_question
-from jumok.text.sentences import Span, TextLayout, from_spans, lay_out, sentences_of, tight, whole
+from jumok.text.icu import Span
+from jumok.text.languages import translates
+from jumok.text.layouts import Protection, TextMasker, all_spans
+from jumok.text.marks import MARKS, is_question
+from jumok.text.masks import Masked
+from jumok.text.protected import ProtectedSpan, overlapping
+from jumok.text.sentences import TextLayout, from_spans, sentences_of, tight, whole
 from jumok.text.tokenizer import Tokenizers
 
 Parts = Sequence[Sequence[int]]
 """The ids of each part of a text."""
 NO_TRANSLATION = "it does not translate from one language into another"
-NOT_LANGUAGES = frozenset({"ipa", "mul", "mis", "und", "zxx"})
-CODE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,8})*", re.IGNORECASE)
 SEVERAL = 0.5
 """A model of whose training sources more than this share have several sentences takes paragraphs."""
 
@@ -44,6 +48,8 @@ class SentenceHabit:
 
     split: bool
     reason: str
+    translates: bool = False
+    """It translates from one language into another, so that what is no language survives."""
 
 
 def sentence_habit(data: DataConfig, info: Mapping[str, Any], *, pictures: bool) -> SentenceHabit:
@@ -56,16 +62,15 @@ def sentence_habit(data: DataConfig, info: Mapping[str, Any], *, pictures: bool)
         return SentenceHabit(split=False, reason="it reads pictures")
     if not all(codes):
         return SentenceHabit(split=False, reason="it does not say which languages it translates")
-    if not all(CODE.fullmatch(code) and code.lower() not in NOT_LANGUAGES for code in codes):
-        return SentenceHabit(split=False, reason=NO_TRANSLATION)
-    if codes[0].lower() == codes[1].lower():
+    if not translates(*codes):
         return SentenceHabit(split=False, reason=NO_TRANSLATION)
     if data.long == "cut" or info.get("metric") in ("rouge1", "rougeL", "per"):
         return SentenceHabit(split=False, reason="it was taught to sum up or to read only the beginning")
     share = trained_several(info)
     if share is not None and share > SEVERAL:
-        return SentenceHabit(split=False, reason=f"{share:.0%} of its training lines have several sentences")
-    return SentenceHabit(split=True, reason="it translates, and was taught on sentences")
+        reason = f"{share:.0%} of its training lines have several sentences"
+        return SentenceHabit(split=False, reason=reason, translates=True)
+    return SentenceHabit(split=True, reason="it translates, and was taught on sentences", translates=True)
 
 
 def trained_several(info: Mapping[str, Any]) -> float | None:
@@ -84,45 +89,103 @@ def make_jobs(
     before: int = 0,
     *,
     split: bool = False,
+    protect: Protection = Protection.NONE,
 ) -> list[TextJobs]:
-    """The jobs of each source; with `split` one for each sentence.
+    """The jobs of each source; with `split` one for each sentence, with `protect` masked.
 
-    A prefix goes to the first part and required texts to the last. `before` sources come before these.
+    A prefix goes to the first part and required texts to the last; phrases that a sentence of the source asks
+    for go to the job of that sentence. `before` sources come before these.
     """
     write = tokenizers.target.encode
-    phrases = tuple(Phrase(tokenizers.target.spell(text), tuple(write(text))) for text in request.require)
+    required = tuple(make_phrase(tokenizers.target, [text]) for text in request.require)
     prefixes = [tuple(write(prefix)) if prefix else () for prefix in request.prefixes(len(sources))]
-    split = split and tokenizers.pictures is None
-    layouts = [layout_of(source, data.source_language, split=split) for source in sources]
+    masker = masker_of(tokenizers, data.source_language, split=split, protect=protect)
+    keeps = request.keeps(len(sources))
+    layouts = [layout_of(*one, masker) for one in zip(sources, keeps, strict=True)]
     parts = read_parts(sources, layouts, tokenizers)
     made = []
     for i, layout in enumerate(layouts):
         ids: Sequence[Sequence[Any]] = next(parts)
         if tokenizers.pictures is None:  # a picture has as many patches as the model takes
-            cutter = LongText(request.long or "split", tokenizers, data, before + i + 1)
+            cutter = LongText(request.long or "split", tokenizers, data, before + i + 1, masker)
             layout, ids = cutter.cut(layout, ids)
-        last = len(ids) - 1
+        outer = [n for n in range(len(ids)) if not (layout.masks and layout.masks[n].inner)]
+        phrases = [
+            (
+                *sentence_phrases(sentence, request, tokenizers),
+                *kept_phrases(layout, n, tokenizers),
+                *(required if n == outer[-1] else ()),
+            )
+            for n, sentence in enumerate(layout.sentences)
+        ]
         jobs = tuple(
-            Job(tuple(part), prefixes[i] if n == 0 else (), phrases if n == last else ())
-            for n, part in enumerate(ids)
+            Job(tuple(part), prefixes[i] if n == outer[0] else (), phrases[n]) for n, part in enumerate(ids)
         )
         made.append(TextJobs(jobs, layout))
     return made
 
 
-def layout_of(source: SourceText, language: str, *, split: bool) -> TextLayout:
-    """Where the sentences of a source stand, or the whole of it; a question keeps its context."""
-    if not split or is_question(source.text):
-        return whole(source.given)
-    return lay_out(source.given, language)
+def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
+    """What the answer to a sentence must have exactly once: spans of it that no mark stands for."""
+    if not layout.masks:
+        return ()
+    texts = [kept.sign for kept in layout.masks[number].kept]
+    return tuple(
+        make_phrase(tokenizers.target, [text], once=True)
+        for text in dict.fromkeys(texts)
+        if text not in MARKS and texts.count(text) == 1
+    )
+
+
+def sentence_phrases(sentence: str, request: Request, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
+    """What the answer to this sentence of a source must contain because of what stands in it."""
+    return ()
+
+
+def protection_of(
+    text: TextConfig, tokenizers: Tokenizers, habit: SentenceHabit, request: Request
+) -> Protection:
+    """How a model protects what must survive, if it does: by marks that it has learned, or by its signs."""
+    wanted = habit.translates if request.protect is None else request.protect
+    if not wanted or tokenizers.pictures is not None:
+        return Protection.NONE
+    return Protection.MARKS if text.marks and tokenizers.have_marks else Protection.SIGNS
+
+
+def texts_read(
+    sources: Sequence[SourceText], request: Request, tokenizers: Tokenizers, protect: Protection
+) -> list[str | SourceText]:
+    """What a model reads of each source in one piece; the source itself where that is no other text."""
+    masker = masker_of(tokenizers, "", split=False, protect=protect)
+    keeps = request.keeps(len(sources))
+    layouts = [layout_of(*one, masker) for one in zip(sources, keeps, strict=True)]
+    return [one.read[-1] if one.masks else source for one, source in zip(layouts, sources, strict=True)]
+
+
+def masker_of(
+    tokenizers: Tokenizers, language: str, *, split: bool, protect: Protection
+) -> TextMasker | None:
+    """What lays texts out and masks what must survive; None where each source is one, as it is."""
+    if isinstance(tokenizers.source, PatchReader):
+        return None
+    encode = tokenizers.source.encode
+    return TextMasker(language, split, protect, lambda text: len(encode(text)))
+
+
+def layout_of(source: SourceText, keep: Sequence[Span], masker: TextMasker | None) -> TextLayout:
+    """Where the sentences of a source stand, or the whole of it, and what the model reads."""
+    return whole(source.given) if masker is None else masker.lay_out(source.given, keep)
 
 
 def read_parts(
     sources: Sequence[SourceText], layouts: Sequence[TextLayout], tokenizers: Tokenizers
 ) -> Iterator[list[Sequence[Any]]]:
     """The ids of the sentences of each source; a source that is one sentence was read before."""
-    known = [len(one.sentences) == 1 and not "".join(one.gaps).strip() for one in layouts]
-    many = [one.sentences for one, read in zip(layouts, known, strict=True) if not read]
+    known = [
+        len(one.sentences) == 1 and one.read == one.sentences and not "".join(one.gaps).strip()
+        for one in layouts
+    ]
+    many = [one.read for one, read in zip(layouts, known, strict=True) if not read]
     texts = [tokenizers.tidy_source(sentence) for sentences in many for sentence in sentences]
     new = iter(tokenizers.source.encode_many(texts) if texts else ())
     for source, layout, read in zip(sources, layouts, known, strict=True):
@@ -138,31 +201,32 @@ class LongText:
     data: DataConfig
     number: int
     """Of the text, as people count."""
+    masker: TextMasker | None = None
 
     def cut(self, layout: TextLayout, ids: Parts) -> tuple[TextLayout, Parts]:
         """The layout and the ids with every long sentence cut as `long` says."""
         most = self.data.max_length
         if all(len(one) <= most for one in ids):
             return layout, ids
-        gaps, sentences, found = [layout.gaps[0]], list[str](), list[Sequence[int]]()
-        for sentence, one, gap in zip(layout.sentences, ids, layout.gaps[1:], strict=True):
-            inner, parts = self.cut_sentence(sentence, one)
-            sentences += inner.sentences
-            gaps += [*inner.gaps[1:-1], gap]
+        laid, found = list[TextLayout](), list[Sequence[int]]()
+        for n, (sentence, one) in enumerate(zip(layout.sentences, ids, strict=True)):
+            masked = layout.masks[n] if layout.masks else None
+            inner, parts = self.cut_sentence(sentence, one, masked)
+            laid.append(inner)
             found += parts
-        return TextLayout(tuple(sentences), tuple(gaps), layout.kept), found
+        return within(layout, laid), found
 
-    def cut_sentence(self, sentence: str, ids: Sequence[int]) -> tuple[TextLayout, Parts]:
+    def cut_sentence(
+        self, sentence: str, ids: Sequence[int], masked: Masked | None
+    ) -> tuple[TextLayout, Parts]:
         most, question = self.data.max_length, is_question(self.tokenizers.tidy_source(sentence))
-        if len(ids) <= most:
-            return whole(sentence), [ids]
+        masks = (masked,) if masked else ()
+        if len(ids) <= most or masked and (masked.inner or masked.holes):
+            return TextLayout((sentence,), ("", ""), masks=masks), [ids]
         if self.long == "cut":
-            return whole(sentence), [beginning(ids, most)]
+            return TextLayout((sentence,), ("", ""), masks=masks), [beginning(ids, most)]
         if self.long == "split" and not question:
-            language = self.data.source_language
-            spans = cut_spans(sentence, lambda part: len(self.encode(part)) <= most, language)
-            layout = from_spans(sentence, spans)
-            return layout, list(map(self.encode, layout.sentences))
+            return self.split(sentence)
         hint = 'long="split" translates it in parts, long="cut" only its beginning'
         raise LimitError(
             f"text {self.number} has {len(ids):,} tokens, and this model takes {most:,}",
@@ -170,33 +234,72 @@ class LongText:
             code="too_long",
         )
 
+    def split(self, sentence: str) -> tuple[TextLayout, Parts]:
+        """A sentence in parts that fit, each masked by itself; what is only protected is none."""
+        most, language = self.data.max_length, self.data.source_language
+        assert self.masker is not None
+        alone = replace(self.masker, split=False)
+        spans = all_spans(sentence) if alone.protect else []
+
+        def fits(part: str) -> bool:
+            return all(len(self.encode(one)) <= most for one in alone.lay_out(part).read)
+
+        parts = cut_spans(sentence, fits, language, spans)
+        layout = from_spans(sentence, parts)
+        layout = within(layout, [alone.lay_out(part) for part in layout.sentences])
+        return layout, list(map(self.encode, layout.read))
+
     def encode(self, part: str) -> list[int]:
         return self.tokenizers.text_source.encode(self.tokenizers.tidy_source(part))
 
 
-def cut_spans(text: str, fits: Callable[[str], bool], language: str = "") -> list[Span]:
+def within(layout: TextLayout, inner: Sequence[TextLayout]) -> TextLayout:
+    """A layout with layouts in the places of its sentences."""
+    gaps, sentences, masks = [layout.gaps[0]], list[str](), list[Masked]()
+    for one, gap in zip(inner, layout.gaps[1:], strict=True):
+        first, *between = one.gaps
+        gaps[-1] += first
+        gaps += between or [""]
+        gaps[-1] += gap
+        sentences += one.sentences
+        masks += one.masks or [Masked(text, text) for text in one.sentences]
+    said = tuple(masks) if any(not mask.plain or mask.marks for mask in masks) else ()
+    return TextLayout(tuple(sentences), tuple(gaps), layout.kept, said)
+
+
+def cut_spans(
+    text: str, fits: Callable[[str], bool], language: str = "", spans: Sequence[ProtectedSpan] = ()
+) -> list[Span]:
     """Parts of a text that each fit: cut in two at the sentence end nearest to the middle, and again.
 
-    Where there is no sentence end a space is taken, and where there is none of those the middle itself.
+    Where there is no sentence end a space is taken, and where there is none of those the middle itself; but
+    nothing inside one of these spans.
     """
-    ends = [b for (_, a), (b, _) in pairwise(sentences_of(text, language)) if a <= b]
+    ends = [b for (_, a), (b, _) in pairwise(sentences_of(text, language, spans)) if a <= b]
     waiting, parts = [tight(text, (0, len(text)))], []
     while waiting:
         begin, end = span = waiting.pop()
-        if end - begin <= 1 or fits(text[begin:end]):
-            parts.append(span)
-        else:
-            cut = nearest_cut(text, span, ends)
+        cut = 0 if end - begin <= 1 or fits(text[begin:end]) else nearest_cut(text, span, ends, spans)
+        if cut:
             waiting += [tight(text, (cut, end)), tight(text, (begin, cut))]  # the first half is taken next
+        else:
+            parts.append(span)
     return parts
 
 
-def nearest_cut(text: str, span: Span, ends: Sequence[int]) -> int:
-    """Where to cut a span of two or more characters, so that neither side is empty."""
+def nearest_cut(text: str, span: Span, ends: Sequence[int], spans: Sequence[ProtectedSpan] = ()) -> int:
+    """Where to cut a span of two or more characters, so that neither side is empty; 0: nowhere."""
     begin, end = span
     middle = begin + (end - begin) // 2
+
+    def free(place: int) -> bool:
+        return begin < place < end and not any(
+            one.begin < place for one in overlapping(spans, place, place + 1)
+        )
+
     spaces = (match.end() for match in re.compile(r"\s+").finditer(text, begin, end))
-    for places in ([place for place in ends if begin < place < end], spaces):
-        if near := sorted(places, key=lambda place: abs(place - middle))[:1]:
+    edges = (edge for one in overlapping(spans, begin, end) for edge in (one.begin, one.end))
+    for places in (ends, spaces, (middle,), edges):
+        if near := sorted(filter(free, places), key=lambda place: abs(place - middle))[:1]:
             return near[0]
-    return middle
+    return 0

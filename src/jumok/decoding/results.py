@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, chain
 from math import fsum
 from typing import Any
 
+from jumok.text.masks import Masked
+from jumok.text.restore import Restored, restore_all
 from jumok.text.sentences import TextLayout, whole
 
 
@@ -26,6 +28,25 @@ class SentenceSpan:
     source: tuple[int, int]
     text: tuple[int, int]
     tokens: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TextLink:
+    """One token of an answer and the source token that it was written from, as characters of both texts."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    weight: float
+    """How much the aligning head looked there, from 0 to 1."""
+
+    def shifted(self, source: int, target: int) -> "TextLink":
+        """The same link, so many characters further on in both texts."""
+        (a, b), (c, d) = self.source, self.target
+        return TextLink((a + source, b + source), (c + target, d + target), self.weight)
+
+    def unmasked(self, source: Masked, target: Restored) -> "TextLink":
+        """The same link in the texts that people see."""
+        return TextLink(source.source_span(self.source), target.span(self.target), self.weight)
 
 
 class JsonResult:
@@ -57,6 +78,8 @@ class Hypothesis(JsonResult):
     """The model ended the answer; False where the length limit did."""
     sentences: tuple[SentenceSpan, ...] = ()
     """Of a text that was translated sentence by sentence, if it has several or more around them."""
+    links: tuple[TextLink, ...] = ()
+    """With `align`, one for each token that writes something, in the order of the answer."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(self.text)}, score={self.score:.2f})"
@@ -119,10 +142,12 @@ class Joint:
 
     def hypothesis(self, parts: Sequence[Hypothesis]) -> Hypothesis:
         """One answer: the parts as the sentences of the text stand."""
+        if self.layout.masks:
+            parts = self.restored(parts)
         written = self.layout.join([part.text for part in parts], source=self.source, target=self.target)
         text = "".join(written)
         if len(parts) == 1 and text == parts[0].text:
-            return parts[0]
+            return self.placed(parts[0])
         tokens = tuple(chain.from_iterable(part.tokens for part in parts))
         ends = [0, *accumulate(map(len, written))]
         counts = [0, *accumulate(len(part.tokens) for part in parts)]
@@ -131,10 +156,37 @@ class Joint:
             for n, source in enumerate(self.layout.spans())
         )
         finished = all(part.finished for part in parts)
-        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans)
+        links = tuple(
+            link.shifted(span.source[0], span.text[0])
+            for span, part in zip(spans, parts, strict=True)
+            for link in part.links
+        )
+        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, links)
+
+    def restored(self, parts: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The parts with what was masked in them; those inside another are empty."""
+        masks = self.layout.masks
+        found = restore_all(masks, [part.text for part in parts], language=self.target)
+        return [
+            replace(part, text=one.text, links=tuple(link.unmasked(mask, one) for link in part.links))
+            for part, mask, one in zip(parts, masks, found, strict=True)
+        ]
+
+    def placed(self, part: Hypothesis) -> Hypothesis:
+        """The one part of a text that has nothing but white space around it."""
+        before = len(self.layout.gaps[0])
+        if not (before and part.links):
+            return part
+        return replace(part, links=tuple(link.shifted(before, 0) for link in part.links))
+
+    def is_plain(self, number: int) -> bool:
+        """Whether the answer to this sentence is written as the model gives it, from its first token on."""
+        return not self.layout.masks or self.layout.masks[number].plain
 
     def begun(self, texts: Sequence[str]) -> list[str]:
         """What is written when the last of these texts is still growing."""
+        if masks := self.layout.masks:
+            texts = [one.text for one in restore_all(masks, texts, language=self.target, growing=True)]
         rest = [""] * (len(self.layout.sentences) - len(texts))
         return self.layout.join([*texts, *rest], source=self.source, target=self.target)[: 2 * len(texts)]
 

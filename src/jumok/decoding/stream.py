@@ -76,7 +76,7 @@ def make_partial(
         ]
     *done, now = leads
     texts = [tokenizer.decode(whole(lead.ids)) for lead in leads]
-    sure = tokenizer.decode(whole(now.ids[: now.stable]))
+    sure = tokenizer.decode(whole(now.ids[: now.stable])) if joint.is_plain(len(done)) else ""
     *before, text = joint.begun(texts)
     return Partial(
         t=t,

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
@@ -10,9 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from jumok.answers import Answer, NotFiniteError
+from jumok.answers import Answer
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
+from jumok.decoding.heads import head_of, no_head
+from jumok.decoding.hypotheses import hypotheses_of, tokens_of
 from jumok.decoding.jobs import (
     BATCH_TOKENS,
     Job,
@@ -22,13 +24,21 @@ from jumok.decoding.jobs import (
     make_request,
     read_sources,
 )
-from jumok.decoding.loops import cut_loops, loop_end
-from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
-from jumok.decoding.results import Hypothesis, Joint, Score, Token, Translation, sum_up
-from jumok.decoding.troubles import explain_trouble
-from jumok.errors import ConfigError, DataError
+from jumok.decoding.loops import cut_loops, may_loop
+from jumok.decoding.parts import (
+    SentenceHabit,
+    TextJobs,
+    make_jobs,
+    protection_of,
+    sentence_habit,
+    texts_read,
+)
+from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
+from jumok.decoding.troubles import explain_trouble, explained
+from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
+from jumok.text.layouts import Protection
 from jumok.text.normalize import tidy
 from jumok.text.sentences import TextLayout
 from jumok.text.tokenizer import EOS
@@ -132,17 +142,9 @@ class Translator:
             "max_length": data.max_length,
             "engine": self.engine,
             "sentences": "split" if self.sentence_habit.split else "as-is",
-            **self._source,
+            **self.tokenizers.source_info,
             **self._about,
         }
-
-    @property
-    def _source(self) -> dict[str, Any]:
-        """What a source is: text, or a picture of some size."""
-        reader = self.tokenizers.pictures
-        if reader is None:
-            return {"source": "text"}
-        return {"source": "image", "image": {"size": reader.side, "patch": reader.patch}}
 
     @overload
     def translate(self, texts: str, *, progress: Progress = silent, **options: Any) -> Translation: ...
@@ -158,7 +160,7 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long` and `sentences` of `Request`. The answer to a text never depends on the others.
+        `require`, `long`, `sentences`, `align`, `protect` and `keep` of `Request`. Answers are independent.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -197,18 +199,20 @@ class Translator:
         from jumok.decoding.stream import Final
 
         may_loop, joint = partial(self.may_loop, text, request), self.joint(made.layout)
-        for part in self._engine.to_torch().grow(made.jobs, request, self.explained, may_loop, joint):
-            yield Final(self.finish(text, made.layout, part, request)) if isinstance(part, list) else part
+        engine = self._engine.to_torch()
+        for part in engine.grow(made.jobs, request, self.explained, may_loop, joint):
+            if not isinstance(part, list):
+                yield part
+                continue
+            answers = engine.aligned(made.jobs, part, request)
+            yield Final(self.finish(text, made.layout, answers, request))
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
     ) -> Iterator[Translation]:
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
         request = make_request(self.config.decoding, options)
-        if not isinstance(request.prefix, str):
-            raise ConfigError(
-                "a stream takes one prefix for all texts", hint="translate a list to give one prefix for each"
-            )
+        request.check_stream()
         return self._blocks(iter(texts), block, request, progress)
 
     def _blocks(
@@ -255,7 +259,7 @@ class Translator:
             progress("scoring", len(scores), len(todo))
         results = []
         for source, target, job in zip(left, right, jobs, strict=True):
-            tokens = self._tokens((*job.prefix, EOS), scores[job])
+            tokens = tokens_of(self.tokenizers.target, (*job.prefix, EOS), scores[job])
             results.append(Score(source, target, *sum_up(tokens), tokens))
         return results[0] if isinstance(sources, str) else results
 
@@ -276,12 +280,28 @@ class Translator:
         """
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
-        split = self.splits(request)
-        return make_jobs(self.read(texts), request, self.tokenizers, self.config.data, before, split=split)
+        if request.align and not self.aligns:
+            raise no_head(self.config)
+        split, protect = self.splits(request), self.protects(request)
+        return make_jobs(
+            self.read(texts), request, self.tokenizers, self.config.data, before, split=split, protect=protect
+        )
+
+    def protects(self, request: Request) -> Protection:  # of placeholders and the like
+        return protection_of(self.config.text, self.tokenizers, self.sentence_habit, request)
+
+    def as_read(self, sources: Sequence[SourceText], request: Request) -> list[SourceText]:
+        """Each text as the model reads it in one piece: with marks for what is protected."""
+        return self.read(texts_read(sources, request, self.tokenizers, self.protects(request)))
 
     def splits(self, request: Request) -> bool:
         """Whether texts are translated sentence by sentence."""
         return self.sentence_habit.split if request.sentences == "auto" else request.sentences == "split"
+
+    @property
+    def aligns(self) -> bool:
+        """Whether `align` can be asked for: the model has attention to a source that is text."""
+        return self.tokenizers.pictures is None and head_of(self.config, self._about) is not None
 
     @property
     def sentence_habit(self) -> SentenceHabit:
@@ -306,31 +326,33 @@ class Translator:
         request: Request,
     ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
-        parts = self.parts(text, answers, request)
+        parts = self.parts(text, layout, answers, request)
         return self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
 
     def parts(
-        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+        self,
+        text: str | SourceText,
+        layout: TextLayout,
+        answers: Sequence[Sequence[Answer]],
+        request: Request,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each part of a text, best first."""
+        """The hypotheses of each part of a text, best first; links are those within the part."""
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        return [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
+        sentences = layout.read if request.align else [None] * len(answers)
+        return [
+            hypotheses_of(best_first, self.tokenizers, request.decoding.n_best, sentence)
+            for best_first, sentence in zip(answers, sentences, strict=True)
+        ]
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.
 
         Someone who says what answers contain or how long they are gets them so.
         """
-        if request.decoding.loops or request.require or request.decoding.min_len:
-            return True
-        prefixes = (request.prefix,) if isinstance(request.prefix, str) else request.prefix
-        texts: list[Sequence[object]] = [*prefixes, *map(self.tokenizers.target.encode, prefixes)]
-        if self.tokenizers.pictures is None:
-            [source] = self.read([text])
-            texts += [source.text, source.ids]
-        return any(loop_end(one) is not None for one in texts)
+        source = self.read([text])[0] if self.tokenizers.pictures is None else None
+        return may_loop(request, source, self.tokenizers.target)
 
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options that a call with these options runs with."""
@@ -365,34 +387,13 @@ class Translator:
         todo = dict.fromkeys(job for one in made for job in one.jobs)
         known = dict[Job, list[Answer]]()
         for batch, answers in engine.answers(list(todo), request, self.explained):
-            known.update(zip(batch, answers, strict=True))
+            known.update(zip(batch, engine.aligned(batch, answers, request), strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [(text, one, [known[job] for job in one.jobs]) for text, one in zip(texts, made, strict=True)]
 
-    def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
-        """The best answers with different texts."""
-        by_text: dict[str, Hypothesis] = {}
-        for answer in answers:
-            text = self.tokenizers.target.decode(answer.ids)
-            if text not in by_text and len(by_text) < n_best:
-                ids = (*answer.ids, EOS) if answer.finished else answer.ids
-                tokens = self._tokens(ids, answer.log_probs)
-                by_text[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
-        return list(by_text.values())
-
-    def _tokens(self, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Token, ...]:
-        return tuple(map(Token, self.tokenizers.target.pieces(ids), ids, log_probs))
-
-    @contextmanager
-    def explained(self, batch: Sequence[Job]) -> Iterator[None]:
+    def explained(self, batch: Sequence[Job]) -> AbstractContextManager[None]:
         """The model's own troubles with these jobs as errors that say what to do."""
-        try:
-            yield
-        except (LookupError, NotFiniteError, MemoryError, RuntimeError) as error:
-            explained = self.explain(error, batch)
-            if explained is error:
-                raise
-            raise explained from None
+        return explained(batch, self.tokenizers)
 
     def explain(self, error: Exception, batch: Sequence[Job]) -> Exception:
         """A model's trouble as an error that says what to do, with the text where it is known."""

@@ -16,9 +16,10 @@ from jumok.decoding.jobs import Source
 from jumok.explain.capture import Array, capture, read_only
 from jumok.explain.heatmap import Style, heat_map, merge_words
 from jumok.explain.ops import bad_parameter
-from jumok.explain.tokens import ended, label, text_of, word_groups
+from jumok.explain.tokens import ended, label
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
+from jumok.text.word_groups import text_of, word_groups
 
 THRESHOLD = 0.1  # the least weight of a link between words
 
@@ -221,24 +222,6 @@ def links(weights: ArrayLike, *, threshold: float = THRESHOLD, end: bool = True)
     best, last = rows.argmax(axis=1), table.shape[1] - 1
     found = [Link(int(s), t, float(rows[t, s])) for t, s in enumerate(best)]
     return [link for link in found if link.weight >= threshold and not (end and link.source == last)]
-
-
-def text_links(
-    model: Seq2Seq, tokenizers: Tokenizers, parts: Sequence[tuple[Source, Sequence[int]]]
-) -> list[Link] | None:
-    """The links of a text from the ids of each of its sentences, source and answer; words count through it.
-
-    None for a model without attention, and for a text without sentences.
-    """
-    found, read, written = list[Link](), 0, 0
-    for source, ids in parts:
-        attention = attention_of(model, tokenizers, source, ids[:-1] if ids[-1:] == [EOS] else ids)
-        if attention is None:
-            return None
-        words = attention.words()
-        found += [Link(one.source + read, one.target + written, one.weight) for one in links(words.pick())]
-        read, written = read + len(words.source) - 1, written + len(words.target) - 1
-    return found if parts else None
 
 
 def pharaoh(found: Iterable[Link]) -> str:

@@ -11,7 +11,7 @@ from torch import Tensor
 from jumok.backends.edits import Edits, PositionEdit
 from jumok.backends.torch import TorchBackend
 from jumok.backends.values import Kind
-from jumok.decoding.jobs import SourceText
+from jumok.decoding.jobs import SourceText, make_request
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.forced import NO_KEY, encode, explained
@@ -255,7 +255,9 @@ def compile_ops(
     [source] = translator.read([text])
     [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
-    settings["sentences"] = "as-is"
+    own: dict[str, Any] = {name: settings[name] for name in ("protect", "keep") if name in settings}
+    [source] = translator.as_read([source], make_request(translator.config.decoding, own))
+    settings |= {"sentences": "as-is", "protect": False, "keep": ()}
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
     return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)
 

@@ -54,7 +54,7 @@ def subjects_of(
     A text of more tokens than the model takes is cut, with a warning.
     """
     request = make_request(translator.config.decoding, translator.asked(options or {}))
-    sources = translator.read(texts)
+    sources = translator.as_read(translator.read(texts), request)
     subjects = [read_source(translator, source) for source in sources]
     if targets is not None:
         _check_count("targets", targets, texts)
@@ -73,6 +73,8 @@ def subjects_of(
             **(options or {}),
             "long": long,
             "sentences": "as-is",
+            "protect": False,
+            "keep": (),
             "prefix": [prefixes[i] for i in missing],
         }
         known |= zip(missing, translator.translate_read([sources[i] for i in missing], **own), strict=True)
@@ -179,7 +181,7 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
         return None
     # Defaults first: what the folder says about drawing at random does not count here.
     asked = {name: decode[name] for name in (*SEARCHED, "prefix", "ban", "require")}
-    options = {"sample": False, "long": "cut", "sentences": "as-is", **asked}
+    options = {"sample": False, "long": "cut", "sentences": "as-is", "protect": False, **asked}
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
     text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])

@@ -32,7 +32,11 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """Plain text and its tags: outer before inner, in the order in which they begin."""
+    """Plain text and its tags: outer before inner, in the order in which they begin.
+
+    Tags are nested or apart, never across one another. What stands where a tag ends stands behind it: a line
+    break that is the last thing inside a tag belongs to its `close`.
+    """
 
     text: str
     tags: tuple[Tag, ...] = ()
@@ -51,8 +55,19 @@ class Segment:
     """Whether it is running text, to be split into sentences; a title or a button is one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """From which language into which, for formats that say so in the file; "" is unknown."""
+
+    source: str = ""
+    target: str = ""
+
+
 class DocumentFormat(Protocol):
-    """How one kind of file is read and written. Both walk the file in one order and in bounded memory."""
+    """How one kind of file is read and written. Both walk the file in one order and in bounded memory.
+
+    It is made with the `Languages` of the model: `HtmlFormat(languages)`.
+    """
 
     name: str
     suffixes: tuple[str, ...]

@@ -18,6 +18,7 @@ from jumok.run.forecast import (
 )
 from jumok.run.machine import Machine
 from jumok.settings import Flat, nest, parse_config
+from jumok.text.languages import translates
 from jumok.training.threads import LEAST, MOST
 
 # Words of the corpus, and the vocabulary for up to that many.
@@ -186,6 +187,7 @@ def choose_text(draft: PlanDraft, found: Survey) -> None:
     if kind in ("char", "word") and target != "bpe":
         reason = "at most: one token for each symbol of the training text"
     draft.choose("text.vocabulary", vocabulary, reason)
+    choose_marks(draft)
     longest = int(found.longest / 1.5) + 16  # digits and rare words take a token for each character
     limit = min(512, max(64, -(-longest // 32) * 32))
     draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
@@ -194,6 +196,16 @@ def choose_text(draft: PlanDraft, found: Survey) -> None:
     if not (draft.given.get("data.name") or draft.given.get("data.valid_source")):
         count = usual_hold_out(found)
         draft.choose("data.hold_out", count, "pairs kept apart to validate on; no validation files are given")
+
+
+def choose_marks(draft: PlanDraft) -> None:
+    """Marks for a model that translates from one language into another; words have no room for them."""
+    settings = draft.settings()
+    codes = [str(settings.get(f"data.{side}_language", "")) for side in ("source", "target")]
+    kinds = {settings.get("text.kind", "bpe"), settings.get("text.target_kind") or "bpe"}
+    if translates(*codes) and not has_pictures(draft) and "word" not in kinds:
+        reason = "learned from the data: placeholders, addresses and code then survive translation"
+        draft.choose("text.marks", value=True, reason=reason)
 
 
 def choose_size(draft: PlanDraft, arch: Arch, found: Survey, machine: Machine) -> None:

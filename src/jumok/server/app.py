@@ -7,6 +7,8 @@ from fastapi import FastAPI
 
 from jumok import __version__
 from jumok.decoding.translator import Translator
+from jumok.server.documents import libre_files
+from jumok.server.documents import routes as documents
 from jumok.server.gates.middleware import make_middleware
 from jumok.server.gates.problems import handle_problems
 from jumok.server.pages import health
@@ -29,7 +31,9 @@ ROUTERS = (
     gradients.router,
     compare.router,
     runs.router,
+    documents.router,
     libretranslate.router,
+    libre_files.router,
     health.router,
 )
 """The API. The page comes after it: `GET /translate` is a screen, `POST /translate` an endpoint."""

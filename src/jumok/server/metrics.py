@@ -45,6 +45,11 @@ class Metrics:
         self.cache_bytes = gauge("jumok_trace_cache_bytes", "Size of the kept traces.")
         self.cache_hits = counter("jumok_trace_cache_hits_total", "Traces that were still kept.")
         self.cache_misses = counter("jumok_trace_cache_misses_total", "Traces that were not.")
+        self.documents = counter("jumok_documents_total", "Documents that have ended.", "model", "status")
+        self.document_segments = counter(
+            "jumok_document_segments_total", "Segments of documents that have had their turn.", "model"
+        )
+        self.documents_bytes = gauge("jumok_documents_bytes", "Size of the kept documents.")
         self.model_info = gauge("jumok_model_info", "Served models.", "model", "arch", "fingerprint")
         self.load_seconds = gauge("jumok_model_load_duration_seconds", "Time a model took to load.", "model")
         ProcessCollector(registry=self._registry)

@@ -57,7 +57,7 @@ def make_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     limits = settings.limits
     return uvicorn.Config(
         app,
-        http=patient(limits.receive_s),
+        http=patient(limits.receive_s, limits.upload_s),
         ws="none",
         loop="asyncio",
         lifespan="on",

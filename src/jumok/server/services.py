@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from jumok.decoding.translator import Translator
 from jumok.errors import nearest
 from jumok.server.analysis import Analyst
+from jumok.server.documents.desk import DocumentDesk
 from jumok.server.gates.keys import Keys
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, busy, too_late
@@ -116,6 +117,8 @@ class Services:
         """Traces in memory, for a while."""
         self.folder = TraceFolder(settings.keep) if settings.keep else None
         """Where traces are kept for good, if anywhere."""
+        self.documents = DocumentDesk(settings.limits, self.metrics, self._someone_waits)
+        """Documents that clients have sent, and the jobs that translate them."""
         self.evals = Evals(Runs(settings.runs))
         """The evaluations, and with them the runs, that this server shows."""
         self.draining = False
@@ -135,6 +138,10 @@ class Services:
         self.metrics.queue_length.labels(model=name).set(0)
         return served
 
+    def _someone_waits(self) -> bool:
+        """Whether a plain request is being decoded."""
+        return any(served.worker.busy for served in self.models.values())
+
     @property
     def limits(self) -> Limits:
         return self.settings.limits
@@ -149,11 +156,12 @@ class Services:
         return self.models[name]
 
     def close(self) -> None:
-        """Ends all threads."""
+        """Ends all threads, and takes away what lies on disk for a while."""
         for served in self.models.values():
             served.worker.close()
         self.analyst.close()
         self.scorer.close()
+        self.documents.close()
 
 
 def without_paths(translator: Translator) -> Translator:

@@ -1,9 +1,11 @@
-"""Marks in a source that holds two texts: a question, and the context that answers it."""
+"""Marks that stand for something else: two texts in one source, and what no model translates."""
 
 QUESTION_MARK = "␞"
 """Stands before a question."""
 CONTEXT_MARK = "␟"
 """Stands between a question and its context."""
+MARKS = "⓵⓶⓷⓸⓹⓺⓻⓼⓽⓾"
+"""Stand for protected spans in a model that has learned them, in the order of the source."""
 
 
 def is_question(text: str) -> bool:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from jumok.text.abbreviations import LAST, ORDINALS, maybe, never, starters
+from jumok.text.icu import Span
 from jumok.text.marks import is_question
-
-Span = tuple[int, int]
+from jumok.text.masks import Masked
+from jumok.text.protected import ProtectedSpan, has_words, overlapping
 
 WIDE = "。！？｡．"  # no space follows them
 MARKS = ".!?…؟۔।॥։።။៕᠃᱾" + WIDE
@@ -36,7 +37,6 @@ _THAI_END = re.compile(r"(?:ครับ|ค่ะ|คะ|นะ|จ้ะ|จ�
 _OPENING = re.compile("[“‘«‹]")  # after a wide mark they open
 _NEXT_WORD = re.compile(rf"[{re.escape(OPENERS)}\-–—\s*_]*(?P<word>[^\W_]+'?’?)?(?P<names>:\s)?")
 _BREAK = re.compile(r"\r\n|[\n\r\t\v\f\x1c-\x1e\x85\u2028\u2029]")
-_LETTERS = re.compile(r"[^\W_]")
 _ALONE = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
 _BULLET = re.compile(r"(?:[-*+•·‣◦▪●○–—>]|#{1,6}|\(?[a-zA-Z]\)|\[[ xX]\])(?=\s)\s+")
 _NUMBER = re.compile(r"\(?(?P<number>\d{1,3})[.)]\s+")
@@ -55,14 +55,23 @@ class TextLayout:
     gaps: tuple[str, ...]
     kept: bool = True
     """The gaps come out as they went in; else as single spaces, and none at the ends."""
+    masks: tuple[Masked, ...] = ()
+    """What the model reads for each sentence, where that is not always the sentence. An inner one stands
+    inside a span of the next that is not inner: its own place and the gap after it are empty."""
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What the model reads for each sentence."""
+        return tuple(mask.text for mask in self.masks) if self.masks else self.sentences
 
     def spans(self) -> Iterator[Span]:
-        """Where each sentence stands in the text."""
+        """Where each sentence stands in the text; an inner one nowhere of its own."""
         place = 0
-        for gap, sentence in zip(self.gaps, self.sentences, strict=False):
+        for n, (gap, sentence) in enumerate(zip(self.gaps, self.sentences, strict=False)):
+            size = 0 if self.masks and self.masks[n].inner else len(sentence)
             place += len(gap)
-            yield place, place + len(sentence)
-            place += len(sentence)
+            yield place, place + size
+            place += size
 
     def join(self, sentences: Sequence[str], *, source: str = "", target: str = "") -> list[str]:
         """Gaps and sentences in turn, a gap first and last, with others in the place of the sentences.
@@ -72,7 +81,11 @@ class TextLayout:
         gaps = [gap if self.kept else " " * bool(gap) for gap in self.gaps]
         if not self.kept:
             gaps[0] = gaps[-1] = ""
-        gaps[1:-1] = [between(gap, source, target) for gap in gaps[1:-1]]
+        inner = [mask.inner for mask in self.masks] or [False] * len(sentences)
+        gaps[1:-1] = [
+            gap if inside else between(gap, source, target)
+            for gap, inside in zip(gaps[1:-1], inner, strict=False)
+        ]
         inside = [part for pair in zip(sentences, gaps[1:], strict=True) for part in pair]
         return [gaps[0], *inside]
 
@@ -120,22 +133,29 @@ def count_sentences(text: str, language: str = "") -> int:
     return len(sentences_of(text, language))
 
 
-def sentences_of(text: str, language: str = "") -> list[Span]:
-    """Where the sentences of a text stand; what has neither letters nor digits is none."""
+def sentences_of(text: str, language: str = "", spans: Sequence[ProtectedSpan] = ()) -> list[Span]:
+    """Where the sentences of a text stand; what has neither letters nor digits is none.
+
+    None ends inside one of these spans, and what has nothing besides them is none.
+    """
     if is_question(text):
         return [(0, len(text))]
     found = []
-    lines = list(lines_of(text))
+    lines = list(lines_of(text, spans))
     marks = [list_mark(text, span) for span in lines]
     numbers, code = [mark.number for mark in marks], base(language)
     counts = (
         bool(code) and code not in ORDINALS | DATED
     )  # else `5. März` is a date until a neighbour has a 4 or 6
-    for n, ((_, end), mark) in enumerate(zip(lines, marks, strict=True)):
+    for n, ((first, end), mark) in enumerate(zip(lines, marks, strict=True)):
         begin, near = mark.begin, {*numbers[max(0, n - 1) : n], *numbers[n + 1 : n + 2]}
         if mark.number is not None and (counts or near & {mark.number - 1, mark.number + 1}):
             begin = mark.end
-        found += [span for span in split_line(text, (begin, end), code) if is_sentence(text, span)]
+        if overlapping(spans, first, begin):  # what looks like a list mark is protected: `# files`
+            begin = first
+        inside = overlapping(spans, begin, end)
+        parts = split_line(text, (begin, end), code, inside)
+        found += [part for part in parts if is_sentence(text, part, inside)]
     return found
 
 
@@ -158,27 +178,30 @@ def list_mark(text: str, line: Span) -> ListMark:
     return ListMark(place, place)
 
 
-def lines_of(text: str) -> Iterator[Span]:
+def lines_of(text: str, spans: Sequence[ProtectedSpan] = ()) -> Iterator[Span]:
     """The lines of a text that are not blank, or the cells of a line with tabs, without the space around."""
-    begin = 0
+    begin, rest = 0, deque(spans)
     for match in (*_BREAK.finditer(text), None):
         end = match.start() if match else len(text)
+        while rest and rest[0].end <= end:
+            rest.popleft()
+        if match and rest and rest[0].begin <= end:
+            continue
         first, last = tight(text, (begin, end))
         if first < last:
             yield first, last
         begin = match.end() if match else end
 
 
-def is_sentence(text: str, span: Span) -> bool:
-    """Whether there is something to translate: letters or digits that are no bare address."""
-    part = text[slice(*span)]
-    return bool(_LETTERS.search(part)) and not _ALONE.fullmatch(part)
+def is_sentence(text: str, span: Span, spans: Sequence[ProtectedSpan] = ()) -> bool:
+    """Whether there is something to translate: letters or digits outside these spans, no bare address."""
+    return has_words(text, *span, spans) and not _ALONE.fullmatch(text[slice(*span)])
 
 
-def split_line(text: str, line: Span, language: str) -> list[Span]:
-    """The sentences of one line."""
+def split_line(text: str, line: Span, language: str, spans: Sequence[ProtectedSpan] = ()) -> list[Span]:
+    """The sentences of one line; none ends inside one of these spans."""
     begin, end = line
-    inside, cased = closed_spans(text, line), text[begin:end] != text[begin:end].lower()
+    inside, cased = closed_spans(text, line, spans), text[begin:end] != text[begin:end].lower()
     ends = [
         *_END.finditer(text, begin, end),
         *(_THAI_END.finditer(text, begin, end) if language == "th" else ()),
@@ -204,8 +227,22 @@ def end_of(match: re.Match[str]) -> int:
     return match.end()
 
 
-def closed_spans(text: str, line: Span) -> deque[Span]:
-    """From each outer bracket inside a sentence to its partner: no sentence ends between them."""
+def closed_spans(text: str, line: Span, spans: Sequence[ProtectedSpan] = ()) -> deque[Span]:
+    """From each outer bracket inside a sentence to its partner, and spans: no sentence ends between them."""
+    found = bracket_spans(text, line)
+    if not spans:
+        return found
+    outer: deque[Span] = deque()
+    for one in sorted([*found, *((span.begin - 1, span.end - 1) for span in spans)]):
+        if outer and one[0] <= outer[-1][1]:
+            outer[-1] = outer[-1][0], max(outer[-1][1], one[1])
+        else:
+            outer.append(one)
+    return outer
+
+
+def bracket_spans(text: str, line: Span) -> deque[Span]:
+    """From each outer bracket inside a sentence to its partner."""
     found: deque[Span] = deque()
     waiting: list[tuple[str, int]] = []
     last = MARKS[0]  # the last character that is no space

@@ -9,13 +9,11 @@ sentence.
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
@@ -23,8 +21,9 @@ from jumok.config import TextConfig
 from jumok.errors import ConfigError, TokenizerFileError
 from jumok.images.patches import PatchReader, parse_patches
 from jumok.progress import Progress, silent
+from jumok.text.alphabet import count_characters, count_words, favour_marks, most_frequent
 from jumok.text.jamo import to_jamo
-from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
+from jumok.text.marks import CONTEXT_MARK, MARKS
 from jumok.text.normalize import nfc, tidy
 from jumok.text.source import SourceTokenizer
 
@@ -101,6 +100,11 @@ class Tokenizer:
         """One string per id to show to people: a token with its leading space, if any; a byte as "<0xEA>"."""
         return [self._pieces[i] for i in ids]
 
+    @property
+    def has_marks(self) -> bool:
+        """Whether each mark for a protected span is a token."""
+        return all(self._library.token_to_id(mark) is not None for mark in MARKS)
+
     def to_bytes(self) -> bytes:
         """The tokenizer as a file; `parse_tokenizer` reads it."""
         return self._bytes
@@ -136,6 +140,19 @@ class Tokenizers:
             return False
         pieces = self.source.pieces(self.source.encode(f"a {CONTEXT_MARK} a"))
         return CONTEXT_MARK in (piece.strip() for piece in pieces)
+
+    @property
+    def source_info(self) -> dict[str, Any]:
+        """What a source is: text, or a picture of some size."""
+        reader = self.pictures
+        if reader is None:
+            return {"source": "text"}
+        return {"source": "image", "image": {"size": reader.side, "patch": reader.patch}}
+
+    @property
+    def have_marks(self) -> bool:
+        """Each mark for a protected span is a token of both sides."""
+        return self.pictures is None and self.text_source.has_marks and self.target.has_marks
 
     @property
     def blank_source(self) -> str:
@@ -174,21 +191,17 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     sample = _spread(lines, progress)
     if config.jamo:
         sample = list(map(to_jamo, sample))
-    counts = _count_characters(sample) if config.kind != "word" else _count_words(sample)
-    seen, most = set(counts), max(counts.values(), default=0)
-    for mark in (
-        (QUESTION_MARK, CONTEXT_MARK) if config.kind != "word" else (f" {QUESTION_MARK}", f" {CONTEXT_MARK}")
-    ):
-        if mark in counts:
-            counts[mark] += most  # a token of its own, however small the vocabulary
+    counts = count_characters(sample) if config.kind != "word" else count_words(sample)
+    seen = set(counts)
+    favour_marks(counts, config)
     room = config.vocabulary - FIRST
     if config.kind != "bpe":
         if config.kind == "word":
             counts[" "] = counts.total() + 1  # begins what is written in bytes
-        return Tokenizer(_alphabet(counts, room, least=1), [], config.kind, jamo=config.jamo)
+        return Tokenizer(most_frequent(counts, room, least=1), [], config.kind, jamo=config.jamo)
     counts[" "] += 2 + len(sample)  # each line starts with one
     # At most half for single characters: many scripts must leave room for words.
-    alphabet = _alphabet(counts, room // 2, least=max(2, counts.total() // 1_000_000))
+    alphabet = most_frequent(counts, room // 2, least=max(2, counts.total() // 1_000_000))
     progress("learning tokens", 0, config.vocabulary)
     learned, merges = _learn_merges(sample, seen, alphabet, room)
     progress("learning tokens", config.vocabulary, config.vocabulary)
@@ -212,22 +225,6 @@ def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
             size = sum(len(line.encode()) for line in kept)
     progress("reading text for the vocabulary", number + 1, number + 1)
     return kept
-
-
-def _alphabet(counts: Counter[str], room: int, *, least: int) -> list[str]:
-    """The `room` most frequent characters, or words, seen at least `least` times, in code point order."""
-    ranked = sorted(counts, key=lambda one: (-counts[one], one))
-    frequent = [one for one in ranked[:room] if counts[one] >= least]
-    return sorted(frequent)
-
-
-def _count_characters(sample: list[str]) -> Counter[str]:
-    codes = np.bincount(np.frombuffer("".join(sample).encode("utf-32-le"), dtype=np.uint32))
-    return Counter({chr(code): int(codes[code]) for code in np.flatnonzero(codes).tolist()})
-
-
-def _count_words(sample: list[str]) -> Counter[str]:
-    return Counter(f" {word}" for line in sample for word in line.split())
 
 
 def _learn_merges(

@@ -31,6 +31,8 @@ def test_the_defaults_are_those_of_the_product() -> None:
     assert limits.mbr == 64
     assert (limits.trace_tokens, limits.trace_bytes) == (128, 4 << 20)
     assert (limits.traces, limits.traces_bytes) == (64, 256 << 20)
+    assert (limits.document_bytes, limits.documents) == (32 << 20, 32)
+    assert (limits.documents_bytes, limits.document_s, limits.upload_s) == (512 << 20, 3600, 600)
     assert (limits.streams, limits.heartbeat_s, limits.queue, limits.connections) == (16, 15, 256, 512)
     assert (limits.deadline_s, limits.drain_s) == (30, 20)
 

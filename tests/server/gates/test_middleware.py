@@ -151,7 +151,7 @@ def test_a_preflight_is_answered_for_allowed_origins_only(open_app: FastAPI) -> 
     asked = {"Access-Control-Request-Method": "POST"}
     answer = call(open_app, "OPTIONS", "/v1/translate", headers={"Origin": "https://friend.test", **asked})
     assert answer.status_code == 200
-    assert answer.headers["access-control-allow-methods"] == "GET, POST"
+    assert answer.headers["access-control-allow-methods"] == "GET, POST, PATCH, DELETE"
     answer = call(open_app, "OPTIONS", "/v1/translate", headers={"Origin": "https://evil.test", **asked})
     assert (answer.status_code, answer.json()["code"]) == (403, "foreign_origin")
     assert "access-control-allow-methods" not in answer.headers

@@ -115,6 +115,7 @@ def test_health_and_settings(libre: httpx2.Client) -> None:
     settings = libre.get("/frontend/settings").json()
     assert settings["charLimit"] == 5000
     assert settings["keyRequired"] is False
+    assert {".txt", ".html"} <= set(settings["supportedFilesFormat"])
     assert settings["language"]["source"] == {"code": "ko", "name": "Korean"}
 
 
@@ -128,7 +129,7 @@ def test_health_and_settings(libre: httpx2.Client) -> None:
         ({"q": ["a", 1], "source": "en", "target": "ko"}, 400, "q.1: input should be a valid string"),
         ({"q": "a", "source": "xx", "target": "ko"}, 400, "source: no model for this language"),
         ({"q": "a", "source": "en", "target": "xx"}, 400, "target: no model for this language"),
-        ({"q": "a", "source": "en", "target": "ko", "format": "html"}, 400, "format: only text"),
+        ({"q": "a", "source": "en", "target": "ko", "format": "md"}, 400, "format: text and html can"),
         (
             {"q": "a", "source": "en", "target": "ko", "alternatives": 16},
             400,

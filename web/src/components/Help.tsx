@@ -6,7 +6,7 @@ import { IconButton } from "./controls";
 
 const KEYS: readonly (readonly [string, MessageKey])[] = [
   ["/", "shell.key_input"],
-  ["g t h a i c b r q l", "shell.key_go"],
+  ["g t o h a i c b r q l", "shell.key_go"],
   ["m", "shell.key_model"],
   ["w", "shell.key_whatif"],
   ["0", "shell.key_reset"],

@@ -1,7 +1,19 @@
 import type { Op } from "./interventions";
 /** The address of the page and what it says: screen, parameters and interventions. */
 
-export const SCREENS = ["translate", "chat", "attention", "inside", "compare", "beam", "training", "quality", "learn", "docs"] as const;
+export const SCREENS = [
+  "translate",
+  "documents",
+  "chat",
+  "attention",
+  "inside",
+  "compare",
+  "beam",
+  "training",
+  "quality",
+  "learn",
+  "docs",
+] as const;
 export type Screen = (typeof SCREENS)[number];
 export type Params = Readonly<Record<string, string>>;
 export interface Address {

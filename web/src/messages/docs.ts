@@ -11,6 +11,7 @@ export const docs = {
   tag_translate: ["Translation", "번역"],
   tag_traces: ["Traces", "기록"],
   tag_what_if: ["What if", "만약에"],
+  tag_documents: ["Documents", "문서"],
   tag_compare: ["Comparison", "비교"],
   tag_runs: ["Training runs and evaluations", "학습과 평가"],
   tag_libretranslate: ["LibreTranslate form", "LibreTranslate 형식"],

@@ -5,6 +5,7 @@ export { chart } from "./chart";
 export { chat } from "./chat";
 export { compare } from "./compare";
 export { docs } from "./docs";
+export { documents } from "./documents";
 export { figure } from "./figure";
 export { inside } from "./inside";
 export { layers } from "./layers";

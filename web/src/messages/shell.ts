@@ -1,6 +1,7 @@
 /** Words of the frame around every screen: bars, states, keys, errors. */
 export const shell = {
   screen_translate: ["Translate", "번역"],
+  screen_documents: ["Documents", "문서"],
   screen_chat: ["Chat", "대화"],
   screen_attention: ["Attention", "어텐션"],
   screen_inside: ["Inside", "속 보기"],
@@ -67,6 +68,9 @@ export const shell = {
   error_deadline: ["It took too long and was stopped", "너무 오래 걸려 멈췄습니다"],
   error_bad_parameter: ["The server could not accept a setting", "서버가 받아들일 수 없는 설정입니다"],
   error_not_in_file: ["This is not part of the exported file", "내보낸 파일에 들어 있지 않습니다"],
+  error_unknown_document: ["The server no longer holds this document", "서버에 이 문서가 더 이상 없습니다"],
+  error_unknown_format: ["Files of this kind cannot be translated", "번역할 수 없는 종류의 파일입니다"],
+  error_empty_document: ["The file is empty", "빈 파일입니다"],
   error_not_found: ["There is nothing at this address", "이 주소에는 아무것도 없습니다"],
   first_title: ["No model is loaded yet", "아직 불러온 모델이 없습니다"],
   first_text: [

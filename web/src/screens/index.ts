@@ -21,6 +21,7 @@ interface Entry {
 
 export const screens: Record<Screen, Entry> = {
   translate: { needsModel: true, looks: true, key: "t" },
+  documents: { needsModel: true, looks: false, key: "o" },
   chat: { needsModel: true, looks: false, key: "h" },
   attention: { needsModel: true, looks: true, key: "a" },
   inside: { needsModel: true, looks: true, key: "i" },
@@ -51,14 +52,17 @@ function style(name: "more" | "learn"): Promise<void> {
   });
 }
 
-/** Brings a later screen, once: Learn alone, the others together. */
+/** Brings a later screen, once: Learn and Documents each alone, the others together. */
 export async function bring(name: Screen): Promise<void> {
-  if (drawable.value[name === "learn" ? name : "beam"]) return;
+  if (drawable.value[name === "learn" || name === "documents" ? name : "beam"]) return;
   missed.value = null;
   try {
     if (!__FILE__ && name === "learn") {
       const [book] = await Promise.all([import("../learn/learn"), style("more"), style("learn")]);
       drawable.value = { ...drawable.value, learn: book.Learn };
+    } else if (!__FILE__ && name === "documents") {
+      const [desk] = await Promise.all([import("./documents"), style("more")]);
+      drawable.value = { ...drawable.value, documents: desk.Documents };
     } else {
       const [more] = await Promise.all([__FILE__ ? import("./file") : import("./more"), style("more")]);
       drawable.value = { ...drawable.value, ...more.screens };

@@ -9,7 +9,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from jumok.server.gates.limits import DEFAULTS
-from jumok.server.gates.problems import Problem, document, dump
+from jumok.server.gates.problems import Problem, document, dump, is_upload
 
 log = logging.getLogger("jumok.server")
 
@@ -18,10 +18,11 @@ class PatientProtocol(H11Protocol):
     """uvicorn's protocol with the two limits that it does not have, and problem documents for bad requests.
 
     A request must have arrived in full `receive_s` seconds after the connection was made or its first byte
-    came; an answer must be taken as quickly.
+    came; an answer must be taken as quickly. A document has `upload_s` seconds.
     """
 
     receive_s: float = DEFAULTS.receive_s
+    upload_s: float = DEFAULTS.upload_s
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,6 +34,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_clock("arrival")
+        self._stop_clock("upload")
         self.resume_writing()
         super().connection_lost(exc)
 
@@ -48,10 +50,15 @@ class PatientProtocol(H11Protocol):
         """The clock runs while a part of a request is here and the rest is not."""
         state = self.conn.their_state
         partly = state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
+        clock = (
+            "upload"
+            if state is h11.SEND_BODY and is_upload(self.scope["path"], self.scope["method"])
+            else "arrival"
+        )
+        for other in {"arrival", "upload"} - ({clock} if partly else set()):
+            self._stop_clock(other)
         if partly:
-            self._start_clock("arrival")
-        else:
-            self._stop_clock("arrival")
+            self._start_clock(clock)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -64,7 +71,8 @@ class PatientProtocol(H11Protocol):
     def _start_clock(self, name: str) -> None:
         """Ends the connection after a while, without another word: a client this slow would not read it."""
         if name not in self._clocks:
-            self._clocks[name] = self.loop.call_later(self.receive_s, lambda: self.transport.abort())
+            seconds = self.upload_s if name == "upload" else self.receive_s
+            self._clocks[name] = self.loop.call_later(seconds, lambda: self.transport.abort())
 
     def _stop_clock(self, name: str) -> None:
         if name in self._clocks:
@@ -97,6 +105,6 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
 
-def patient(receive_s: float) -> type[PatientProtocol]:
-    """The protocol with another limit."""
-    return type("PatientProtocol", (PatientProtocol,), {"receive_s": receive_s})
+def patient(receive_s: float, upload_s: float = DEFAULTS.upload_s) -> type[PatientProtocol]:
+    """The protocol with other limits."""
+    return type("PatientProtocol", (PatientProtocol,), {"receive_s": receive_s, "upload_s": upload_s})

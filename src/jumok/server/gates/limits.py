@@ -52,6 +52,16 @@ class Limits:
     """Traces that are kept; the oldest goes."""
     traces_bytes: int = 256 * MIB
     """All kept traces together; the oldest goes."""
+    document_bytes: int = 32 * MIB
+    """One document; beyond it 413, before it is read."""
+    documents: int = 32
+    """Documents that are kept; the oldest that is done goes. If none is done, 429."""
+    documents_bytes: int = 512 * MIB
+    """All kept documents together, on disk; the same."""
+    document_s: float = 3600.0
+    """Seconds after its last use that a document is kept; it is translated first, however long that takes."""
+    upload_s: float = 600.0
+    """A document that has not arrived by then is closed."""
     streams: int = 16
     """Open event streams; beyond it 429."""
     heartbeat_s: float = 15.0

@@ -13,7 +13,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.server.gates.keys import token
-from jumok.server.gates.problems import Problem, internal, is_libre, render
+from jumok.server.gates.problems import Problem, internal, is_libre, is_upload, render
 from jumok.server.metrics import Metrics
 from jumok.server.services import Services
 
@@ -24,6 +24,8 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 Check = Callable[[Scope, Headers, Services], Problem | None]
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 FORM, PARTS, JSON = "application/x-www-form-urlencoded", "multipart/form-data", "application/json"
+OCTETS = "application/octet-stream"
+FORM_BYTES = 64 * 1024  # that the parts of a form may have around the document in it
 PATIENCE = 4  # times the limit: so much of a body that is too large is still read
 GONE = 499  # the client went away before the answer
 FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
@@ -36,7 +38,7 @@ def make_middleware(services: Services) -> list[Middleware]:
     cors = Middleware(
         CORSMiddleware,
         allow_origins=origins,
-        allow_methods=("GET", "POST"),
+        allow_methods=("GET", "POST", "PATCH", "DELETE"),
         allow_headers=("Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"),
         expose_headers=("X-Request-ID", "Retry-After"),
     )
@@ -114,40 +116,48 @@ class BodyLimit:
     """
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
-        self.app, self.most = app, services.limits.body_bytes
+        self.app, self.limits = app, services.limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        stated = Headers(scope=scope).get("content-length", "0")
-        if not stated.isdecimal() or int(stated) > self.most:
-            if stated.isdecimal() and int(stated) <= PATIENCE * self.most:
+        most, problem = self.most(scope)
+        headers = Headers(scope=scope)
+        stated = headers.get("content-length", "0")
+        if not stated.isdecimal() or int(stated) > most:
+            waits = "expect" in headers  # it sends nothing before it is told to
+            if stated.isdecimal() and int(stated) <= PATIENCE * self.limits.body_bytes and not waits:
                 await self.discard(receive)
-            return await render(self.too_large(), scope)(scope, receive, send)
+            return await render(problem, scope)(scope, receive, send)
         taken = 0
 
         async def count() -> Message:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > self.most:
+            if taken > most:
                 if message.get("more_body"):
                     await self.discard(receive)
-                raise self.too_large()
+                raise problem
             return message
 
         await self.app(scope, count, send)
 
+    def most(self, scope: Scope) -> tuple[int, Problem]:
+        """How many bytes this body may have, and what one with more is told."""
+        if is_upload(scope["path"], scope["method"]):
+            most = self.limits.document_bytes
+            return most + FORM_BYTES, Problem(413, "too_large", f"a document may have {most:,} bytes")
+        most = self.limits.body_bytes
+        return most, Problem(413, "too_large", f"the body has more than {most:,} bytes")
+
     async def discard(self, receive: Receive) -> None:
         """Read on to the end of the body, but not for ever."""
         taken, more = 0, True
-        while more and taken < PATIENCE * self.most:
+        while more and taken < PATIENCE * self.limits.body_bytes:
             message = await receive()
             taken += len(message.get("body", b""))
             more = message.get("more_body", False)
-
-    def too_large(self) -> Problem:
-        return Problem(413, "too_large", f"the body has more than {self.most:,} bytes")
 
 
 class HeaderChecks:
@@ -191,7 +201,10 @@ def check_origin(scope: Scope, headers: Headers, services: Services) -> Problem 
 
 
 def check_content_type(scope: Scope, headers: Headers, services: Services) -> Problem | None:
-    """Bodies are JSON, in UTF-8 and not packed; LibreTranslate's paths also take the fields of a form."""
+    """Bodies are JSON, in UTF-8 and not packed; LibreTranslate's paths also take the fields of a form.
+
+    A document comes as it is or in a form.
+    """
     if scope["method"] not in UNSAFE:
         return None
     if headers.get("content-encoding", "identity").lower() != "identity":
@@ -199,12 +212,17 @@ def check_content_type(scope: Scope, headers: Headers, services: Services) -> Pr
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
         return None
     kind, _, parameters = headers.get("content-type", "").partition(";")
-    allowed = (JSON, FORM, PARTS) if is_libre(scope) else (JSON,)
+    upload = is_upload(scope["path"], scope["method"])
+    if upload:
+        allowed = [PARTS] if is_libre(scope) else [OCTETS, PARTS]
+    else:
+        allowed = [JSON, FORM, PARTS] if is_libre(scope) else [JSON]
     charset = parameters.replace(" ", "").replace('"', "").lower()
     plain = charset in ("", "charset=utf-8", "charset=utf8")
-    if (kind := kind.strip().lower()) in allowed and (plain or kind == PARTS):
+    if (kind := kind.strip().lower()) in allowed and (plain or upload or kind == PARTS):
         return None
-    return Problem(415, "bad_content_type", f"the content type must be {' or '.join(allowed)} in UTF-8")
+    said = " or ".join(allowed) + ("" if upload else " in UTF-8")
+    return Problem(415, "bad_content_type", f"the content type must be {said}")
 
 
 def check_key(scope: Scope, headers: Headers, services: Services) -> Problem | None:

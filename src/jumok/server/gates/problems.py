@@ -17,8 +17,11 @@ from jumok.errors import ConfigError, Error, LimitError
 
 log = logging.getLogger("jumok.server")
 
-LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings")
+LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings", "/translate_file")
 """Paths whose errors have the form of LibreTranslate."""
+LIBRE_FILES = "/download_file/"
+UPLOADS = ("/v1/documents", "/translate_file")
+"""Paths that take documents, which are larger than other bodies."""
 LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500}
 
 CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
@@ -91,9 +94,14 @@ def from_error(error: Error) -> Problem:
 
 def is_libre(scope: Scope) -> bool:
     """Whether a client of LibreTranslate asks: `GET /translate` is a screen of the page."""
-    return scope["path"] in LIBRE and not (
-        scope["path"] == "/translate" and scope["method"] in ("GET", "HEAD")
-    )
+    path: str = scope["path"]
+    screen = path == "/translate" and scope["method"] in ("GET", "HEAD")
+    return (path in LIBRE and not screen) or path.startswith(LIBRE_FILES)
+
+
+def is_upload(path: str, method: str) -> bool:
+    """Whether a request brings a document."""
+    return path in UPLOADS and method == "POST"
 
 
 def render(problem: Problem, scope: Scope) -> Response:

@@ -14,6 +14,7 @@ STATIC = Path(__file__).parents[1] / "static"
 SCREENS = (
     "/",
     "/translate",
+    "/documents",
     "/chat",
     "/attention",
     "/inside",
@@ -24,6 +25,7 @@ SCREENS = (
     "/learn",
     "/docs",
     "/t/{trace}",
+    "/documents/{id}",
     "/learn/{chapter}",
     "/training/{run}",
     "/quality/{report}",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from email import message_from_bytes
 from email.policy import HTTP
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from jumok.config import DecodingConfig
-from jumok.decoding.results import Translation
+from jumok.formats.known import FORMATS
 from jumok.server.gates.bodies import read_json
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.middleware import FORM, PARTS
@@ -19,6 +20,7 @@ from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import AnswerPart, Text, Texts
 from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time
 from jumok.server.translate.languages import Detection, detect, language_name
+from jumok.server.translate.markup import translate_pages
 from jumok.server.translate.routes import translations
 
 FIELDS = 16  # of a form
@@ -104,22 +106,21 @@ async def translate(request: Request, services: SharedServices) -> LibreTranslat
     """Translates `q`, a text or in JSON a list of texts, by the first model for this pair of languages."""
     fields = await read_fields(request, services, TranslateFields)
     texts = [fields.q] if isinstance(fields.q, str) else fields.q
-    if fields.format not in (None, "text"):
-        raise bad_field("format", "only text can be translated", status=400)
+    if fields.format not in (None, "text", "html"):
+        raise bad_field("format", "text and html can be translated", status=400)
     detected: list[Detection] = []
     if fields.source == "auto":
         guesses = asyncio.to_thread(guess_all, texts, services)
         detected = await answer_in_time(request, services, guesses)
     count = fields.alternatives or 0
     sources = [one.language for one in detected] or [fields.source] * len(texts)
-    found = await answer_in_time(
-        request, services, by_language(sources, fields.target, texts, count, request, services)
-    )
-    answer: dict[str, list[Any]] = {"translatedText": [each.text for each in found]}
+    asked = Asked(fields.target, count, is_html=fields.format == "html")
+    found = await answer_in_time(request, services, by_language(sources, texts, asked, request, services))
+    answer: dict[str, list[Any]] = {"translatedText": [best for best, *_ in found]}
     if detected:
         answer["detectedLanguage"] = detected
     if count:
-        answer["alternatives"] = [[other.text for other in each.alternatives] for each in found]
+        answer["alternatives"] = [others for _, *others in found]
     one = isinstance(fields.q, str)
     return LibreTranslation(**{name: values[0] if one else values for name, values in answer.items()})
 
@@ -191,22 +192,33 @@ def guess_all(texts: Sequence[str], services: Services) -> list[Detection]:
     return [one for [one] in found]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What all texts of a request have in common."""
+
+    target: str
+    alternatives: int
+    is_html: bool
+
+
 async def by_language(
-    sources: Sequence[str],
-    target: str,
-    texts: Sequence[str],
-    alternatives: int,
-    request: Request,
-    services: Services,
-) -> list[Translation]:
-    """Translations in order; texts in one language go to its model together."""
-    found: dict[int, Translation] = {}
+    sources: Sequence[str], texts: Sequence[str], asked: Asked, request: Request, services: Services
+) -> list[list[str]]:
+    """The translations of each text, best first; texts in one language go to its model together."""
+    found: dict[int, list[str]] = {}
     for code in dict.fromkeys(sources):
-        served = pick(services, code, target)
+        served = pick(services, code, asked.target)
         places = [i for i, source in enumerate(sources) if source == code]
-        options = several(served.translator.config.decoding, alternatives + 1)
-        _, answers = await translations(served, services, [texts[i] for i in places], options, request)
-        found.update(zip(places, answers, strict=True))
+        some, count = [texts[i] for i in places], asked.alternatives + 1
+        options = several(served.translator.config.decoding, count)
+        if asked.is_html:
+            pages = await translate_pages(served, services, some, options, request, count=count)
+            found.update(zip(places, pages, strict=True))
+        else:
+            _, answers = await translations(served, services, some, options, request)
+            found.update(
+                (i, [each.text for each in one.hypotheses]) for i, one in zip(places, answers, strict=True)
+            )
     return [found[i] for i in range(len(texts))]
 
 
@@ -262,5 +274,5 @@ async def frontend_settings(request: Request, services: SharedServices) -> dict[
             "target": {"code": target, "name": language_name(target)},
         },
         "suggestions": False,
-        "supportedFilesFormat": [],
+        "supportedFilesFormat": [suffix for known in FORMATS for suffix in known.suffixes],
     }

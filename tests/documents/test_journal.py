@@ -1,0 +1,65 @@
+"""What a crash leaves behind is found; what was whole is used again."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.documents.journal import Journal, answer_fields, parse_answer
+from jumok.documents.report import SegmentAnswer
+from jumok.errors import ConfigError, RunError
+from jumok.formats.segments import MarkedText, Tag
+
+JOB = {"source": "abc", "model": "m"}
+TEXT = st.text(max_size=10)
+TAGS = st.builds(Tag, st.integers(0, 9), st.integers(0, 9), TEXT, TEXT, st.booleans())
+TARGETS = st.none() | st.builds(MarkedText, TEXT, st.lists(TAGS, max_size=3).map(tuple))
+OUTCOMES = st.sampled_from(["translated", "present", "skipped"])
+ANSWERS = st.lists(
+    st.builds(SegmentAnswer, OUTCOMES, TARGETS, st.lists(TEXT, max_size=2).map(tuple)), max_size=6
+)
+
+
+@given(ANSWERS)
+def test_an_answer_comes_back_as_it_was(answers: list[SegmentAnswer]) -> None:
+    assert [parse_answer(answer_fields(one)) for one in answers] == answers
+
+
+@given(answers=ANSWERS, cut=st.integers(0, 400), damage=st.sampled_from(["cut", "flip"]))
+def test_whatever_is_lost_what_is_left_is_a_beginning(
+    tmp_path_factory: pytest.TempPathFactory, answers: list[SegmentAnswer], cut: int, damage: str
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "x.jumok"
+    with Journal(path, JOB) as journal:
+        journal.append(answers)
+    data = path.read_bytes()
+    if damage == "flip" and cut < len(data):
+        path.write_bytes(data[:cut] + bytes([data[cut] ^ 1]) + data[cut + 1 :])
+    else:
+        path.write_bytes(data[:cut])
+    with Journal(path, JOB) as journal:
+        found = list(journal.answers())
+        assert found == answers[: journal.done]
+        journal.append([SegmentAnswer("skipped")])
+        assert list(journal.answers()) == [*found, SegmentAnswer("skipped")]
+
+
+def test_another_job_begins_anew(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a", JOB) as journal:
+        journal.append([SegmentAnswer("skipped")])
+    with Journal(tmp_path / "a", {**JOB, "model": "other"}) as journal:
+        assert journal.done == 0
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    with (
+        Journal(tmp_path / "a", JOB),
+        pytest.raises(RunError, match="another process is translating to this place"),
+    ):
+        Journal(tmp_path / "a", JOB)
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot write .*: No such file or directory"):
+        Journal(tmp_path / "nowhere" / "a", JOB)

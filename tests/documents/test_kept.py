@@ -1,0 +1,44 @@
+from hypothesis import given
+from tests.documents.test_projection import balanced, is_nested, linked, markup
+
+from jumok.documents.kept import is_kept, restored
+from jumok.documents.projection import project
+from jumok.formats.inline import render
+from jumok.formats.segments import MarkedText, Tag
+
+
+@given(linked())
+def test_kept_text_stands_unchanged_in_its_tag_whatever_the_model_writes(case: tuple) -> None:  # type: ignore[type-arg]
+    source, target, links = case
+    found, _ = restored(source, project(source, target, links).target)
+    assert markup(found.tags) == markup(source.tags)
+    assert is_nested(found.tags)
+    assert balanced(render(found))
+    texts = {tag.open: source.text[tag.begin : tag.end].strip() for tag in source.tags if is_kept(tag)}
+    outer = [tag for tag in found.tags if is_kept(tag)]
+    alone = [
+        tag
+        for tag in outer
+        if not any(other != tag and tag.begin <= other.end and other.begin <= tag.end for other in outer)
+    ]
+    for tag in alone:
+        assert found.text[tag.begin : tag.end] == texts[tag.open]
+
+
+def test_what_was_changed_is_told_and_the_rest_moves() -> None:
+    source = MarkedText("run ls now", (Tag(4, 6, "<c>", "</c>", keep=True), Tag(7, 10, "<b>", "</b>")))
+    target = MarkedText(
+        "start list jetzt", (Tag(6, 10, "<c>", "</c>", keep=True), Tag(11, 16, "<b>", "</b>"))
+    )
+    found, changed = restored(source, target)
+    assert render(found) == "start <c>ls</c> <b>jetzt</b>"
+    assert changed == ["ls"]
+    assert restored(source, found) == (found, [])
+
+
+def test_tags_around_and_inside_what_is_kept() -> None:
+    around, inside = Tag(0, 9, "<a>", "</a>"), Tag(2, 3, "<i>", "</i>")
+    source = MarkedText("x code yz", (around, Tag(2, 6, "<c>", "</c>", keep=True)))
+    target = MarkedText("x abc yzz", (around, Tag(2, 5, "<c>", "</c>", keep=True), inside, Tag(5, 5, "<br>")))
+    found, _ = restored(source, target)
+    assert render(found) == "<a>x <c><i>code</i></c><br> yzz</a>"

@@ -1,0 +1,212 @@
+"""Laws of moved markup: no tag is lost or doubled, everything is nested, and the text is never touched."""
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.documents.copying import copied, link
+
+from jumok.decoding.results import TextLink
+from jumok.documents.projection import alike, project
+from jumok.formats.inline import MarkupBuilder, render
+from jumok.formats.segments import MarkedText, Tag
+
+ALPHABET = st.sampled_from("abc de.,!\n1ß한漢字ाあ-_„“")
+TEXTS = st.text(ALPHABET, max_size=40)
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> MarkedText:
+    """Text with nested tags and points, as a format would read it."""
+    builder = MarkupBuilder()
+    names: list[str] = []
+    for n in range(draw(st.integers(0, 12))):
+        match draw(st.sampled_from(["text", "text", "open", "close", "point"])):
+            case "text":
+                builder.add(draw(st.text(ALPHABET, max_size=8)))
+            case "open":
+                names.append(f"t{n}")
+                builder.open(f"<t{n}>", keep=draw(st.booleans()))
+            case "close" if names:
+                builder.close(f"</{names.pop()}>")
+            case _:
+                builder.point(f"<p{n}/>")
+    while names:
+        builder.close(f"</{names.pop()}>")
+    return builder.build()
+
+
+@st.composite
+def linked(draw: st.DrawFn) -> tuple[MarkedText, str, list[TextLink]]:
+    """A marked source, any target, and links that may say anything."""
+    source, target = draw(marked()), draw(TEXTS)
+    span = lambda text: st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(sorted).map(tuple)  # noqa: E731
+    weights = st.floats(0, 1)
+    links = draw(st.lists(st.builds(TextLink, span(source.text), span(target), weights), max_size=12))
+    return source, target, links
+
+
+def is_nested(tags: tuple[Tag, ...]) -> bool:
+    pairs = [(tag.begin, tag.end) for tag in tags if tag.begin < tag.end]
+    return all(
+        b <= c or d <= a or (a <= c and d <= b) or (c <= a and b <= d) for a, b in pairs for c, d in pairs
+    )
+
+
+def markup(tags: tuple[Tag, ...]) -> Counter[tuple[str, str, bool]]:
+    return Counter((tag.open, tag.close, tag.keep) for tag in tags)
+
+
+def balanced(written: str) -> bool:
+    names: list[str] = []
+    for slash, name in re.findall(r"<(/?)(t\d+)>", written):
+        if not slash:
+            names.append(name)
+        elif not names or names.pop() != name:
+            return False
+    return not names
+
+
+@given(linked())
+def test_every_tag_once_nested_and_the_text_as_it_was(case: tuple[MarkedText, str, list[TextLink]]) -> None:
+    source, target, links = case
+    found = project(source, target, links).target
+    assert found.text == target
+    assert markup(found.tags) == markup(source.tags)
+    assert is_nested(found.tags)
+    assert [tag.begin for tag in found.tags] == sorted(tag.begin for tag in found.tags)
+    assert balanced(render(found))
+    assert re.sub(r"</?[tp]\d+/?>", "", render(found)) == target
+
+
+@given(linked())
+def test_no_tag_begins_or_ends_with_white_space_or_inside_a_word(
+    case: tuple[MarkedText, str, list[TextLink]],
+) -> None:
+    source, target, links = case
+    for tag in project(source, target, links).target.tags:
+        inside = target[tag.begin : tag.end]
+        assert inside == inside.strip()
+        for edge in (tag.begin, tag.end) if inside else ():
+            around = target[max(0, edge - 1) : edge + 1]
+            assert not re.fullmatch(r"[a-z0-9ß]{2}", around)
+
+
+@given(marked())
+def test_a_text_that_is_copied_keeps_its_tags_around_the_same_words(source: MarkedText) -> None:
+    """The tags of a copy stand where they stood, up to white space and halves of words."""
+    target, links = copied(source.text)
+    whole = [tag for tag in project(source, target, links).target.tags if tag.begin < tag.end]
+    for tag in source.tags:
+        before, inside, after = target[: tag.begin], target[tag.begin : tag.end], target[tag.end :]
+        cut = any(re.search(r"\w$", a) and re.match(r"\w", b) for a, b in ((before, inside), (inside, after)))
+        if inside.strip() and not cut and not re.search(r"[^a-z ]", source.text):
+            (moved,) = [one for one in whole if one.open == tag.open]
+            assert target[moved.begin : moved.end] == inside.strip()
+
+
+@given(marked())
+def test_what_covers_all_the_text_covers_all_of_the_translation(source: MarkedText) -> None:
+    around = MarkedText(source.text, (Tag(0, len(source.text), "<all>", "</all>"), *source.tags))
+    found = project(around, "quite another text", ()).target
+    if source.text.strip():
+        assert (found.tags[0].open, found.tags[0].begin, found.tags[0].end) == ("<all>", 0, 18)
+
+
+SOURCE, TARGET = "Klicken Sie auf Speichern, dann warten.", "Click Save, then wait."
+LINKS = [
+    link((0, 7), (0, 5)),
+    link((16, 25), (6, 10)),
+    link((25, 26), (10, 11)),
+    link((27, 31), (12, 16)),
+    link((32, 38), (17, 21)),
+    link((38, 39), (21, 22)),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Klicken Sie auf <b>Speichern</b>, dann warten.", "Click <b>Save</b>, then wait."),
+        ("Klicken Sie auf<b> Speichern</b>, dann warten.", "Click <b>Save</b>, then wait."),
+        ("Klicken Sie auf <b>Speichern, </b>dann warten.", "Click <b>Save,</b> then wait."),
+        ("<p>Klicken Sie auf <b>Speichern</b>, dann warten.</p>", "<p>Click <b>Save</b>, then wait.</p>"),
+        ("<img/>Klicken Sie auf Speichern, dann warten.<br/>", "<img/>Click Save, then wait.<br/>"),
+        ("Klicken Sie auf Speichern<sup/>, dann warten.", "Click Save<sup/>, then wait."),
+        ("Klicken Sie auf Speichern, <br/>dann warten.", "Click Save, <br/>then wait."),
+        ("Klicken Sie auf Speichern, dann <b>warten.</b>", "Click Save, then <b>wait.</b>"),
+        ("Klicken Sie auf Speichern, dann <b>warten</b>.", "Click Save, then <b>wait</b>."),
+        ("Klicken Sie auf <a><b>Speichern</b></a>, dann warten.", "Click <a><b>Save</b></a>, then wait."),
+        ("<i>Klicken Sie auf <b>Speichern</b></i>, dann warten.", "<i>Click <b>Save</b></i>, then wait."),
+    ],
+)
+def test_tags_of_a_sentence(source: str, target: str) -> None:
+    assert parse(source).text == SOURCE
+    found = project(parse(source), TARGET, LINKS)
+    assert render(found.target) == target
+    assert found.guesses == ()
+
+
+def test_a_tag_whose_words_have_no_link_goes_to_its_neighbour_and_is_a_guess() -> None:
+    found = project(parse("Klicken Sie <i>auf</i> Speichern, dann warten."), TARGET, LINKS)
+    assert render(found.target) == "Click <i>Save</i>, then wait."
+    assert [tag.open for tag in found.guesses] == ["<i>"]
+
+
+def test_more_tags_than_words_leave_some_without_text() -> None:
+    found = project(parse("<a>eins</a> <b>zwei</b> <i>drei</i>"), "one", ())
+    assert sorted(tag.end - tag.begin for tag in found.target.tags) == [0, 0, 3]
+    assert len(found.guesses) == 3
+
+
+def test_tags_that_change_places_with_their_words() -> None:
+    source = parse("<a>rot</a> und <b>blau</b>")
+    links = [link((8, 12), (0, 4)), link((4, 7), (5, 8)), link((0, 3), (9, 12))]
+    assert render(project(source, "blue and red", links).target) == "<b>blue</b> and <a>red</a>"
+
+
+def test_tags_across_one_another_are_made_legal() -> None:
+    source = MarkedText("eins zwei drei", (Tag(0, 9, "<a>", "</a>"), Tag(5, 14, "<b>", "</b>")))
+    links = [link((0, 4), (0, 3)), link((5, 9), (4, 7)), link((10, 14), (8, 13))]
+    found = project(source, "one two three", links).target
+    assert render(found) in ("<a>one two</a> <b>three</b>", "<a>one</a> <b>two three</b>")
+
+
+def test_a_break_between_lines_stays_between_them() -> None:
+    source = MarkedText("erste Zeile\nzweite Zeile", (Tag(11, 11, "<br>"),))
+    assert render(project(source, "first line\nsecond line", ()).target) == "first line<br>\nsecond line"
+
+
+def test_words_without_spaces_are_cut_where_the_tokens_are() -> None:
+    source = MarkedText("Press Save now", (Tag(6, 10, "<b>", "</b>"),))
+    links = [link((11, 14), (0, 2)), link((6, 10), (2, 4)), link((0, 5), (4, 8))]
+    assert render(project(source, "現在保存を押す", links).target) == "現在<b>保存</b>を押す"
+
+
+def test_a_word_that_stands_on_both_sides_needs_no_link() -> None:
+    source = parse("Das Programm <b>LibreOffice</b> ist frei")
+    wrong = [link((0, 3), (8, 19))]
+    found = project(source, "The app LibreOffice is free", wrong)
+    assert render(found.target) == "The app <b>LibreOffice</b> is free"
+
+
+def test_marks_that_do_the_same() -> None:
+    assert alike("“", "„")
+    assert alike("。", ".")
+    assert not alike(",", ".")
+
+
+def parse(written: str) -> MarkedText:
+    builder = MarkupBuilder()
+    for tag, text in re.findall(r"(<[^>]*>)|([^<]+)", written):
+        if text:
+            builder.add(text)
+        elif tag.endswith("/>"):
+            builder.point(tag)
+        elif tag.startswith("</"):
+            builder.close(tag)
+        else:
+            builder.open(tag)
+    return builder.build()

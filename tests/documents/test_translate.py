@@ -1,0 +1,139 @@
+"""Whole documents: what is written, what is refused, and what happens after a stop."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.documents.copying import CopyingModel
+
+import jumok
+from jumok.documents.segments import BLOCK
+from jumok.documents.translate import translate_document
+from jumok.errors import ConfigError, DataError, RunError
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"Erste Zeile.\r\nZweite.\r\n\r\n  Ein Absatz.\n\n42\n")
+    return path
+
+
+def test_paragraphs_come_out_as_they_went_in(source: Path, tmp_path: Path) -> None:
+    report = translate_document(CopyingModel(upper=True), source, tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_bytes() == b"ERSTE ZEILE.\r\nZWEITE.\r\n\r\n  EIN ABSATZ.\n\n42\n"
+    assert (report.translated, report.skipped, report.format) == (2, 1, "txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_a_loaded_model_translates_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("5. Mai 2004\n\n5. Mai 2004\n", encoding="utf-8")
+    model = jumok.load("demo/transformer")
+    report = model.translate_document(tmp_path / "a.txt", tmp_path / "b.txt", beam=1)
+    expected = model.translate("5. Mai 2004", beam=1).text
+    assert (tmp_path / "b.txt").read_text(encoding="utf-8") == f"{expected}\n\n{expected}\n"
+    assert report.translated == 2
+
+
+class Stops(Exception):
+    pass
+
+
+def test_a_job_that_was_stopped_goes_on_and_gives_the_same(tmp_path: Path) -> None:
+    text = "".join(f"Absatz {word}.\n\n" for word in ["a" * n for n in range(1, 2 * BLOCK + 9)])
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    model = CopyingModel(upper=True)
+
+    def stop(what: str, done: int, total: int | None) -> None:
+        assert total == 2 * BLOCK + 8
+        if done > BLOCK:
+            raise Stops
+
+    with pytest.raises(Stops):
+        translate_document(model, tmp_path / "a.txt", tmp_path / "b.txt", progress=stop)
+    assert not (tmp_path / "b.txt").exists()
+    assert (tmp_path / "b.txt.jumok").exists()
+    model.asked_for.clear()
+    report = translate_document(model, tmp_path / "a.txt", tmp_path / "b.txt")
+    assert report.resumed == BLOCK
+    assert report.translated == 2 * BLOCK + 8
+    assert len(model.asked_for) == 2
+    assert (tmp_path / "b.txt").read_text(encoding="utf-8") == text.upper()
+    assert not (tmp_path / "b.txt.jumok").exists()
+
+
+@pytest.mark.parametrize("change", ["source", "options", "all"])
+def test_a_journal_of_another_job_is_not_used(tmp_path: Path, source: Path, change: str) -> None:
+    def stop(what: str, done: int, total: int | None) -> None:
+        if done == total:
+            raise Stops
+
+    with pytest.raises(Stops):
+        translate_document(CopyingModel(), source, tmp_path / "b.txt", progress=stop, watch=lambda *_: None)
+    options: dict[str, Any] = {"options": {"beam": 2}, "all": {"all_segments": True}}.get(change, {})
+    if change == "source":
+        source.write_text("Anders.\n", encoding="utf-8")
+    assert translate_document(CopyingModel(), source, tmp_path / "b.txt", **options).resumed == 0
+
+
+def test_every_segment_is_shown_as_it_is_answered(tmp_path: Path, source: Path) -> None:
+    seen: list[tuple[str, str]] = []
+    translate_document(
+        CopyingModel(),
+        source,
+        tmp_path / "b.txt",
+        watch=lambda segment, answer: seen.append((segment.where, answer.outcome)),
+    )
+    assert seen == [("line 1", "translated"), ("line 4", "translated"), ("line 6", "skipped")]
+
+
+def test_an_empty_document_gives_an_empty_document(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    report = translate_document(CopyingModel(), tmp_path / "a.txt", tmp_path / "b.txt")
+    assert report.segments == 0
+    assert (tmp_path / "b.txt").read_bytes() == b""
+
+
+def test_places_that_cannot_be(tmp_path: Path, source: Path) -> None:
+    model = CopyingModel()
+    with pytest.raises(DataError, match="is a folder\n  name a file"):
+        translate_document(model, tmp_path, tmp_path / "b.txt")
+    with pytest.raises(DataError, match="cannot read .*no.txt: No such file"):
+        translate_document(model, tmp_path / "no.txt", tmp_path / "b.txt")
+    with pytest.raises(ConfigError, match="a.txt is the input itself\n  choose another name for the output"):
+        translate_document(model, source, tmp_path / "." / "a.txt")
+    with pytest.raises(ConfigError, match="is a folder\n  name a file for the output"):
+        translate_document(model, source, tmp_path)
+    with pytest.raises(ConfigError, match="cannot write .*\n  choose a folder that exists"):
+        translate_document(model, source, tmp_path / "nowhere" / "b.txt")
+    assert source.read_bytes().startswith(b"Erste")
+
+
+def test_an_unknown_option_is_told_before_anything_is_written(tmp_path: Path, source: Path) -> None:
+    with pytest.raises(TypeError, match="unknown option 'beams'; did you mean 'beam'"):
+        translate_document(CopyingModel(), source, tmp_path / "b.txt", beams=3)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_source_that_changes_meanwhile_is_refused(tmp_path: Path, source: Path) -> None:
+    with pytest.raises(DataError, match="the document was changed while it was translated"):
+        translate_document(
+            CopyingModel(),
+            source,
+            tmp_path / "b.txt",
+            watch=lambda *_: os.truncate(source, 5),
+        )
+    assert not (tmp_path / "b.txt").exists()
+
+
+def test_a_full_disk_leaves_the_journal(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(RunError, match="No space left on device\n  make room on the disk and give the same"):
+        translate_document(CopyingModel(), source, tmp_path / "b.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]

@@ -1,0 +1,31 @@
+import io
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.formats.plain import LONGEST, PlainFormat
+
+
+@given(st.text(st.sampled_from("ab. \n\r\t"), max_size=40))
+def test_a_file_comes_out_as_it_went_in(tmp_path_factory: object, text: str) -> None:
+    path = Path(tmp_path_factory.mktemp("plain")) / "a.txt"  # type: ignore[attr-defined]
+    path.write_bytes(text.encode())
+    format, out = PlainFormat(), io.BytesIO()
+    found = list(format.read(path))
+    assert all(one.source.text.strip() for one in found)
+    format.write(path, out, (one.source for one in found))
+    assert out.getvalue() == text.encode()
+
+
+def test_paragraphs_have_the_line_where_they_begin(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\none\ntwo\n\n\nthree", encoding="utf-8")
+    found = list(PlainFormat().read(tmp_path / "a.txt"))
+    assert [(one.source.text, one.where) for one in found] == [("one\ntwo", "line 2"), ("three", "line 6")]
+
+
+def test_a_paragraph_without_end_is_cut_between_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("word\n" * LONGEST, encoding="utf-8")
+    found = list(PlainFormat().read(tmp_path / "a.txt"))
+    assert len(found) > 4
+    assert max(len(one.source.text) for one in found) <= LONGEST + 5

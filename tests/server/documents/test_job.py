@@ -1,0 +1,155 @@
+"""One document on its way: translated in order, mended, written anew, cancelled, and how it fails."""
+
+from pathlib import Path
+
+import pytest
+from tests.server.documents.conftest import TEXT, DocumentGate
+
+from jumok.decoding.translator import Translator
+from jumok.documents.translate import translate_document
+from jumok.formats.known import by_name
+from jumok.formats.segments import MarkedText, Segment
+from jumok.server.documents.job import (
+    CHARACTERS,
+    SEGMENTS,
+    DocumentJob,
+    DocumentOrder,
+    small_blocks,
+    source_in,
+)
+
+
+def make_job(folder: Path, translator: Translator, content: bytes = TEXT, name: str = "a.txt") -> DocumentJob:
+    format = by_name("txt")
+    source_in(folder, format).write_bytes(content)
+    return DocumentJob("id", folder, DocumentOrder(name, len(content), format, "rnn", translator))
+
+
+@pytest.fixture
+def job(tmp_path: Path, tiny_models: dict[str, Translator]) -> DocumentJob:
+    return make_job(tmp_path, tiny_models["rnn"])
+
+
+def test_the_file_is_the_one_of_the_command_line(
+    job: DocumentJob, tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Translator]
+) -> None:
+    """The slow twin: `translate_document`, which knows no table and no pages."""
+    folder = tmp_path_factory.mktemp("twin")
+    (folder / "a.txt").write_bytes(TEXT)
+    report = translate_document(tiny_models["rnn"], folder / "a.txt", folder / "b.txt")
+    job.run()
+    assert (job.status, job.done, job.total) == ("done", 3, 3)
+    assert job.write().read_bytes() == (folder / "b.txt").read_bytes()
+    found = job.report
+    assert (found.translated, found.present, found.skipped) == (
+        report.translated,
+        report.present,
+        report.skipped,
+    )
+    assert (found.translated, found.skipped) == (2, 1)
+
+
+def test_a_mended_segment_is_written_anew_and_once(job: DocumentJob) -> None:
+    job.run()
+    first = job.write()
+    before = first.read_bytes()
+    assert job.write() == first
+    job.edit(job.rows.page(0, 1)[0], "mine")
+    second = job.write()
+    assert second != first  # someone may still be reading the first one
+    assert second.read_bytes().startswith(b"mine\n\n---\n")
+    assert first.read_bytes() == before
+    job.edit(job.rows.page(0, 1)[0], "yours")
+    assert job.write().read_bytes().startswith(b"yours\n")
+    assert (job.edits, job.edited) == (2, {0})
+
+
+def test_broken_bytes_are_told_in_the_documents_own_words(
+    tmp_path: Path, tiny_models: dict[str, Translator]
+) -> None:
+    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\nthe \xff dog\n", "geheim.txt")
+    job.run()
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert (
+        job.problem.sentence == "the file is not UTF-8: byte 0xff is no character, geheim.txt, behind line 0"
+    )
+    assert str(tmp_path) not in job.problem.sentence
+
+
+def test_a_fault_of_ours_is_logged_and_told_as_such(
+    job: DocumentJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("secret")
+
+    job.give_way = fail
+    job.run()
+    assert job.status == "failed"
+    assert job.problem is not None
+    assert (job.problem.status_code, job.problem.code) == (500, "internal")
+    assert "secret" in caplog.text
+
+
+def test_one_that_is_taken_away_before_its_turn_does_nothing(job: DocumentJob) -> None:
+    job.remove()
+    job.run()
+    assert (job.status, job.total, job.folder.exists()) == ("failed", None, False)
+
+
+def test_one_that_is_taken_away_in_the_middle_leaves_nothing(
+    tmp_path: Path, tiny_models: dict[str, Translator], caplog: pytest.LogCaptureFixture
+) -> None:
+    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (SEGMENTS + 1))
+    job.give_way = job.remove  # between two blocks
+    job.run()
+    assert (job.status, job.folder.exists()) == ("failed", False)
+    assert caplog.text == ""
+
+
+def test_seconds_left_come_from_the_characters_so_far(
+    tmp_path: Path, tiny_models: dict[str, Translator]
+) -> None:
+    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (2 * SEGMENTS))
+    seen: list[float | None] = []
+    job.give_way = lambda: seen.append(job.seconds_left)
+    assert job.seconds_left is None
+    job.run()
+    assert seen[0] is None
+    assert seen[1] is not None
+    assert seen[1] > 0
+    assert job.seconds_left is None
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("a.txt", "a.{}.txt"),
+        ("A.TXT", "A.{}.TXT"),
+        ("a", "a.{}.txt"),
+        ("a.b", "a.b.{}.txt"),
+        (".txt", ".{}.txt"),
+    ],
+)
+def test_the_translated_file_is_named_after_its_language(
+    tiny_models: dict[str, Translator], name: str, target: str
+) -> None:
+    order = DocumentOrder(name, 1, by_name("txt"), "rnn", tiny_models["rnn"])
+    code = tiny_models["rnn"].config.data.target_language or "translated"
+    assert order.target_name == target.format(code)
+
+
+def test_blocks_are_small_and_whole() -> None:
+    texts = ["a"] * (SEGMENTS + 3) + ["b" * CHARACTERS, "c" * (3 * CHARACTERS), "d"]
+    blocks = list(small_blocks(Segment(MarkedText(text), "") for text in texts))
+    assert [one.source.text for block in blocks for one in block] == texts
+    assert all(len(block) <= SEGMENTS for block in blocks)
+    assert all(
+        len(block) == 1 or sum(len(one.source.text) for one in block) <= CHARACTERS for block in blocks
+    )
+
+
+def test_the_gate_of_these_tests_holds(gate: DocumentGate, job: DocumentJob) -> None:
+    gate.let(1)
+    job.run()
+    assert job.status == "done"

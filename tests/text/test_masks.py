@@ -1,0 +1,58 @@
+"""Spans as signs: what the model reads, and which characters of the sentence that is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.text.test_protected import PIECES
+
+from jumok.text.marks import MARKS
+from jumok.text.masks import Masked, mask
+from jumok.text.protected import protected_spans
+
+
+def masked(text: str, *, marks: bool = True) -> Masked:
+    return mask(text, protected_spans(text), marks=marks)
+
+
+def test_marks_stand_in_the_order_of_the_source() -> None:
+    one = masked("Hi {name}, see https://a.org.")
+    assert one.text == "Hi ⓵, see ⓶."
+    assert [kept.text for kept in one.kept] == ["{name}", "https://a.org"]
+    assert masked("Hi {name}!", marks=False).text == "Hi {name}!"
+
+
+def test_spans_that_touch_are_one() -> None:
+    assert masked("<b>{n}</b> of %s%d").text == "⓵ of ⓶"
+
+
+def test_of_more_spans_than_marks_neighbours_are_one_and_the_last_stay() -> None:
+    listed = masked("Use " + ", ".join(f"{{a{n}}}" for n in range(12)) + " here")
+    assert listed.text == "Use ⓵ here"
+    many = masked(" or ".join(f"{{a{n}}}" for n in range(12)))
+    assert [kept.sign for kept in many.kept] == [*MARKS, "{a10}", "{a11}"]
+    own = masked(" or ".join([*(f"{{a{n}}}" for n in range(11)), "⓶"]))
+    assert [kept.sign for kept in own.kept if kept.sign == "⓶"] == ["⓶"]
+
+
+def test_a_message_has_holes_where_it_has_words() -> None:
+    one = masked("{n, plural, =0 {} one { # file } other {#}}")
+    assert [one.kept[0].text[slice(*hole)] for hole in one.kept[0].holes] == ["# file"]
+    assert one.kept[0].filled(["# Datei"]) == "{n, plural, =0 {} one { # Datei } other {#}}"
+
+
+def test_a_translation_with_signs() -> None:
+    assert masked("Hi {name}, {n}").with_signs("{n}, hallo {name}") == "⓶, hallo ⓵"
+
+
+@given(text=st.lists(PIECES, max_size=40).map("".join), marks=st.booleans())
+def test_every_character_that_is_read_has_its_place(text: str, *, marks: bool) -> None:
+    one = masked(text, marks=marks)
+    edges = one.places or range(len(text) + 1)
+    assert len(edges) == len(one.text) + 1
+    assert list(edges) == sorted(edges)
+    signs = {kept.sign: kept.text for kept in one.kept}
+    for place, character in enumerate(one.text):
+        begin, end = one.source_span((place, place + 1))
+        if character not in signs or len(signs[character]) == 1:
+            assert text[begin:end] == signs.get(character, character)
+        else:
+            assert text[begin:end] == signs[character]

@@ -1,0 +1,122 @@
+"""Spans come back exactly once, whatever the model wrote; and with spaces as in the source."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.text.test_protected import PIECES
+
+from jumok.text.layouts import Protection, TextMasker
+from jumok.text.masks import Masked, mask
+from jumok.text.protected import protected_spans
+from jumok.text.restore import is_nested, restore, restore_all
+
+
+def masked(text: str, *, marks: bool = True) -> Masked:
+    return mask(text, protected_spans(text), marks=marks)
+
+
+@given(text=st.lists(PIECES, max_size=40).map("".join), marks=st.booleans())
+def test_an_answer_that_is_the_source_gives_the_source(text: str, *, marks: bool) -> None:
+    one = masked(text, marks=marks)
+    holes = [kept.text[slice(*hole)] for kept in one.kept for hole in kept.holes]
+    assert restore(one, one.text, holes).text == text
+
+
+WORDS = st.sampled_from(
+    ["der", "Hund", ".", ",", "{x}", "%d", "⓵", "⓶", "⓷", "</b>", "<b>", "{name}", "%s", " ", "中"]
+)
+SOURCES = st.lists(
+    st.sampled_from(["a", "dog", "{name}", "%s", "{n}", "https://a.org/x", "<b>", "</b>", "😀", "."]),
+    max_size=9,
+)
+
+
+@given(
+    source=SOURCES,
+    answer=st.lists(WORDS, max_size=12),
+    marks=st.booleans(),
+    language=st.sampled_from(["de", "zh", ""]),
+)
+def test_every_placeholder_is_there_as_often_as_in_the_source(
+    source: list[str], answer: list[str], *, marks: bool, language: str
+) -> None:
+    text = " ".join(source)
+    one = masked(text, marks=marks)
+    found = restore(one, " ".join(answer), language=language).text
+    for sign in ("{name}", "%s", "{n}", "https://a.org/x", "<b>", "</b>", "😀"):
+        assert found.count(sign) == text.count(sign) or not one.kept, (sign, found)
+    if marks or one.kept:
+        assert not (re.search("[⓵⓶⓷]", found) if marks else re.search("{x}|%d", found)), found
+
+
+@given(source=SOURCES, answer=st.lists(WORDS, max_size=12), marks=st.booleans())
+def test_places_of_an_answer_grow_and_end_inside(
+    source: list[str], answer: list[str], *, marks: bool
+) -> None:
+    written = " ".join(answer)
+    found = restore(masked(" ".join(source), marks=marks), written)
+    assert len(found.places) == len(written) + 1
+    assert list(found.places) == sorted(found.places)
+    assert found.places[-1] <= len(found.text)
+
+
+@pytest.mark.parametrize(
+    ("source", "answer", "text"),
+    [
+        ("Hi {name}!", "Hallo ⓵!", "Hallo {name}!"),
+        ("Hi {name}!", "Hallo!", "Hallo {name}!"),
+        ("{name} is here", "ist hier", "{name} ist hier"),
+        ("Open {name}", "öffnen", "öffnen {name}"),
+        ("Hi {name} you", "Hallo ⓵ du ⓵", "Hallo {name} du"),
+        ("Hi {name} you", "Hallo⓵du", "Hallo {name} du"),
+        ("Version v{n} is", "Version v ⓵ ist", "Version v{n} ist"),
+        ('The "{n}" is', 'Das " ⓵ " ist', 'Das "{n}" ist'),
+        ("See {a} and {b}", "Siehe ⓶ und ⓵", "Siehe {b} und {a}"),
+        ("<b>bold</b> text", "Text ⓶fett⓵", "Text <b>fett</b>"),
+        ("a {x} b", "{y} c", "{x} c"),
+        ("a {x} b", "⓹ c ⓵", "c {x}"),
+        ("{n} files", "⓵ 文件", "{n} 文件"),
+    ],
+)
+def test_answers(source: str, answer: str, text: str) -> None:
+    assert restore(masked(source), answer).text == text
+
+
+def test_what_stands_for_itself_is_counted_and_mended() -> None:
+    signs = masked("Use %s of %s in {name} now", marks=False)
+    assert restore(signs, "Nutze %s von %s in {name} jetzt").text == "Nutze %s von %s in {name} jetzt"
+    assert restore(signs, "Nutze %s in {nam} jetzt").text.count("%s") == 2
+    assert restore(signs, "Nutze %s von %s in {nam} jetzt").text == "Nutze %s von %s in {name} jetzt"
+    assert restore(masked("Code 12345 here", marks=False), "Code 123456 hier").text.count("12345") == 2
+
+
+def test_capitals_come_back_but_not_in_spans() -> None:
+    one = Masked("SAVE {name} NOW", "Save ⓵ now", masked("SAVE {name} NOW").kept, capitals=True)
+    assert restore(one, "Jetzt ⓵ grüßen").text == "JETZT {name} GRÜSSEN"
+    assert restore(one, "şimdi ⓵ bil", language="tr").text == "ŞİMDİ {name} BİL"
+
+
+def test_a_growing_answer_is_not_mended() -> None:
+    assert restore(masked("Hi {name}!"), "Hal", growing=True).text == "Hal"
+    assert restore(masked("Hi {name}!"), "Hallo ⓵", growing=True).text == "Hallo {name}"
+
+
+def test_texts_of_messages_go_into_their_sentence() -> None:
+    laid = TextMasker("en", split=True, protect=Protection.MARKS, count=len).lay_out(
+        "You have {n, plural, one {# file} other {# files}} in {where, select, a {my {x} folder} other {}}."
+    )
+    assert laid.read == ("⓵ file", "⓵ files", "my ⓵ folder", "You have ⓵ in ⓶.")
+    found = restore_all(laid.masks, ["⓵ Datei", "⓵ Dateien", "mein Ordner", "In ⓶ hast du ⓵."])
+    assert [one.text for one in found[:3]] == ["", "", ""]
+    assert found[3].text == (
+        "In {where, select, a {mein {x} Ordner} other {}} hast du "
+        "{n, plural, one {# Datei} other {# Dateien}}."
+    )
+
+
+def test_nesting() -> None:
+    assert is_nested(["<b>", "<br/>", "</b>", "<x>"])
+    assert not is_nested(["</b>", "<b>"])
+    assert not is_nested(["<b>", "<i>", "</b>", "</i>"])

@@ -1,0 +1,109 @@
+/** Where a file is dropped or chosen. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { getDocuments, postDocument } from "../../api";
+import { Icon } from "../../components/Icon";
+import { Button } from "../../components/controls";
+import { Empty, Failed } from "../../components/states";
+import { problemOf, type ApiError } from "../../errors";
+import { useResource } from "../../hooks";
+import { locale, t } from "../../i18n";
+import { sizeText } from "../../lib/sizes";
+import { model, seesPictures } from "../../state";
+import { keep, open } from "./ids";
+
+export function Drop() {
+  const [sending, setSending] = useState<string | null>(null);
+  const [error, setError] = useState<string | ApiError | null>(null);
+  const [over, setOver] = useState(false);
+  const file = useRef<HTMLInputElement>(null);
+  const formats = useResource("formats", (signal) => getDocuments([], signal).then((found) => found.formats), { cache: true });
+  const most = model.value?.limits.document_bytes ?? 0;
+  const size = (bytes: number) => sizeText(bytes, locale.value);
+
+  /** Sends files one after the other; one alone is then shown, several are in the list below. */
+  const take = async (files: readonly File[]) => {
+    setError(null);
+    for (const one of files) {
+      if (one.size > most) return setError(t("documents.too_large", { name: one.name, size: size(one.size), limit: size(most) }));
+      if (one.size === 0) return setError(t("documents.empty", { name: one.name }));
+      setSending(one.name);
+      try {
+        const { id } = await postDocument(one, model.value!.name);
+        keep(id);
+        if (files.length === 1) open(id);
+      } catch (problem) {
+        return setError(problemOf(problem));
+      } finally {
+        setSending(null);
+      }
+    }
+  };
+  useDropping(setOver, (found) => (found ? void take(found) : setError(t("documents.folder"))));
+
+  if (seesPictures.value)
+    return (
+      <div class="card">
+        <Empty title={t("chat.pictures")} />
+      </div>
+    );
+  const names = (formats.value ?? []).map((one) => one.name).join(", ");
+  return (
+    <section class={`card documents-drop${over ? " over" : ""}`} aria-busy={sending !== null} aria-label={t("documents.drop")}>
+      <Icon name="documents" size={36} />
+      <p class="documents-big">
+        {sending !== null ? t("documents.sending", { name: sending }) : over ? t("documents.drop_now") : t("documents.drop")}
+      </p>
+      <Button kind="primary" data-input disabled={sending !== null} onClick={() => file.current?.click()}>
+        {t("documents.choose")}
+      </Button>
+      <input
+        ref={file}
+        type="file"
+        hidden
+        multiple
+        aria-label={t("documents.choose")}
+        onChange={(event) => {
+          const found = [...(event.currentTarget.files ?? [])];
+          event.currentTarget.value = "";
+          void take(found);
+        }}
+      />
+      {names && <p class="small muted">{t("documents.formats", { formats: names, size: size(most) })}</p>}
+      <p class="small faint">{t("documents.stays")}</p>
+      {error !== null &&
+        (typeof error === "string" ? (
+          <p class="documents-error" role="alert">
+            {error}
+          </p>
+        ) : (
+          <Failed error={error} />
+        ))}
+    </section>
+  );
+}
+
+/** Anywhere on the page: a file dropped beside the box would otherwise replace the page. `null`: a folder. */
+function useDropping(setOver: (over: boolean) => void, take: (files: readonly File[] | null) => void): void {
+  const latest = useRef(take);
+  latest.current = take;
+  useEffect(() => {
+    const stop = new AbortController();
+    const on = <E extends keyof WindowEventMap>(name: E, act: (event: WindowEventMap[E]) => void) =>
+      addEventListener(name, act, { signal: stop.signal });
+    on("dragover", (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      setOver(true);
+    });
+    on("dragleave", (event) => event.relatedTarget === null && setOver(false));
+    on("drop", (event) => {
+      setOver(false);
+      const given = event.dataTransfer;
+      if (!given?.types.includes("Files")) return;
+      event.preventDefault();
+      const folder = [...given.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
+      if (folder || given.files.length > 0) latest.current(folder ? null : [...given.files]);
+    });
+    return () => stop.abort();
+  }, []);
+}
