@@ -6,16 +6,18 @@ Strings have escapes of their own besides XML's; `<xliff:g>` holds what must not
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, ClassVar
 
 from jumok.errors import DataError
 from jumok.formats.edges import peeled
 from jumok.formats.inline import MarkupBuilder, render
+from jumok.formats.messages import marked_string
 from jumok.formats.ooxml import closed, opened
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, has_words, segments_on, write_whole
-from jumok.formats.xml_tokens import XmlReader, XmlToken, element, escaped, raw_of
+from jumok.formats.xml_stream import NamedToken, XmlStream, element, escaped, raw_of
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
 _SIGNS = {"n": "\n", "t": "\t"}
@@ -33,16 +35,16 @@ class AndroidFormat:
     def read(self, path: Path) -> Iterator[Segment]:
         """The strings."""
         with path.open("rb") as file:
-            yield from segments_on(walk(XmlReader(file, str(path)), path))
+            yield from segments_on(walk(XmlStream(file, str(path)), path))
 
     def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
         """The resources with other strings."""
         with path.open("rb") as file:
-            reader = XmlReader(file, str(path))
+            reader = XmlStream(file, str(path))
             write_whole(walk(reader, path), lambda text: out.write(reader.encode(text)), answers)
 
 
-def walk(reader: XmlReader, path: Path) -> Walk:
+def walk(reader: XmlStream, path: Path) -> Walk:
     """String by string. DataError: these are no resources."""
     tokens, root, group, count = iter(reader), "", "", 0
     for token in tokens:
@@ -51,7 +53,9 @@ def walk(reader: XmlReader, path: Path) -> Walk:
             continue
         if not root and (root := token.name) != "resources":
             hint = "its first element is <resources>; name another --format"
-            raise DataError(f"not Android's strings: <{root}>", where=str(path), hint=hint, code="wrong_format")
+            raise DataError(
+                f"not Android's strings: <{root}>", where=str(path), hint=hint, code="wrong_format"
+            )
         if token.attributes.get("translatable") == "false":
             yield raw_of(element(token, tokens))
         elif token.name in ("string-array", "plurals"):
@@ -66,7 +70,7 @@ def walk(reader: XmlReader, path: Path) -> Walk:
             yield token.raw
 
 
-def string(tokens: list[XmlToken], where: str) -> Walk:
+def string(tokens: list[NamedToken], where: str) -> Walk:
     """One string with its inline tags."""
     start, cdata = tokens[0], raw_of(tokens[1:-1]).strip().startswith(_CDATA)
     before, marked, after = peeled(marked_of(tokens[1:-1]))
@@ -79,39 +83,42 @@ def string(tokens: list[XmlToken], where: str) -> Walk:
         yield raw_of(tokens)
         return
     quoted = raw_of(tokens[1:-1]).strip()[:1] == '"'
-    write = quoted_text if quoted else plain_text
-    content = before + render(answer, lambda text: write(text, cdata=cdata)) + after
+    elements = any(token.kind == "start" for token in tokens[1:-1])
+    write = partial(android_text, quoted=quoted, cdata=cdata)
+    content = (
+        before + render(answer, write) + after
+        if elements or cdata
+        else write(before + render(answer) + after)
+    )
     if not (before or cdata) and content[:1] in ("@", "?"):
         content = "\\" + content
     content = f'"{content}"' if quoted else content
     yield opened(start.raw) + (f"{_CDATA}{content}]]>" if cdata else content) + closed(start)
 
 
-def marked_of(tokens: list[XmlToken]) -> MarkedText:
+def marked_of(tokens: list[NamedToken]) -> MarkedText:
     """The text of a string, its escapes resolved; elements are tags, and entities are points."""
-    builder, kept, quoted, spaced = MarkupBuilder(), 0, False, True
+    reader = StringText()
+    if not any(
+        token.kind == "start" or token.raw.startswith("&") and token.kind == "other" for token in tokens
+    ):
+        text = reader.add("".join(token.text for token in tokens))
+        return marked_string(text.rstrip(" ") if reader.spaced else text)
+    builder = MarkupBuilder()
     for token in tokens:
         match token.kind:
             case "start":
-                kept += token.name == "xliff:g"
                 builder.open(opened(token.raw), keep=token.name == "xliff:g")
             case "end":
                 builder.close(f"</{_prefixed(token, tokens)}>")
             case "other" if token.raw.startswith("&"):
                 builder.point(token.raw)
             case "text":
-                text, quoted = unescaped(token.text, quoted=quoted)
-                if not quoted:
-                    text = re.sub(" +", " ", text)
-                    text = text.removeprefix(" ") if spaced else text
-                spaced = text.endswith((" ", "\n")) if text else spaced
-                builder.add(text)
-    marked = builder.build()
-    ends = len(marked.text.rstrip(" ")) if not quoted else len(marked.text)
-    return marked if any(tag.end > ends for tag in marked.tags) else MarkedText(marked.text[:ends], marked.tags)
+                builder.add(reader.add(token.text))
+    return builder.build()
 
 
-def _prefixed(end: XmlToken, tokens: list[XmlToken]) -> str:
+def _prefixed(end: NamedToken, tokens: list[NamedToken]) -> str:
     """The name of an end tag as the file writes it; that of `<a/>` is in its start."""
     if end.raw:
         return end.raw[2:-1].strip()
@@ -119,31 +126,41 @@ def _prefixed(end: XmlToken, tokens: list[XmlToken]) -> str:
     return start.raw[1:].split(None, 1)[0].rstrip("/>")
 
 
-def unescaped(raw: str, *, quoted: bool) -> tuple[str, bool]:
-    """A string as the program gets it, and whether a quotation is still open: in one, white space counts."""
-    written: list[str] = []
-    for part in re.findall(r"\\u[0-9a-fA-F]{4}|\\.|\"|[^\\\"]+|\\", raw, re.DOTALL):
+@dataclass
+class StringText:
+    """Text as the program gets it: without escapes, and outside of quotes without white space in a row."""
+
+    quoted: bool = False
+    spaced: bool = True
+
+    def add(self, raw: str) -> str:
+        """What the next stretch says."""
+        return "".join(
+            self._part(part) for part in re.findall(r"\\u[0-9a-fA-F]{4}|\\.|\"|[^\\\"]+|\\", raw, re.DOTALL)
+        )
+
+    def _part(self, part: str) -> str:
         if part == '"':
-            quoted = not quoted
-        elif part.startswith("\\"):
-            written.append(_ESCAPE.sub(_sign, part))
-        else:
-            written.append(part if quoted else re.sub(r"\s+", " ", part))
-    return "".join(written), quoted
+            self.quoted = not self.quoted
+            return ""
+        if part.startswith("\\"):
+            self.spaced = False
+            return _ESCAPE.sub(_sign, part)
+        if self.quoted:
+            self.spaced = False
+            return part
+        part = re.sub(r"\s+", " ", part)
+        part = part.removeprefix(" ") if self.spaced else part
+        self.spaced = part.endswith(" ") if part else self.spaced
+        return part
 
 
 def _sign(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else _SIGNS.get(found[2] or "", found[2] or "")
 
 
-def plain_text(text: str, *, cdata: bool) -> str:
-    """Text with Android's escapes and XML's."""
-    text = text.replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"')
-    text = text.replace("\n", "\\n").replace("\t", "\\t")
-    return text.replace("]]>", "]] >") if cdata else escaped(text)
-
-
-def quoted_text(text: str, *, cdata: bool) -> str:
-    """The same inside of quotes, where an apostrophe needs none."""
+def android_text(text: str, *, quoted: bool, cdata: bool) -> str:
+    """Text with Android's escapes and XML's; inside of quotes an apostrophe needs none."""
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    text = text if quoted else text.replace("'", "\\'")
     return text.replace("]]>", "]] >") if cdata else escaped(text)

@@ -75,7 +75,9 @@ class CsvFormat:
         wrong = [one for one in named if one.lower() not in names]
         if wrong:
             hint = nearest(wrong[0], first) if len(first) < 50 else ""
-            raise ConfigError(f"the table has no column {wrong[0]!r}", where=str(path), hint=hint, code="no_column")
+            raise ConfigError(
+                f"the table has no column {wrong[0]!r}", where=str(path), hint=hint, code="no_column"
+            )
         places = {names[one.lower()] if one in named else int(one) - 1 for one in self.columns}
         if min(places) < 0 or max(places) >= len(first):
             raise self._which(f"the table has {len(first)} columns, not {max(places) + 1}", path, first)
@@ -105,13 +107,17 @@ def rows(path: Path, lines: Iterator[str], *, quoted: bool) -> Generator[tuple[i
         if len(row) > LONGEST:
             hint = "a quotation mark is missing there, or it is no table"
             where = f"{path}, line {begun}"
-            raise DataError(f"a row of more than {LONGEST:,} characters", where=where, hint=hint, code="broken_csv")
+            raise DataError(
+                f"a row of more than {LONGEST:,} characters", where=where, hint=hint, code="broken_csv"
+            )
         if not quoted or row.count('"') % 2 == 0:
             yield begun, row
             row = ""
     if row:
         hint = 'close the quotation; a quotation mark inside of one is written ""'
-        raise DataError("a quoted cell never ends", where=f"{path}, line {begun}", hint=hint, code="broken_csv")
+        raise DataError(
+            "a quoted cell never ends", where=f"{path}, line {begun}", hint=hint, code="broken_csv"
+        )
 
 
 def mark_of(row: str) -> str:
@@ -122,7 +128,9 @@ def mark_of(row: str) -> str:
 
 def cells_of(row: str, mark: str) -> list[str]:
     """The cells of a row as they are written."""
-    return re.findall(rf'(?:^|(?<={re.escape(mark)}))(?:"(?:[^"]|"")*"[^{mark}]*|[^{mark}]*)', row.rstrip("\r\n"))
+    return re.findall(
+        rf'(?:^|(?<={re.escape(mark)}))(?:"(?:[^"]|"")*"[^{mark}]*|[^{mark}]*)', row.rstrip("\r\n")
+    )
 
 
 def value(cell: str) -> str:

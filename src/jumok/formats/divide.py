@@ -1,4 +1,4 @@
-"""A text divided in the proportion of others: lines of a translation as long, for their share, as the source's."""
+"""A text divided in the proportion of another: the lines of a translation are as long as the source's."""
 
 from itertools import accumulate
 
@@ -32,7 +32,7 @@ def _tight(text: str, begin: int, end: int) -> Span:
 
 
 def parts_of(marked: MarkedText, groups: list[list[Span]]) -> list[MarkedText]:
-    """Stretches of a text in groups: each group is a text of lines. A tag over several is closed in each of them.
+    """Stretches of a text in groups: each is a text of lines. A tag over several groups is closed in each.
 
     A point goes to the last group that begins before it; what stands before all of them to the first.
     """

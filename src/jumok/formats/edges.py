@@ -12,7 +12,9 @@ def peeled(marked: MarkedText) -> tuple[str, MarkedText, str]:
         first, last = tags[0], tags[-1]
         if first.is_point and first.begin == 0:
             before += tags.pop(0).open
-        elif last.is_point and last.begin == size:  # outside of every tag: what is inside is part of its close
+        elif (
+            last.is_point and last.begin == size
+        ):  # outside of every tag: what is inside is part of its close
             after = tags.pop().open + after
         elif not first.is_point and (first.begin, first.end) == (0, size):
             before, after = before + first.open, first.close + after

@@ -94,6 +94,8 @@ def check(path: Path, text: str) -> None:
         where = f"{path}, line {error.lineno}, column {error.colno}"
         raise DataError(f"broken JSON: {error.msg}", where=where, hint=hint, code="broken_json") from None
     except RecursionError:
-        raise DataError("the JSON is nested too deeply", where=str(path), hint="flatten it", code="broken_json") from None
+        raise DataError(
+            "the JSON is nested too deeply", where=str(path), hint="flatten it", code="broken_json"
+        ) from None
     except ValueError as error:  # a number of thousands of digits
         raise DataError(f"broken JSON: {error}", where=str(path), hint=hint, code="broken_json") from None

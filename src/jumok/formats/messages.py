@@ -1,7 +1,7 @@
-"""Strings of catalogues, whatever file they stand in: one message, or the cases of an ICU message, with inline tags.
+"""Strings of catalogues, whatever file they stand in: messages with inline tags, cases of ICU messages.
 
-`{n, plural, one {# file} other {# files}}` is a message of two texts; what stands around its cases stays. Simple
-placeholders (`{name}`, `%s`) are the translator's to keep.
+`{n, plural, one {# file} other {# files}}` is a message of two texts; what stands around its cases stays.
+Simple placeholders (`{name}`, `%s`) are the translator's to keep.
 """
 
 import re
@@ -57,7 +57,7 @@ def _ask_cases(parts: Sequence[str], where: str) -> Asking:
 
 
 def marked_string(text: str) -> MarkedText:
-    """Tags of HTML or XML in a string: pairs, and those that stand alone. What only looks like one is text."""
+    """Tags of HTML in a string: pairs, and those that stand alone. What only looks like one is text."""
     tags = list(_TAG.finditer(text))
     partner: dict[int, int] = {}
     waiting: list[int] = []
@@ -74,7 +74,7 @@ def marked_string(text: str) -> MarkedText:
         alone = bool(tag["empty"]) or tag["name"].lower() in _ALONE
         if not alone and number not in partner:
             continue
-        builder.add(text[done : tag.start()])
+        _add(builder, text[done : tag.start()])
         done = tag.end()
         if alone:
             builder.point(tag[0])
@@ -82,8 +82,18 @@ def marked_string(text: str) -> MarkedText:
             builder.close(tag[0])
         else:
             builder.open(tag[0], keep=tag["name"].lower() in _KEPT)
-    builder.add(text[done:])
+    _add(builder, text[done:])
     return builder.build()
+
+
+def _add(builder: MarkupBuilder, text: str) -> None:
+    """Text, in which a choice among other words stays as it is: a point."""
+    while (found := _CHOICE.search(text)) and (end := _closing(text, text.index("{", found.start()) + 1)):
+        begin = text.index("{", found.start())
+        builder.add(text[:begin])
+        builder.point(text[begin : end + 1])
+        text = text[end + 1 :]
+    builder.add(text)
 
 
 def cases(text: str, depth: int = 0) -> list[str]:

@@ -1,12 +1,14 @@
 """OpenDocument: texts, sheets and presentations of LibreOffice and others.
 
 Paragraphs and headings with everything that is nested in them: notes, comments, frames. Spaces, tabs and line
-breaks are elements in these files; deleted text of tracked changes, fields and cells with numbers or formulas stay.
+breaks are elements in these files. Deleted text of tracked changes stays, and so do fields and
+cells with numbers or formulas.
 """
 
 import re
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, ClassVar
 
@@ -17,7 +19,7 @@ from jumok.formats.ooxml import closed, opened
 from jumok.formats.package import Package, PartWalk, encrypted, segments_in, write_package
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, gathered, has_words
-from jumok.formats.xml_tokens import XmlReader, XmlToken, element, escaped, prefix_of, raw_of
+from jumok.formats.xml_stream import NamedToken, XmlStream, element, escaped, prefix_of, raw_of, recorded
 
 PARAGRAPHS = frozenset({"text:p", "text:h"})
 SPANS = frozenset({"text:span", "text:a", "text:meta"})
@@ -38,11 +40,27 @@ class OdtFormat:
 
     def read(self, path: Path) -> Iterator[Segment]:
         """The paragraphs of a document."""
-        return segments_in(path, parts)
+        return segments_in(path, self.parts)
 
     def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
         """The document with other paragraphs."""
-        write_package(path, out, answers, parts)
+        write_package(path, out, answers, self.parts)
+
+    def parts(self, package: Package) -> dict[str, PartWalk]:
+        """Content, and styles, which have headers and footers. DataError: not one, or one with a password."""
+        if CONTENT not in package.names:
+            raise DataError(
+                "no OpenDocument content inside",
+                where=str(package.path),
+                hint="name its --format",
+                code="wrong_format",
+            )
+        if MANIFEST in package.names and any(
+            token.name == "manifest:encryption-data" for token in package.tokens(MANIFEST)
+        ):
+            raise encrypted(str(package.path))
+        found: PartWalk = partial(walk, self.languages.target)
+        return {name: found for name in (CONTENT, STYLES) if name in package.names}
 
 
 @dataclass(frozen=True)
@@ -61,26 +79,15 @@ class OdpFormat(OdtFormat):
     suffixes: ClassVar[tuple[str, ...]] = (".odp", ".otp")
 
 
-def parts(package: Package) -> dict[str, PartWalk]:
-    """Content, and styles, which have headers and footers. DataError: not one, or one with a password."""
-    if CONTENT not in package.names:
-        raise DataError(
-            "no OpenDocument content inside", where=str(package.path), hint="name its --format", code="wrong_format"
-        )
-    if MANIFEST in package.names and any(
-        token.name == "manifest:encryption-data" for token in package.tokens(MANIFEST)
-    ):
-        raise encrypted(str(package.path))
-    return {name: walk for name in (CONTENT, STYLES) if name in package.names}
-
-
-def walk(reader: XmlReader, name: str) -> Walk:
-    """One part."""
+def walk(target: str, reader: XmlStream, name: str) -> Walk:
+    """One part; formattings that say a language say the one that it is translated into."""
     tokens, count, inside = iter(reader), 0, name == CONTENT
     for token in tokens:
         if name == STYLES and token.name.startswith(("style:header", "style:footer")):
             inside = token.kind == "start"  # and not the samples of a presentation's masters
-        if token.kind != "start" or not inside:
+        if token.name == "style:text-properties":
+            yield with_language(token.raw, target)
+        elif token.kind != "start" or not inside:
             yield token.raw
         elif stays(token):
             yield raw_of(element(token, tokens))
@@ -91,11 +98,26 @@ def walk(reader: XmlReader, name: str) -> Walk:
             yield token.raw
 
 
-def stays(start: XmlToken) -> bool:
+def with_language(raw: str, target: str) -> str:
+    """Formatting with the language that the text has now, so that its spelling is checked in it."""
+    base, _, country = target.partition("-")
+    kind = "-asian" if base in ("ja", "ko", "zh") else "-complex" if base in ("ar", "fa", "he", "ur") else ""
+    space = "style" if kind else "fo"
+    if not target or f'{space}:language{kind}="' not in raw or f'{space}:language{kind}="zxx"' in raw:
+        return raw
+    raw = re.sub(rf'({space}:language{kind}=")[^"]*', rf"\g<1>{base}", raw)
+    return re.sub(rf'({space}:country{kind}=")[^"]*', rf"\g<1>{country or 'none'}", raw)
+
+
+def stays(start: NamedToken) -> bool:
     """Deleted text, and cells that show a number or a formula's result."""
     if start.name in ("table:table-cell", "table:covered-table-cell"):
         kind = start.attributes.get("office:value-type", "string")
-        return kind != "string" or "table:formula" in start.attributes or "office:string-value" in start.attributes
+        return (
+            kind != "string"
+            or "table:formula" in start.attributes
+            or "office:string-value" in start.attributes
+        )
     return start.name in LEFT
 
 
@@ -103,10 +125,12 @@ def stays(start: XmlToken) -> bool:
 class ParagraphReader:
     """One paragraph, as it is read: its text with single spaces where the file has any white space."""
 
-    tokens: Iterator[XmlToken]
+    tokens: Iterator[NamedToken]
     where: str
     original: list[str] = field(default_factory=list)
     builder: MarkupBuilder = field(default_factory=MarkupBuilder)
+    changed: list[tuple[str, str]] = field(default_factory=list)
+    """What is inside and has got answers of its own: as tags have it, and as it is written."""
     spaced: bool = True
     """Whether white space has just been: what follows of it is nothing."""
 
@@ -136,7 +160,7 @@ class ParagraphReader:
             self.spaced = text.endswith(" ")
             self.builder.add(text)
 
-    def other(self, start: XmlToken) -> Collecting:
+    def other(self, start: NamedToken) -> Collecting:
         """An element in the text: a character, or something that stays, with paragraphs inside perhaps."""
         signs = {"text:s": " ", "text:tab": "\t", "text:line-break": "\n"}
         if start.name in signs:
@@ -145,17 +169,20 @@ class ParagraphReader:
             self.builder.add(signs[start.name] * min(int(count) if count.isdecimal() else 1, 1000))
             self.spaced = start.name == "text:line-break"
             return
-        raw = start.raw + (yield from gathered(self.inside()))
-        self.original.append(raw)
+        seen = [start.raw]
+        new = start.raw + (yield from gathered(self.inside(recorded(self.tokens, seen))))
+        self.original.append(new)
         self.spaced = False
-        self.builder.point(raw)
+        self.builder.point("".join(seen))
+        if new != "".join(seen):
+            self.changed.append(("".join(seen), new))
 
-    def inside(self) -> Walk:
+    def inside(self, tokens: Iterator[NamedToken]) -> Walk:
         """What an element holds, to its end tag."""
         depth = 1
-        for token in self.tokens:
+        for token in tokens:
             if token.kind == "start" and token.name in PARAGRAPHS:
-                yield from paragraph(token, self.tokens, f"{self.where}, inside")
+                yield from paragraph(token, tokens, f"{self.where}, inside")
                 continue
             yield token.raw
             depth += (token.kind == "start") - (token.kind == "end")
@@ -163,7 +190,7 @@ class ParagraphReader:
                 return
 
 
-def paragraph(start: XmlToken, tokens: Iterator[XmlToken], where: str) -> Walk:
+def paragraph(start: NamedToken, tokens: Iterator[NamedToken], where: str) -> Walk:
     """A paragraph or heading: asked for if it has words."""
     reader = ParagraphReader(tokens, where)
     yield from reader.content(start.name)
@@ -173,7 +200,10 @@ def paragraph(start: XmlToken, tokens: Iterator[XmlToken], where: str) -> Walk:
     if answer is None:
         yield original
         return
-    yield opened(start.raw) + before + render(answer, spacing(prefix_of(start))) + after + closed(start)
+    text = before + render(answer, spacing(prefix_of(start))) + after
+    for old, new in reader.changed:
+        text = text.replace(old, new, 1)
+    yield opened(start.raw) + text + closed(start)
 
 
 def spacing(prefix: str) -> Callable[[str], str]:

@@ -14,7 +14,7 @@ from jumok.errors import DataError
 from jumok.formats.segments import MarkedText, Segment
 from jumok.formats.spliced import no_more_answers
 from jumok.formats.walk import Walk, segments_on, write_walk
-from jumok.formats.xml_tokens import XmlReader
+from jumok.formats.xml_stream import XmlStream
 
 MOST_PARTS = 100_000
 MOST_UNPACKED = 4 << 30
@@ -23,7 +23,7 @@ FREE_OF_RATIO = 64 << 20  # what unpacks to less harms nobody
 CHUNK = 1 << 16
 OLD_OFFICE = bytes.fromhex("D0CF11E0A1B11AE1")
 
-PartWalk = Callable[[XmlReader, str], Walk]
+PartWalk = Callable[[XmlStream, str], Walk]
 """How one part is walked: its tokens, and where it stands, for people."""
 
 
@@ -46,32 +46,37 @@ class Package:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = path.open("rb")  # parts that are open do not keep it from being closed
         try:
-            with path.open("rb") as file:
-                beginning = file.read(len(OLD_OFFICE))
-                if beginning == OLD_OFFICE:
-                    raise _old(path, file.read(1 << 20))
-            if not beginning:
-                raise DataError("the file is empty", where=str(path), hint="save the document again", code="empty")
-            self.zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, UnicodeDecodeError) as error:
+            self.zip = self._opened()
+            self._check()
+        except DataError:
+            self._file.close()
+            raise
+
+    def _opened(self) -> zipfile.ZipFile:
+        beginning = self._file.read(len(OLD_OFFICE))
+        if beginning == OLD_OFFICE:
+            raise _old(self.path, self._file.read(1 << 20))
+        if not beginning:
+            where, hint = str(self.path), "save the document again"
+            raise DataError("the file is empty", where=where, hint=hint, code="empty")
+        try:
+            return zipfile.ZipFile(self._file)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
             raise DataError(
                 f"not a sound zip file, which such a document is: {error}",
-                where=str(path),
+                where=str(self.path),
                 hint="copy it again, or name another --format",
                 code="broken_zip",
             ) from None
-        try:
-            self._check()
-        except DataError:
-            self.zip.close()
-            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.zip.close()
+        self._file.close()
 
     @property
     def names(self) -> list[str]:
@@ -89,15 +94,17 @@ class Package:
         except (zipfile.BadZipFile, RuntimeError, OSError, ValueError, NotImplementedError) as error:
             raise damaged(self.where(name), error) from None
 
-    def tokens(self, name: str) -> XmlReader:
+    def tokens(self, name: str) -> XmlStream:
         """A part as XML."""
-        return XmlReader(cast("IO[bytes]", self.open(name)), self.where(name))
+        return XmlStream(cast("IO[bytes]", self.open(name)), self.where(name))
 
     def _check(self) -> None:
         entries = self.zip.infolist()
         unpacked, packed = sum(one.file_size for one in entries), sum(one.compress_size for one in entries)
         if len(entries) > MOST_PARTS or unpacked > MOST_UNPACKED:
-            raise self._bomb(f"{len(entries):,} parts of {unpacked:,} bytes; at most {MOST_UNPACKED:,} are read")
+            raise self._bomb(
+                f"{len(entries):,} parts of {unpacked:,} bytes; at most {MOST_UNPACKED:,} are read"
+            )
         if unpacked > FREE_OF_RATIO and unpacked > MOST_RATIO * min(packed, self.path.stat().st_size):
             raise self._bomb(f"{unpacked:,} bytes out of {packed:,}: more than {MOST_RATIO} times as much")
         seen: set[str] = set()
@@ -175,7 +182,9 @@ def encrypted(where: str) -> DataError:
 
 def damaged(where: str, error: Exception) -> DataError:
     """The error of a part that cannot be unpacked."""
-    return DataError(f"the zip is damaged: {error}", where=where, hint="copy the document again", code="broken_zip")
+    return DataError(
+        f"the zip is damaged: {error}", where=where, hint="copy the document again", code="broken_zip"
+    )
 
 
 def _old(path: Path, content: bytes) -> DataError:

@@ -1,10 +1,24 @@
-"""Which plural form of a language is the one for a single thing: gettext's `Plural-Forms`, as C would compute it."""
+"""Which plural form of a language is the one for a single thing: gettext's `Plural-Forms`."""
 
 import re
 
 LONGEST, DEEPEST = 500, 20
 _WORD = re.compile(r"\s*(\d+|n|&&|\|\||[<>=!]=|[-+*/%<>?:()!])")
-_STRENGTH = {"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, ">": 4, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+_STRENGTH = {
+    "||": 1,
+    "&&": 2,
+    "==": 3,
+    "!=": 3,
+    "<": 4,
+    ">": 4,
+    "<=": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "%": 6,
+}
 
 
 def singular_form(rule: str) -> int:

@@ -1,6 +1,6 @@
 """gettext catalogues: .po and .pot. Only `msgstr` is ever written; comments, contexts and old entries stay.
 
-Every plural form is an entry of its own, made of the singular or the plural. An entry is held in memory at a time.
+Every plural form is a segment, made of the singular or the plural. One entry at a time is in memory.
 """
 
 import re
@@ -17,10 +17,15 @@ from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, segments_on, write_whole
 
 WIDTH = 77
-_LINE = re.compile(r'(?P<key>msgctxt|msgid_plural|msgid|msgstr(?:\[(?P<form>\d{1,2})\])?)?\s*"(?P<text>(?:[^"\\]|\\.)*)"\s*')
+_LINE = re.compile(
+    r'(?P<key>msgctxt|msgid_plural|msgid|msgstr(?:\[(?P<form>\d{1,2})\])?)?\s*"(?P<text>(?:[^"\\]|\\.)*)"\s*'
+)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
 _SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_WRITTEN = {ord(sign): f"\\{letter}" for letter, sign in _SIGNS.items()} | {ord("\\"): "\\\\", ord('"'): '\\"'}
+_WRITTEN = {ord(sign): f"\\{letter}" for letter, sign in _SIGNS.items()} | {
+    ord("\\"): "\\\\",
+    ord('"'): '\\"',
+}
 _FUZZY = re.compile(r",\s*fuzzy\b")
 
 
@@ -62,7 +67,9 @@ def encoding(path: Path) -> Encoding:
         "".encode(name)
     except LookupError:
         hint = "write charset=UTF-8 and save it so"
-        raise DataError(f"unknown charset {name!r} in the header", where=str(path), hint=hint, code="encoding") from None
+        raise DataError(
+            f"unknown charset {name!r} in the header", where=str(path), hint=hint, code="encoding"
+        ) from None
     return Encoding(name, encoding_of(beginning).mark)
 
 
@@ -100,7 +107,9 @@ def walk(path: Path, code: Encoding) -> Walk:
         yield from one_entry(entry, begun, path, singular)
 
 
-def one_entry(lines: list[str], begun: int, path: Path, singular: int) -> Generator[Segment | str, MarkedText | None, int]:
+def one_entry(
+    lines: list[str], begun: int, path: Path, singular: int
+) -> Generator[Segment | str, MarkedText | None, int]:
     """An entry with its comments; its strings are asked for. Gives back the number of the singular form."""
     fields = fields_of(lines, begun, path)
     texts = {field.key: field.text for field in fields}
@@ -120,7 +129,9 @@ def one_entry(lines: list[str], begun: int, path: Path, singular: int) -> Genera
         answer = yield from ask(texts[key], place, field.text or None)
         if answer is not None:
             source = next(one for one in fields if one.key == key)
-            new = written(field.key, answer, wrapped=len(source.lines) > 1, end=end_of(lines[field.lines.start]))
+            new = written(
+                field.key, answer, wrapped=len(source.lines) > 1, end=end_of(lines[field.lines.start])
+            )
             lines[field.lines.start] = new
             for other in field.lines[1:]:
                 lines[other] = ""
@@ -187,7 +198,10 @@ def written(key: str, text: str, *, wrapped: bool, end: str) -> str:
         lines = [part for line in lines for part in _folded(line)]
     if len(lines) == 1 and not wrapped or (len(lines) == 1 and len(lines[0]) + len(key) < WIDTH):
         return f'{key} "{lines[0]}"{end}'
-    return "".join(f'{start}"{line}"{end}' for start, line in zip([f"{key} "] + [""] * len(lines), ["", *lines], strict=True))
+    return "".join(
+        f'{start}"{line}"{end}'
+        for start, line in zip([f"{key} "] + [""] * len(lines), ["", *lines], strict=True)
+    )
 
 
 def _folded(line: str) -> list[str]:

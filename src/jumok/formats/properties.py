@@ -49,7 +49,9 @@ def text_of(path: Path) -> tuple[str, Callable[[str], bytes]]:
     data = path.read_bytes() if path.stat().st_size <= MOST_BYTES else b"\0"
     if b"\0" in data:
         hint = "save it as UTF-8"
-        raise DataError(f"no text, or more than {MOST_BYTES:,} bytes", where=str(path), hint=hint, code="encoding")
+        raise DataError(
+            f"no text, or more than {MOST_BYTES:,} bytes", where=str(path), hint=hint, code="encoding"
+        )
     if not data.isascii():
         try:
             return data.decode("utf-8"), lambda text: text.encode("utf-8", "surrogatepass")

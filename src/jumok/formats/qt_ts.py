@@ -13,7 +13,7 @@ from jumok.formats.messages import ask
 from jumok.formats.ooxml import closed, opened
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, segments_on, write_whole
-from jumok.formats.xml_tokens import XmlReader, XmlToken, element, escaped, raw_of
+from jumok.formats.xml_stream import NamedToken, XmlStream, element, escaped, raw_of
 
 GONE = ("obsolete", "vanished")
 
@@ -29,16 +29,16 @@ class TsFormat:
     def read(self, path: Path) -> Iterator[Segment]:
         """The messages; those that have a translation have a target."""
         with path.open("rb") as file:
-            yield from segments_on(walk(XmlReader(file, str(path)), path))
+            yield from segments_on(walk(XmlStream(file, str(path)), path))
 
     def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
         """The file with other translations."""
         with path.open("rb") as file:
-            reader = XmlReader(file, str(path))
+            reader = XmlStream(file, str(path))
             write_whole(walk(reader, path), lambda text: out.write(reader.encode(text)), answers)
 
 
-def walk(reader: XmlReader, path: Path) -> Walk:
+def walk(reader: XmlStream, path: Path) -> Walk:
     """Message by message. DataError: this is no such file."""
     tokens, root, source, line = iter(reader), "", "", ""
     for token in tokens:
@@ -47,7 +47,9 @@ def walk(reader: XmlReader, path: Path) -> Walk:
             continue
         if not root and (root := token.name) != "TS":
             hint = "its first element is <TS>; name another --format"
-            raise DataError(f"not a translation source of Qt: <{root}>", where=str(path), hint=hint, code="wrong_format")
+            raise DataError(
+                f"not a translation source of Qt: <{root}>", where=str(path), hint=hint, code="wrong_format"
+            )
         if token.name == "message":
             source, line = "", token.attributes.get("id", "")
         if token.name == "location":
@@ -63,7 +65,7 @@ def walk(reader: XmlReader, path: Path) -> Walk:
             yield from translation(found, source, line or source[:40])
 
 
-def translation(tokens: list[XmlToken], source: str, where: str) -> Walk:
+def translation(tokens: list[NamedToken], source: str, where: str) -> Walk:
     """The translation of a message, or each of its plural forms."""
     start = tokens[0]
     plain = all(one.name in ("", "translation", "numerusform") for one in tokens)  # no bytes, no lengths
@@ -86,6 +88,6 @@ def translation(tokens: list[XmlToken], source: str, where: str) -> Walk:
         form += 1
 
 
-def text_of(tokens: list[XmlToken]) -> str:
+def text_of(tokens: list[NamedToken]) -> str:
     """The text of an element."""
     return "".join(token.text for token in tokens if token.kind == "text")

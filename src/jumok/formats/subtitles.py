@@ -1,7 +1,7 @@
 """Subtitles: SRT and WebVTT. Times, numbers, places, notes and styles stay as they are.
 
-A sentence that goes over several cues is one text. Its translation is divided again where the lines of the source
-end, in proportion, between words; so a cue never has more lines than before.
+A sentence that goes over several cues is one text. Its translation is divided again where the lines of the
+source end, in proportion, between words; so a cue never has more lines than before.
 """
 
 import re
@@ -25,7 +25,9 @@ PAUSE = 1.0
 """Seconds between two cues of one sentence, at most."""
 LONGEST = 1 << 16
 """Characters of a cue."""
-_TIMING = re.compile(r"\s*((?:\d+:)?\d\d?:\d\d[.,]\d{1,3})\s*-->\s*((?:\d+:)?\d\d?:\d\d[.,]\d{1,3})(?:\s.*)?", re.DOTALL)
+_TIMING = re.compile(
+    r"\s*((?:\d+:)?\d\d?:\d\d[.,]\d{1,3})\s*-->\s*((?:\d+:)?\d\d?:\d\d[.,]\d{1,3})(?:\s.*)?", re.DOTALL
+)
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|\{\\[^}]*\}")
 _ENDED = re.compile(r"""[.!?…:;。！？♪][\s"'”’»«)\]}]*$""")
 _BEGINS = re.compile(r"[-–—♪#\[(>]|\w+:\s")
@@ -97,13 +99,18 @@ class Cue:
 
 
 def cues(path: Path, lines: Iterator[str]) -> Iterator[Cue]:
-    """The cues in their order; what stands between two is part of the head of the second. The last has no time."""
-    head, cue, spoken = "", None, 0
+    """The cues in their order; what stands between two is the head of the second. The last has no time."""
+    head, cue = "", None
     for number, line in enumerate(lines, start=1):
         timing = _TIMING.fullmatch(line)
         if "-->" in line and timing is None:
             hint = "a time is 00:01:02,500 --> 00:01:04,000"
-            raise DataError(f"not a time: {line.strip()[:60]!r}", where=f"{path}, line {number}", hint=hint, code="broken_cue")
+            raise DataError(
+                f"not a time: {line.strip()[:60]!r}",
+                where=f"{path}, line {number}",
+                hint=hint,
+                code="broken_cue",
+            )
         if timing:
             if cue:  # no blank line before it: a number may stand there
                 moved = cue.lines.pop() if cue.lines and cue.lines[-1].strip().isdecimal() else ""
@@ -115,7 +122,6 @@ def cues(path: Path, lines: Iterator[str]) -> Iterator[Cue]:
         else:
             if cue:
                 yield cue
-            spoken += bool(line.strip())
             cue, head = None, head + line
         if len(head) > LONGEST or (cue and sum(map(len, cue.lines[-2:])) > LONGEST):
             hint = "name another --format"
@@ -176,7 +182,9 @@ def sentence(group: list[Cue], read: Callable[[str], str], write: Callable[[str]
     groups = [[span for span in islice(spans, len(cue.lines)) if span[0] < span[1]] for cue in group]
     for cue, part in zip(group, parts_of(answer, groups), strict=True):
         text = render(part, write)
-        yield cue.head + (text.replace("\n", end_of(cue.lines[0]) or "\n") + end_of(cue.lines[-1]) if text else "")
+        yield cue.head + (
+            text.replace("\n", end_of(cue.lines[0]) or "\n") + end_of(cue.lines[-1]) if text else ""
+        )
 
 
 def end_of(line: str) -> str:

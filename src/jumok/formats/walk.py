@@ -1,4 +1,4 @@
-"""One walk through a file, for reading and for writing it: what stays is given out, what is text is asked for.
+"""One walk through a file, to read it and to write it: what stays is given out, what is text is asked for.
 
 A format writes one generator. It yields strings, which are the file as it is, and segments, for each of which
 it is sent an answer; `None` says that the text stays. Reading takes the segments, writing the strings.
@@ -39,7 +39,7 @@ def write_whole(walk: Walk, write: Callable[[str], object], answers: Iterator[Ma
 
 
 def gathered(walk: Walk) -> Generator[Segment, MarkedText | None, str]:
-    """A walk inside another one, such as a footnote in its paragraph: asks as it goes, and is a string then."""
+    """A walk inside another one, such as a footnote in its paragraph: asks as it goes, then is a string."""
     parts: list[str] = []
     answer = None
     while True:

@@ -17,14 +17,26 @@ from jumok.formats.package import Package, PartWalk, segments_in, write_package
 from jumok.formats.pptx import DRAWING
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk
-from jumok.formats.xml_tokens import XmlReader, element, raw_of
+from jumok.formats.xml_stream import XmlStream, element, escaped, raw_of
+
+
+def write_text(prefix: str, text: str) -> str:
+    """Text without formatting."""
+    return f'<{prefix}t xml:space="preserve">{escaped(text)}</{prefix}t>'
+
+
+def write_run(prefix: str, text: str, format: str) -> str:
+    """A run of rich text."""
+    return f"<{prefix}r>{format}{write_text(prefix, text)}</{prefix}r>"
+
 
 STRINGS = RunDialect(
     blocks=frozenset({"x:si", "x:is", "x:text"}),
     run="x:r",
     format="x:rPr",
     text="x:t",
-    plain=True,
+    write=write_run,
+    write_plain=write_text,
     dropped=frozenset({"x:rPh", "x:phoneticPr"}),
 )
 ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -54,7 +66,9 @@ def parts(package: Package) -> dict[str, PartWalk]:
         raise DataError(
             "no workbook inside", where=str(package.path), hint="name its --format", code="wrong_format"
         )
-    heads = frozenset(head for name, kind in kinds.items() if kind.endswith(".table+xml") for head in columns(package, name))
+    heads = frozenset(
+        head for name, kind in kinds.items() if kind.endswith(".table+xml") for head in columns(package, name)
+    )
     found: dict[str, PartWalk] = {}
     for name, kind in kinds.items():
         if kind.endswith((".sharedStrings+xml", ".worksheet+xml")):
@@ -73,7 +87,7 @@ def columns(package: Package, name: str) -> Iterator[str]:
             yield " ".join(ESCAPE.sub(" ", token.attributes.get("name", "")).split())
 
 
-def strings(reader: XmlReader, name: str, heads: frozenset[str] = frozenset()) -> Walk:
+def strings(reader: XmlStream, name: str, heads: frozenset[str] = frozenset()) -> Walk:
     """Shared strings, or a sheet with strings in its cells."""
     tokens, count, cell = iter(reader), 0, ""
     for token in tokens:
@@ -92,11 +106,11 @@ def strings(reader: XmlReader, name: str, heads: frozenset[str] = frozenset()) -
             yield from block(STRINGS, token, iter(found[1:]), place)
 
 
-def comments(reader: XmlReader, name: str) -> Walk:
+def comments(reader: XmlStream, name: str) -> Walk:
     """Comments on cells; their authors stay."""
     return walk_part(STRINGS, reader, name)
 
 
-def drawing(reader: XmlReader, name: str) -> Walk:
+def drawing(reader: XmlStream, name: str) -> Walk:
     """Text boxes and shapes on a sheet."""
     return walk_part(DRAWING, reader, name)

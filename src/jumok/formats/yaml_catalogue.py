@@ -157,7 +157,11 @@ def _block(text: str, raw: str, style: str) -> str | None:
 def _reads_as(written: str, text: str) -> bool:
     """Whether YAML reads a scalar as this text, as the value of a key."""
     try:
-        found = [one for one in yaml.parse(f"key: {written}\n", yaml.SafeLoader) if isinstance(one, yaml.ScalarEvent)]
+        found = [
+            one
+            for one in yaml.parse(f"key: {written}\n", yaml.SafeLoader)
+            if isinstance(one, yaml.ScalarEvent)
+        ]
     except (yaml.YAMLError, ValueError):
         return False
     return len(found) == 2 and found[1].value.rstrip("\n") == text.rstrip("\n") and is_string(found[1])

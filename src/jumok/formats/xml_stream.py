@@ -38,7 +38,7 @@ _TEXT_ONLY = re.compile("[^\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]*")
 
 
 @dataclass(frozen=True, slots=True)
-class XmlToken:
+class NamedToken:
     """A tag, a stretch of text, or anything else: a comment, a declaration, a mark of CDATA, an entity."""
 
     kind: Literal["start", "end", "text", "other"]
@@ -49,24 +49,24 @@ class XmlToken:
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-class XmlReader:
+class XmlStream:
     """The tokens of one XML file; `where` names it in errors."""
 
     def __init__(self, file: IO[bytes], where: str) -> None:
         self._file, self._where = file, where
         self.encoding = "utf-8"
         self._names: dict[str, str] = {}
-        self._ready: list[XmlToken] = []
+        self._ready: list[NamedToken] = []
         self._buffer, self._offset = b"", 0  # bytes that may still belong to a token, and where they begin
-        self._begun, self._pending = 0, XmlToken("other")
+        self._begun, self._pending = 0, NamedToken("other")
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = lambda name: self._event(XmlToken("end", name=self._name(name)))
-        self._parser.CharacterDataHandler = lambda text: self._event(XmlToken("text", text=text))
-        self._parser.DefaultHandler = lambda _: self._event(XmlToken("other"))
+        self._parser.EndElementHandler = lambda name: self._event(NamedToken("end", name=self._name(name)))
+        self._parser.CharacterDataHandler = lambda text: self._event(NamedToken("text", text=text))
+        self._parser.DefaultHandler = lambda _: self._event(NamedToken("other"))
         self._parser.XmlDeclHandler = self._declaration
 
-    def __iter__(self) -> Iterator[XmlToken]:
+    def __iter__(self) -> Iterator[NamedToken]:
         final = False
         while not final:
             chunk = self._file.read(CHUNK)
@@ -97,18 +97,21 @@ class XmlReader:
 
     def _broken(self, reason: str, line: int) -> DataError:
         return DataError(
-            f"broken XML: {reason}", where=f"{self._where}, line {line}", hint="save the file again", code="broken_xml"
+            f"broken XML: {reason}",
+            where=f"{self._where}, line {line}",
+            hint="save the file again",
+            code="broken_xml",
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         named = {self._name(key): value for key, value in attributes.items()}
-        self._event(XmlToken("start", name=self._name(name), attributes=named))
+        self._event(NamedToken("start", name=self._name(name), attributes=named))
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         del version, standalone
         if encoding and self.encoding == "utf-8":
             self.encoding = encoding
-        self._event(XmlToken("other"))
+        self._event(NamedToken("other"))
 
     def _name(self, name: str) -> str:
         if (short := self._names.get(name)) is None:
@@ -116,7 +119,7 @@ class XmlReader:
             short = self._names[name] = f"{NAMESPACES.get(space, space)}:{local}" if gap else local
         return short
 
-    def _event(self, token: XmlToken) -> None:
+    def _event(self, token: NamedToken) -> None:
         self._finish(self._parser.CurrentByteIndex)
         self._pending = token
 
@@ -125,7 +128,7 @@ class XmlReader:
         raw = self._buffer[self._begun - self._offset : until - self._offset].decode(self.encoding)
         one = self._pending
         if raw or one.kind != "other":
-            self._ready.append(XmlToken(one.kind, raw, one.name, one.text, one.attributes))
+            self._ready.append(NamedToken(one.kind, raw, one.name, one.text, one.attributes))
         self._begun = until
 
 
@@ -136,7 +139,7 @@ def _wide(beginning: bytes) -> str | None:
     return "utf-16-be" if beginning.startswith((b"\xfe\xff", b"\0<")) else None
 
 
-def element(start: XmlToken, tokens: Iterator[XmlToken]) -> list[XmlToken]:
+def element(start: NamedToken, tokens: Iterator[NamedToken]) -> list[NamedToken]:
     """All tokens of an element, whose first one has been taken."""
     found, depth = [start], 1
     while depth:
@@ -146,12 +149,19 @@ def element(start: XmlToken, tokens: Iterator[XmlToken]) -> list[XmlToken]:
     return found
 
 
-def raw_of(found: list[XmlToken]) -> str:
+def recorded(tokens: Iterator[NamedToken], seen: list[str]) -> Iterator[NamedToken]:
+    """The same tokens; what the file has for them is put into `seen` as they are taken."""
+    for token in tokens:
+        seen.append(token.raw)
+        yield token
+
+
+def raw_of(found: list[NamedToken]) -> str:
     """Tokens as the file has them."""
     return "".join(token.raw for token in found)
 
 
-def prefix_of(start: XmlToken) -> str:
+def prefix_of(start: NamedToken) -> str:
     """What the file puts before the names of this namespace: `w:`, or nothing."""
     name = start.raw[1:].split(None, 1)[0].rstrip("/>")
     return name.partition(":")[0] + ":" if ":" in name else ""
