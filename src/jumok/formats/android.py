@@ -22,6 +22,7 @@ from jumok.formats.xml_stream import NamedToken, XmlStream, element, escaped, ra
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
 _SIGNS = {"n": "\n", "t": "\t"}
 _CDATA = "<![CDATA["
+_REFERENCE = re.compile(r"[@?][\w.:+*/-]+")
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ def string(tokens: list[NamedToken], where: str) -> Walk:
     """One string with its inline tags."""
     start, cdata = tokens[0], raw_of(tokens[1:-1]).strip().startswith(_CDATA)
     before, marked, after = peeled(marked_of(tokens[1:-1]))
-    reference = marked.text.startswith(("@", "?")) and not marked.text[1:2].isspace()
-    if not has_words(marked.text) or (reference and " " not in marked.text):
+    reference = _REFERENCE.fullmatch(raw_of(tokens[1:-1]).strip())
+    if not has_words(marked.text) or reference:
         yield raw_of(tokens)
         return
     answer = yield Segment(marked, where)
@@ -83,7 +84,7 @@ def string(tokens: list[NamedToken], where: str) -> Walk:
         yield raw_of(tokens)
         return
     quoted = raw_of(tokens[1:-1]).strip()[:1] == '"'
-    elements = any(token.kind == "start" for token in tokens[1:-1])
+    elements = has_markup(tokens[1:-1])
     write = partial(android_text, quoted=quoted, cdata=cdata)
     content = (
         before + render(answer, write) + after
@@ -96,12 +97,17 @@ def string(tokens: list[NamedToken], where: str) -> Walk:
     yield opened(start.raw) + (f"{_CDATA}{content}]]>" if cdata else content) + closed(start)
 
 
+def has_markup(tokens: list[NamedToken]) -> bool:
+    """Whether a string has elements, or entities that the file declares."""
+    return any(
+        token.kind == "start" or (token.kind == "other" and token.raw.startswith("&")) for token in tokens
+    )
+
+
 def marked_of(tokens: list[NamedToken]) -> MarkedText:
     """The text of a string, its escapes resolved; elements are tags, and entities are points."""
     reader = StringText()
-    if not any(
-        token.kind == "start" or token.raw.startswith("&") and token.kind == "other" for token in tokens
-    ):
+    if not has_markup(tokens):
         text = reader.add("".join(token.text for token in tokens))
         return marked_string(text.rstrip(" ") if reader.spaced else text)
     builder = MarkupBuilder()
@@ -113,6 +119,7 @@ def marked_of(tokens: list[NamedToken]) -> MarkedText:
                 builder.close(f"</{_prefixed(token, tokens)}>")
             case "other" if token.raw.startswith("&"):
                 builder.point(token.raw)
+                reader.spaced = False
             case "text":
                 builder.add(reader.add(token.text))
     return builder.build()

@@ -1,20 +1,24 @@
 """A text divided in the proportion of another: the lines of a translation are as long as the source's."""
 
+import re
 from itertools import accumulate
 
 from jumok.formats.segments import MarkedText, Tag
 
 Span = tuple[int, int]
+_CLOSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef]{2}")
+"""Two characters of a script that has no spaces: Chinese, Japanese, Thai, Lao, Burmese, Khmer."""
 
 
 def divided(text: str, lengths: list[int]) -> list[Span]:
-    """As many stretches of a text as there are lengths, cut at spaces, or anywhere if it has none.
+    """As many stretches of a text as there are lengths, cut at spaces, or anywhere in scripts without them.
 
     The k-th cut is the one nearest to ``len(text) · (l₁ + … + l_k) / Σ l``. With fewer words than lengths the
     last stretches are empty.
     """
-    spaced = any(character.isspace() for character in text)
-    places = [at for at in range(1, len(text)) if not spaced or text[at].isspace()]
+    places = [
+        at for at in range(1, len(text)) if text[at].isspace() or _CLOSE.fullmatch(text, at - 1, at + 1)
+    ]
     total, cuts = sum(lengths) or 1, [0]
     for share in list(accumulate(lengths))[:-1]:
         wanted = len(text) * share / total

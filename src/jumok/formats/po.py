@@ -193,7 +193,9 @@ def unescaped(text: str) -> str:
 
 def written(key: str, text: str, *, wrapped: bool, end: str) -> str:
     """A keyword with its string: in one line, or wrapped as gettext does it."""
-    lines = text.translate(_WRITTEN).replace("\\n", "\\n\n").splitlines() or [""]
+    *whole, last = text.split("\n")
+    lines = [line.translate(_WRITTEN) + "\\n" for line in whole] + [last.translate(_WRITTEN)] * bool(last)
+    lines = lines or [""]
     if wrapped:
         lines = [part for line in lines for part in _folded(line)]
     if len(lines) == 1 and not wrapped or (len(lines) == 1 and len(lines[0]) + len(key) < WIDTH):
