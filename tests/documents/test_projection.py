@@ -6,8 +6,9 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.documents.copying import WordLink, copied
+from tests.documents.copying import copied, link
 
+from jumok.decoding.results import TextLink
 from jumok.documents.projection import alike, project
 from jumok.formats.inline import MarkupBuilder, render
 from jumok.formats.segments import MarkedText, Tag
@@ -38,12 +39,12 @@ def marked(draw: st.DrawFn) -> MarkedText:
 
 
 @st.composite
-def linked(draw: st.DrawFn) -> tuple[MarkedText, str, list[WordLink]]:
+def linked(draw: st.DrawFn) -> tuple[MarkedText, str, list[TextLink]]:
     """A marked source, any target, and links that may say anything."""
     source, target = draw(marked()), draw(TEXTS)
     span = lambda text: st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(sorted).map(tuple)  # noqa: E731
     weights = st.floats(0, 1)
-    links = draw(st.lists(st.builds(WordLink, span(source.text), span(target), weights), max_size=12))
+    links = draw(st.lists(st.builds(TextLink, span(source.text), span(target), weights), max_size=12))
     return source, target, links
 
 
@@ -69,7 +70,7 @@ def balanced(written: str) -> bool:
 
 
 @given(linked())
-def test_every_tag_once_nested_and_the_text_as_it_was(case: tuple[MarkedText, str, list[WordLink]]) -> None:
+def test_every_tag_once_nested_and_the_text_as_it_was(case: tuple[MarkedText, str, list[TextLink]]) -> None:
     source, target, links = case
     found = project(source, target, links).target
     assert found.text == target
@@ -82,7 +83,7 @@ def test_every_tag_once_nested_and_the_text_as_it_was(case: tuple[MarkedText, st
 
 @given(linked())
 def test_no_tag_begins_or_ends_with_white_space_or_inside_a_word(
-    case: tuple[MarkedText, str, list[WordLink]],
+    case: tuple[MarkedText, str, list[TextLink]],
 ) -> None:
     source, target, links = case
     for tag in project(source, target, links).target.tags:
@@ -116,12 +117,12 @@ def test_what_covers_all_the_text_covers_all_of_the_translation(source: MarkedTe
 
 SOURCE, TARGET = "Klicken Sie auf Speichern, dann warten.", "Click Save, then wait."
 LINKS = [
-    WordLink((0, 7), (0, 5)),
-    WordLink((16, 25), (6, 10)),
-    WordLink((25, 26), (10, 11)),
-    WordLink((27, 31), (12, 16)),
-    WordLink((32, 38), (17, 21)),
-    WordLink((38, 39), (21, 22)),
+    link((0, 7), (0, 5)),
+    link((16, 25), (6, 10)),
+    link((25, 26), (10, 11)),
+    link((27, 31), (12, 16)),
+    link((32, 38), (17, 21)),
+    link((38, 39), (21, 22)),
 ]
 
 
@@ -162,13 +163,13 @@ def test_more_tags_than_words_leave_some_without_text() -> None:
 
 def test_tags_that_change_places_with_their_words() -> None:
     source = parse("<a>rot</a> und <b>blau</b>")
-    links = [WordLink((8, 12), (0, 4)), WordLink((4, 7), (5, 8)), WordLink((0, 3), (9, 12))]
+    links = [link((8, 12), (0, 4)), link((4, 7), (5, 8)), link((0, 3), (9, 12))]
     assert render(project(source, "blue and red", links).target) == "<b>blue</b> and <a>red</a>"
 
 
 def test_tags_across_one_another_are_made_legal() -> None:
     source = MarkedText("eins zwei drei", (Tag(0, 9, "<a>", "</a>"), Tag(5, 14, "<b>", "</b>")))
-    links = [WordLink((0, 4), (0, 3)), WordLink((5, 9), (4, 7)), WordLink((10, 14), (8, 13))]
+    links = [link((0, 4), (0, 3)), link((5, 9), (4, 7)), link((10, 14), (8, 13))]
     found = project(source, "one two three", links).target
     assert render(found) in ("<a>one two</a> <b>three</b>", "<a>one</a> <b>two three</b>")
 
@@ -180,13 +181,13 @@ def test_a_break_between_lines_stays_between_them() -> None:
 
 def test_words_without_spaces_are_cut_where_the_tokens_are() -> None:
     source = MarkedText("Press Save now", (Tag(6, 10, "<b>", "</b>"),))
-    links = [WordLink((11, 14), (0, 2)), WordLink((6, 10), (2, 4)), WordLink((0, 5), (4, 8))]
+    links = [link((11, 14), (0, 2)), link((6, 10), (2, 4)), link((0, 5), (4, 8))]
     assert render(project(source, "現在保存を押す", links).target) == "現在<b>保存</b>を押す"
 
 
 def test_a_word_that_stands_on_both_sides_needs_no_link() -> None:
     source = parse("Das Programm <b>LibreOffice</b> ist frei")
-    wrong = [WordLink((0, 3), (8, 19))]
+    wrong = [link((0, 3), (8, 19))]
     found = project(source, "The app LibreOffice is free", wrong)
     assert render(found.target) == "The app <b>LibreOffice</b> is free"
 

@@ -95,5 +95,5 @@ def test_any_answer_can_be_written(tmp_path_factory: pytest.TempPathFactory, tex
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not Android's strings: <other>\n.*strings.xml\n  its first element"):
         segments(AndroidFormat(), resources(tmp_path, "<other/>"))
-    with pytest.raises(DataError, match="broken XML: mismatched tag\n.*strings.xml, line 1"):
+    with pytest.raises(DataError, match="XML is broken: mismatched tag, .*\n.*strings.xml, line 1"):
         segments(AndroidFormat(), resources(tmp_path, "<resources><a></resources>"))

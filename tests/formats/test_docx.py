@@ -202,7 +202,9 @@ def test_a_part_that_is_broken_is_named_with_its_line(tmp_path: Path) -> None:
                 if name == "word/document.xml"
                 else old.read(name),
             )
-    with pytest.raises(DataError, match="broken XML: mismatched tag\n.*a.docx, part word/document.xml, line"):
+    with pytest.raises(
+        DataError, match="XML is broken: mismatched tag, .*\n.*a.docx, part word/document.xml, line"
+    ):
         segments(DocxFormat(), path)
 
 

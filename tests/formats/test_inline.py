@@ -33,6 +33,16 @@ def test_markup_without_text_is_one_point_and_what_ends_a_tag_stays_in_it() -> N
     )
 
 
+def test_a_point_gets_what_belongs_to_it() -> None:
+    builder = MarkupBuilder()
+    assert not builder.lengthen_point(" ")
+    builder.point("<img>")
+    assert builder.lengthen_point(" ")
+    builder.open("<b>")
+    assert not builder.lengthen_point(" ")
+    assert [tag.open for tag in builder.tags] == ["<img> ", "<b>"]
+
+
 def test_text_is_escaped_and_markup_is_not() -> None:
     marked = MarkedText("a<b", (Tag(0, 3, "<i>", "</i>"),))
     assert render(marked, lambda text: text.replace("<", "&lt;")) == "<i>a&lt;b</i>"

@@ -73,5 +73,5 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         DataError, match="not a translation source of Qt: <html>\n.*a.ts\n  its first element is <TS>"
     ):
         segments(TsFormat(), source(tmp_path, "<html/>"))
-    with pytest.raises(DataError, match="broken XML: syntax error\n.*a.ts, line 1"):
+    with pytest.raises(DataError, match="XML is broken: syntax error, .*\n.*a.ts, line 1"):
         segments(TsFormat(), source(tmp_path, "const a = 1 < 2;"))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
-from jumok.formats.xml_stream import CHUNK, XmlStream, element, escaped, prefix_of, raw_of
+from jumok.formats.xml_stream import XmlStream, element, escaped, prefix_of, raw_of
 
 FULL = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE a [<!ENTITY own "words">]>
@@ -52,12 +52,13 @@ def test_entities_that_grow_are_refused() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<a>\n<b></a>", "mismatched tag\n  part, line 2"),
-        (b"<a>\n", "no element found\n  part, line 2"),
-        (b"", "no element found"),
+        (b"<a>\n<b></a>", "mismatched tag, column 6\n  part, line 2"),
+        (b"<a>\n", "no element found, column 1\n  part, line 2"),
+        (b"", "the file is empty, or has no XML in it"),
         (b"<a>\xff</a>", "not well-formed"),
         (b"<a:b/>", "unbound prefix"),
         (b"<a>&none;</a>", "undefined entity"),
+        (b"<a>" * 300, "elements are nested more than 200 deep"),
         (b'<?xml version="1.0" encoding="klingon"?><a/>', "unknown encoding"),
     ],
 )
@@ -67,7 +68,7 @@ def test_what_is_wrong_is_said_with_its_line(data: bytes, message: str) -> None:
 
 
 def test_a_file_larger_than_its_pieces_is_whole() -> None:
-    data = b"<a>" + b"".join(b"<b>%d \xed\x95\x9c</b>\n" % n for n in range(CHUNK // 8)) + b"</a>"
+    data = b"<a>" + b"".join(b"<b>%d \xed\x95\x9c</b>\n" % n for n in range(8192)) + b"</a>"
     reader = stream(data)
     assert b"".join(reader.encode(token.raw) for token in reader) == data
 

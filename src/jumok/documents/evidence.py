@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 from unicodedata import category
+
+from jumok.decoding.results import TextLink
 
 Span = tuple[int, int]
 
@@ -19,18 +20,7 @@ SIGNS = frozenset({"Mn", "Mc", "Me", "Cf"})
 SAME = re.compile(r"[^\W_]{2,}|\d")  # words that prove something when they stand on both sides
 
 
-class WordSource(Protocol):
-    """A token of the target and the characters of the source that it was written from."""
-
-    @property
-    def source(self) -> Span: ...
-    @property
-    def target(self) -> Span: ...
-    @property
-    def weight(self) -> float: ...
-
-
-def words_of(text: str, links: Sequence[WordSource] = ()) -> list[Span]:
+def words_of(text: str, links: Sequence[TextLink] = ()) -> list[Span]:
     """Words and punctuation marks; where a script has no spaces, cut where the model's tokens are."""
     cuts = sorted({edge for link in links for edge in link.target})
     found, glued = list[Span](), False
@@ -63,7 +53,7 @@ class Mention:
 class Evidence:
     """Mentions of a pair of texts, found by their place in the source."""
 
-    def __init__(self, source: str, target: str, links: Sequence[WordSource]) -> None:
+    def __init__(self, source: str, target: str, links: Sequence[TextLink]) -> None:
         self.words = words_of(target, links)
         """Where the words of the target stand."""
         found = [*_mentions(source, target, self.words, links)]
@@ -89,7 +79,7 @@ class Evidence:
 
 
 def _mentions(
-    source: str, target: str, words: Sequence[Span], links: Sequence[WordSource]
+    source: str, target: str, words: Sequence[Span], links: Sequence[TextLink]
 ) -> Iterator[Mention]:
     """Each word's links as shares that sum to 1. A word that stands once on both sides comes from itself."""
     same = _same_words(source, target, words)

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
-from jumok.documents.evidence import Evidence, Span, WordSource
+from jumok.decoding.results import TextLink
+from jumok.documents.evidence import Evidence, Span
 from jumok.formats.segments import MarkedText, Tag
 
 HALF = 0.5
@@ -48,7 +49,7 @@ class TagNode:
     end: int = 0
 
 
-def project(source: MarkedText, text: str, links: Sequence[WordSource] = ()) -> Projection:
+def project(source: MarkedText, text: str, links: Sequence[TextLink] = ()) -> Projection:
     """The target text with every tag of the source, once, and nested."""
     if not source.tags:
         return Projection(MarkedText(text))
@@ -84,7 +85,7 @@ def in_order(nodes: Sequence[TagNode]) -> list[Tag]:
 class Placing:
     """One text in which tags find their places."""
 
-    def __init__(self, source: MarkedText, text: str, links: Sequence[WordSource]) -> None:
+    def __init__(self, source: MarkedText, text: str, links: Sequence[TextLink]) -> None:
         self.source, self.text = source.text, text
         self.evidence = Evidence(source.text, text, links)
         self.guesses: list[TagNode] = []

@@ -66,6 +66,7 @@ class SegmentTranslator:
         if not running:
             options.setdefault("sentences", "as-is")
         texts = [inner.text for _, inner, _ in parts]
+        options["align"] = any(needs_links(inner) for _, inner, _ in parts)
         answers = self.model.translate(texts, progress=progress, **options) if texts else []
         return [
             answered(inner, answer, before, after)
@@ -81,9 +82,14 @@ def outside(source: MarkedText) -> str:
     return "".join(" " if any(n in one for one in kept) else char for n, char in enumerate(source.text))
 
 
+def needs_links(source: MarkedText) -> bool:
+    """Whether a tag stands anywhere but at the ends of a text or around all of it."""
+    return any(0 < place < len(source.text) for tag in source.tags for place in (tag.begin, tag.end))
+
+
 def answered(source: MarkedText, answer: Translation, before: str, after: str) -> SegmentAnswer:
     """A translation with the tags of its source, and what is doubtful about it."""
-    placed = project(source, answer.text, getattr(answer, "links", ()))
+    placed = project(source, answer.text, answer.links)
     doubts = [] if answer.finished else ["the answer was cut at the length limit"]
     if placed.guesses:
         doubts.append(f"the place of {' '.join(tag.open + tag.close for tag in placed.guesses)} is a guess")

@@ -40,6 +40,14 @@ class MarkupBuilder:
         """Markup without text inside."""
         self.tags.append(Tag(self.length, self.length, raw))
 
+    def lengthen_point(self, raw: str) -> bool:
+        """Markup that belongs to the point which stands here, such as a space behind a picture, if any."""
+        last = len(self.tags) - 1
+        if last < 0 or not self.tags[last].is_point or not self._stands_here(last):
+            return False
+        self.tags[last] = replace(self.tags[last], open=self.tags[last].open + raw)
+        return True
+
     def open(self, raw: str, *, keep: bool = False) -> None:
         """A tag begins here."""
         self.waiting.append(OpenTag(self.length, len(self.tags), raw, keep))
@@ -62,6 +70,10 @@ class MarkupBuilder:
         else:
             self.tags[begun.place] = Tag(begun.begin, self.length, begun.open, raw, begun.keep)
 
+    def abandon(self) -> None:
+        """The innermost open tag has no end: it is a point."""
+        self.waiting.pop()
+
     def _stands_here(self, number: int) -> bool:
         """Whether a point stands at the end of the text; one that waits for its end does not."""
         return self.tags[number].begin == self.length and all(one.place != number for one in self.waiting)
@@ -71,21 +83,28 @@ class MarkupBuilder:
         return MarkedText("".join(self.text), tuple(self.tags))
 
 
-def render(marked: MarkedText, escape: Callable[[str], str] = str) -> str:
-    """Text and markup as one string; `escape` writes plain text as the format does."""
+def render(
+    marked: MarkedText, escape: Callable[[str], str] = str, kept: Callable[[str], str] | None = None
+) -> str:
+    """Text and markup as one string; `escape` writes plain text as the format does.
+
+    `kept` writes the text inside tags that keep it, where that is another way: code in Markdown.
+    """
     written: list[str] = []
     waiting: list[Tag] = []
     place = 0
 
-    def advance(to: int) -> None:
+    def write(to: int) -> None:
         nonlocal place
-        while waiting and waiting[-1].end <= to:
-            inner = waiting.pop()
-            written.append(escape(marked.text[place : inner.end]))
-            written.append(inner.close)
-            place = inner.end
-        written.append(escape(marked.text[place:to]))
+        as_code = kept is not None and any(tag.keep for tag in waiting)
+        written.append(kept(marked.text[place:to]) if kept and as_code else escape(marked.text[place:to]))
         place = to
+
+    def advance(to: int) -> None:
+        while waiting and waiting[-1].end <= to:
+            write(waiting[-1].end)
+            written.append(waiting.pop().close)
+        write(to)
 
     for tag in marked.tags:
         advance(tag.begin)

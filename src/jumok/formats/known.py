@@ -43,13 +43,18 @@ class KnownFormat:
 
 TABLES = ("csv", "tsv")
 FORMATS = (
+    KnownFormat("html", (".html", ".htm", ".xhtml"), "html_page.HtmlFormat"),
+    KnownFormat("md", (".md", ".markdown"), "markdown.MarkdownFormat"),
     KnownFormat("txt", (".txt",), "plain.PlainFormat"),
+    KnownFormat("tmx", (".tmx",), "tmx.TmxFormat"),
+    KnownFormat("xliff", (".xlf", ".xliff", ".mxliff", ".sdlxliff"), "xliff.XliffFormat"),
     KnownFormat("docx", (".docx", ".docm", ".dotx", ".dotm"), "docx.DocxFormat"),
     KnownFormat("pptx", (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), "pptx.PptxFormat"),
     KnownFormat("xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm"), "xlsx.XlsxFormat"),
     KnownFormat("odt", (".odt", ".ott"), "opendocument.OdtFormat"),
     KnownFormat("ods", (".ods", ".ots"), "opendocument.OdsFormat"),
     KnownFormat("odp", (".odp", ".otp"), "opendocument.OdpFormat"),
+    KnownFormat("epub", (".epub",), "epub.EpubFormat"),
     KnownFormat("po", (".po", ".pot"), "po.PoFormat"),
     KnownFormat("srt", (".srt",), "subtitles.SrtFormat"),
     KnownFormat("vtt", (".vtt",), "subtitles.VttFormat"),

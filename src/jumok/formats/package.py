@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Self, cast
+from typing import IO, Self
 
 from jumok.errors import DataError
 from jumok.formats.segments import MarkedText, Segment
@@ -96,7 +96,7 @@ class Package:
 
     def tokens(self, name: str) -> XmlStream:
         """A part as XML."""
-        return XmlStream(cast("IO[bytes]", self.open(name)), self.where(name))
+        return XmlStream(self.open(name), self.where(name))
 
     def _check(self) -> None:
         entries = self.zip.infolist()

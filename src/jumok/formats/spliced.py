@@ -4,7 +4,7 @@ A format that can say where its text stands gives its file as a series of pieces
 writing are then the same walk.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -23,22 +23,40 @@ class Hole:
     """What stands there with an answer."""
 
 
-Piece = bytes | Hole
+@dataclass(frozen=True, slots=True)
+class Holes:
+    """A place of a file that several translations go into: a text, and the attributes of markup inside it."""
+
+    segments: tuple[Segment, ...]
+    raw: bytes
+    fill: Callable[[Sequence[MarkedText | None]], bytes]
+    """What stands there with an answer for each segment."""
+
+
+Piece = bytes | Hole | Holes
 
 
 def segments_of(pieces: Iterable[Piece]) -> Iterator[Segment]:
     """The segments of a file."""
-    return (piece.segment for piece in pieces if isinstance(piece, Hole))
+    for piece in pieces:
+        if isinstance(piece, Hole):
+            yield piece.segment
+        elif isinstance(piece, Holes):
+            yield from piece.segments
 
 
 def write_pieces(pieces: Iterable[Piece], out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
     """The file with an answer for each of its segments; None leaves it as it was."""
     for piece in pieces:
-        if isinstance(piece, bytes):
-            out.write(piece)
-        else:
-            answer = next_answer(answers, piece.segment)
-            out.write(piece.raw if answer is None else piece.fill(answer))
+        match piece:
+            case Hole():
+                answer = next_answer(answers, piece.segment)
+                out.write(piece.raw if answer is None else piece.fill(answer))
+            case Holes():
+                several = [next_answer(answers, segment) for segment in piece.segments]
+                out.write(piece.raw if several.count(None) == len(several) else piece.fill(several))
+            case _:
+                out.write(piece)
     no_more_answers(answers)
 
 

@@ -1,19 +1,17 @@
-"""XML as a stream of tokens that know their own spelling: put together again they are the file.
+"""XML by names that mean the same in every file, as strings: for parts of packages, and for resources.
 
-expat reads a piece at a time. It fetches nothing from outside, and an entity that a file declares is not
-replaced by its content, so that none can grow; it stays in the file as it stands.
+An entity that a file declares is not replaced by its content, so that none can grow; it stays as it stands.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, Literal
-from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from jumok.errors import DataError
+from jumok.formats.xml_tokens import Kind, SupportsRead, XmlReader
 
-CHUNK = 1 << 16
+MOST_DEPTH = 200
+"""Elements inside each other; documents have a few dozen."""
 NAMESPACES = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "w",
     "http://purl.oclc.org/ooxml/wordprocessingml/main": "w",
@@ -41,7 +39,7 @@ _TEXT_ONLY = re.compile("[^\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]*")
 class NamedToken:
     """A tag, a stretch of text, or anything else: a comment, a declaration, a mark of CDATA, an entity."""
 
-    kind: Literal["start", "end", "text", "other"]
+    kind: Kind
     raw: str = ""
     """As the file has it. `<a/>` is a start, and an end that is empty."""
     name: str = ""
@@ -52,91 +50,30 @@ class NamedToken:
 class XmlStream:
     """The tokens of one XML file; `where` names it in errors."""
 
-    def __init__(self, file: IO[bytes], where: str) -> None:
-        self._file, self._where = file, where
-        self.encoding = "utf-8"
+    def __init__(self, file: SupportsRead, where: str) -> None:
+        self._reader = XmlReader(where, file, namespaces=True, depth=MOST_DEPTH)
         self._names: dict[str, str] = {}
-        self._ready: list[NamedToken] = []
-        self._buffer, self._offset = b"", 0  # bytes that may still belong to a token, and where they begin
-        self._begun, self._pending = 0, NamedToken("other")
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = lambda name: self._event(NamedToken("end", name=self._name(name)))
-        self._parser.CharacterDataHandler = lambda text: self._event(NamedToken("text", text=text))
-        self._parser.DefaultHandler = lambda _: self._event(NamedToken("other"))
-        self._parser.XmlDeclHandler = self._declaration
 
     def __iter__(self) -> Iterator[NamedToken]:
-        final = False
-        while not final:
-            chunk = self._file.read(CHUNK)
-            final = not chunk
-            if self._offset == 0 and not self._buffer:
-                self.encoding = _wide(chunk) or self.encoding
-            self._buffer += chunk
+        for token in self._reader.tokens():
             try:
-                self._parser.Parse(chunk, final)
-                if final:
-                    self._finish(self._offset + len(self._buffer))
-            except expat.ExpatError as error:
-                raise self._broken(expat.ErrorString(error.code) or "unknown", error.lineno) from None
-            except (ValueError, LookupError) as error:  # an encoding that nobody knows, or wrong bytes
-                raise self._broken(str(error), self._parser.CurrentLineNumber) from None
-            yield from self._ready
-            self._ready.clear()
-            self._buffer = self._buffer[self._begun - self._offset :]
-            self._offset = self._begun
-
-    def line(self) -> int:
-        """About where we are: the line of the last token that has been read ahead."""
-        return self._parser.CurrentLineNumber
+                raw = self._reader.decode(token.raw)
+            except (LookupError, ValueError) as error:
+                raise self._reader.broken(
+                    f"cannot read the XML: {error}", token.line, "save it as UTF-8"
+                ) from None
+            attributes = {self._name(key): value for key, value in token.attributes.items()}
+            yield NamedToken(token.kind, raw, self._name(token.name), token.text, attributes)
 
     def encode(self, text: str) -> bytes:
         """Text in the encoding of the file; a character that it lacks is written by its number."""
-        return text.encode(self.encoding, "xmlcharrefreplace")
-
-    def _broken(self, reason: str, line: int) -> DataError:
-        return DataError(
-            f"broken XML: {reason}",
-            where=f"{self._where}, line {line}",
-            hint="save the file again",
-            code="broken_xml",
-        )
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        named = {self._name(key): value for key, value in attributes.items()}
-        self._event(NamedToken("start", name=self._name(name), attributes=named))
-
-    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
-        del version, standalone
-        if encoding and self.encoding == "utf-8":
-            self.encoding = encoding
-        self._event(NamedToken("other"))
+        return self._reader.encode(text)
 
     def _name(self, name: str) -> str:
         if (short := self._names.get(name)) is None:
             space, gap, local = name.rpartition(" ")
             short = self._names[name] = f"{NAMESPACES.get(space, space)}:{local}" if gap else local
         return short
-
-    def _event(self, token: NamedToken) -> None:
-        self._finish(self._parser.CurrentByteIndex)
-        self._pending = token
-
-    def _finish(self, until: int) -> None:
-        """The token that was pending ends where the next begins."""
-        raw = self._buffer[self._begun - self._offset : until - self._offset].decode(self.encoding)
-        one = self._pending
-        if raw or one.kind != "other":
-            self._ready.append(NamedToken(one.kind, raw, one.name, one.text, one.attributes))
-        self._begun = until
-
-
-def _wide(beginning: bytes) -> str | None:
-    """UTF-16 by its mark or its first character."""
-    if beginning.startswith((b"\xff\xfe", b"<\0")):
-        return "utf-16-le"
-    return "utf-16-be" if beginning.startswith((b"\xfe\xff", b"\0<")) else None
 
 
 def element(start: NamedToken, tokens: Iterator[NamedToken]) -> list[NamedToken]:

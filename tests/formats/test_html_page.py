@@ -1,0 +1,119 @@
+"""HTML pages: what is text, what is kept, and what is written."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.formats.copies import as_source, capitals, texts, written
+
+from jumok.errors import DataError, LimitError
+from jumok.formats import html_page
+from jumok.formats.html_page import HtmlFormat
+from jumok.formats.segments import Languages, MarkedText, Segment
+
+FORMAT = HtmlFormat(Languages("de", "en"))
+PARTS = st.sampled_from(
+    ["<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<br>", "<img alt=x>", "<pre>", "</pre>", "<code>",
+     "</code>", "Wort ", "zwei Wörter", "&amp;", " ", "\n", "<", "<!-- c -->", "<script>1</script>", "&nbsp;"]
+)  # fmt: skip
+
+
+def page(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    return tmp_path / "a.html"
+
+
+@given(st.lists(PARTS, max_size=25).map("".join))
+def test_a_page_without_answers_is_as_it_was_and_a_copy_has_the_same_tags(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = page(tmp_path_factory.mktemp("html"), text)
+    assert written(HtmlFormat(), path).decode() == text
+    copy = written(HtmlFormat(), path, as_source).decode()
+    path.write_text(copy, encoding="utf-8")
+    assert written(HtmlFormat(), path, as_source).decode() == copy
+    old, new = ("".join(one.split()).replace("&lt;", "<").replace('"', "") for one in (text, copy))
+    assert old == new
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<p>Hallo <b>Welt</b>!</p>", "<p>HALLO <b>WELT</b>!</p>"),
+        ("<p>\n  eins\n  zwei </p>", "<p>\n  EINS ZWEI </p>"),
+        ("<li>a<li>b &amp; &lt;c", "<li>A<li>B &amp; &lt;C"),
+        ("<pre>nie</pre>ja", "<pre>nie</pre>JA"),
+        ("<div translate=no>nie <p>nie</p></div>ja", "<div translate=no>nie <p>nie</p></div>JA"),
+        ("<p class='x notranslate'>nie</p>", "<p class='x notranslate'>nie</p>"),
+        ("<script>var nie</script><style>nie</style><textarea>nie</textarea>",) * 2,
+        ('<img alt="Bild" title=Titel src=s>', '<img alt="BILD" title="TITEL" src=s>'),
+        ('ein <a href="u"><img alt="Bild"></a> hier', 'EIN <a href="u"><img alt="BILD"></a> HIER'),
+        ('<input placeholder="Name" value="nie"><input type="submit" value="Los">',
+         '<input placeholder="NAME" value="nie"><input type="submit" value="LOS">'),
+        ("<button aria-label='zu'>x</button>", "<button aria-label='ZU'>X</button>"),
+        ('<meta name="description" content="Text"><meta name="robots" content="nie">',
+         '<meta name="description" content="TEXT"><meta name="robots" content="nie">'),
+        ("eins<br>Zwei<br>drei", "EINS<br>ZWEI<br> DREI"),
+        ("a&nbsp;b", "A&nbsp;B"),
+        ("<p>offen <b>fett</p>", "<p>OFFEN <b>FETT</p>"),
+        ('<html lang="de" dir="rtl"><p>x</html>', '<html lang="en" dir="ltr"><p>X</html>'),
+        ("<html><p>x</html>", '<html lang="en"><p>X</html>'),
+    ],
+)  # fmt: skip
+def test_what_is_translated(tmp_path: Path, before: str, after: str) -> None:
+    assert written(FORMAT, page(tmp_path, before), capitals).decode() == after
+
+
+def test_texts_and_where_they_stand(tmp_path: Path) -> None:
+    path = page(
+        tmp_path, "<p>eins</p>\n<p>zwei\n<img alt='Bild'></p>\nEin Satz<br>geht weiter.<br>Noch einer."
+    )
+    assert [(one.source.text, one.where) for one in FORMAT.read(path)] == [
+        ("eins", "line 1"),
+        ("zwei ", "line 2"),
+        ("Bild", "line 3, alt"),
+        ("Ein Satz geht weiter.", "line 4"),
+        ("Noch einer.", "line 4"),
+    ]
+
+
+def test_code_inside_a_sentence_is_kept(tmp_path: Path) -> None:
+    (found,) = FORMAT.read(
+        page(tmp_path, "Run <code>ls -l</code> in <i class=notranslate>Unix</i> <b>now</b>")
+    )
+    assert [(tag.open, tag.keep) for tag in found.source.tags] == [
+        ("<code>", True),
+        ("<i class=notranslate>", True),
+        ("<b>", False),
+    ]
+
+
+def test_right_to_left(tmp_path: Path) -> None:
+    result = written(HtmlFormat(Languages("de", "ar")), page(tmp_path, "<html lang=de><p>x</html>"))
+    assert result.decode() == '<html lang="ar" dir="rtl"><p>x</html>'
+
+
+def test_an_answer_for_an_attribute_alone(tmp_path: Path) -> None:
+    def only_alt(segment: Segment) -> MarkedText | None:
+        return MarkedText('"new"') if segment.where.endswith("alt") else None
+
+    result = written(FORMAT, page(tmp_path, "<p>text <img alt='Bild'> more</p>"), only_alt)
+    assert result.decode() == "<p>text <img alt='&quot;new&quot;'> more</p>"
+
+
+def test_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes('<meta charset="iso-8859-1"><p>Grüße</p>'.encode("latin-1"))
+    assert texts(FORMAT, path) == ["Grüße"]
+    result = written(FORMAT, path, lambda _: MarkedText("안녕"))
+    assert result == '<meta charset="iso-8859-1"><p>&#50504;&#45397;</p>'.encode("latin-1")
+    path.write_bytes("<p>Grüße</p>".encode("latin-1"))
+    with pytest.raises(DataError, match="the file is not UTF-8: byte 0xfc is no character\n.*line 1"):
+        texts(FORMAT, path)
+
+
+def test_a_page_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_page, "LARGEST", 1 << 20)
+    with pytest.raises(LimitError, match="a.html has 2 MiB, and a page may have 1\n.*\n  split it"):
+        texts(FORMAT, page(tmp_path, "x" * (2 << 20)))

@@ -1,0 +1,55 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from jumok.formats.markdown_inline import (
+    NotFoundError,
+    escape,
+    escape_block,
+    flanked,
+    inline_runs,
+)
+from jumok.formats.segments import MarkedText, Tag
+
+PARTS = st.sampled_from([*"*_`[]()<>!\\&~#a b", "**", "](u)", "[x]", "amp;", "ab"])
+
+
+def content(text: str) -> str:
+    """What a reader sees of one paragraph, if it is plain text."""
+    tokens = MarkdownIt("commonmark").enable("strikethrough").parseInline(text)
+    assert {one.type for one in tokens[0].children or []} <= {"text"}
+    return "".join(one.content for one in tokens[0].children or [])
+
+
+@given(st.lists(PARTS, max_size=12).map("".join))
+def test_escaped_text_is_read_as_it_was(text: str) -> None:
+    text = " ".join(text.split())
+    assert content(escape(text)) == text
+
+
+@given(st.lists(PARTS, max_size=12).map("".join))
+def test_elements_are_found_where_they_stand(text: str) -> None:
+    parser = MarkdownIt("commonmark").enable("strikethrough").disable("text_join")
+    (token,) = parser.parseInline(text)
+    for run in inline_runs(token.content, token.children or [], {}, in_table=False):
+        assert run.raw == token.content[run.begin : run.end]
+        assert all(0 <= tag.begin <= tag.end <= len(run.marked.text) for tag in run.marked.tags)
+
+
+def test_the_beginning_of_a_block() -> None:
+    assert [escape_block(text) for text in ("# a", "12. b", "- c", "a - b", "#x")] == [
+        "\\# a", "12\\. b", "\\- c", "a - b", "#x"
+    ]  # fmt: skip
+
+
+def test_emphasis_inside_a_word_has_stars_and_none_is_empty() -> None:
+    tags = (Tag(0, 2, "_", "_"), Tag(3, 3, "**", "**"))
+    assert flanked(MarkedText("저장을", tags)).tags == (Tag(0, 2, "*", "*"),)
+    assert flanked(MarkedText("ab c", tags[:1])).tags == tags[:1]
+
+
+def test_an_element_that_is_not_there() -> None:
+    (token,) = MarkdownIt("commonmark").parseInline("a **b** c")
+    with pytest.raises(NotFoundError):
+        inline_runs("other", token.children or [], {}, in_table=False)
