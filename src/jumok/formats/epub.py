@@ -18,6 +18,7 @@ from jumok.formats.inline import render
 from jumok.formats.ooxml import closed, opened
 from jumok.formats.package import Package, PartWalk, encrypted, segments_in, write_package
 from jumok.formats.segments import Languages, MarkedText, Segment
+from jumok.formats.spliced import Hole, Holes
 from jumok.formats.walk import Walk, has_words
 from jumok.formats.xml_stream import XmlStream, element, escaped, raw_of
 
@@ -64,7 +65,9 @@ def root_of(package: Package) -> str:
             if token.kind == "start" and name in package.names:
                 return name
     where, hint = str(package.path), "name its --format"
-    raise DataError("no book inside: it has no list of its parts", where=where, hint=hint, code="wrong_format")
+    raise DataError(
+        "no book inside: it has no list of its parts", where=where, hint=hint, code="wrong_format"
+    )
 
 
 def listed(package: Package, book: str) -> Iterator[tuple[str, str]]:
@@ -90,7 +93,11 @@ def walk_book(target: str, stream: XmlStream, name: str) -> Walk:
             found = element(token, tokens)
             text = "".join(one.text for one in found if one.kind == "text")
             answer = (yield Segment(MarkedText(text), f"{name}, {token.name}")) if has_words(text) else None
-            yield raw_of(found) if answer is None else opened(token.raw) + escaped(render(answer)) + closed(token)
+            yield (
+                raw_of(found)
+                if answer is None
+                else opened(token.raw) + escaped(render(answer)) + closed(token)
+            )
         elif token.kind == "start" and token.name == "dc:language" and target:
             element(token, tokens)
             yield opened(token.raw) + escaped(target) + closed(token)
@@ -118,9 +125,11 @@ def walk_page(package: Package, target: str, stream: XmlStream, name: str) -> Wa
     if len(data) > LARGEST:
         hint = "divide the chapter"
         where = package.where(name)
-        raise DataError(f"a chapter of more than {LARGEST >> 20} MiB", where=where, hint=hint, code="too_large")
+        raise DataError(
+            f"a chapter of more than {LARGEST >> 20} MiB", where=where, hint=hint, code="too_large"
+        )
     encoding = encoding_of(data)
-    stream.encoding = encoding.name
+    stream.use(encoding.name)
     try:
         text = data[len(encoding.mark) :].decode(encoding.name)
     except UnicodeDecodeError as error:
@@ -135,11 +144,16 @@ def walk_page(package: Package, target: str, stream: XmlStream, name: str) -> Wa
         if isinstance(piece, bytes):
             yield piece.decode(encoding.name)
             continue
-        answers = []
-        for segment in piece.segments:
+        answers = list[MarkedText | None]()
+        for segment in piece.segments if isinstance(piece, Holes) else (piece.segment,):
             placed = Segment(segment.source, f"{name}, {segment.where}", segment.target, segment.sentences)
             answers.append((yield placed))
-        if all(answer is None for answer in answers):
-            yield piece.raw.decode(encoding.name)
-        else:  # names of characters that XML does not know
-            yield piece.fill(answers).decode(encoding.name).replace("&nbsp;", "&#160;")
+        filled = filled_hole(piece, answers).decode(encoding.name)
+        yield filled.replace("&nbsp;", "&#160;") if any(answers) else filled  # XML does not know the name
+
+
+def filled_hole(hole: Hole | Holes, answers: list[MarkedText | None]) -> bytes:
+    """What stands in a hole with these answers."""
+    if isinstance(hole, Holes):
+        return hole.fill(answers) if any(answers) else hole.raw
+    return hole.raw if answers[0] is None else hole.fill(answers[0])

@@ -65,6 +65,10 @@ class XmlStream:
             attributes = {self._name(key): value for key, value in token.attributes.items()}
             yield NamedToken(token.kind, raw, self._name(token.name), token.text, attributes)
 
+    def use(self, encoding: str) -> None:
+        """What is written has this encoding: of a part that is read as something else than XML."""
+        self._reader.encoding = encoding
+
     def encode(self, text: str) -> bytes:
         """Text in the encoding of the file; a character that it lacks is written by its number."""
         return self._reader.encode(text)
