@@ -22,27 +22,50 @@ class KnownFormat:
     home: str
     """Its module in this folder and its class."""
 
-    def load(self, languages: Languages) -> DocumentFormat:
-        """The format itself. ConfigError: a library of it is missing."""
+    def load(self, languages: Languages, columns: str = "") -> DocumentFormat:
+        """The format itself; `columns` are those of a table. ConfigError: a library of it is missing."""
         module, made = self.home.split(".")
         try:
-            found = getattr(import_module(f"jumok.formats.{module}"), made)(languages)
+            kind = getattr(import_module(f"jumok.formats.{module}"), made)
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"documents of the format {self.name} need {error.name}, which is not installed",
                 hint="pip install 'jumok[documents]'",
                 code="missing_library",
             ) from None
-        format: DocumentFormat = found
+        if columns and self.name not in TABLES:
+            hint = f"columns are chosen in {' and '.join(TABLES)}"
+            raise ConfigError(f"{self.name} has no columns: {columns!r}", hint=hint, code="no_column")
+        chosen = {"columns": tuple(filter(None, columns.split(",")))} if columns else {}
+        format: DocumentFormat = kind(languages, **chosen)
         return format
 
 
+TABLES = ("csv", "tsv")
 FORMATS = (
     KnownFormat("html", (".html", ".htm", ".xhtml"), "html_page.HtmlFormat"),
     KnownFormat("md", (".md", ".markdown"), "markdown.MarkdownFormat"),
     KnownFormat("txt", (".txt",), "plain.PlainFormat"),
     KnownFormat("tmx", (".tmx",), "tmx.TmxFormat"),
     KnownFormat("xliff", (".xlf", ".xliff", ".mxliff", ".sdlxliff"), "xliff.XliffFormat"),
+    KnownFormat("docx", (".docx", ".docm", ".dotx", ".dotm"), "docx.DocxFormat"),
+    KnownFormat("pptx", (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), "pptx.PptxFormat"),
+    KnownFormat("xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm"), "xlsx.XlsxFormat"),
+    KnownFormat("odt", (".odt", ".ott"), "opendocument.OdtFormat"),
+    KnownFormat("ods", (".ods", ".ots"), "opendocument.OdsFormat"),
+    KnownFormat("odp", (".odp", ".otp"), "opendocument.OdpFormat"),
+    KnownFormat("epub", (".epub",), "epub.EpubFormat"),
+    KnownFormat("po", (".po", ".pot"), "po.PoFormat"),
+    KnownFormat("srt", (".srt",), "subtitles.SrtFormat"),
+    KnownFormat("vtt", (".vtt",), "subtitles.VttFormat"),
+    KnownFormat("json", (".json",), "json_catalogue.JsonFormat"),
+    KnownFormat("arb", (".arb",), "json_catalogue.ArbFormat"),
+    KnownFormat("yaml", (".yaml", ".yml"), "yaml_catalogue.YamlFormat"),
+    KnownFormat("csv", (".csv",), "csv_table.CsvFormat"),
+    KnownFormat("tsv", (".tsv", ".tab"), "csv_table.TsvFormat"),
+    KnownFormat("android", ("strings.xml", "plurals.xml", "arrays.xml"), "android.AndroidFormat"),
+    KnownFormat("properties", (".properties",), "properties.PropertiesFormat"),
+    KnownFormat("ts", (".ts",), "qt_ts.TsFormat"),
 )
 
 
@@ -70,10 +93,12 @@ def by_name(name: str) -> KnownFormat:
 def format_of(path: Path, name: str | None = None, languages: Languages = UNKNOWN) -> DocumentFormat:
     """The format of a file: as it is named, else by its extension, else by its content.
 
+    Behind the name of a table's format stand the columns that are translated: `csv:title,text`.
     ConfigError: no such format, or one of its libraries is missing. DataError: the file does not tell.
     """
     if name is not None:
-        return by_name(name).load(languages)
+        name, _, columns = name.partition(":")
+        return by_name(name).load(languages, columns)
     known = by_suffix(path) or by_content(path)
     if known is None:
         raise DataError(
@@ -105,8 +130,10 @@ def zip_format(path: Path) -> str | None:
         return None
     if kind.startswith(b"application/epub"):
         return "epub"
-    if kind.startswith(b"application/vnd.oasis.opendocument.text"):
-        return "odt"
+    office = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
+    for word, name in office.items():
+        if kind.startswith(b"application/vnd.oasis.opendocument." + word):
+            return name
     parts = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx", "xl/workbook.xml": "xlsx"}
     return next((name for part, name in parts.items() if part in inside), None)
 

@@ -7,7 +7,7 @@ small file becomes a large one, or someone else's. What is not changed can be wr
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 from xml.parsers import expat
 
 from jumok.errors import DataError
@@ -16,6 +16,14 @@ from jumok.formats.encoding import encoding_of
 CHUNK = 1 << 16
 MOST_DEPTH = 1000
 Kind = Literal["start", "end", "text", "cdata", "other"]
+
+
+class SupportsRead(Protocol):
+    """Bytes that come one after another."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next ones; none at the end."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +46,21 @@ class XmlToken:
 
 
 class XmlReader:
-    """One pass through a file. `encoding` is known when the first token has been given."""
+    """One pass through a file. `encoding` is known when the first token has been given.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `file` is read instead of what is at `path`, which names it then: a part of a zip file. With `namespaces`
+    names are `ADDRESS NAME`, and entities are allowed, because they stay as they are written.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        file: SupportsRead | None = None,
+        *,
+        namespaces: bool = False,
+        depth: int = MOST_DEPTH,
+    ) -> None:
+        self.path, self._file, self._namespaces, self._deepest = path, file, namespaces, depth
         self.encoding = "utf-8"
         self._mark = ""
         self._found: list[tuple[int, XmlToken]] = []
@@ -49,28 +68,34 @@ class XmlReader:
 
     def tokens(self) -> Iterator[XmlToken]:
         """Everything in the file, in order; the raw bytes of all tokens together are the file."""
+        if self._file is not None:
+            yield from self._tokens(self._file)
+            return
+        with Path(self.path).open("rb") as file:
+            yield from self._tokens(file)
+
+    def _tokens(self, file: SupportsRead) -> Iterator[XmlToken]:
         parser = self._parser()
         waiting, first = b"", 0  # bytes that no finished token has, and where they stand in the file
-        with self.path.open("rb") as file:
-            self._begin(file.read(4))
-            file.seek(0)
-            while True:
-                chunk = file.read(CHUNK)
-                self._parse(parser, chunk)
-                waiting += chunk
-                found = self._found
-                if not chunk:
-                    found.append((first + len(waiting), XmlToken("other", 0)))
-                if found and found[0][0] > first:
-                    found.insert(0, (first, XmlToken("other", 1)))
-                for (begin, token), (end, _) in zip(found, found[1:], strict=False):
-                    yield replace(token, raw=waiting[begin - first : end - first])
-                if found:
-                    last = found[-1][0]
-                    waiting, first = waiting[last - first :], last
-                    del found[:-1]
-                if not chunk:
-                    return
+        while True:
+            chunk = file.read(CHUNK)
+            if not first and not waiting:
+                self._begin(chunk[:4])
+            self._parse(parser, chunk)
+            waiting += chunk
+            found = self._found
+            if not chunk:
+                found.append((first + len(waiting), XmlToken("other", 0)))
+            if found and found[0][0] > first:
+                found.insert(0, (first, XmlToken("other", 1)))
+            for (begin, token), (end, _) in zip(found, found[1:], strict=False):
+                yield replace(token, raw=waiting[begin - first : end - first])
+            if found:
+                last = found[-1][0]
+                waiting, first = waiting[last - first :], last
+                del found[:-1]
+            if not chunk:
+                return
 
     def decode(self, raw: bytes) -> str:
         """Bytes of the file as text."""
@@ -86,8 +111,9 @@ class XmlReader:
 
     def _begin(self, beginning: bytes) -> None:
         found = encoding_of(beginning)
-        self._mark = found.name if found.mark else ""
-        self.encoding = found.name
+        wide = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(beginning[:2], "")  # without a mark
+        self._mark = found.name if found.mark else wide
+        self.encoding = wide or found.name
 
     def _parse(self, parser: expat.XMLParserType, chunk: bytes) -> None:
         try:
@@ -102,7 +128,7 @@ class XmlReader:
             raise self.broken(f"cannot read the XML: {error}", 1, "save it as UTF-8") from None
 
     def _parser(self) -> expat.XMLParserType:
-        parser = expat.ParserCreate()
+        parser = expat.ParserCreate(namespace_separator=" " if self._namespaces else None)
 
         def add(
             kind: Kind, name: str = "", attributes: Mapping[str, str] | None = None, text: str = ""
@@ -112,10 +138,9 @@ class XmlReader:
 
         def start(name: str, attributes: dict[str, str]) -> None:
             self._depth += 1
-            if self._depth > MOST_DEPTH:
-                raise self.broken(
-                    f"elements are nested more than {MOST_DEPTH} deep", parser.CurrentLineNumber
-                )
+            if self._depth > self._deepest:
+                message = f"elements are nested more than {self._deepest} deep"
+                raise self.broken(message, parser.CurrentLineNumber)
             add("start", name, attributes)
 
         def end(name: str) -> None:
@@ -139,7 +164,7 @@ class XmlReader:
         parser.StartCdataSectionHandler = parser.EndCdataSectionHandler = lambda: add("cdata")
         parser.DefaultHandler = lambda _: add("other")
         parser.XmlDeclHandler = declared
-        parser.EntityDeclHandler = entity
+        parser.EntityDeclHandler = None if self._namespaces else entity
         return parser
 
 

@@ -1,0 +1,101 @@
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.formats.laws import check_capitals, check_laws, segments, texts, upper, written
+
+from jumok.errors import ConfigError, DataError
+from jumok.formats import csv_table
+from jumok.formats.csv_table import CsvFormat, TsvFormat
+from jumok.formats.segments import MarkedText
+
+CELLS = st.text(st.sampled_from('ab ,;"\n\té1'), max_size=6)
+
+
+def table(tmp_path: Path, data: str, name: str = "a.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(data.encode())
+    return path
+
+
+def test_columns_by_name_leave_the_header_and_the_others(tmp_path: Path) -> None:
+    path = table(tmp_path, 'id;Text;x\r\n1;"Hello; ""you""";foo\r\n2;plain text;bar\r\n3;"two\nlines";z')
+    format = CsvFormat(columns=("text",))
+    capitals = check_laws(format, path)
+    check_capitals(format, path, capitals)
+    assert capitals.read_bytes() == (
+        b'id;Text;x\r\n1;"HELLO; ""YOU""";foo\r\n2;PLAIN TEXT;bar\r\n3;"TWO\nLINES";z'
+    )
+    assert [one.where for one in segments(format, path)] == [
+        "row 2, column 2",
+        "row 3, column 2",
+        "row 4, column 2",
+    ]
+
+
+def test_columns_by_number_have_no_header(tmp_path: Path) -> None:
+    path = table(tmp_path, "some words\t1\nmore words\t2\n", "a.tsv")
+    assert texts(TsvFormat(columns=("1",)), path) == ["some words", "more words"]
+
+
+def test_one_column_need_not_be_chosen(tmp_path: Path) -> None:
+    assert texts(CsvFormat(), table(tmp_path, "some words\nmore words\n")) == ["some words", "more words"]
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=5), st.sampled_from(",;\t|"))
+def test_any_table_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], mark: str
+) -> None:
+    """The second column in capitals, as Python's own reader sees it."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=mark, quoting=csv.QUOTE_ALL).writerows([("id", "text"), *rows])
+    path = table(tmp_path_factory.mktemp("csv"), out.getvalue())
+    new = check_laws(CsvFormat(columns=("2", "text")), path).read_bytes().decode()
+    assert list(csv.reader(io.StringIO(new, newline=""), delimiter=mark))[1:] == [
+        [one, upper(two)] for one, two in rows
+    ]
+
+
+@given(CELLS.filter(lambda text: text.strip()))
+def test_any_answer_can_be_written(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = table(tmp_path_factory.mktemp("csv"), "a,some words,b\n")
+    new = written(CsvFormat(columns=("2",)), path, iter([MarkedText(text)])).decode()
+    assert list(csv.reader(io.StringIO(new, newline=""))) == [["a", text, "b"]]
+    path = table(path.parent, "a\tsome words\tb\n", "a.tsv")
+    new = written(TsvFormat(columns=("2",)), path, iter([MarkedText(text)])).decode()
+    assert (new.count("\t"), new.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            (),
+            "which columns are to be translated\\?\n.*\n  choose by .*: --format csv:2; .*: id, text",
+        ),
+        (("tex",), "the table has no column 'tex'\n.*\n  did you mean 'text'"),
+        (("3",), "the table has 2 columns, not 3"),
+        (("0",), "the table has 2 columns, not 0"),
+    ],
+)
+def test_columns_that_are_not_there(tmp_path: Path, columns: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        segments(CsvFormat(columns=columns), table(tmp_path, "id,text\n1,words\n"))
+
+
+def test_a_quotation_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = table(tmp_path, 'id,text\n1,"words\n2,more\n')
+    with pytest.raises(DataError, match="a quoted cell never ends\n.*a.csv, line 2\n  close the quotation"):
+        segments(CsvFormat(columns=("text",)), path)
+    monkeypatch.setattr(csv_table, "LONGEST", 10)
+    with pytest.raises(DataError, match="a row of more than 10 characters\n.*line 2"):
+        segments(CsvFormat(columns=("text",)), path)
+
+
+def test_rows_that_are_short_or_blank_stay(tmp_path: Path) -> None:
+    path = table(tmp_path, "id,text\n1\n\n2,words,more\n")
+    assert texts(CsvFormat(columns=("text",)), path) == ["words"]
+    assert check_laws(CsvFormat(columns=("text",)), path).read_bytes() == b"id,text\n1\n\n2,WORDS,more\n"

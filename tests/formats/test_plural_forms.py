@@ -1,0 +1,50 @@
+import pytest
+
+from jumok.formats.plural_forms import form_of, singular_form
+
+SLAVIC = "n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2"
+ARABIC = "n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5"
+
+
+def slavic(n: int) -> int:
+    if n % 10 == 1 and n % 100 != 11:
+        return 0
+    return 1 if 2 <= n % 10 <= 4 and (n % 100 < 10 or n % 100 >= 20) else 2
+
+
+def arabic(n: int) -> int:
+    return n if n < 3 else 3 if 3 <= n % 100 <= 10 else 4 if n % 100 >= 11 else 5
+
+
+def test_rules_give_what_the_same_rules_in_python_give() -> None:
+    for n in range(200):
+        assert form_of(SLAVIC, n) == slavic(n)
+        assert form_of(ARABIC, n) == arabic(n)
+        assert form_of("n != 1", n) == int(n != 1)
+        assert form_of("!(n > 1) * 2 + 3 - 1", n) == 2 * (n <= 1) + 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "form"),
+    [
+        ("nplurals=2; plural=(n != 1);", 0),
+        ("nplurals=1; plural=0;", 0),
+        (f"nplurals=6; plural={ARABIC};", 1),
+        (f"nplurals=3; plural={SLAVIC};", 0),
+        ("nplurals=INTEGER; plural=EXPRESSION;", 0),
+        ("nplurals=2; plural=n/0;", 0),
+        ("nplurals=2; plural=(n;", 0),
+        ("nplurals=2; plural=7;", 0),
+        ("nplurals=2; plural=" + "(" * 2000 + "1" + ")" * 2000 + ";", 0),
+        ("nplurals=2; plural=n 1;", 0),
+    ],
+)
+def test_the_form_of_one_thing(rule: str, form: int) -> None:
+    assert singular_form(rule) == form
+
+
+def test_what_is_no_rule_is_refused() -> None:
+    with pytest.raises(ValueError, match="no part of a plural rule"):
+        form_of("n & 1", 1)
+    with pytest.raises(ValueError, match="too much"):
+        form_of("1 2", 1)

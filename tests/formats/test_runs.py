@@ -1,0 +1,66 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.formats.runs import RunItem, RunMark, RunText, join_runs, write_runs
+from jumok.formats.segments import MarkedText, Tag
+
+ITEMS = st.lists(
+    st.one_of(
+        st.builds(RunText, st.sampled_from(["a", "bc", " ", "d e"]), st.sampled_from(["", "B", "I"])),
+        st.just(RunMark("<p/>")),
+        st.just(RunMark("<l>", "open")),
+    ),
+    max_size=12,
+)
+
+
+def run(text: str, format: str) -> str:
+    return f"[{format}:{text}]"
+
+
+def closed(items: list[RunItem]) -> list[RunItem]:
+    """Every holder that is opened is closed at the end."""
+    return items + [
+        RunMark("</l>", "close") for one in items if isinstance(one, RunMark) and one.side == "open"
+    ]
+
+
+@given(ITEMS)
+def test_runs_come_back_with_their_formatting_and_marks(items: list[RunItem]) -> None:
+    """Character by character, but for white space, which takes the formatting of what is before it."""
+    items = closed(items)
+    found = join_runs(items)
+    written = found.write(found.marked, run)
+    said = [
+        (one, run[0]) for run in re.findall(r"\[(\w?):([^\]]*)\]", written) for one in run[1] if one != " "
+    ]
+    expected = [
+        (sign, one.format) for one in items if isinstance(one, RunText) for sign in one.text if sign != " "
+    ]
+    assert said == expected
+    assert re.findall("<[^>]*>", written) == [one.raw for one in items if isinstance(one, RunMark)]
+
+
+def test_the_commonest_formatting_is_the_ground() -> None:
+    found = join_runs([RunText("a", "B"), RunText("long text", ""), RunText("b", "B")])
+    assert found.ground == ""
+    assert [(tag.begin, tag.end, tag.open) for tag in found.marked.tags] == [(0, 1, "B"), (10, 11, "B")]
+
+
+def test_a_formatting_goes_on_over_a_point() -> None:
+    found = join_runs(
+        [RunText("plain text ", ""), RunText("a", "B"), RunMark("<p/>"), RunText("b", "B"), RunText("c", "")]
+    )
+    assert [(tag.begin, tag.end) for tag in found.marked.tags] == [(11, 13), (12, 12)]
+
+
+def test_formattings_that_do_not_differ_are_the_first_of_them() -> None:
+    found = join_runs([RunText("a", "B1"), RunText("b", "B2")], lambda format: format[:1])
+    assert (found.ground, found.marked.tags) == ("B1", ())
+
+
+def test_a_tag_that_reaches_out_ends_with_the_one_around_it() -> None:
+    marked = MarkedText("abcd", (Tag(0, 2, "<l>", "</l>"), Tag(1, 4, "B", "</run>")))
+    assert write_runs(marked, "", run) == "<l>[:a][B:b]</l>[:cd]"
