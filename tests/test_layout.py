@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"config"},
     "text": {"config", "images"},
     "formats": set(),
-    "data": {"config", "images", "text"},
+    "data": {"config", "images", "text", "formats"},
     "native": {"architectures", "config", "text"},
     "nn": set(),
     "backends": {"native", "nn"},
