@@ -16,10 +16,10 @@ from jumok.formats.files import file_blocks, split_packing
 from jumok.formats.json_items import read_json
 from jumok.formats.lines import Errors, Faults, lines_of
 from jumok.formats.parquet import read_parquet
-from jumok.formats.po import read_po
-from jumok.formats.tmx import read_tmx
+from jumok.formats.po_units import read_po
+from jumok.formats.tmx_units import read_tmx
 from jumok.formats.units import NamedTexts
-from jumok.formats.xliff import read_xliff
+from jumok.formats.xliff_units import read_xliff
 from jumok.formats.zipped import member_blocks, text_members
 
 Pair = tuple[str, str]

@@ -3,7 +3,7 @@
 import pytest
 
 from jumok.errors import DataError
-from jumok.formats.xliff import read_xliff
+from jumok.formats.xliff_units import read_xliff
 
 ONE = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
 <file source-language="en-US" target-language="de" original="a"><body><group>

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
-from jumok.formats.tmx import read_tmx
+from jumok.formats.tmx_units import read_tmx
 
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=12)
 XML = "{http://www.w3.org/XML/1998/namespace}lang"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jumok.errors import DataError
 from jumok.formats.lines import Faults
-from jumok.formats.po import header_languages, read_po, unescape
+from jumok.formats.po_units import header_languages, read_po, unescape
 
 HEADER = 'msgid ""\nmsgstr ""\n"Language: pt_BR\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from jumok.errors import DataError
-from jumok.formats.tmx import language_tag
+from jumok.formats.tmx_units import language_tag
 from jumok.formats.units import NamedTexts
 from jumok.formats.xml_stream import TextCollector, xml_events
 
