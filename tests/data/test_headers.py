@@ -52,6 +52,7 @@ def test_sides_by_name(names: list[str], sides: tuple[str, ...]) -> None:
         (["source", "target"], LONG, True),
         (["source", "target"], SHORT, True),
         (["en", "de"], LONG, True),
+        (["source_de", "target_en"], SHORT, True),
         (["English", "French"], LONG, True),
         (["id", "en", "de"], LONG, True),
         (["no", "so"], SHORT, False),  # of a dictionary of short words

@@ -44,6 +44,8 @@ OTHER_NAMES = frozenset(OTHER_WORDS.split())
 """Columns that stand beside texts; `id` and `no` are languages, too."""
 CODES = frozenset(CODE_WORDS.split())
 LANGUAGES = dict(pair.split("=") for pair in LANGUAGE_WORDS.split())
+ROLE_WORDS = frozenset(word for role in ROLES for word in role)
+WORDS = re.compile(r"[^\W_]+")
 TAG = re.compile(r"([a-z]{2,3})((?:[-_][a-z0-9]{2,8})*)")
 NAME = re.compile(r"[^\W\d][\w .-]{0,39}")
 LOOKED_AT = 50  # lines below a header
@@ -80,7 +82,7 @@ def is_header(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     plain = [cell.strip().lower() for cell in cells]
     if not sides or not below or len(set(plain)) < len(plain) or not all(map(NAME.fullmatch, plain)):
         return False
-    if any(role == tuple(side.strip().lower() for side in sides) for role in ROLES):
+    if all(ROLE_WORDS & set(WORDS.findall(side.lower())) for side in sides):  # source, or source_de
         return True
     longest = max(map(len, sides))  # a dictionary of short words may begin with what looks like two languages
     usual = median(len(cell) for row in below[:LOOKED_AT] for cell in row)

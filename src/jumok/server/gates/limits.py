@@ -52,6 +52,8 @@ class Limits:
     """Traces that are kept; the oldest goes."""
     traces_bytes: int = 256 * MIB
     """All kept traces together; the oldest goes."""
+    corrections: int = 60
+    """Corrections of one client in a minute; beyond it 429 with Retry-After."""
     streams: int = 16
     """Open event streams; beyond it 429."""
     heartbeat_s: float = 15.0

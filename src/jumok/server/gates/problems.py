@@ -17,7 +17,7 @@ from jumok.errors import ConfigError, Error, LimitError
 
 log = logging.getLogger("jumok.server")
 
-LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings")
+LIBRE = ("/translate", "/languages", "/detect", "/suggest", "/frontend/settings")
 """Paths whose errors have the form of LibreTranslate."""
 LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500}
 
@@ -68,7 +68,7 @@ def from_error(error: Error) -> Problem:
     match error:
         case LimitError():
             return Problem(422, error.code, error.message, field=error.field)
-        case ConfigError() if error.code == "engine_lacks":
+        case ConfigError() if error.code in ("engine_lacks", "other_language"):
             return Problem(422, error.code, error.message)
         case ConfigError() if error.code == "bad_parameter":
             quoted = (error.field or "").rpartition(".")[2] in QUOTED

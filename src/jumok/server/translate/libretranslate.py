@@ -18,8 +18,9 @@ from jumok.server.gates.middleware import FORM, PARTS
 from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import AnswerPart, Text, Texts
 from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time
+from jumok.server.translate.corrections import remember
 from jumok.server.translate.languages import Detection, detect, language_name
-from jumok.server.translate.routes import translations
+from jumok.server.translate.routes import recalled_translations
 
 FIELDS = 16  # of a form
 
@@ -73,6 +74,25 @@ class DetectForm(DetectFields):
     """The same as the fields of a web form."""
 
     api_key: Annotated[str, Field(max_length=256)] = ""
+
+
+class SuggestFields(LibreFields):
+    """`s` is what the translation of `q` should be."""
+
+    q: Annotated[Text, Field(min_length=1)]
+    s: Annotated[Text, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1, max_length=32)]
+    target: Annotated[str, Field(min_length=1, max_length=32)]
+
+
+class SuggestForm(SuggestFields):
+    """The same as the fields of a web form."""
+
+    api_key: Annotated[str, Field(max_length=256)] = ""
+
+
+class Suggested(AnswerPart):
+    success: bool
 
 
 class LibreTranslation(AnswerPart):
@@ -205,7 +225,8 @@ async def by_language(
         served = pick(services, code, target)
         places = [i for i, source in enumerate(sources) if source == code]
         options = several(served.translator.config.decoding, alternatives + 1)
-        _, answers = await translations(served, services, [texts[i] for i in places], options, request)
+        those = [texts[i] for i in places]
+        answers = await recalled_translations(served, services, those, options, request)
         found.update(zip(places, answers, strict=True))
     return [found[i] for i in range(len(texts))]
 
@@ -232,6 +253,19 @@ async def detect_language(request: Request, services: SharedServices) -> list[De
     """Which of the loaded source languages a text is in, the most likely first."""
     fields = await read_fields(request, services, DetectFields)
     return await asyncio.to_thread(detect, fields.q, list(services.models.values()))
+
+
+@router.post("/suggest", responses=ERRORS, openapi_extra=body_of(SuggestFields, SuggestForm))
+async def suggest(request: Request, services: SharedServices) -> Suggested:
+    """Remembers what a translation should be, in the file that the server was started with; else 403."""
+    fields = await read_fields(request, services, SuggestFields)
+    source = fields.source
+    if source == "auto":
+        [found] = await asyncio.to_thread(guess_all, [fields.q], services)
+        source = found.language
+    served = pick(services, source, fields.target)
+    await remember(served, services, fields.q, fields.s, request)
+    return Suggested(success=True)
 
 
 @router.get("/languages", responses={403: ERRORS[403]})
@@ -261,6 +295,6 @@ async def frontend_settings(request: Request, services: SharedServices) -> dict[
             "source": {"code": source, "name": language_name(source)},
             "target": {"code": target, "name": language_name(target)},
         },
-        "suggestions": False,
+        "suggestions": services.corrections is not None,
         "supportedFilesFormat": [],
     }
