@@ -66,7 +66,8 @@ def test_a_line_that_is_no_text_is_its_rows_fault() -> None:
         ("", "the header names 0 columns"),
         ("text", "the header names 1 column: text"),
         ("a,b,a", "two columns are called 'a'"),
-        ('a,"b', "the header has a quote that does not end"),
+        ('a,"b', "the header is not a row of CSV: unexpected end of data"),
+        ("a,b\rc", "the header is not a row of CSV: new-line character seen"),
     ],
 )
 def test_a_header_that_cannot_be_used(header: str, message: str) -> None:

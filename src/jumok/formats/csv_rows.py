@@ -46,10 +46,9 @@ def read_csv(lines: Iterable[str], name: str, faults: Faults | None = None) -> I
     DataError: there is no usable header.
     """
     source = CsvLines(lines)
-    header = _header(source, name)
+    header, number = next(source, "").rstrip("\n"), 1
     rows = csv.reader(source, delimiter=_delimiter(header), strict=True)
-    columns, number = next(csv.reader([header], delimiter=_delimiter(header))), 1
-    _check_header(columns, name)
+    columns = _columns(header, name)
     while True:
         line = source.begin()
         number += 1
@@ -78,30 +77,26 @@ def _fault(message: str, name: str, number: int, line: int) -> NamedTexts:
     return NamedTexts(number, {}, DataError(message, where=where, hint=HINT, code="bad_unit"))
 
 
-def _header(source: CsvLines, name: str) -> str:
-    header = next(source, "").rstrip("\n")
-    if header.count('"') % 2:
-        message = "the header has a quote that does not end"
-        raise DataError(message, where=f"{name}:1", hint="the first line names the columns", code="bad_unit")
-    return header
-
-
 def _delimiter(header: str) -> str:
     """What stands between the columns: the first of the usual ones that the header has most of."""
     bare = "".join(header.split('"')[::2])  # without what is quoted
     return max(DELIMITERS, key=bare.count)
 
 
-def _check_header(columns: list[str], name: str) -> None:
-    columns[:] = [column.strip() for column in columns]
-    twice = next((column for column in columns if columns.count(column) > 1), None)
-    message = ""
-    if twice is not None:
-        message = f"two columns are called {twice!r}"
-    elif len(columns) < 2:
-        message = (
-            f"the header names {len(columns)} column{'s' * (len(columns) != 1)}: {', '.join(columns)[:60]}"
-        )
+def _columns(header: str, name: str) -> list[str]:
+    """The names in the header; refuses one that does not tell columns apart."""
+    message, columns = "", list[str]()
+    try:
+        cells = next(csv.reader([header], delimiter=_delimiter(header), strict=True), [])
+        columns = [cell.strip() for cell in cells]
+    except csv.Error as error:
+        message = f"the header is not a row of CSV: {error}"
+    if len(set(columns)) < len(columns):
+        message = f"two columns are called {next(one for one in columns if columns.count(one) > 1)!r}"
+    elif not message and len(columns) < 2:
+        named = f": {columns[0][:60]}" if columns else ""
+        message = f"the header names {len(columns)} column{'s' * (len(columns) != 1)}{named}"
     if message:
         hint = "the first row of a CSV file names its columns, such as source,target or en,de"
         raise DataError(message, where=f"{name}:1", hint=hint, code="bad_header")
+    return columns

@@ -19,7 +19,7 @@ log = logging.getLogger("jumok.server")
 
 LIBRE = ("/translate", "/languages", "/detect", "/suggest", "/frontend/settings")
 """Paths whose errors have the form of LibreTranslate."""
-LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500}
+LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500, 507: 500}
 
 CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
 QUOTED = ("ids", "need", "weight", "wrong")

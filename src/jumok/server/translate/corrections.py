@@ -5,7 +5,7 @@ import asyncio
 from fastapi import Request
 
 from jumok.errors import DataError, Error
-from jumok.server.gates.bodies import api_router
+from jumok.server.gates.bodies import api_router, problem_of
 from jumok.server.gates.problems import Problem, bad_field
 from jumok.server.schema import CorrectionAnswer, CorrectionRequest
 from jumok.server.services import ServedModel, Services, SharedServices
@@ -14,7 +14,7 @@ OFF = "this server does not remember corrections: it was started without --remem
 router = api_router("translate")
 
 
-@router.post("/v1/corrections")
+@router.post("/v1/corrections", responses={507: problem_of("There is no room for more corrections.")})
 async def correct(body: CorrectionRequest, request: Request, services: SharedServices) -> CorrectionAnswer:
     """Adds a pair to the server's file of corrections, and answers when the disk has it; else 403."""
     served = services.model(body.model)
