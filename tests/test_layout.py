@@ -24,13 +24,14 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"config"},
     "text": {"config", "images"},
     "formats": set(),
-    "data": {"config", "images", "text"},
+    "data": {"config", "images", "text", "formats"},
+    "terms": {"text", "data"},
     "native": {"architectures", "config", "text"},
     "nn": set(),
     "backends": {"native", "nn"},
     "models": {"architectures", "config", "nn", "backends"},
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
-    "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
+    "decoding": {"config", "text", "terms", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
     "documents": {"text", "formats", "decoding"},
     "model": {"decoding", "documents", "explain", "training"},
@@ -61,6 +62,7 @@ ALLOWED: dict[str, set[str]] = {
     "server": {
         "config",
         "text",
+        "terms",
         "formats",
         "decoding",
         "documents",
@@ -93,6 +95,7 @@ NO_TORCH = {
     "settings",
     "text",
     "formats",
+    "terms",
 }
 NO_TORCH |= {"native"}
 

@@ -69,7 +69,7 @@ class DataConfig:
     name: str = ""
     """A data set that comes with the package, instead of files."""
     source: str = ""
-    """Source lines; or one TSV or JSONL file with both sides and no `target`."""
+    """Source lines; or one file with both sides (TSV, CSV, JSONL, TMX, …) and no `target`."""
     target: str = ""
     """Target lines: line n translates line n of the source."""
     valid_source: str = ""
@@ -83,7 +83,7 @@ class DataConfig:
     target_language: str = ""
     """Code such as `en`; also decides how BLEU splits words."""
     columns: str = ""
-    """Which columns of a TSV are source and target, such as `1,3`; of JSONL, which keys: `body,subject`."""
+    """Which columns are source and target: numbers such as `1,3`, or names, keys, languages: `de,en`."""
     images: str = ""
     """Folder or zip of pictures; the source lines are then their file names."""
     max_length: int = 128

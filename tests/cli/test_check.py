@@ -177,8 +177,10 @@ def test_the_examples_of_the_help_run(folder: Path, capsys: pytest.CaptureFixtur
             "cat.png", base64.b64decode(to_data_url(np.zeros((2, 2, 3), np.uint8)).split(",")[1])
         )
     Path("captions.tsv").write_text("cat.png\ta cat\n")
+    unit = '<tu><tuv xml:lang="{}"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>'
+    Path("memory.tmx").write_text(f"<tmx><body>{unit.format('en-GB')}{unit.format('fr')}</body></tmx>")
     examples = re.findall(r"jumok check (.+)", EXAMPLES)
-    assert len(examples) == 4
+    assert len(examples) == 5
     for example in examples:
         assert run(*example.split()) == 0
     assert run("--help") == 0

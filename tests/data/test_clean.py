@@ -90,7 +90,7 @@ def test_jsonl_stays_jsonl(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"translation": {"ko": "하나\\n", "en": "one"}}\n', encoding="utf-8")
     clean(open_corpus(str(path)))
-    assert (tmp_path / "pairs.clean.jsonl").read_text(encoding="utf-8") == '{"src": "하나 ", "tgt": "one"}\n'
+    assert (tmp_path / "pairs.clean.jsonl").read_text(encoding="utf-8") == '{"ko": "하나 ", "en": "one"}\n'
 
 
 def test_held_out_pairs_are_taken_out_of_train(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from jumok.data import corpus as module
 from jumok.data.corpus import Corpus, UnequalLinesError, first_shift, open_corpus, read_lines
 from jumok.errors import ConfigError, DataError
+from jumok.formats import files
+from jumok.formats.lines import lines_of
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_blocks_change_nothing(data: str, block: int) -> None:
         return  # a byte-order mark is never cut: blocks are far longer
     body = data.removeprefix("\ufeff")
     expected = body.split("\n")[: -1 if body.endswith("\n") or not body else None]
-    assert list(module._decoded(blocks, "x", "strict")) == [line.removesuffix("\r") for line in expected]
+    assert list(lines_of(blocks, "x", "strict")) == [line.removesuffix("\r") for line in expected]
 
 
 def test_bad_bytes_are_named_by_line_and_byte(write) -> None:  # type: ignore[no-untyped-def]
@@ -120,7 +122,7 @@ def test_an_endless_line_is_refused_before_it_is_read(write) -> None:  # type: i
 
 
 def test_a_gzip_bomb_is_refused(write, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(module, "GZIP_FREE", 4 << 20)
+    monkeypatch.setattr(files, "GROWTH_FREE", 4 << 20)
     path = write("bomb.gz", gzip.compress(b"word\n" * 1_200_000))
     with pytest.raises(DataError, match="unpacks to more than 4 MiB, over 200 times its size") as caught:
         sum(1 for _ in read_lines(path))
@@ -160,7 +162,7 @@ def test_a_file_that_may_not_be_read(write, monkeypatch: pytest.MonkeyPatch) -> 
         def refuse(*_: object) -> None:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(module, "open", refuse, raising=False)
+        monkeypatch.setattr(files, "open", refuse, raising=False)
     else:
         os.chmod(path, 0)
     fails(path, "cannot read the file: permission denied", hint="check who may read it", code="unreadable")

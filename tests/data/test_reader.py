@@ -275,7 +275,7 @@ def test_the_worst_comes_first_and_the_report_is_plain_data(tmp_path: Path, heal
     assert data["counts"] == {"error": 1, "warning": 1, "info": 1}
     assert json.loads(json.dumps(data)) == data
     assert set(data["findings"][0]) == {
-        "kind", "severity", "part", "title", "count", "lines", "example", "advice",
+        "kind", "severity", "part", "title", "count", "lines", "example", "advice", "unit",
     }  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 SEEDS = Path(__file__).with_name("seeds")
 NAMES = (
-    "tokenizer tensors int8 shortlist tsv jsonl gz interventions body documents manifest settings picture "
-    "archive"
+    "tokenizer tensors int8 shortlist tsv jsonl gz bzip2 xz zstd csv_rows json_items tmx xliff po parquet "
+    "moses interventions body documents manifest settings picture archive"
 )
 
 

@@ -4,9 +4,11 @@ What is accepted is used, too: a tokenizer encodes, weights are searched with by
 are refusals; anything else that comes out is a find. `run.py` looks for some, guided by coverage.
 """
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import tempfile
 import zipfile
@@ -17,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import zstandard
 from PIL import Image
+from pyarrow.parquet import write_table
 
 from jumok.architectures import LuongConfig
 from jumok.checkpoint.bundled import bundled
@@ -42,6 +47,28 @@ from jumok.settings import nest, parse_config, read_toml
 from jumok.text.tokenizer import Tokenizers, parse_source, parse_tokenizer, train_tokenizer
 
 SMALL = LuongConfig(width=4, cell="gru")
+TMX = (
+    '<?xml version="1.0"?><!DOCTYPE tmx SYSTEM "tmx14.dtd"><tmx version="1.4"><header srclang="en"/>'
+    '<body><tu><tuv xml:lang="en"><seg>a <ph>x</ph></seg></tuv>'
+    '<tuv xml:lang="de"><seg>b</seg></tuv></tu></body></tmx>'
+)
+PO = """msgid ""
+msgstr "Language: de\\n"
+
+#, fuzzy
+msgid "a"
+msgid_plural "b"
+msgstr[0] "c"
+
+msgctxt "x"
+msgid "d"
+msgstr ""
+"e\\n"
+"""
+XLIFF = (
+    '<xliff version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1"><source>a'
+    '<g id="1">b</g></source><target state="translated">c</target></trans-unit></body></file></xliff>'
+)
 LINES = ["ein Haus", "zwei Häuser, 12", "주목"]
 
 
@@ -103,7 +130,7 @@ def shortlist(data: bytes) -> None:
 def lines_of(data: bytes, name: str) -> None:
     path = as_file(data, name)
     for row in open_corpus(str(path), "").rows(strict=False):
-        assert row.fault is not None or len(row.texts) >= 2
+        assert row.fault is not None or len(row.texts) >= 1
     list(open_corpus(str(path), "").pairs())
 
 
@@ -117,6 +144,46 @@ def jsonl(data: bytes) -> None:
 
 def gz(data: bytes) -> None:
     lines_of(data, "a.tsv.gz")
+
+
+def bzip2(data: bytes) -> None:
+    lines_of(data, "a.tsv.bz2")
+
+
+def xz(data: bytes) -> None:
+    lines_of(data, "a.tsv.xz")
+
+
+def zstd(data: bytes) -> None:
+    lines_of(data, "a.tsv.zst")
+
+
+def csv_rows(data: bytes) -> None:
+    lines_of(data, "a.csv")
+
+
+def json_items(data: bytes) -> None:
+    lines_of(data, "a.json")
+
+
+def tmx(data: bytes) -> None:
+    lines_of(data, "a.tmx")
+
+
+def xliff(data: bytes) -> None:
+    lines_of(data, "a.xliff")
+
+
+def po(data: bytes) -> None:
+    lines_of(data, "a.po")
+
+
+def parquet(data: bytes) -> None:
+    lines_of(data, "a.parquet")
+
+
+def moses(data: bytes) -> None:
+    lines_of(data, "a.zip")
 
 
 def interventions(data: bytes) -> None:
@@ -166,6 +233,16 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         tsv,
         jsonl,
         gz,
+        bzip2,
+        xz,
+        zstd,
+        csv_rows,
+        json_items,
+        tmx,
+        xliff,
+        po,
+        parquet,
+        moses,
         interventions,
         body,
         documents,
@@ -193,6 +270,11 @@ def first_inputs() -> dict[str, list[bytes]]:
     Image.new("RGB", (4, 4), (9, 99, 199)).save(picture_file, "png")
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("a/b.png", picture_file.getvalue())
+    table, sides = io.BytesIO(), io.BytesIO()
+    write_table(pa.table({"en": ["a", "b"], "de": ["c", None]}), table)
+    with zipfile.ZipFile(sides, "w") as file:
+        file.writestr("x.de-en.de", "ein Haus\nzwei\n")
+        file.writestr("x.de-en.en", "a house\ntwo\n")
     both, row = tokenizers(), "ein Haus\ta house\nzwei\ttwo\n"
     pairs = [([5, 6], [6, 7])] * 4
     listed = dump_shortlist(build_shortlist(pairs, both), both)
@@ -211,6 +293,16 @@ def first_inputs() -> dict[str, list[bytes]]:
         "tsv": [row.encode()],
         "jsonl": [objects.encode()],
         "gz": [gzip.compress(row.encode(), mtime=0)],
+        "bzip2": [bz2.compress(row.encode())],
+        "xz": [lzma.compress(row.encode())],
+        "zstd": [zstandard.compress(row.encode())],
+        "csv_rows": [b'id,en,de\n1,"a, ""b""","c\nd"\n2,x,y\n', b"source;target\na;b\n"],
+        "json_items": [b'[{"en": "a", "de": "b"}]', b'{"en": {"x": ["a"]}, "de": {"x": ["b"]}}'],
+        "tmx": [TMX.encode(), TMX.encode("utf-16")],
+        "xliff": [XLIFF.encode()],
+        "po": [PO.encode()],
+        "parquet": [table.getvalue()],
+        "moses": [sides.getvalue()],
         "interventions": [json.dumps(ops).encode()],
         "body": [json.dumps(ops).encode()],
         "documents": [json.dumps(evaluation).encode(), b'{"type": "train", "step": 1, "loss": 2.5}'],

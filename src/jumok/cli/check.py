@@ -17,6 +17,7 @@ EXAMPLES = """
   jumok check train.en train.de
   jumok check --source train.en --target train.de --valid valid.en valid.de --fix
   jumok check pairs.tsv.gz --json
+  jumok check memory.tmx --columns en,de
   jumok check captions.tsv --images photos.zip
 """
 
@@ -33,14 +34,15 @@ PAIR = (str, str)
 @click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
 @text("--images", metavar="PATH", help="Folder or zip: the sources are names of pictures.")
 @COLUMNS
-@switch("--fix", help="Write a cleaned copy beside the original (train.clean.en).")
+@switch("--fix", help="Write a cleaned copy beside it (train.clean.en); of TMX, CSV and such as JSONL.")
 @switch("--force", help="Let --fix replace an earlier cleaned copy.")
 def check(
     source: str, target: str, *, fix: bool, force: bool, as_json: bool, quiet: bool, **places: Any
 ) -> int:
     """Say what is wrong with the pairs of SOURCE and TARGET, with line numbers.
 
-    SOURCE alone is a TSV or JSONL file with both sides. The exit code is 3 when there are errors, 0 when
+    SOURCE alone is a file with both sides: TSV, JSONL, CSV, JSON, TMX, XLIFF, PO, parquet, or a zip file of
+    OPUS. The exit code is 3 when there are errors, 0 when
     there is nothing worse than warnings.
     """
     from jumok.data.clean import clean_names
@@ -110,13 +112,15 @@ def _print_report(report: "CheckReport") -> None:
     for part in report.parts:
         files = " ↔ ".join(filter(None, part.files))
         click.echo(f"{part.part:7} {min(part.lines):>10,} pairs   {files}")
+        if part.note:
+            click.echo(f"{'':19}{part.note}")
     click.echo()
     for finding in report.findings:
         part_name = f"{finding.part}: " if len(report.parts) > 1 else ""
         click.echo(f"{finding.severity:7} {finding.count:>10,} {part_name}{finding.title}")
         if finding.lines:
             more = " …" if finding.count > len(finding.lines) and finding.kind != "unequal_lines" else ""
-            click.echo(f"{'':19}line {', '.join(f'{line:,}' for line in finding.lines)}{more}")
+            click.echo(f"{'':19}{finding.unit} {', '.join(f'{line:,}' for line in finding.lines)}{more}")
         for text_line in filter(None, (finding.example, finding.advice)):
             click.echo(f"{'':19}{text_line}")
     click.echo(_verdict(report))

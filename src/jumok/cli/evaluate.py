@@ -22,6 +22,7 @@ from jumok.cli.shared.options import (
     text,
 )
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
+from jumok.formats.files import split_packing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,9 +63,9 @@ class TestSet:
     quiet="Print only the first metric's value, a line per system.",
 )
 @several("-m", "--model", "models", metavar="MODEL", help="Model or run; repeat to compare.")
-@text("-s", "--source", metavar="FILE", help="Source lines; or TSV, JSONL with both sides.")
+@text("-s", "--source", metavar="FILE", help="Source lines; or a file with both sides (TSV, CSV, TMX, …).")
 @several("-t", "--target", "targets", metavar="FILE", help="Reference lines; repeat for several.")
-@text("--columns", metavar="LIST", help="Of a TSV 1,3, of JSONL keys; more are references.")
+@text("--columns", metavar="LIST", help="Columns, keys or languages; more are references.")
 @text("--images", metavar="PATH", help="Folder or zip: sources are names of pictures.")
 @text("--data", metavar="NAME", help="A built-in data set instead of files.")
 @choice("--split", of=["train", "valid", "test"], default="test", help="Part of --data [test].")
@@ -168,7 +169,9 @@ def read_test_set(places: dict[str, Any], *, need: bool) -> TestSet:
     corpora = [first, *(open_corpus(first.source, target) for target in targets[1:])]
     if images:
         corpora = [with_pictures(corpus, images) for corpus in corpora]
-    test = read_corpora(corpora, _stem(source), language)
+    if first.note:
+        say(f"data: {first.note}")
+    test = read_corpora(corpora, _stem(source), language or first.form.languages[1])
     if columns.count(",") > 1 and max(map(len, test.references)) == 1:
         raise DataError(
             f"no line has more than one reference in columns {columns}",
@@ -335,10 +338,10 @@ def _names(paths: tuple[str, ...]) -> list[str]:
 
 
 def _stem(path: str) -> str:
-    return "stdin" if path == "-" else Path(path).name.removesuffix(".gz").split(".")[0] or "test"
+    return "stdin" if path == "-" else split_packing(Path(path).name)[0].split(".")[0] or "test"
 
 
 def _suffix(path: str) -> str:
     """The two-letter language that a file name such as test.ko.gz ends with, or nothing."""
-    suffix = Path(path.removesuffix(".gz")).suffix.removeprefix(".").lower()
+    suffix = Path(split_packing(path)[0]).suffix.removeprefix(".").lower()
     return suffix if len(suffix) == 2 else ""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   jumok serve runs/en-de
   jumok serve rnn=runs/demo/rnn runs/demo/transformer --runs runs --open
+  jumok serve runs/en-de --memory earlier.tmx --remember corrections.tmx
   jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host mt.example.org
 """
 
@@ -64,6 +65,8 @@ FOLDER = click.Path(path_type=Path)
     help="Refuse larger documents.  [default: 32 MiB]",
 )
 @click.option("--keep", type=FOLDER, metavar="DIR", help="Keep traces here, for short links.")
+@click.option("--memory", default="", metavar="FILE", help="Reuse translations: TMX, TSV, PO, XLIFF, …")
+@click.option("--remember", type=FOLDER, metavar="FILE", help="Add corrections to this .tsv or .tmx.")
 @DEVICE
 @ENGINE
 @switch("-v", "--verbose", help="One line per request on standard error, without its text.")

@@ -27,11 +27,13 @@ EXAMPLES = """
 
 # Options that are settings: the parameter's name is the setting's, with two underscores for the dot.
 @command(EXAMPLES, json="Events as JSON lines on standard output.", quiet="Say nothing but errors.")
-@click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
+@click.option(
+    "--source", "data__source", help="Source lines; or one file with both sides (TSV, JSONL, CSV, TMX, …)."
+)
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
 @click.option("--images", "data__images", help="Folder or zip: the source names pictures, with captions.")
-@click.option("--columns", "data__columns", metavar="A,B", help="Which columns of a TSV, or keys of JSONL.")
+@click.option("--columns", "data__columns", metavar="A,B", help="Which columns, keys or languages of it.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
 @choice("--long", "data__long", of=["skip", "cut"], help="Sources above data.max_length [skip].")
@@ -196,6 +198,9 @@ def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
 
 def show_data(report: "CheckReport", given: Mapping[str, Any]) -> None:
     """One line of what `jumok check` would say, and the command; nothing when there is nothing to say."""
+    for part in report.parts:
+        if part.note:
+            say(f"data: {part.note}")
     if summary := report.summary():
         say(f"data: {summary}: {check_command(given)} shows more")
 

@@ -48,6 +48,7 @@ EXAMPLES = """
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
+  jumok translate -m runs/en-de -i test.en --memory earlier.tmx --json
 """
 
 
@@ -71,6 +72,9 @@ EXAMPLES = """
 @text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
 @switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
 @switch("--scores", help="Add a tab and the log-probability to each line.")
+@text(
+    "--memory", metavar="FILE", help="Reuse translations: TMX, TSV, PO, XLIFF, …; --json shows similar ones."
+)
 @choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
 @choice("--sentences", of=["auto", "as-is", "split"], help="Sentences one by one [auto: as the lines are].")
 @switch("--no-protect", help="Placeholders, URLs and code are text like any other.")
@@ -99,7 +103,7 @@ def translate(
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
-    form = options.pop("form")
+    form, memory = options.pop("form"), options.pop("memory")
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
@@ -108,7 +112,7 @@ def translate(
         search["protect"] = False
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
-    writer.check(output)
+    writer.check(output, memory)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
     if context:
         lines = about(lines, context)
@@ -116,6 +120,11 @@ def translate(
         lines = explained.only_line(lines, writer.attention)
     translator = writer.load(model, device, engine)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
+    if memory:
+        from jumok.terms.memory import read_memory
+
+        data = translator.config.data
+        search["memory"] = read_memory(memory, (data.source_language, data.target_language))
     if context and not quiet:
         from jumok.cli.shared.conversation import warn_context
 
@@ -126,15 +135,35 @@ def translate(
         search["sentences"] = look.sentences
         if look.told and not quiet and (source or look.several):
             say(str(look))
-    began, count, tokens = time.monotonic(), 0, 0
+    began, count, tokens, recalled = time.monotonic(), 0, 0, Recalled()
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
             count += 1
             tokens += len(result.tokens)
+            recalled.add(result)
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
         speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
         say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(writer.engine(translator).values())}")
+    if memory and not quiet:
+        say(str(recalled))
+
+
+@dataclass
+class Recalled:
+    """How often a memory had something."""
+
+    used: int = 0
+    similar: int = 0
+
+    def add(self, result: "Translation") -> None:
+        self.used += any(match.used for match in result.matches)
+        self.similar += any(not match.used for match in result.matches)
+
+    def __str__(self) -> str:
+        return (
+            f"memory: reused in {self.used:,} lines; similar entries for {self.similar:,} (--json shows them)"
+        )
 
 
 @dataclass(frozen=True)
@@ -160,8 +189,18 @@ class AnswerWriter:
         """Whether answers are traced: attention is asked for, or links of a model that has none."""
         return bool(self.attention) or (self.align and not model.aligns)
 
-    def check(self, output: str) -> None:
+    def check(self, output: str, memory: str = "") -> None:
         """Refuse what cannot be had together."""
+        for name, given in {
+            "--stream": self.stream,
+            "--align": self.align,
+            "--attention": self.attention,
+        }.items():
+            if memory and given:
+                raise ConfigError(
+                    f"--memory and {name} cannot be had together",
+                    hint=f"leave out --memory: {name} shows how the model translates, and a memory does not",
+                )
         if self.attention:
             explained.check_place(self.attention)
         if self.align and self.form == "moses":
@@ -222,6 +261,8 @@ class AnswerWriter:
             case "json":
                 more = [answer_fields(answer) for answer in result.alternatives]
                 about = {"line": number, "src": result.source, **answer_fields(result), **links}
+                if result.matches:
+                    about["matches"] = [asdict(match) for match in result.matches]
                 return to_json(about | ({"alternatives": more} if more else {}))
             case "moses":
                 return "\n".join(

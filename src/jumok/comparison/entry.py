@@ -18,6 +18,7 @@ from typing import Any
 from jumok.config import Arch, RunConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.errors import ConfigError
+from jumok.formats.files import split_packing
 from jumok.run.prepare import Prepared, open_side
 from jumok.settings import Flat
 
@@ -122,7 +123,7 @@ def read_test(source: str, target: str, config: RunConfig) -> TestPairs | None:
         raise ConfigError("--test-target is given without --test-source", hint="give both, or none")
     if source:
         corpus = open_side(data, source, target)
-        name = Path(source).name.removesuffix(".gz").split(".")[0] or "test"
+        name = split_packing(Path(source).name)[0].split(".")[0] or "test"
     elif data.name:
         corpus, name = builtin_corpus(data.name, "test"), f"{data.name} test"
     else:

@@ -21,6 +21,7 @@ from jumok.comparison.report import build_report
 from jumok.comparison.summary import joined, number
 from jumok.config import Arch
 from jumok.explain.page import block, bundle, one_line, page_around, to_json
+from jumok.formats.files import split_packing
 from jumok.settings import nest, parse_config
 
 REPORT, PAGE = "report.json", "report.html"
@@ -60,7 +61,7 @@ def facts_of(experiment: Experiment, command: str) -> Facts:
 def data_name(experiment: Experiment) -> str:
     """The built-in set's name, or that of the source file."""
     given = experiment.request.given
-    file = Path(str(given.get("data.source", ""))).name.removesuffix(".gz")
+    file = split_packing(Path(str(given.get("data.source", ""))).name)[0]
     return str(given.get("data.name") or file)
 
 

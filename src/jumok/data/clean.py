@@ -1,7 +1,9 @@
 """A cleaned copy of a corpus, beside the original and never over it."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -13,12 +15,16 @@ from typing import Any, TextIO
 import numpy as np
 
 from jumok.data.checks import odd_pairs, repaired
-from jumok.data.corpus import Corpus, kind_of
+from jumok.data.corpus import Corpus
+from jumok.data.forms import kind_of
 from jumok.data.reader import CheckReport, CorpusReader
 from jumok.data.survey import pair_hashes, text_hash
 from jumok.errors import DataError
+from jumok.formats.files import split_packing
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
+
+OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ def fix(
 ) -> CleanedCopy:
     """Write a cleaned copy of the training corpus that `report` is about: train.en becomes train.clean.en.
 
+    Of files of lines the copy is in the same form; of all others it is JSONL with the same texts.
+
     Pairs are dropped that are out of step, blank, undecodable, copied, swapped, of odd length, far longer
     than the others, repeated, or held out in another part; in the others control characters are removed, line
     breaks become spaces, and what was read in the wrong encoding is read again. Nothing else is changed.
@@ -58,11 +66,13 @@ def fix(
     for finding in train.findings:
         if finding.kind == "no_pairs":
             raise DataError(f"{finding.title}: {finding.example}", hint=finding.advice, code="no_pairs")
-    kept = changed = 0
+    kept, changed, keys = 0, 0, keys_of(corpus)
     reader, dropped = CorpusReader(corpus), Counter[str]()
     known = {pair: "leak" for part in report.parts[1:] for pair in part.pair_hashes[part.written].tolist()}
     with ExitStack() as stack:
         outputs = [stack.enter_context(replacing(path)) for path in files]
+        if corpus.form.header:
+            outputs[0].write("\t".join(corpus.form.header) + "\n")
         for chunk in reader.chunks():
             raw = list(zip(chunk.sources, chunk.targets, strict=True))
             pairs = [(repaired(source), repaired(target)) for source, target in raw]
@@ -77,7 +87,7 @@ def fix(
                     dropped[reason] += 1
                     continue
                 known[hashes[place]] = "duplicate"
-                _write_pair(outputs, "" if corpus.target else kind_of(corpus.source), *pair)
+                _write_pair(outputs, keys, *pair)
                 kept += 1
                 changed += pair != raw[place]
             progress("clean", reader.lines[0], train.lines[0])
@@ -94,7 +104,9 @@ def clean_names(corpus: Corpus, *, force: bool = False) -> tuple[str, ...]:
             hint="save the corpus to a file first",
             code="no_place",
         )
-    files = tuple(clean_name(path) for path in (corpus.source, corpus.target) if path)
+    files = tuple(
+        clean_name(path, in_lines=in_lines(corpus)) for path in (corpus.source, corpus.target) if path
+    )
     for path in files:
         if not force and os.path.exists(path):
             raise DataError(
@@ -103,19 +115,37 @@ def clean_names(corpus: Corpus, *, force: bool = False) -> tuple[str, ...]:
     return files
 
 
-def clean_name(path: str) -> str:
-    """`train.en` -> `train.clean.en`, `train.en.gz` -> `train.clean.en.gz`, `train` -> `train.clean`."""
+def in_lines(corpus: Corpus) -> bool:
+    """Whether the copy is in the form of the original: lines of text, one pair on each."""
+    return bool(corpus.target) or kind_of(corpus.source) in (".tsv", ".jsonl")
+
+
+def keys_of(corpus: Corpus) -> tuple[str, ...]:
+    """The keys of the objects that are written, languages where they are known; () for lines of text."""
+    if corpus.target or kind_of(corpus.source) == ".tsv":
+        return ()
+    source, target = corpus.form.languages
+    return (source, target) if source and target and source != target else ("src", "tgt")
+
+
+def clean_name(path: str, *, in_lines: bool = True) -> str:
+    """`train.en` -> `train.clean.en`, `train.en.gz` -> `train.clean.en.gz`, `train` -> `train.clean`; a copy
+    that is not in the form of the original is JSONL, and what was packed with zstd is not packed again."""
     folder, name = os.path.split(path)
-    stem, gz = (name[:-3], ".gz") if name.endswith(".gz") else (name, "")
+    stem, packing = split_packing(name)
     first, dot, last = stem.rpartition(".")
-    return os.path.join(folder, (f"{first}.clean.{last}" if dot and first else f"{stem}.clean") + gz)
+    first, last = (first, last) if dot and first else (stem, "")
+    if not in_lines:
+        last, packing = "jsonl", ""
+    packing = packing if packing.lower() in OPENERS else ""
+    return os.path.join(folder, f"{first}.clean" + f".{last}" * bool(last) + packing)
 
 
 @contextmanager
 def replacing(path: str) -> Iterator[TextIO]:
     """A text file that takes its name only when all of it is written."""
     partial = Path(f"{path}.partial")
-    opener = gzip.open if path.endswith(".gz") else open
+    opener = OPENERS.get(split_packing(path)[1].lower(), open)
     try:
         with opener(partial, "wt", encoding="utf-8", newline="\n") as stream:
             yield stream
@@ -124,11 +154,12 @@ def replacing(path: str) -> Iterator[TextIO]:
         partial.unlink(missing_ok=True)
 
 
-def _write_pair(outputs: list[TextIO], kind: str, source: str, target: str) -> None:
-    """Write a pair as the corpus has it: by the kind of a file with both sides, or "" to two files."""
-    if kind == ".jsonl":
-        outputs[0].write(json.dumps({"src": source, "tgt": target}, ensure_ascii=False) + "\n")
-    elif kind:
+def _write_pair(outputs: list[TextIO], keys: tuple[str, ...], source: str, target: str) -> None:
+    """Write a pair: as an object with these keys; else as a line of a TSV, or a line of each of two files."""
+    if keys:
+        value = dict(zip(keys, (source, target), strict=True))
+        outputs[0].write(json.dumps(value, ensure_ascii=False) + "\n")
+    elif len(outputs) == 1:
         outputs[0].write(f"{source}\t{target}\n")
     else:
         outputs[0].write(source + "\n")

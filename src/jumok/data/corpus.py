@@ -1,44 +1,38 @@
-"""Sentence pairs from text files: two parallel files, TSV or JSONL, plain or gzip, or standard input.
+"""Sentence pairs from files: two parallel ones, or one with both sides in any of many forms; packed or not.
 
 Lines end at "\\n" and nowhere else, so that line n of one file always meets line n of the other.
 """
 
 import atexit
-import gzip
 import hashlib
 import os
 import shutil
 import stat
-import sys
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from io import BufferedReader
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.columns import Texts, line_reader, nul_error
-from jumok.errors import ConfigError, DataError, nearest
-
-Errors = Literal["strict", "replace"]
-Pair = tuple[str, str]
-Faults = dict[int, DataError]
-"""What is wrong with lines, by their numbers."""
-
-STDIN = "standard input"
-BLOCK = 1 << 19
-MAX_LINE = 1_000_000  # bytes; more than a block, so only a line that spans blocks can be too long
-GZIP_FREE, GZIP_RATIO = 64 << 20, 200  # beyond the first bytes, how much a file may grow when unpacked
+from jumok.data.columns import Texts, line_reader, object_reader
+from jumok.data.forms import UNITS, CorpusForm, Pair, corpus_blocks, kind_of, read_units, tell_form
+from jumok.errors import ConfigError, DataError
+from jumok.formats import lines
+from jumok.formats.files import BLOCK, STDIN, open_bytes, raw_blocks, split_packing
+from jumok.formats.lines import Errors, Faults, lines_of
 
 
 class CorpusRow(NamedTuple):
-    """Line `number` of a corpus: its texts, or the fault for which it cannot be read."""
+    """Line (or row, or unit) `number` of a corpus: its texts, or the fault for which it cannot be read.
+
+    A single text is a source that nobody has translated yet.
+    """
 
     number: int
     texts: Texts
@@ -71,6 +65,23 @@ class Corpus:
     columns: str = ""
     """Which columns or keys of a file with both sides to read; "" for the usual two."""
 
+    @cached_property
+    def form(self) -> CorpusForm:
+        """How the files are read, told from their beginning."""
+        if self.target:
+            return CorpusForm()
+        return tell_form(self.source, self.shown[0], self.columns, self.encoding_errors)
+
+    @property
+    def note(self) -> str:
+        """One line about what was taken for what; "" where there was no choice."""
+        file, form = Path(self.shown[0]).name, self.form
+        if form.header:
+            return f"{file}:1 names the columns ({', '.join(form.header)}) and is left out"
+        if form.members:
+            return f"{file}: {' ↔ '.join(form.members)}"
+        return f"{file}: {' → '.join(form.columns.split(','))}" if form.columns != self.columns else ""
+
     @property
     def name(self) -> str:
         """The corpus in a few words, for people."""
@@ -91,10 +102,12 @@ class Corpus:
 
     def texts(self) -> Iterator[Texts]:
         """The same with further references, where `columns` names some: a source and what answers it."""
-        row = None
+        read = 0
         for row in self.rows():
-            yield row.texts
-        if row is None:
+            if len(row.texts) > 1:
+                read += 1
+                yield row.texts
+        if not read:
             raise self.empty()
 
     def empty(self) -> DataError:
@@ -104,7 +117,9 @@ class Corpus:
     def rows(self, *, strict: bool = True) -> Iterator[CorpusRow]:
         """Every line in file order. A line that cannot be read ends it with an error; unless `strict`, it is
         a row with its fault, and the reading goes on. Nothing follows a line without a partner."""
-        return self._parallel(strict=strict) if self.target else self._together(strict=strict)
+        if not self.form.kind:
+            return self._parallel(strict=strict)
+        return self._together(strict=strict) if self.form.unit == "line" else self._units(strict=strict)
 
     def fingerprint(self) -> str:
         """SHA-256 over the bytes of the files, and over the columns that are read."""
@@ -112,16 +127,27 @@ class Corpus:
         for path in filter(None, (self.source, self.target)):
             digest.update(b"\0")  # a line moved from one file to the other is a change
             with open_bytes(path) as file:
-                for block in _blocks(file, path):
+                for block in raw_blocks(file, path):
                     digest.update(block)
         return digest.hexdigest()
 
     def _lines(self, side: int, faults: Faults | None) -> Iterator[str]:
-        return _read_file((self.source, self.target)[side], self.shown[side], self.encoding_errors, faults)
+        members, name = self.form.members, self._name(side)
+        path = self.source if members else (self.source, self.target)[side]
+        blocks = corpus_blocks(path, name, members[side] if members else "")
+        return lines_of(blocks, name, self.encoding_errors, faults)
+
+    def _name(self, side: int) -> str:
+        """What messages call the file of a side, or the one inside an archive."""
+        members = self.form.members
+        return f"{self.shown[0]}/{members[side]}" if members else self.shown[side]
 
     def _together(self, *, strict: bool) -> Iterator[CorpusRow]:
-        read, faults = line_reader(kind_of(self.source), self.columns), None if strict else Faults()
+        form = self.form
+        read, faults = line_reader(form.kind, form.columns), None if strict else Faults()
         for number, line in enumerate(self._lines(0, faults), start=1):
+            if number == 1 and form.header:
+                continue
             texts: Texts = ()
             fault = faults.pop(number, None) if faults else None
             if fault is None:
@@ -132,6 +158,35 @@ class Corpus:
                         raise
                     fault = error
             yield CorpusRow(number, texts, fault)
+
+    def _units(self, *, strict: bool) -> Iterator[CorpusRow]:
+        """A unit that is broken is one row; where the file itself is, it is the last."""
+        form, number = self.form, 0
+        faults, name = None if strict else Faults(), self._name(0)
+        read, units = (
+            object_reader(form.columns),
+            read_units(self.source, name, form, self.encoding_errors, faults),
+        )
+        while True:
+            try:
+                unit = next(units, None)
+            except DataError as error:
+                if strict:
+                    raise
+                yield CorpusRow(number + 1, (), error)
+                return
+            if unit is None:
+                return
+            number, texts, fault = unit
+            sides: Texts = ()
+            if fault is None:
+                try:
+                    sides = _translated(read(texts, f"{name}, {form.unit} {number}"))
+                except DataError as error:
+                    fault = error
+            if fault is not None and strict:
+                raise fault
+            yield CorpusRow(number, sides, fault)
 
     def _parallel(self, *, strict: bool) -> Iterator[CorpusRow]:
         faults = None if strict else Faults()
@@ -148,7 +203,12 @@ class Corpus:
     def _unequal(self) -> UnequalLinesError:
         left, right = (np.fromiter(map(len, self._lines(side, Faults())), dtype=np.int32) for side in (0, 1))
         suspect = first_shift(*((left, right) if len(left) > len(right) else (right, left))) + 1
-        return UnequalLinesError(self.shown, (len(left), len(right)), suspect)
+        return UnequalLinesError((self._name(0), self._name(1)), (len(left), len(right)), suspect)
+
+
+def _translated(texts: Texts) -> Texts:
+    """The texts of a unit, or only the source where nothing answers it."""
+    return texts if any(text.strip() for text in texts[1:]) or not texts[0].strip() else texts[:1]
 
 
 def first_shift(longer: NDArray[np.int32], shorter: NDArray[np.int32]) -> int:
@@ -196,23 +256,18 @@ def open_corpus(
     if not target and not kind_of(source_path):
         raise ConfigError(
             f"{source} is one file, and its name does not say how it holds both sides",
-            hint="give the target file too, or a file that ends in .tsv or .jsonl (or .tsv.gz, .jsonl.gz)",
+            hint=f"give the target file too, or a file that ends in {', '.join(UNITS)} "
+            "(those of text also with .gz, .bz2, .xz or .zst behind it)",
             code="no_target",
         )
-    if columns:
-        line_reader(kind_of(source_path), columns)  # names that cannot work are found now
-    return Corpus(source_path, target_path, encoding_errors, (source_name, target_name), columns)
+    corpus = Corpus(source_path, target_path, encoding_errors, (source_name, target_name), columns)
+    _ = corpus.form  # what cannot work is found now
+    return corpus
 
 
 def read_lines(path: str | Path, *, encoding_errors: Errors = "strict") -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends; "-" is standard input, `.gz` is unpacked."""
-    return _read_file(str(path), STDIN if str(path) == "-" else str(path), encoding_errors)
-
-
-def kind_of(path: str) -> str:
-    """How a file with both sides is written, by its name: ".tsv", ".jsonl" or "" for neither."""
-    suffix = Path(path.removesuffix(".gz")).suffix.lower()
-    return {".tsv": ".tsv", ".jsonl": ".jsonl", ".ndjson": ".jsonl"}.get(suffix, "")
+    """The lines of a UTF-8 file without their ends; "-" is standard input, what is packed is unpacked."""
+    return lines.read_lines(str(path), encoding_errors=encoding_errors)
 
 
 def _settle(path: str, *, both_sides: bool) -> Pair:
@@ -222,7 +277,7 @@ def _settle(path: str, *, both_sides: bool) -> Pair:
             return path, ""
         head = file.read(1)
         kind = kind_of(path) or (".jsonl" if head == b"{" else ".tsv") if both_sides else ""
-        ending = kind + (".gz" if path.endswith(".gz") else "")
+        ending = kind + split_packing(path)[1]
         handle, copy = tempfile.mkstemp(prefix="jumok-", suffix=ending)
         atexit.register(_forget, copy)
         with os.fdopen(handle, "wb") as spool:
@@ -234,166 +289,3 @@ def _settle(path: str, *, both_sides: bool) -> Pair:
 def _forget(path: str) -> None:
     with suppress(OSError):
         os.unlink(path)
-
-
-def _read_file(path: str, name: str, errors: Errors, faults: Faults | None = None) -> Iterator[str]:
-    """The file's lines, unpacked by its name; from a pipe what there is, without waiting for a full block."""
-    with open_bytes(path) as file:
-        blocks = _unpacked(file, name) if path.endswith(".gz") else _blocks(file, name)
-        yield from _decoded(blocks, name, errors, faults)
-
-
-def _blocks(file: BufferedReader, name: str) -> Iterator[bytes]:
-    try:
-        yield from iter(lambda: file.read1(BLOCK), b"")
-    except OSError as error:
-        raise _unreadable(error, name) from None
-
-
-def _unreadable(error: OSError, where: str) -> DataError:
-    """A file that can be found and not be read."""
-    reason = (error.strerror or "unknown reason").lower()
-    hint = "check who may read it: ls -l" if isinstance(error, PermissionError) else "give a text file"
-    return DataError(f"cannot read the file: {reason}", where=where, hint=hint, code="unreadable")
-
-
-@contextmanager
-def open_bytes(path: str) -> Iterator[BufferedReader]:
-    """The bytes of a file or of standard input, or an error that says what stands at that path."""
-    if path == "-":
-        yield cast(BufferedReader, sys.stdin.buffer)
-        return
-    try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise DataError("a folder, not a file", where=path, hint=_inside(path), code="is_folder")
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-            what = "a socket" if stat.S_ISSOCK(mode) else "a device"
-            raise DataError(f"{what}, not a file", where=path, hint="give a text file", code="not_a_file")
-        file = open(path, "rb")  # noqa: SIM115
-    except FileNotFoundError:
-        raise DataError("no such file", where=path, hint=_neighbour(path), code="no_file") from None
-    except OSError as error:
-        raise _unreadable(error, path) from None
-    with file:
-        yield file
-
-
-def _inside(path: str) -> str:
-    try:
-        files = sorted(entry.name for entry in os.scandir(path) if entry.is_file())
-    except OSError:
-        files = []
-    return f"name a file in it: {', '.join(files[:5])}" if files else "name a file"
-
-
-def _neighbour(path: str) -> str:
-    folder = Path(path).parent
-    try:
-        names = [entry.name for entry in os.scandir(folder) if entry.is_file()]
-    except OSError:
-        return f"there is no folder {folder} either"
-    hint = nearest(Path(path).name, names)
-    return hint if hint.startswith("did you mean") else "check the path"
-
-
-def _unpacked(file: BufferedReader, name: str) -> Iterator[bytes]:
-    """Blocks of the unpacked bytes; refuses a file that is damaged, cut short, or grows without measure."""
-    size, unpacked = 0, gzip.GzipFile(fileobj=file)
-    limit = max(GZIP_FREE, GZIP_RATIO * os.fstat(file.fileno()).st_size)
-    try:
-        while block := unpacked.read(BLOCK):
-            size += len(block)
-            if size > limit and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise DataError(
-                    f"unpacks to more than {limit >> 20:,} MiB, over {GZIP_RATIO} times its size",
-                    where=name,
-                    hint="no text shrinks that much; if this one does, unpack it yourself",
-                    code="gzip_bomb",
-                )
-            yield block
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what = "the gzip file is cut short" if isinstance(error, EOFError) else "not a sound gzip file"
-        raise DataError(
-            what, where=f"{name}, after {size:,} unpacked bytes", hint="copy it again", code="bad_gzip"
-        ) from None
-    except OSError as error:
-        raise _unreadable(error, name) from None
-
-
-def _decoded(
-    blocks: Iterator[bytes], name: str, errors: Errors, faults: Faults | None = None
-) -> Iterator[str]:
-    """The lines in a stream of bytes."""
-    number, rest, start = 0, b"", True
-    for block in blocks:
-        if start:
-            _check_head(block, name)
-            block, start = block.removeprefix(b"\xef\xbb\xbf"), False
-        whole, newline, tail = block.rpartition(b"\n")
-        if not newline:
-            rest += block
-            _check_line(len(rest), name, number)
-            continue
-        whole = rest + whole
-        _check_line(whole.find(b"\n") if b"\n" in whole else len(whole), name, number)
-        lines = _decode(whole, name, number, errors, faults)
-        yield from lines
-        number, rest = number + len(lines), tail
-    if rest:
-        yield from _decode(rest, name, number, errors, faults)
-
-
-def _decode(data: bytes, name: str, number: int, errors: Errors, faults: Faults | None) -> list[str]:
-    """The lines in `data`, which follows line `number` and does not end in a line break.
-
-    What is not text is an error; given `faults`, it is noted there, and a NUL is left to other checks.
-    """
-    if faults is None and b"\0" in data:
-        line = number + data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise nul_error(f"{name}:{line}")
-    try:
-        text = data.decode("utf-8", errors)
-    except UnicodeDecodeError as error:
-        if faults is not None and b"\n" in data:
-            single = enumerate(data.split(b"\n"), start=number)
-            return [_decode(line, name, before, errors, faults)[0] for before, line in single]
-        line = number + data.count(b"\n", 0, error.start) + 1
-        byte = error.start - data.rfind(b"\n", 0, error.start)
-        fault = _not_utf8(data[error.start], f"{name}:{line}:{byte}")
-        if faults is None:
-            raise fault from None
-        faults[line] = fault
-        text = data.decode("utf-8", "replace")
-    lines = text.split("\n")
-    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
-
-
-def _not_utf8(byte: int, where: str) -> DataError:
-    return DataError(
-        f"byte 0x{byte:02X} is not UTF-8",
-        where=where,
-        hint="convert the file to UTF-8; or read on past such bytes: --errors replace, and in training "
-        "--set data.encoding_errors=replace",
-        code="bad_utf8",
-    )
-
-
-def _check_line(length: int, name: str, number: int) -> None:
-    if length > MAX_LINE:
-        raise DataError(
-            f"the line has more than {MAX_LINE:,} bytes",
-            where=f"{name}:{number + 1}",
-            hint="one sentence stands on one line; is this a text file with line breaks?",
-            code="line_too_long",
-        )
-
-
-def _check_head(block: bytes, name: str) -> None:
-    """Name the usual reasons why a file is not UTF-8 from its first line on."""
-    if block.startswith((b"\xff\xfe", b"\xfe\xff")):
-        hint = "convert it: iconv -f UTF-16 -t UTF-8"
-        raise DataError("the file is UTF-16, not UTF-8", where=f"{name}:1:1", hint=hint, code="bad_utf8")
-    if block.startswith(b"\x1f\x8b"):
-        hint = "give it a name that ends in .gz"
-        raise DataError("the file is packed with gzip", where=f"{name}:1:1", hint=hint, code="bad_utf8")

@@ -115,6 +115,7 @@ KINDS: dict[str, Kind] = {
     ),
     "few": Kind("warning", "very few pairs", "a model learns little from so few: some thousands are a start"),
     "blank_both": Kind("info", "blank on both sides", "training leaves them out; --fix drops these"),
+    "untranslated": Kind("info", "not translated yet", "training leaves them out"),
     "many_targets": Kind("info", "one source, several targets", "normal in most corpora"),
     "shared_source": Kind("info", "sources also in train", "the same source with another target is in train"),
 }
@@ -131,6 +132,8 @@ class Finding:
     lines: tuple[int, ...] = ()
     """The first line numbers, counted from 1."""
     example: str = ""
+    unit: str = "line"
+    """What the numbers count: lines, or rows, units, entries or objects of a file that has these."""
 
     @property
     def severity(self) -> Severity:
@@ -151,8 +154,8 @@ class Finding:
 class FindingNotes:
     """Findings about one part of a corpus as they come up, line by line."""
 
-    def __init__(self, part: str) -> None:
-        self.part = part
+    def __init__(self, part: str, unit: str = "line") -> None:
+        self.part, self.unit = part, unit
         self.notes: dict[str, tuple[int, list[int], str]] = {}  # number, first lines, first example
 
     def add(self, kind: str, line: int, example: str) -> None:
@@ -163,6 +166,6 @@ class FindingNotes:
 
     def findings(self) -> list[Finding]:
         return [
-            Finding(kind, self.part, count, tuple(lines), example)
+            Finding(kind, self.part, count, tuple(lines), example, self.unit)
             for kind, (count, lines, example) in self.notes.items()
         ]

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.corpus import Pair, nothing_left
+from jumok.data.corpus import nothing_left
+from jumok.data.forms import Pair
 from jumok.data.store import SideWriter, Store, mapped, open_store, unreadable, write_header, writing
 from jumok.images.patches import Patches, PatchReader
 from jumok.images.read import Picture

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from jumok.data.columns import Texts
-from jumok.data.corpus import Corpus, CorpusRow, Pair
+from jumok.data.corpus import Corpus, CorpusRow
+from jumok.data.forms import Pair
 from jumok.errors import ConfigError, DataError
 from jumok.images.read import data_of_file, locate, open_archive
 

@@ -137,7 +137,7 @@ class CorpusReader:
         self.corpus, self.strict, self.profile = corpus, strict, profile
         self.pictures = isinstance(corpus, PictureCorpus)  # their names are no text
         self.texts = TidyPairs() if keep else None
-        self.notes, self.size_findings = FindingNotes(part), list[Finding]()
+        self.notes, self.size_findings = FindingNotes(part, corpus.form.unit), list[Finding]()
         self.lines, self.characters, self.words = (0, 0), [0, 0], [0, 0]
         self.numbers, self.lengths, self.hashes = array("Q"), array("I"), (array("Q"), array("Q"))
         self.sample = PairSample()
@@ -146,8 +146,12 @@ class CorpusReader:
 
     def chunks(self) -> Iterator[RawPairs]:
         """The pairs that can be read, some at a time; the other lines are noted."""
-        chunk, size, number = RawPairs([], [], []), 0, 0
+        chunk, size, read = RawPairs([], [], []), 0, 0
         for number, texts, fault in self.corpus.rows(strict=self.strict):
+            if len(texts) == 1:
+                self.notes.add("untranslated", number, shown(texts[0]))
+                continue
+            read += 1
             if fault is not None:
                 self.note_fault(number, fault)
                 continue
@@ -157,11 +161,11 @@ class CorpusReader:
                 chunk.targets.append(target)
                 size += len(source) + len(target)
             if len(chunk.numbers) >= CHUNK or size > CHUNK_TEXT:
-                self.lines = (number, number)
+                self.lines = (read, read)
                 yield chunk
                 chunk, size = RawPairs([], [], []), 0
         if not self.size_findings:
-            self.lines = (number, number)
+            self.lines = (read, read)
         if chunk.numbers:
             yield chunk
 
@@ -243,6 +247,9 @@ class CorpusReader:
             part=part,
             files=self.corpus.shown,
             lines=self.lines,
+            unit=self.corpus.form.unit,
+            languages=self.corpus.form.languages,
+            note=self.corpus.note,
             profile=self.profile or Profile(),
             alignment=alignment,
             texts=self.texts,
@@ -289,7 +296,7 @@ def _order(part: Survey) -> Iterator[Finding]:
         said = "; ".join(map(str, found.stretches[:3])) + "; …" * (len(found.stretches) > 3)
         example = f"{said}: {found.example}" if found.example else said
         lines = tuple(stretch.first for stretch in found.stretches[:FIRST_LINES])
-        yield Finding("shifted", name, found.lines, lines, example)
+        yield Finding("shifted", name, found.lines, lines, example, part.unit)
     if found.strangers:
         count = round(found.strangers * (part.usable - found.lines))
         share = f"about {found.strangers:.0%} of the pairs fit no better than pairs by chance"
@@ -298,7 +305,7 @@ def _order(part: Survey) -> Iterator[Finding]:
                 "sorted", name, count, (), f"{share}, and the {found.ordered} is in alphabetical order"
             )
         else:
-            yield Finding("strangers", name, count, found.worst, share)
+            yield Finding("strangers", name, count, found.worst, share, part.unit)
 
 
 def _repeats(part: Survey) -> Iterator[Finding]:
@@ -313,7 +320,7 @@ def _repeats(part: Survey) -> Iterator[Finding]:
         ("many_targets", (sources != places) & ~again, sources, "has the source of"),
     ):
         if rows.any():
-            example = f"line {numbers[rows][0]} {verb} line {numbers[first[rows][0]]}"
+            example = f"{part.unit} {numbers[rows][0]} {verb} {part.unit} {numbers[first[rows][0]]}"
             yield _finding(kind, part, numbers[rows], example)
 
 
@@ -327,12 +334,12 @@ def _leaks(part: Survey, train: Survey) -> Iterator[Finding]:
     ):
         if rows.any():
             in_train = train.numbers[theirs == mine[rows][0]][0]
-            example = f"{part.part} line {part.numbers[rows][0]} is train line {in_train}"
+            example = f"{part.part} {part.unit} {part.numbers[rows][0]} is train {train.unit} {in_train}"
             yield _finding(kind, part, part.numbers[rows], example)
 
 
 def _finding(kind: str, part: Survey, numbers: Hashes, example: str) -> Finding:
-    return Finding(kind, part.part, len(numbers), tuple(numbers[:FIRST_LINES].tolist()), example)
+    return Finding(kind, part.part, len(numbers), tuple(numbers[:FIRST_LINES].tolist()), example, part.unit)
 
 
 def _first_places(hashes: Hashes) -> NDArray[np.int64]:

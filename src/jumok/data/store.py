@@ -24,7 +24,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.corpus import Pair, nothing_left
+from jumok.data.corpus import nothing_left
+from jumok.data.forms import Pair
 from jumok.data.marked import PairMarker
 from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from jumok.data.alignment import Alignment
 from jumok.data.checks import Profile
-from jumok.data.corpus import BLOCK, Pair
 from jumok.data.findings import Finding
+from jumok.data.forms import Pair
 from jumok.errors import DataError, RunError
+from jumok.formats.files import BLOCK
 
 Hashes = NDArray[np.uint64]
 
@@ -71,6 +72,9 @@ class Survey:
     part: str = "train"
     files: Pair = ("", "")
     lines: tuple[int, int] = (0, 0)  # of the source's file and of the target's
+    unit: str = "line"  # what the numbers count
+    languages: Pair = ("", "")  # as the files say
+    note: str = ""  # what was taken for what
     findings: tuple[Finding, ...] = ()
     profile: Profile = field(default_factory=Profile, repr=False)
     alignment: Alignment = Alignment()

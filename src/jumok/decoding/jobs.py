@@ -5,13 +5,16 @@ A job is one sentence to search, whichever engine does it. No torch.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, nearest
 from jumok.text.icu import Span
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
+
+if TYPE_CHECKING:  # who has no memory does not wait for it
+    from jumok.terms.memory import TranslationMemory
 
 T = TypeVar("T")
 Long = Literal["split", "cut", "error"]
@@ -48,6 +51,8 @@ class Request:
     """Further spans of each text that come out as they are; () for none."""
     align: bool = False
     """Answers have links: which characters of the source each token of the answer was written from."""
+    memory: "TranslationMemory | None" = None
+    """What has been translated before: the same texts are answered from it, similar ones are shown."""
 
     def __post_init__(self) -> None:
         if self.long not in (None, *get_args(Long)):

@@ -49,6 +49,20 @@ class TextLink:
         return TextLink(source.source_span(self.source), target.span(self.target), self.weight)
 
 
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """What a memory has for characters of the source: an entry, and how similar it is; 1.0 is the same.
+
+    `used` says that its translation is the answer there, and that nothing was computed.
+    """
+
+    span: tuple[int, int]
+    source: str
+    target: str
+    score: float
+    used: bool = False
+
+
 class JsonResult:
     """What can be written as JSON."""
 
@@ -92,6 +106,8 @@ class Translation(Hypothesis):
     source: str = ""
     alternatives: tuple[Hypothesis, ...] = ()
     """The second best answer and so on, when `n_best` is above 1."""
+    matches: tuple[TextMatch, ...] = ()
+    """What the memory has for it, when one is given."""
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:

@@ -157,13 +157,10 @@ class Translator:
     ) -> Translation | list[Translation]:
         """The translation of a text, or of each text in a list, in order; a blank text gives a blank one.
 
-        To a model that reads pictures a text is the name of one: a path or a data URL.
-
-        Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long`, `sentences`, `align`, `protect` and `keep` of `Request`. Answers are independent.
-
-        A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
-        the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
+        To a model that reads pictures a text is the name of one: a path or a data URL. Options are those of
+        `DecodingConfig`, by default as the model's folder says, and those of `Request`, such as `prefix`,
+        `sentences` and `memory`. A model that was taught on sentences gets a text sentence by sentence, and
+        the answer is laid out as the text is. No answer depends on the other texts.
         """
         request = make_request(self.config.decoding, options)
         translations = self._translate(check_texts(texts), request, progress)
@@ -373,6 +370,10 @@ class Translator:
         self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
+        if request.memory:
+            from jumok.decoding.recall import translate_remembered
+
+            return translate_remembered(self, texts, request, progress, before)
         return [
             self.finish(text, made.layout, answers, request)
             for text, made, answers in self.answered(texts, request, progress, before)

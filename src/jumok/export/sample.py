@@ -7,7 +7,8 @@ from pathlib import Path
 
 from jumok.config import DataConfig
 from jumok.data.builtin import BUILTIN, builtin_corpus
-from jumok.data.corpus import kind_of, open_corpus, read_lines
+from jumok.data.corpus import open_corpus, read_lines
+from jumok.data.forms import kind_of
 from jumok.errors import ConfigError
 from jumok.export.parity import Sample
 

@@ -9,6 +9,7 @@ from jumok.config import ENDLESS, Arch, DataConfig, RunConfig
 from jumok.data.builtin import builtin_info, reads_pictures
 from jumok.data.survey import Survey, usual_hold_out
 from jumok.errors import ConfigError
+from jumok.formats.files import split_packing
 from jumok.presets import preset
 from jumok.run.forecast import (
     parts_that_fit,
@@ -30,7 +31,8 @@ CPU_BATCH = 2000
 CHARACTERS_PER_PIECE = {"bpe": 4, "char": 1, "word": 3}
 LOOKS = 12  # at the validation set in a run on a GPU, or in one with a time limit
 HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
-NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "tsv", "txt"}  # usual endings of text
+NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "txt"}  # usual endings of text
+NO_LANGUAGES |= {"csv", "po", "pot", "tmx", "tsv", "xlf", "zip"}  # and of files with both sides
 WORTH_BF16 = 1.25  # times as fast as fp32 must a CPU multiply in bf16 to be asked to,
 BF16_WIDTH = 64  # in models from this width on: measured, see benchmarks/README.md
 SEEN_TOO_RARELY = 3  # words per token below which a vocabulary cannot be learned
@@ -90,7 +92,7 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     draft = PlanDraft(wishes)
     choose_for_set(draft)
     arch: Arch = draft.choose("model.arch", *fitting_arch(given, machine))
-    choose_languages(draft)
+    choose_languages(draft, found.languages)
     choose_text(draft, found)
     kinds = (draft.settings().get("text.kind", "bpe"), draft.settings().get("text.target_kind"))
     if repeats(arch, found, machine) and "bpe" in kinds and not has_pictures(draft):
@@ -123,15 +125,18 @@ def fitting_arch(given: Mapping[str, Any], machine: Machine) -> tuple[Arch, str]
     return "transformer", "the strongest of the three, given time"
 
 
-def choose_languages(draft: PlanDraft) -> None:
-    """Languages by the set's description, or by file names such as train.en and train.de.gz."""
+def choose_languages(draft: PlanDraft, told: tuple[str, str] = ("", "")) -> None:
+    """Languages by the set's description, by what the file itself says, or by names such as train.en."""
     if name := draft.given.get("data.name"):
         info = builtin_info(name)
         codes = {"source": info.source_language, "target": info.target_language}
         reason = "what the built-in set holds"
+    elif any(told):
+        codes = dict(zip(("source", "target"), told, strict=True))
+        reason = "as the file says"
     else:
         names = {side: Path(str(draft.given.get(f"data.{side}", ""))) for side in ("source", "target")}
-        codes = {side: path.name.removesuffix(".gz").rpartition(".")[2] for side, path in names.items()}
+        codes = {side: split_packing(path.name)[0].rpartition(".")[2] for side, path in names.items()}
         codes = {side: code for side, code in codes.items() if is_language(code)}
         reason = "by the file names"
     if len(codes) == 2:

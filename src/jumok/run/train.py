@@ -15,6 +15,7 @@ from jumok.checkpoint.checkpoints import Checkpoint, Checkpoints, average
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import RunConfig
 from jumok.data.reader import CheckReport
+from jumok.formats.files import split_packing
 from jumok.model import Model, load
 from jumok.presets import preset as sizes_of
 from jumok.progress import Progress, silent
@@ -155,7 +156,7 @@ def train(  # noqa: PLR0913  each has a default
 def default_folder(given: Mapping[str, Any]) -> Path:
     """`runs/` and the set's name, the languages or the source's name; and the architecture, if given."""
     paths = [Path(str(given.get(f"data.{side}", ""))) for side in ("source", "target")]
-    sides = [path.name.removesuffix(".gz") for path in paths]
+    sides = [split_packing(path.name)[0] for path in paths]
     endings = [name.rpartition(".")[2] for name in sides]
     languages = "-".join(endings) if all(map(is_language, endings)) else ""
     name = given.get("data.name") or languages or sides[0].split(".")[0] or "run"

@@ -19,12 +19,13 @@ from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
 from jumok.server.traces import compare, gradients, steps, what_if
 from jumok.server.traces import routes as traces
-from jumok.server.translate import libretranslate, models
+from jumok.server.translate import corrections, libretranslate, models
 from jumok.server.translate import routes as translate
 
 ROUTERS = (
     models.router,
     translate.router,
+    corrections.router,
     traces.router,
     what_if.router,
     steps.router,

@@ -95,6 +95,10 @@ class TranslateRequest(SearchFields):
     align: bool = Field(
         default=False, description="Also say which source word, and which characters, each came from."
     )
+    memory: bool = Field(
+        default=True,
+        description="Answer from the server's translation memory, if it has one; not if align is set.",
+    )
 
 
 class StreamRequest(SearchFields):
@@ -151,8 +155,21 @@ class HypothesisOut(AnswerPart):
     links: list[LinkOut] = Field([], description="One for each token, if `align` is asked for.")
 
 
+class MatchOut(AnswerPart):
+    """An entry of the server's translation memory for characters of the text."""
+
+    span: tuple[int, int]
+    source: str
+    target: str
+    score: float = Field(description="How similar the sources are; 1 is the same text.")
+    used: bool = Field(description="The entry is the answer there: nothing was computed.")
+
+
 class TranslationOut(HypothesisOut):
     alternatives: list[HypothesisOut]
+    matches: list[MatchOut] = Field(
+        [], description="What the server's translation memory has, if it has one."
+    )
     align: str | None = Field(None, description="Pharaoh form: pairs of word numbers, source first.")
 
 
@@ -185,6 +202,18 @@ class StreamFinal(TranslationOut):
     """The last event of a stream."""
 
     ms: float
+
+
+class CorrectionRequest(RequestBody):
+    model: Name | None = Field(None, description="The model that is corrected; it tells the languages.")
+    source: Annotated[Text, Field(min_length=1)]
+    target: Annotated[Text, Field(min_length=1, description="What the translation should be.")]
+
+
+class CorrectionAnswer(AnswerPart):
+    remembered: bool
+    source_language: str
+    target_language: str
 
 
 class ScoreOut(AnswerPart):

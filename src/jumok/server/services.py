@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import time
+from collections import OrderedDict, deque
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Request
 
 from jumok.decoding.translator import Translator
-from jumok.errors import nearest
+from jumok.errors import ConfigError, DataError, nearest
 from jumok.server.analysis import Analyst
 from jumok.server.documents.desk import DocumentDesk
 from jumok.server.gates.keys import Keys
@@ -24,10 +25,14 @@ from jumok.server.settings import ModelNotes, ServerSettings
 from jumok.server.traces.cache import TraceCache
 from jumok.server.traces.folder import TraceFolder
 from jumok.server.translate.worker import Worker
+from jumok.terms.corrections import CorrectionFile
+from jumok.terms.memory import TranslationMemory, read_memory
 
 T = TypeVar("T")
 
 PATIENCE_S = 0.5
+MINUTE_S = 60.0
+MOST_CLIENTS = 10_000  # whose pace is remembered
 LOOK_S = 0.02
 
 
@@ -39,6 +44,8 @@ class ServedModel:
     translator: Translator
     worker: Worker
     about: ModelNotes
+    memory: TranslationMemory | None = None
+    """What is reused instead of being translated."""
 
     @property
     def fingerprint(self) -> str:
@@ -96,6 +103,25 @@ class Turns:
         return turn
 
 
+class Pace:
+    """How often each client may do something in a minute; more is a 429."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self._times = most, OrderedDict[str, deque[float]]()
+
+    def take(self, request: Request) -> None:
+        """Count one."""
+        now, client = time.monotonic(), request.client.host if request.client else ""
+        times = self._times.setdefault(client, deque(maxlen=self.most))
+        self._times.move_to_end(client)
+        if len(self._times) > MOST_CLIENTS:
+            self._times.popitem(last=False)
+        if len(times) == self.most and now - times[0] < MINUTE_S:
+            wait = int(MINUTE_S - (now - times[0])) + 1
+            raise busy(f"{self.most} corrections a minute are taken from one client", "too_often", wait)
+        times.append(now)
+
+
 class Services:
     """Everything a handler may use. Handlers get it as `SharedServices`; it lives on `app.state.services`.
 
@@ -104,8 +130,14 @@ class Services:
 
     def __init__(self, models: Mapping[str, Translator], settings: ServerSettings) -> None:
         self.settings = settings
-        self.metrics = Metrics()
+        self.metrics, self.several = Metrics(), len(models) > 1
         self.models = {name: self._serve(name, translator) for name, translator in models.items()}
+        if settings.memory and not any(served.memory for served in self.models.values()):
+            raise ConfigError(
+                f"{settings.memory} is a memory for none of these models",
+                hint="give one of their languages",
+                code="other_language",
+            )
         self.keys = Keys(settings.keys)
         self.analyst = Analyst()
         """Runs traces, what-if, influence, sweeps, comparisons."""
@@ -119,6 +151,9 @@ class Services:
         """Where traces are kept for good, if anywhere."""
         self.documents = DocumentDesk(settings.limits, self.metrics, self._someone_waits)
         """Documents that clients have sent, and the jobs that translate them."""
+        self.corrections = CorrectionFile(settings.remember) if settings.remember else None
+        """Where corrections are kept, if anywhere."""
+        self.pace = Pace(settings.limits.corrections)
         self.evals = Evals(Runs(settings.runs))
         """The evaluations, and with them the runs, that this server shows."""
         self.draining = False
@@ -131,7 +166,7 @@ class Services:
     def _serve(self, name: str, given: Translator) -> ServedModel:
         translator, about = without_paths(given), self.settings.about.get(name, ModelNotes())
         worker = Worker(name, translator, self.settings.limits, self.metrics)
-        served = ServedModel(name, translator, worker, about)
+        served = ServedModel(name, translator, worker, about, self._memory(translator))
         arch, fingerprint = translator.config.model.arch, served.fingerprint[:16]
         self.metrics.model_info.labels(model=name, arch=arch, fingerprint=fingerprint).set(1)
         self.metrics.load_seconds.labels(model=name).set(about.load_s)
@@ -141,6 +176,18 @@ class Services:
     def _someone_waits(self) -> bool:
         """Whether a plain request is being decoded."""
         return any(served.worker.busy for served in self.models.values())
+
+    def _memory(self, translator: Translator) -> TranslationMemory | None:
+        """The memory for a model; one of other languages is not its own."""
+        data = translator.config.data
+        if not self.settings.memory or translator.tokenizers.pictures is not None:
+            return None
+        try:
+            return read_memory(self.settings.memory, (data.source_language, data.target_language))
+        except (DataError, ConfigError) as error:
+            if self.several and error.code in ("other_language", "bad_columns"):
+                return None
+            raise
 
     @property
     def limits(self) -> Limits:
@@ -156,7 +203,9 @@ class Services:
         return self.models[name]
 
     def close(self) -> None:
-        """Ends all threads, and takes away what lies on disk for a while."""
+        """Ends all threads, takes away what lies on disk for a while, and lets go of the corrections."""
+        if self.corrections is not None:
+            self.corrections.close()
         for served in self.models.values():
             served.worker.close()
         self.analyst.close()

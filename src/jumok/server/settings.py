@@ -43,6 +43,10 @@ class ServerSettings:
     """The folder whose training runs are shown."""
     keep: Path | None = None
     """The folder where traces are kept for links."""
+    memory: str = ""
+    """A file with translations that are reused, for each model of its languages."""
+    remember: Path | None = None
+    """The file that corrections are added to; None turns them away."""
     about: Mapping[str, ModelNotes] = field(default_factory=dict)
     """By the name of a model."""
     limits: Limits = field(default_factory=Limits)

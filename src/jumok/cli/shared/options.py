@@ -77,7 +77,7 @@ def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], clic
 
 
 MODEL = click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
-COLUMNS = text("--columns", metavar="A,B", help="Columns of a TSV, or keys of JSONL.")
+COLUMNS = text("--columns", metavar="A,B", help="Columns, keys or languages of a file with both sides.")
 ERRORS = choice("--errors", of=["strict", "replace"], default="strict", help="Bytes not UTF-8.")
 DEVICE = click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
 ENGINE = choice("--engine", of=ENGINES, default="auto", help="Computes [auto: native on a CPU, else torch].")

@@ -116,7 +116,7 @@ def problem_of(about: str) -> dict[str, Any]:
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: problem_of("Malformed: not JSON, not UTF-8, numbers that are none."),
     401: problem_of("An API key is needed."),
-    403: problem_of("The page of another origin may not call."),
+    403: problem_of("The page of another origin may not call, or the server does not do this."),
     404: problem_of("There is no such thing."),
     409: problem_of("The model is not the one the request was made for."),
     413: problem_of("The body is too large."),

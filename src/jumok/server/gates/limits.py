@@ -62,6 +62,8 @@ class Limits:
     """Seconds after its last use that a document is kept; it is translated first, however long that takes."""
     upload_s: float = 600.0
     """A document that has not arrived by then is closed."""
+    corrections: int = 60
+    """Corrections of one client in a minute; beyond it 429 with Retry-After."""
     streams: int = 16
     """Open event streams; beyond it 429."""
     heartbeat_s: float = 15.0

@@ -17,12 +17,12 @@ from jumok.errors import ConfigError, Error, LimitError
 
 log = logging.getLogger("jumok.server")
 
-LIBRE = ("/translate", "/languages", "/detect", "/frontend/settings", "/translate_file")
+LIBRE = ("/translate", "/languages", "/detect", "/suggest", "/frontend/settings", "/translate_file")
 """Paths whose errors have the form of LibreTranslate."""
 LIBRE_FILES = "/download_file/"
 UPLOADS = ("/v1/documents", "/translate_file")
 """Paths that take documents, which are larger than other bodies."""
-LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500}
+LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500, 507: 500}
 
 CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
 QUOTED = ("ids", "need", "weight", "wrong")
@@ -71,7 +71,7 @@ def from_error(error: Error) -> Problem:
     match error:
         case LimitError():
             return Problem(422, error.code, error.message, field=error.field)
-        case ConfigError() if error.code == "engine_lacks":
+        case ConfigError() if error.code in ("engine_lacks", "other_language"):
             return Problem(422, error.code, error.message)
         case ConfigError() if error.code == "bad_parameter":
             quoted = (error.field or "").rpartition(".")[2] in QUOTED

@@ -19,9 +19,10 @@ from jumok.server.gates.middleware import FORM, PARTS
 from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import AnswerPart, Text, Texts
 from jumok.server.services import ServedModel, Services, SharedServices, answer_in_time
+from jumok.server.translate.corrections import remember
 from jumok.server.translate.languages import Detection, detect, language_name
 from jumok.server.translate.markup import translate_pages
-from jumok.server.translate.routes import translations
+from jumok.server.translate.routes import recalled_translations
 
 FIELDS = 16  # of a form
 
@@ -75,6 +76,25 @@ class DetectForm(DetectFields):
     """The same as the fields of a web form."""
 
     api_key: Annotated[str, Field(max_length=256)] = ""
+
+
+class SuggestFields(LibreFields):
+    """`s` is what the translation of `q` should be."""
+
+    q: Annotated[Text, Field(min_length=1)]
+    s: Annotated[Text, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1, max_length=32)]
+    target: Annotated[str, Field(min_length=1, max_length=32)]
+
+
+class SuggestForm(SuggestFields):
+    """The same as the fields of a web form."""
+
+    api_key: Annotated[str, Field(max_length=256)] = ""
+
+
+class Suggested(AnswerPart):
+    success: bool
 
 
 class LibreTranslation(AnswerPart):
@@ -215,7 +235,7 @@ async def by_language(
             pages = await translate_pages(served, services, some, options, request, count=count)
             found.update(zip(places, pages, strict=True))
         else:
-            _, answers = await translations(served, services, some, options, request)
+            answers = await recalled_translations(served, services, some, options, request)
             found.update(
                 (i, [each.text for each in one.hypotheses]) for i, one in zip(places, answers, strict=True)
             )
@@ -246,6 +266,19 @@ async def detect_language(request: Request, services: SharedServices) -> list[De
     return await asyncio.to_thread(detect, fields.q, list(services.models.values()))
 
 
+@router.post("/suggest", responses=ERRORS, openapi_extra=body_of(SuggestFields, SuggestForm))
+async def suggest(request: Request, services: SharedServices) -> Suggested:
+    """Remembers what a translation should be, in the file that the server was started with; else 403."""
+    fields = await read_fields(request, services, SuggestFields)
+    source = fields.source
+    if source == "auto":
+        [found] = await asyncio.to_thread(guess_all, [fields.q], services)
+        source = found.language
+    served = pick(services, source, fields.target)
+    await remember(served, services, fields.q, fields.s, request)
+    return Suggested(success=True)
+
+
 @router.get("/languages", responses={403: ERRORS[403]})
 async def languages(request: Request, services: SharedServices) -> list[Language]:
     """The languages that can be translated from, and what into."""
@@ -273,6 +306,6 @@ async def frontend_settings(request: Request, services: SharedServices) -> dict[
             "source": {"code": source, "name": language_name(source)},
             "target": {"code": target, "name": language_name(target)},
         },
-        "suggestions": False,
+        "suggestions": services.corrections is not None,
         "supportedFilesFormat": [suffix for known in FORMATS for suffix in known.suffixes],
     }

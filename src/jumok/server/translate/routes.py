@@ -10,7 +10,9 @@ from typing import Annotated, Any
 from fastapi import Header, Request
 from fastapi.responses import Response, StreamingResponse
 
+from jumok.decoding.jobs import make_request
 from jumok.decoding.links import align_words
+from jumok.decoding.recall import recall
 from jumok.decoding.results import Score, Translation
 from jumok.decoding.stream import Partial
 from jumok.errors import DataError
@@ -40,6 +42,10 @@ async def translate(body: TranslateRequest, request: Request, services: SharedSe
     if isinstance(body.prefix, list) and len(body.prefix) != len(body.texts):
         raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
+    if body.memory and served.memory and not body.align:
+        answering = recalled_translations(served, services, body.texts, body.chosen(), request)
+        recalled = await answer_in_time(request, services, answering)
+        return await asyncio.to_thread(timed_answer, served, recalled, began)
     asked = body.chosen() | {"align": body.align and served.translator.aligns}
     work = translations(served, services, body.texts, asked, request)
     _, found = await answer_in_time(request, services, work)
@@ -57,6 +63,23 @@ async def translations(
     return order, found
 
 
+async def recalled_translations(
+    served: ServedModel, services: Services, texts: Sequence[str], options: dict[str, Any], request: Request
+) -> list[Translation]:
+    """Translations from the server's memory, where it has them; the rest by the model's worker."""
+    if served.memory is None:
+        return (await translations(served, services, texts, options, request))[1]
+    asked = make_request(served.translator.config.decoding, options)
+    plan = await asyncio.to_thread(recall, served.translator, served.memory, texts, asked)
+    whole, sentences = list[Translation](), list[Translation]()
+    if plan.whole:
+        _, whole = await translations(served, services, plan.whole, options, request)
+    if plan.sentences:
+        alone = {**options, "sentences": "as-is"}
+        _, sentences = await translations(served, services, plan.sentences, alone, request)
+    return plan.join(served.translator, whole, sentences)
+
+
 def timed_answer(
     served: ServedModel, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
 ) -> Response:
@@ -71,6 +94,8 @@ def timed_answer(
 def result_fields(answer: Translation | Score) -> dict[str, Any]:
     """The members of one result: not what the client sent, nor parts and links if there are none."""
     fields = {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
+    if not fields.get("matches", True):
+        del fields["matches"]
     for one in (fields, *fields.get("alternatives", ())):
         for name in ("sentences", "links"):
             if not one.get(name, True):

@@ -1,0 +1,106 @@
+"""Packed bytes come out as they went in; what is damaged, cut short or grows without measure is refused."""
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.errors import ConfigError, DataError
+from jumok.formats import files
+from jumok.formats.files import ZstdStream, file_blocks, growth_limit, split_packing
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor(write_checksum=True).compress,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("a.tsv.xz", ("a.tsv", ".xz")),
+        ("a.TSV.GZ", ("a.TSV", ".GZ")),
+        ("a.zstd", ("a", ".zstd")),
+        ("gz", ("gz", "")),
+        ("a.tsv", ("a.tsv", "")),
+    ],
+)
+def test_the_ending_says_how_a_file_is_packed(name: str, parts: tuple[str, str]) -> None:
+    assert split_packing(name) == parts
+
+
+@pytest.mark.parametrize("ending", PACK)
+@settings(max_examples=15, deadline=None)
+@given(pieces=st.lists(st.binary(max_size=300), max_size=4))
+def test_packed_bytes_come_out_as_they_went_in(
+    ending: str, pieces: list[bytes], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("packed") / f"a{ending}"
+    path.write_bytes(b"".join(map(PACK[ending], pieces)) or PACK[ending](b""))  # several in one file
+    assert b"".join(file_blocks(str(path))) == b"".join(pieces)
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_file_that_is_cut_short_or_damaged(ending: str, tmp_path: Path) -> None:
+    whole, path = PACK[ending](os.urandom(40_000)), tmp_path / f"a{ending}"
+    word = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}[ending]
+    path.write_bytes(whole[:-300])
+    with pytest.raises(DataError, match=f"the {word} file is cut short") as caught:
+        list(file_blocks(str(path)))
+    assert caught.value.where.startswith(f"{path}, after ")
+    assert (caught.value.hint, caught.value.code) == ("copy it again", f"bad_{word}")
+    path.write_bytes(b"plain text, long enough to be read")
+    with pytest.raises(DataError, match=f"not a sound {word} file"):
+        list(file_blocks(str(path)))
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_bomb_is_refused(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "GROWTH_FREE", 1 << 20)
+    path = tmp_path / f"bomb{ending}"
+    path.write_bytes(PACK[ending](b"\0" * (9 << 20)))
+    with pytest.raises(DataError, match="over 200 times its size") as caught:
+        assert sum(map(len, file_blocks(str(path)))) < (4 << 20)
+    assert caught.value.code.endswith("_bomb")
+
+
+def test_growth_is_limited_by_size() -> None:
+    assert growth_limit(10) == files.GROWTH_FREE
+    assert growth_limit(1 << 30) == 200 << 30
+
+
+def test_a_window_beyond_measure_is_refused(tmp_path: Path) -> None:
+    wide = zstandard.ZstdCompressionParameters(window_log=30, compression_level=3)
+    packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    path = tmp_path / "wide.zst"
+    path.write_bytes(packer.compress(b"a") + packer.flush())
+    with pytest.raises(DataError, match="not a sound zstd file"):
+        list(file_blocks(str(path)))
+
+
+def test_without_the_package_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
+    monkeypatch.setattr(files.sys, "version_info", (3, 11))
+    path = tmp_path / "a.zst"
+    path.write_bytes(b"")
+    with pytest.raises(ConfigError, match="zstd files need Python 3.14, or the package zstandard") as caught:
+        list(file_blocks(str(path)))
+    assert 'pip install "jumok[corpora]"' in caught.value.hint
+
+
+def test_a_stream_gives_about_what_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.zst"
+    path.write_bytes(PACK[".zst"](os.urandom(100_000)))
+    with path.open("rb") as file:
+        stream = ZstdStream(file)
+        sizes = [len(stream.read(10_000)) for _ in range(3)]
+    assert all(10_000 <= size < 200_000 for size in sizes[:1])

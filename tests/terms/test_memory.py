@@ -1,0 +1,99 @@
+"""A memory finds the same text again, shows what is nearly the same, and reads every form of a corpus."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jumok.errors import ConfigError, DataError
+from jumok.terms.memory import LONGEST, MemoryMatch, TranslationMemory, read_memory
+from jumok.text.normalize import tidy
+
+PAIRS = [
+    ("Press the button to save 12 files.", "Drücken Sie die Taste, um 12 Dateien zu sichern."),
+    ("Press the button to print the page.", "Drücken Sie die Taste, um die Seite zu drucken."),
+    ("한국어 문장입니다.", "Ein koreanischer Satz."),
+]
+
+
+def test_the_same_text_is_found_whatever_its_white_space() -> None:
+    memory = TranslationMemory(PAIRS)
+    assert memory.exact("  Press the button\nto save 12 files. ") == MemoryMatch(*PAIRS[0], 1.0)
+    for other in ("Press the button to save 13 files.", "press the button to save 12 files.", ""):
+        assert memory.exact(other) is None
+
+
+@settings(max_examples=30, deadline=None)
+@given(pairs=st.lists(st.tuples(st.text("ab c", max_size=5), st.text("xy ", max_size=5)), max_size=8))
+def test_the_last_translation_counts_and_blank_ones_do_not(pairs: list[tuple[str, str]]) -> None:
+    memory = TranslationMemory(pairs)
+    expected = {tidy(source): tidy(target) for source, target in pairs if tidy(source) and tidy(target)}
+    assert {source: match.target for source, _ in pairs if (match := memory.exact(source))} == {
+        source: expected[tidy(source)] for source, _ in pairs if tidy(source) in expected
+    }
+    assert len(memory) == len(expected)
+
+
+def test_similar_texts_come_with_their_scores_best_first() -> None:
+    memory = TranslationMemory(PAIRS, threshold=0.5)
+    first, second = memory.matches("Press the button to save 13 files.", most=2)
+    assert first == MemoryMatch(*PAIRS[0], round(1 - 1 / 34, 4))
+    assert second.score < first.score
+    assert memory.matches("Press the button to save 13 files.", most=1) == [first]
+    assert memory.matches("nothing of the kind") == memory.matches("") == []
+    assert memory.matches("한국어 문장이다.")[0].target == "Ein koreanischer Satz."
+
+
+def test_only_the_same_text_has_a_score_of_one() -> None:
+    memory = TranslationMemory(PAIRS)
+    assert memory.matches(PAIRS[0][0])[0].score == 1
+    assert 0.95 < memory.matches(PAIRS[0][0].upper())[0].score < 1
+
+
+def test_very_long_texts_are_found_only_as_they_are() -> None:
+    long = "word " * LONGEST
+    memory = TranslationMemory([(long, "lang"), *PAIRS])
+    assert memory.exact(long) is not None
+    assert memory.matches(long) == []
+    assert len(memory.sources) == 3
+
+
+def test_a_threshold_that_cannot_work() -> None:
+    with pytest.raises(ConfigError, match="threshold=0 cannot work"):
+        TranslationMemory([], threshold=0)
+    assert repr(TranslationMemory(PAIRS)) == "TranslationMemory(3 entries)"
+
+
+def tmx(path: Path) -> str:
+    tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
+    units = "".join(
+        f"<tu>{tuv.format('en', s)}{tuv.format('de-DE', t)}{tuv.format('fr', 'x')}</tu>" for s, t in PAIRS
+    )
+    path.write_text(f"<tmx><body>{units}</body></tmx>")
+    return str(path)
+
+
+def test_a_file_is_read_in_the_direction_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    assert read_memory(tmx(path), ("en", "de")).exact(PAIRS[0][0]) == MemoryMatch(*PAIRS[0], 1.0)
+    assert read_memory(tmx(path), ("de", "en")).exact(PAIRS[0][1]).target == PAIRS[0][0]
+    with pytest.raises(ConfigError, match="cannot be told: there is en, de-de, fr"):
+        read_memory(tmx(path), ("nl", "en"))
+
+
+def test_a_plain_table_is_taken_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS))
+    assert len(read_memory(tmp_path / "a.tsv", ("en", "de"))) == len(read_memory(tmp_path / "a.tsv")) == 3
+    (tmp_path / "a.po").write_text('msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr "b"\n')
+    assert read_memory(tmp_path / "a.po", ("en", "de")).exact("a").target == "b"
+
+
+def test_a_memory_of_other_languages_and_one_without_entries(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("en,de\none,eins\n")
+    with pytest.raises(DataError, match="the memory is from en to de, and the model from fr to de") as caught:
+        read_memory(tmp_path / "a.csv", ("fr", "de"))
+    assert caught.value.hint == "give a memory of the model's languages"
+    (tmp_path / "b.po").write_text('msgid "a"\nmsgstr ""\n')
+    with pytest.raises(DataError, match="the memory has no entries"):
+        read_memory(tmp_path / "b.po")
