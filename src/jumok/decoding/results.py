@@ -28,6 +28,31 @@ class SentenceSpan:
     tokens: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class WordDoubt:
+    """A word of an answer: its characters, and the probability that a person would change it."""
+
+    text: tuple[int, int]
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How probable it is that a person would change an answer: calibrated, 0 is sure and 1 is doubtful."""
+
+    change: float
+    """Of the whole answer: that a person would change anything in it."""
+    sentences: tuple[float, ...]
+    """The same of each sentence, in the order of `Hypothesis.sentences`; of an answer that has none, one."""
+    words: tuple[WordDoubt, ...]
+    """Every word and every mark between words, in order; together they are all but the spaces."""
+
+    @property
+    def share(self) -> float:
+        """The share of the words that a person would change, as expected: the mean of their probabilities."""
+        return fsum(word.change for word in self.words) / max(len(self.words), 1)
+
+
 class JsonResult:
     """What can be written as JSON."""
 
@@ -57,6 +82,8 @@ class Hypothesis(JsonResult):
     """The model ended the answer; False where the length limit did."""
     sentences: tuple[SentenceSpan, ...] = ()
     """Of a text that was translated sentence by sentence, if it has several or more around them."""
+    confidence: Confidence | None = None
+    """Which words a person would probably change; None if not asked for."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(self.text)}, score={self.score:.2f})"
