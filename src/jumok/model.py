@@ -113,7 +113,7 @@ class Model(Translator):
         found, counts, prefixes = list[Translation](), list[int](), request.prefixes(len(lines))
         texts, answers, begins = list[str | SourceText](), list[Translation](), list[str]()
         for n, (source, made, best_first) in enumerate(self.answered(self.read(lines), request, progress)):
-            layout, parts = made.layout, self.parts(source, best_first, request)
+            layout, parts = made.layout, self.parts(source, made.layout, best_first, request)
             found.append(self.joint(layout).translation(lines[n], parts))
             own = [(source, found[-1])] if parts else []
             if layout.kept:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import accumulate, chain
-from math import fsum
+from math import fsum, prod
 from typing import Any
 
 from jumok.text.sentences import TextLayout, whole
@@ -51,6 +51,11 @@ class Confidence:
     def share(self) -> float:
         """The share of the words that a person would change, as expected: the mean of their probabilities."""
         return fsum(word.change for word in self.words) / max(len(self.words), 1)
+
+    def shifted(self, by: int) -> "Confidence":
+        """The same of a text that stands so many characters further on."""
+        words = (WordDoubt((word.text[0] + by, word.text[1] + by), word.change) for word in self.words)
+        return Confidence(self.change, self.sentences, tuple(words))
 
 
 class JsonResult:
@@ -117,6 +122,13 @@ class Score(JsonResult):
         return f"Score({shorten(self.target)}, score={self.score:.2f})"
 
 
+def together(parts: Sequence[Confidence]) -> Confidence:
+    """Of sentences that are read one after the other: something is changed unless all of them stay."""
+    sentences = tuple(chain.from_iterable(part.sentences for part in parts))
+    change = 1 - prod(1 - each for each in sentences)
+    return Confidence(change, sentences, tuple(chain.from_iterable(part.words for part in parts)))
+
+
 def shorten(text: str, length: int = 60) -> str:
     """A text in quotes, with its end cut off if it is long."""
     return repr(text if len(text) <= length else text[: length - 1] + "…")
@@ -158,7 +170,9 @@ class Joint:
             for n, source in enumerate(self.layout.spans())
         )
         finished = all(part.finished for part in parts)
-        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans)
+        doubts = [part.confidence.shifted(ends[2 * n + 1]) for n, part in enumerate(parts) if part.confidence]
+        confidence = together(doubts) if doubts and len(doubts) == len(parts) else None
+        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, confidence)
 
     def begun(self, texts: Sequence[str]) -> list[str]:
         """What is written when the last of these texts is still growing."""

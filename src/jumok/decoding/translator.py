@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
+from jumok.decoding.confidence import Calibration, check_drawn, load_calibration, scored_sentence
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
+from jumok.decoding.hypotheses import hypotheses_of, tokens_of
 from jumok.decoding.jobs import (
     BATCH_TOKENS,
     Job,
@@ -24,7 +26,7 @@ from jumok.decoding.jobs import (
 )
 from jumok.decoding.loops import cut_loops, loop_end
 from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
-from jumok.decoding.results import Hypothesis, Joint, Score, Token, Translation, sum_up
+from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
 from jumok.decoding.troubles import explain_trouble
 from jumok.errors import ConfigError, DataError
 from jumok.progress import Progress, silent
@@ -158,7 +160,7 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long` and `sentences` of `Request`. The answer to a text never depends on the others.
+        `require`, `long`, `sentences` and `confidence` of `Request`. The answer to a text never depends on the others.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -190,6 +192,7 @@ class Translator:
         """
         request = make_request(self.config.decoding, options)
         [line] = check_texts(text)
+        self.check(request)
         [made] = self.jobs([line], request)
         return self.on_torch("stream")._grow(line, made, request)
 
@@ -255,7 +258,7 @@ class Translator:
             progress("scoring", len(scores), len(todo))
         results = []
         for source, target, job in zip(left, right, jobs, strict=True):
-            tokens = self._tokens((*job.prefix, EOS), scores[job])
+            tokens = tokens_of(self.tokenizers.target, (*job.prefix, EOS), scores[job])
             results.append(Score(source, target, *sum_up(tokens), tokens))
         return results[0] if isinstance(sources, str) else results
 
@@ -306,17 +309,37 @@ class Translator:
         request: Request,
     ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
-        parts = self.parts(text, answers, request)
+        parts = self.parts(text, layout, answers, request)
         return self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
 
     def parts(
-        self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
+        self,
+        text: str | SourceText,
+        layout: TextLayout,
+        answers: Sequence[Sequence[Answer]],
+        request: Request,
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each part of a text, best first."""
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        return [self._hypotheses(best_first, request.decoding.n_best) for best_first in answers]
+        parts = [hypotheses_of(found, self.tokenizers, request.decoding.n_best) for found in answers]
+        if request.confidence:
+            for sentence, part in zip(layout.sentences, parts, strict=True):
+                scored = scored_sentence(sentence, part[0], self.tokenizers)
+                part[0] = replace(part[0], confidence=self.calibration.confidence(scored))
+        return parts
+
+    def check(self, request: Request) -> None:
+        """Refuse what this model cannot do, before any work begins."""
+        if request.confidence:
+            check_drawn(request)
+            _ = self.calibration
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What turns scores into probabilities, read when it is first asked for."""
+        return load_calibration(self._engine.contents.folder, changed=bool(self.interventions))
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.
@@ -351,6 +374,7 @@ class Translator:
         self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
+        self.check(request)
         return [
             self.finish(text, made.layout, answers, request)
             for text, made, answers in self.answered(texts, request, progress, before)
@@ -368,20 +392,6 @@ class Translator:
             known.update(zip(batch, answers, strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [(text, one, [known[job] for job in one.jobs]) for text, one in zip(texts, made, strict=True)]
-
-    def _hypotheses(self, answers: Iterable[Answer], n_best: int) -> list[Hypothesis]:
-        """The best answers with different texts."""
-        by_text: dict[str, Hypothesis] = {}
-        for answer in answers:
-            text = self.tokenizers.target.decode(answer.ids)
-            if text not in by_text and len(by_text) < n_best:
-                ids = (*answer.ids, EOS) if answer.finished else answer.ids
-                tokens = self._tokens(ids, answer.log_probs)
-                by_text[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished)
-        return list(by_text.values())
-
-    def _tokens(self, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Token, ...]:
-        return tuple(map(Token, self.tokenizers.target.pieces(ids), ids, log_probs))
 
     @contextmanager
     def explained(self, batch: Sequence[Job]) -> Iterator[None]:

@@ -1,0 +1,65 @@
+"""The words of a text as people see them, and the marks between them."""
+
+import re
+from unicodedata import category, name
+
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
+INSIDE = "'’-_"  # between letters or digits they are part of the word; between digits so are dot and comma
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?:['_-]|(?<=\d)[.,](?=\d))[A-Za-z0-9]+)*|([!-/:-@\[-`{-~])\1*")
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where each word stands, in order. Together they are all but the white space.
+
+    A word is a run of letters and digits. A sign is a word of its own, or a run of the same sign, and so is
+    a character of a script that writes no spaces.
+    """
+    if text.isascii() and text.isprintable():
+        return [match.span() for match in _ASCII_WORD.finditer(text)]
+    return spans_by_character(text)
+
+
+def spans_by_character(text: str) -> list[tuple[int, int]]:
+    """`word_spans` of any text, character by character."""
+    spans: list[tuple[int, int]] = []
+    for place, character in enumerate(text):
+        if character.isspace():
+            continue
+        begin, end = spans[-1] if spans else (0, -1)
+        if end == place and goes_on(text, begin, place):
+            spans[-1] = begin, place + 1
+        else:
+            spans.append((place, place + 1))
+    return spans
+
+
+def goes_on(text: str, begin: int, place: int) -> bool:
+    """Whether the word that began at `begin` goes on with the character at `place`."""
+    before, here, after = text[place - 1], text[place], text[place + 1 : place + 2]
+    if category(here)[0] == "M" or (here == before and not is_letter(here)):
+        return True
+    if joins(here):
+        return joins(before) or (place - begin > 1 and is_inside(text[place - 2], before, here))
+    return is_inside(before, here, after)
+
+
+def is_inside(before: str, sign: str, after: str) -> bool:
+    """Whether a sign between these two is part of one word with them."""
+    numbers = before.isdecimal() and after.isdecimal() and sign in ".,"
+    return numbers or (sign in INSIDE and joins(before) and bool(after) and joins(after))
+
+
+def is_letter(character: str) -> bool:
+    """A letter, a digit or a mark upon one."""
+    return category(character)[0] in "LMN"
+
+
+def joins(character: str) -> bool:
+    """Letters, marks and digits of scripts that separate words by spaces."""
+    return is_letter(character) and not name(character, "").startswith(UNSPACED)
+
+
+def words_of(text: str) -> list[str]:
+    """The words themselves."""
+    return [text[begin:end] for begin, end in word_spans(text)]
