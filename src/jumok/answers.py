@@ -15,6 +15,10 @@ class Answer:
     """One for each token, then one for the end of a finished answer."""
     finished: bool
     """The model ended it; False where the limit did."""
+    alignment: tuple[int, ...] = ()
+    """Of each token the source token that the aligning head looked at most; () where no one asked."""
+    looks: tuple[float, ...] = ()
+    """And how much of its weight that was, from 0 to 1."""
 
     @property
     def score(self) -> float:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from jumok.decoding.results import Hypothesis, Joint, Score, SentenceSpan, Token, Translation
+from jumok.decoding.results import Hypothesis, Joint, Score, SentenceSpan, TextLink, Token, Translation
 from jumok.text.sentences import lay_out, whole
 
 TOKENS = (Token(" 안녕", 300, -0.5), Token("</s>", 2, -0.25))
@@ -29,6 +29,7 @@ def test_json_holds_everything() -> None:
         ],
         "finished": True,
         "sentences": [],
+        "links": [],
         "source": "hello",
         "alternatives": [
             {
@@ -38,6 +39,7 @@ def test_json_holds_everything() -> None:
                 "tokens": [],
                 "finished": False,
                 "sentences": [],
+                "links": [],
             }
         ],
     }
@@ -79,3 +81,15 @@ def test_what_is_written_while_the_second_sentence_grows() -> None:
     joint = Joint(lay_out("他来了。好！", "zh"), "zh", "en")
     assert joint.begun(["He ca"]) == ["", "He ca"]
     assert joint.begun(["He came.", ""]) == ["", "He came.", " ", ""]
+
+
+def test_links_move_with_their_sentence() -> None:
+    link = TextLink((0, 1), (1, 2), 0.5)
+    one = Hypothesis("xy", 0.0, 0.0, (), finished=True, links=(link,))
+    text = "- One.\n\n  Two!"
+    found = Joint(lay_out(text, "en")).translation(text, [[one], [one]])
+    assert [text[slice(*each.source)] for each in found.links] == ["O", "T"]
+    assert [found.text[slice(*each.target)] for each in found.links] == ["y", "y"]
+    assert [each.target[0] for each in found.links] == [3, 9]
+    alone = Joint(whole("  One")).translation("  One", [[one]])
+    assert (alone.text, alone.links) == ("xy", (TextLink((2, 3), (1, 2), 0.5),))

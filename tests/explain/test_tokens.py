@@ -7,9 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import TextConfig
-from jumok.explain.tokens import direction, label, side_of, text_of, word_groups
+from jumok.explain.tokens import direction, label, side_of
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import BYTES, UNK, Tokenizer, train_tokenizer
+from jumok.text.word_groups import text_of, word_groups
 
 FIXTURES = {
     "korean": "나는 어제 영화를 봤다.",

@@ -1,7 +1,7 @@
-"""A calibrated model's doubts: from the scores of an answer to probabilities that a person would change it."""
+"""A calibrated model's doubts: from the scores of an answer to the probability of a person changing it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from jumok.decoding.word_features import (
     word_columns,
 )
 from jumok.errors import ConfigError
-from jumok.text.token_spans import token_spans
+from jumok.text.spans import token_spans
 from jumok.text.tokenizer import Tokenizers
 from jumok.text.word_spans import word_spans
 
@@ -59,6 +59,17 @@ def scored_sentence(source: str, answer: Hypothesis, tokenizers: Tokenizers) -> 
     spans = token_spans(tokenizers.target, [token.id for token in answer.tokens])
     read = source if tokenizers.pictures is None else ""
     return ScoredSentence(read, answer.text, [token.logprob for token in answer.tokens], spans)
+
+
+def with_confidence(
+    calibration: Calibration, source: str, hypotheses: Sequence[Hypothesis], tokenizers: Tokenizers
+) -> list[Hypothesis]:
+    """The answers to one sentence, the best of them with its confidence; for the others nothing is known."""
+    best, *others = hypotheses
+    return [
+        replace(best, confidence=calibration.confidence(scored_sentence(source, best, tokenizers))),
+        *others,
+    ]
 
 
 def check_drawn(request: Request) -> None:

@@ -3,9 +3,9 @@
     z = b + Σ_f w_f x_f                 logistic regression (Cox 1958)
     p = σ(c(z)),  σ(z) = 1 / (1 + e^−z)
 
-The curve c is made of straight lines between a few knots (z, logit p) that rise; beyond the first and the last
-one it goes on with slope 1. The knots come from isotonic regression (Zadrozny & Elkan 2002): of the words with
-a probability of 0.3, three in ten are then changed. `evaluation/calibrate.py` finds all these numbers.
+The curve c is made of straight lines between a few knots (z, logit p) that rise; beyond the first and the
+last one it goes on with slope 1. The knots come from isotonic regression (Zadrozny & Elkan 2002): of words
+with a probability of 0.3, three in ten are then changed. `evaluation/calibrate.py` finds all these numbers.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Estimator:
 
     def linear(self, columns: Mapping[str, Column]) -> Column:
         """z of each row."""
-        return sum((weight * columns[name] for name, weight in self.weights.items()), np.float64(self.bias))
+        return self.bias + np.sum([weight * columns[name] for name, weight in self.weights.items()], axis=0)
 
     def probabilities(self, columns: Mapping[str, Column]) -> Column:
         """p of each row, above 0 and below 1."""

@@ -41,6 +41,8 @@ class Request:
     """Whether each sentence of a text is translated by itself; auto: as suits the model."""
     shortlist: bool = False
     """Only the target tokens of the model's shortlist are computed; the native engine has this."""
+    align: bool = False
+    """Answers have links: which characters of the source each token of the answer was written from."""
     confidence: bool = False
     """Also say how probable it is that a person would change each word, which takes a calibrated model."""
 

@@ -6,6 +6,7 @@ same tokens are cut at the same place; an answer without a loop is left as it is
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jumok.answers import Answer
 from jumok.text.tokenizer import FIRST_BYTE
@@ -37,7 +38,16 @@ def loop_end(ids: Sequence[object]) -> int | None:
 def cut_loops(answers: Sequence[Answer]) -> list[Answer]:
     """The answers without what follows a loop. Their order stays: some engines give the best one only."""
     ends = [loop_end(answer.ids) for answer in answers]
-    return [
-        answer if end is None else Answer(answer.ids[:end], answer.log_probs[:end], finished=False)
-        for answer, end in zip(answers, ends, strict=True)
-    ]
+    return [answer if end is None else cut_at(answer, end) for answer, end in zip(answers, ends, strict=True)]
+
+
+def cut_at(answer: Answer, end: int) -> Answer:
+    """The first `end` tokens of an answer, and what belongs to them."""
+    return replace(
+        answer,
+        ids=answer.ids[:end],
+        log_probs=answer.log_probs[:end],
+        finished=False,
+        alignment=answer.alignment[:end],
+        looks=answer.looks[:end],
+    )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, chain
 from math import fsum, prod
 from typing import Any
@@ -26,6 +26,21 @@ class SentenceSpan:
     source: tuple[int, int]
     text: tuple[int, int]
     tokens: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TextLink:
+    """One token of an answer and the source token that it was written from, as characters of both texts."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    weight: float
+    """How much the aligning head looked there, from 0 to 1."""
+
+    def shifted(self, source: int, target: int) -> "TextLink":
+        """The same link, so many characters further on in both texts."""
+        (a, b), (c, d) = self.source, self.target
+        return TextLink((a + source, b + source), (c + target, d + target), self.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,8 @@ class Hypothesis(JsonResult):
     """The model ended the answer; False where the length limit did."""
     sentences: tuple[SentenceSpan, ...] = ()
     """Of a text that was translated sentence by sentence, if it has several or more around them."""
+    links: tuple[TextLink, ...] = ()
+    """With `align`, one for each token that writes something, in the order of the answer."""
     confidence: Confidence | None = None
     """Which words a person would probably change; None if not asked for."""
 
@@ -161,7 +178,7 @@ class Joint:
         written = self.layout.join([part.text for part in parts], source=self.source, target=self.target)
         text = "".join(written)
         if len(parts) == 1 and text == parts[0].text:
-            return parts[0]
+            return self.placed(parts[0])
         tokens = tuple(chain.from_iterable(part.tokens for part in parts))
         ends = [0, *accumulate(map(len, written))]
         counts = [0, *accumulate(len(part.tokens) for part in parts)]
@@ -170,9 +187,21 @@ class Joint:
             for n, source in enumerate(self.layout.spans())
         )
         finished = all(part.finished for part in parts)
+        links = tuple(
+            link.shifted(span.source[0], span.text[0])
+            for span, part in zip(spans, parts, strict=True)
+            for link in part.links
+        )
         doubts = [part.confidence.shifted(ends[2 * n + 1]) for n, part in enumerate(parts) if part.confidence]
         confidence = together(doubts) if doubts and len(doubts) == len(parts) else None
-        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, confidence)
+        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, links, confidence)
+
+    def placed(self, part: Hypothesis) -> Hypothesis:
+        """The one part of a text that has nothing but white space around it."""
+        before = len(self.layout.gaps[0])
+        if not (before and part.links):
+            return part
+        return replace(part, links=tuple(link.shifted(before, 0) for link in part.links))
 
     def begun(self, texts: Sequence[str]) -> list[str]:
         """What is written when the last of these texts is still growing."""

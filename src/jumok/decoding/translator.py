@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
-from jumok.decoding.confidence import Calibration, check_drawn, load_calibration, scored_sentence
+from jumok.decoding.confidence import Calibration, check_drawn, load_calibration, with_confidence
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
-from jumok.decoding.hypotheses import hypotheses_of, tokens_of
+from jumok.decoding.hypotheses import hypotheses_of
 from jumok.decoding.jobs import (
-    BATCH_TOKENS,
     Job,
     Request,
     SourceText,
@@ -26,14 +25,12 @@ from jumok.decoding.jobs import (
 )
 from jumok.decoding.loops import cut_loops, loop_end
 from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit
-from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
+from jumok.decoding.results import Hypothesis, Joint, Score, Translation
+from jumok.decoding.scores import score_pairs, unequal
 from jumok.decoding.troubles import explain_trouble
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError
 from jumok.progress import Progress, silent
-from jumok.text.beginning import beginning
-from jumok.text.normalize import tidy
 from jumok.text.sentences import TextLayout
-from jumok.text.tokenizer import EOS
 
 if TYPE_CHECKING:
     from jumok.backends.edits import Edits
@@ -160,7 +157,8 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long`, `sentences` and `confidence` of `Request`. The answer to a text never depends on the others.
+        `require`, `long`, `sentences` and `confidence` of `Request`. The answer to a text never depends on
+        the others.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -239,27 +237,9 @@ class Translator:
     ) -> Score | list[Score]:
         """How probable each target is, given its source: log-probabilities per token and in all."""
         left, right = check_texts(sources), check_texts(targets)
-        if len(left) != len(right) or isinstance(sources, str) != isinstance(targets, str):
-            raise DataError(
-                f"there are {len(left)} sources and {len(right)} targets",
-                hint="give one target for each source",
-                code="unequal_lines",
-            )
-        source_ids = self.tokenizers.source.encode_many(map(self.tokenizers.tidy_source, left))
-        target_ids = self.tokenizers.target.encode_many(map(tidy, right))
-        if self.config.data.long == "cut" and self.tokenizers.pictures is None:
-            source_ids = [beginning(ids, self.config.data.max_length) for ids in source_ids]
-        # A target is a prefix that goes on to the end.
-        jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
-        todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
-        budget = self.config.decoding.batch_tokens or BATCH_TOKENS
-        for batch, log_probs in self._engine.scores(list(todo), budget, self.explained):
-            scores.update(zip(batch, log_probs, strict=True))
-            progress("scoring", len(scores), len(todo))
-        results = []
-        for source, target, job in zip(left, right, jobs, strict=True):
-            tokens = tokens_of(self.tokenizers.target, (*job.prefix, EOS), scores[job])
-            results.append(Score(source, target, *sum_up(tokens), tokens))
+        if isinstance(sources, str) != isinstance(targets, str):
+            raise unequal(len(left), len(right))
+        results = score_pairs(self._engine, left, right, self.explained, progress)
         return results[0] if isinstance(sources, str) else results
 
     def read(self, texts: Iterable[str | SourceText]) -> list[SourceText]:
@@ -319,15 +299,20 @@ class Translator:
         answers: Sequence[Sequence[Answer]],
         request: Request,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each part of a text, best first."""
+        """The hypotheses of each part of a text, best first; links are those within the part."""
         cut = [cut_loops(best_first) for best_first in answers]
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
-        parts = [hypotheses_of(found, self.tokenizers, request.decoding.n_best) for found in answers]
+        sentences = layout.sentences if request.align else [None] * len(answers)
+        parts = [
+            hypotheses_of(best_first, self.tokenizers, request.decoding.n_best, sentence)
+            for best_first, sentence in zip(answers, sentences, strict=True)
+        ]
         if request.confidence:
-            for sentence, part in zip(layout.sentences, parts, strict=True):
-                scored = scored_sentence(sentence, part[0], self.tokenizers)
-                part[0] = replace(part[0], confidence=self.calibration.confidence(scored))
+            return [
+                with_confidence(self.calibration, sentence, part, self.tokenizers)
+                for sentence, part in zip(layout.sentences, parts, strict=True)
+            ]
         return parts
 
     def check(self, request: Request) -> None:

@@ -83,7 +83,6 @@ def word_columns(answer: ScoredSentence) -> dict[str, Column]:
     copy         the source has the same word        mark         it has neither letter nor digit
     number       it has a digit                      capital      it begins with a capital letter
     repeat       the answer has it more than once
-    agreement    the share of the other answers that have it as often; disagreement is its square's rest
     """
     spans = word_spans(answer.text)
     words = [answer.text[begin:end] for begin, end in spans]

@@ -1,4 +1,4 @@
-"""Calibrates a model: what its scores say about changes is learned from sentences whose translation is known."""
+"""Calibrates a model: learns from sentences with translations what its scores say about changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -103,7 +103,7 @@ def check_enough(labelled: Sequence[LabelledAnswer]) -> None:
     if words < LEAST_WORDS or len(labelled) < LEAST_SENTENCES:
         raise DataError(
             f"the answers have {words:,} words in {len(labelled):,} sentences, too few to calibrate on",
-            hint=f"give sentences with {LEAST_WORDS} words in {LEAST_SENTENCES} lines or more; 1,000 lines do well",
+            hint=f"give {LEAST_SENTENCES} lines with {LEAST_WORDS} words or more; 1,000 lines do well",
             code="too_few",
         )
 

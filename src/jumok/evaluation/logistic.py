@@ -59,8 +59,8 @@ def newton(x: NDArray[np.float64], y: Column) -> Column:
 def fit_curve(z: Column, changed: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
     """The knots of a curve that rises: groups of rows with like z, and the share of each that was changed.
 
-    Groups whose shares fall where z rises are joined until none do (pool adjacent violators, Ayer et al. 1955).
-    A share is (changed + 1) / (rows + 2), which is never 0 or 1.
+    Groups whose shares fall where z rises are joined until none do (pool adjacent violators, Ayer et al.
+    1955). A share is (changed + 1) / (rows + 2), which is never 0 or 1.
     """
     order = np.argsort(z, kind="stable")
     count = max(1, min(KNOTS, len(z) // LEAST))

@@ -1,9 +1,9 @@
 """Which words of an answer a person would change, told from a reference: those that no shortest edit keeps.
 
-As the word-level labels of the shared tasks on quality estimation (Specia et al. 2020) are made: the answer is
-turned into the reference with the fewest insertions, deletions and substitutions of words, without moving any;
-a word that is kept is right. A reference is one right answer of many, so more words count as changed than a
-person who mends an answer would touch.
+As the word-level labels of the shared tasks on quality estimation (Specia et al. 2020) are made: the answer
+is turned into the reference with the fewest insertions, deletions and substitutions of words, without moving
+any; a word that is kept is right. A reference is one right answer of many, so more words count as changed
+than a person who mends an answer would touch.
 """
 
 from collections.abc import Sequence

@@ -16,9 +16,10 @@ from jumok.decoding.jobs import Source
 from jumok.explain.capture import Array, capture, read_only
 from jumok.explain.heatmap import Style, heat_map, merge_words
 from jumok.explain.ops import bad_parameter
-from jumok.explain.tokens import ended, label, text_of, word_groups
+from jumok.explain.tokens import ended, label
 from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
+from jumok.text.word_groups import text_of, word_groups
 
 THRESHOLD = 0.1  # the least weight of a link between words
 

@@ -14,10 +14,11 @@ from jumok.explain.edits import taken
 from jumok.explain.html import HEIGHT, Display, shorter, trace_html
 from jumok.explain.influence import Influence, leave_out
 from jumok.explain.ops import bad_parameter
-from jumok.explain.tokens import Unit, agreed_units, source_side, text_of, word_groups
+from jumok.explain.tokens import Unit, agreed_units, source_side
 from jumok.explain.trace import Trace, make_trace, write_whole
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
+from jumok.text.word_groups import text_of, word_groups
 
 ARCHITECTURES = ("rnn", "luong", "transformer")  # the order of columns, weakest first
 MOST_CUTS = 32

@@ -4,11 +4,10 @@ A source may be a picture: its tokens are patches, named by row and column, with
 question is asked about, words or tokens, never the special tokens.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any, Literal
-from unicodedata import bidirectional, category, combining, name
+from unicodedata import bidirectional, category
 
 import numpy as np
 
@@ -16,10 +15,10 @@ from jumok.decoding.jobs import Source
 from jumok.explain.heatmap import cells
 from jumok.text.jamo import alone
 from jumok.text.normalize import nfc
-from jumok.text.tokenizer import BOS, BYTES, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
+from jumok.text.spans import BYTE_OF, TextPart, laid_out, spell
+from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
+from jumok.text.word_groups import text_of, word_groups
 
-BYTE_OF = {piece: byte for byte, piece in enumerate(BYTES)}
-UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
 SPACE = "␣"
 
 TokenType = Literal["normal", "special", "unk", "byte", "pad", "patch"]
@@ -67,69 +66,6 @@ def side_of(
     return {"text": text, "lang": lang, "dir": direction(text), "tokens": tokens, "words": words}
 
 
-@dataclass(frozen=True)
-class TextPart:
-    """Tokens that write one stretch of text together: a piece, or the bytes of a character."""
-
-    tokens: tuple[int, ...]
-    text: str
-    data: bytes = b""  # of byte pieces
-
-
-def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
-    """What each token writes, as decoding does it: a run of bytes that is no text becomes U+FFFDs."""
-    run: list[int] = []
-    for i, piece in enumerate(pieces):
-        if piece in BYTE_OF:
-            run.append(i)
-        elif ids[i] >= len(SPECIALS):
-            yield from _characters(run, pieces)
-            run = []
-            yield TextPart((i,), piece)
-    yield from _characters(run, pieces)
-
-
-def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
-    data = bytes(BYTE_OF[pieces[i]] for i in run)
-    try:
-        characters = data.decode()
-    except UnicodeDecodeError:
-        yield from (TextPart((i,), "\ufffd", data[n : n + 1]) for n, i in enumerate(run))
-        return
-    at = 0
-    for character in characters:
-        spelt = character.encode()
-        yield TextPart(tuple(run[at : at + len(spelt)]), character, spelt)
-        at += len(spelt)
-
-
-def laid_out(parts: Sequence[TextPart], *, jamo: bool) -> tuple[list[tuple[int, int]], str]:
-    """The range of each part in the text that all of them write, and the text.
-
-    Where letters become syllables, parts that share one have the range of all they write.
-    """
-    runs = letter_runs(parts) if jamo else [[part] for part in parts]
-    texts = ["".join(part.text for part in run) for run in runs]
-    texts = list(map(nfc, texts)) if jamo else texts
-    ranges = pairwise(accumulate(map(len, texts), initial=0))
-    return [one for run, one in zip(runs, ranges, strict=True) for _ in run], "".join(texts)
-
-
-def letter_runs(parts: Sequence[TextPart]) -> list[list[TextPart]]:
-    """Parts that write Korean letters, in runs: inside one, letters of two parts become a syllable."""
-    runs: list[list[TextPart]] = []
-    text = ""
-    for part in parts:
-        joined = nfc(text + part.text)
-        if runs and (combining(part.text[0]) or joined != text + nfc(part.text)):
-            runs[-1].append(part)
-            text = joined
-        else:
-            runs.append([part])
-            text = nfc(part.text)
-    return runs
-
-
 def _places(parts: Sequence[TextPart], spans: Sequence[list[int]]) -> dict[int, dict[str, Any]]:
     """The span of each token that has one; for a byte also its value, its group and the group's text."""
     places: dict[int, dict[str, Any]] = {}
@@ -165,46 +101,6 @@ def label(piece: str) -> str:
     if not text:
         return SPACE
     return text if cells(text) else f"◌{text}"
-
-
-def text_of(pieces: Sequence[str]) -> str:
-    """The text of pieces side by side, without spaces around it; bytes become the characters they spell."""
-    data = b"".join(bytes([BYTE_OF[p]]) if p in BYTE_OF else p.encode() for p in pieces)
-    return nfc(data.decode(errors="replace")).strip()
-
-
-def word_groups(pieces: Sequence[str]) -> list[list[int]]:
-    """Indices of the pieces of each word; every piece is in exactly one.
-
-    A word begins at a space, which belongs to it, and wherever letters and digits meet anything else. Signs,
-    and pieces of scripts that write no spaces, stand alone.
-    """
-    groups: list[list[int]] = []
-    for i, piece in enumerate(pieces):
-        if i and not starts_word(pieces[i - 1], piece):
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    return groups
-
-
-def starts_word(before: str, piece: str) -> bool:
-    """Whether a word begins at `piece`, which follows the piece `before`."""
-    if before in SPECIALS or piece in SPECIALS:
-        return True
-    if piece in BYTE_OF and 0x80 <= BYTE_OF[piece] < 0xC0:
-        return False  # inside a character
-    if piece[0].isspace():
-        return True
-    if before.isspace() or category(piece[0]).startswith("M"):
-        return False
-    left, right = (side in BYTE_OF or joins(char) for side, char in ((before, before[-1]), (piece, piece[0])))
-    return not (left and right)
-
-
-def joins(char: str) -> bool:
-    """Letters, marks and digits of scripts that separate words by spaces."""
-    return category(char)[0] in "LMN" and not name(char, "").startswith(UNSPACED)
 
 
 @dataclass(frozen=True)

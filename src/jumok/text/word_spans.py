@@ -1,9 +1,10 @@
 """The words of a text as people see them, and the marks between them."""
 
 import re
-from unicodedata import category, name
+from unicodedata import category
 
-UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
+from jumok.text.word_groups import joins
+
 INSIDE = "'’-_"  # between letters or digits they are part of the word; between digits so are dot and comma
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?:['_-]|(?<=\d)[.,](?=\d))[A-Za-z0-9]+)*|([!-/:-@\[-`{-~])\1*")
@@ -53,11 +54,6 @@ def is_inside(before: str, sign: str, after: str) -> bool:
 def is_letter(character: str) -> bool:
     """A letter, a digit or a mark upon one."""
     return category(character)[0] in "LMN"
-
-
-def joins(character: str) -> bool:
-    """Letters, marks and digits of scripts that separate words by spaces."""
-    return is_letter(character) and not name(character, "").startswith(UNSPACED)
 
 
 def words_of(text: str) -> list[str]:
