@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
     "model": {"decoding", "explain", "training"},
-    "evaluation": {"text", "decoding", "explain"},
+    "evaluation": {"text", "checkpoint", "decoding", "explain"},
     "training": {
         "config",
         "text",

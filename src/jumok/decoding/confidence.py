@@ -90,8 +90,9 @@ def load_calibration(folder: Path, *, changed: bool = False) -> Calibration:
             hint="ask for confidence without interventions",
             code="not_calibrated",
         )
+    fields = read_calibration(folder)
     try:
-        return parse_calibration(read_calibration(folder))
+        return parse_calibration(fields)
     except ValueError as error:
         raise bad_calibration(folder / CALIBRATION, str(error)) from None
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from jumok.text.sentences import TextLayout, whole
 
+DOUBTFUL = 0.5
+"""A word with this probability of a change is doubtful, and so is an answer that has one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -66,6 +69,16 @@ class Confidence:
     def share(self) -> float:
         """The share of the words that a person would change, as expected: the mean of their probabilities."""
         return fsum(word.change for word in self.words) / max(len(self.words), 1)
+
+    @property
+    def kept(self) -> float:
+        """The share of the words that would stay: what XLIFF and ITS call the confidence of a machine."""
+        return 1 - self.share
+
+    @property
+    def doubtful(self) -> tuple[WordDoubt, ...]:
+        """The words that would rather be changed than kept."""
+        return tuple(word for word in self.words if word.change >= DOUBTFUL)
 
     def shifted(self, by: int) -> "Confidence":
         """The same of a text that stands so many characters further on."""

@@ -324,7 +324,12 @@ class Translator:
     @cached_property
     def calibration(self) -> Calibration:
         """What turns scores into probabilities, read when it is first asked for."""
-        return load_calibration(self._engine.contents.folder, changed=bool(self.interventions))
+        return load_calibration(self.folder, changed=bool(self.interventions))
+
+    @property
+    def folder(self) -> Path:
+        """The model's own folder; of a run, that of the checkpoint in use."""
+        return self._engine.contents.folder
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jumok.checkpoint.calibration import write_calibration
 from jumok.decoding.confidence import Calibration, check_drawn, scored_sentence
 from jumok.decoding.estimator import Estimator
 from jumok.decoding.jobs import make_request
@@ -45,6 +47,14 @@ class CalibrationReport:
     calibration: Calibration
     words: Reliability
     sentences: Reliability
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "words": self.words.to_dict(),
+            "sentences": self.sentences.to_dict(),
+            "fitted": dict(self.calibration.fitted),
+        }
 
 
 def calibrate(
@@ -141,3 +151,8 @@ def judge(calibration: Calibration, labelled: Sequence[LabelledAnswer]) -> tuple
 def joined(many: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
     """The columns of all, one below the other."""
     return {name: np.concatenate([one[name] for one in many]) for name in many[0]}
+
+
+def keep(translator: Translator, calibration: Calibration) -> Path:
+    """Write a calibration beside the model that it is of."""
+    return write_calibration(translator.folder, calibration.to_dict())

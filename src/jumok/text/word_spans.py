@@ -5,16 +5,18 @@ from unicodedata import category
 
 from jumok.text.word_groups import joins
 
-INSIDE = "'’-_"  # between letters or digits they are part of the word; between digits so are dot and comma
+INSIDE = "'’_"  # between letters or digits they are part of the word
 
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:(?:['_-]|(?<=\d)[.,](?=\d))[A-Za-z0-9]+)*|([!-/:-@\[-`{-~])\1*")
+_ASCII_WORD = re.compile(
+    r"[A-Za-z0-9]+(?:(?:['_]|(?<!\d)-|-(?=[A-Za-z])|(?<=\d)[.,](?=\d))[A-Za-z0-9]+)*|([!-/:-@\[-`{-~])\1*"
+)
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Where each word stands, in order. Together they are all but the white space.
 
-    A word is a run of letters and digits. A sign is a word of its own, or a run of the same sign, and so is
-    a character of a script that writes no spaces.
+    A word is a run of letters and digits, such as `well-known` or `3.5`. A sign is a word of its own, or a run
+    of the same sign, and so is a character of a script that writes no spaces.
     """
     if text.isascii() and text.isprintable():
         return [match.span() for match in _ASCII_WORD.finditer(text)]
@@ -47,8 +49,9 @@ def goes_on(text: str, begin: int, place: int) -> bool:
 
 def is_inside(before: str, sign: str, after: str) -> bool:
     """Whether a sign between these two is part of one word with them."""
-    numbers = before.isdecimal() and after.isdecimal() and sign in ".,"
-    return numbers or (sign in INSIDE and joins(before) and bool(after) and joins(after))
+    if before.isdecimal() and after.isdecimal():
+        return sign in ".," or sign in INSIDE  # 3.5 is one word, and 2024-03-05 is three and their signs
+    return sign in INSIDE + "-" and joins(before) and bool(after) and joins(after)
 
 
 def is_letter(character: str) -> bool:
