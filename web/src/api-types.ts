@@ -87,6 +87,7 @@ export interface CandidateOut {
 
 export interface Card {
   readonly arch: "rnn" | "luong" | "transformer";
+  readonly confidence: boolean;
   readonly context: boolean;
   readonly d_model: number;
   readonly decoding: Readonly<Record<string, unknown>>;
@@ -130,6 +131,13 @@ export interface CompareOut {
   readonly pseudo_reference: string | null;
   readonly results: readonly ColumnOut[];
   readonly source: WordsOut;
+}
+
+/** Calibrated probabilities that a person would change an answer. */
+export interface ConfidenceOut {
+  readonly change: number;
+  readonly sentences: readonly number[];
+  readonly words: readonly WordDoubtOut[];
 }
 
 export interface CurveOut {
@@ -291,6 +299,7 @@ export interface HeadProfile {
 }
 
 export interface HypothesisOut {
+  readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly score: number;
   readonly score_per_token: number;
@@ -561,6 +570,7 @@ export interface SideOut {
 export interface StreamFinal {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
+  readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly ms: number;
   readonly score: number;
@@ -779,6 +789,7 @@ export interface TranslateAnswer {
 export interface TranslationOut {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
+  readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly score: number;
   readonly score_per_token: number;
@@ -830,6 +841,11 @@ export interface WhatIfOut {
   readonly diff: readonly ChangeOut[];
   readonly edited: SideOut;
   readonly first_divergence: number | null;
+}
+
+export interface WordDoubtOut {
+  readonly change: number;
+  readonly text: readonly [number, number];
 }
 
 export interface WordsOut {

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jumok.checkpoint.calibration import bad_calibration, read_calibration
+from jumok.checkpoint.calibration import bad_calibration, is_calibrated, read_calibration
 from jumok.checkpoint.manifest import CALIBRATION
 from jumok.decoding.estimator import Estimator, parse_estimator
 from jumok.decoding.jobs import Request
@@ -21,6 +22,9 @@ from jumok.errors import ConfigError
 from jumok.text.spans import token_spans
 from jumok.text.tokenizer import Tokenizers
 from jumok.text.word_spans import word_spans
+
+if TYPE_CHECKING:
+    from jumok.decoding.engines import Engine
 
 DIGITS = 4
 """Of a probability: calibration knows no more, and engines round differently behind them."""
@@ -80,6 +84,34 @@ def check_drawn(request: Request) -> None:
             hint="set sample to false and mbr to 0, or name a beam",
             code="not_calibrated",
         )
+
+
+class Calibrated:
+    """The part of a translator that knows how sure it may be."""
+
+    _engine: "Engine"
+    interventions: Sequence[Mapping[str, Any]]
+
+    @property
+    def folder(self) -> Path:
+        """The model's own folder; of a run, that of the checkpoint in use."""
+        return self._engine.contents.folder
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether answers can say which words are doubtful."""
+        return is_calibrated(self.folder)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What turns scores into probabilities, read when it is first asked for."""
+        return load_calibration(self.folder, changed=bool(self.interventions))
+
+    def check(self, request: Request) -> None:
+        """Refuse what this model cannot do, before any work begins."""
+        if request.confidence:
+            check_drawn(request)
+            _ = self.calibration
 
 
 def load_calibration(folder: Path, *, changed: bool = False) -> Calibration:

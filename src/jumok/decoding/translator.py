@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer, NotFiniteError
 from jumok.checkpoint.contents import Contents
-from jumok.decoding.confidence import Calibration, check_drawn, load_calibration, with_confidence
+from jumok.decoding.confidence import Calibrated, with_confidence
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
 from jumok.decoding.hypotheses import hypotheses_of
 from jumok.decoding.jobs import (
@@ -54,7 +54,7 @@ def load(
     return Translator(open_engine(path, device, engine, note))
 
 
-class Translator:
+class Translator(Calibrated):
     """A loaded model. It has no state that changes, so threads may share it."""
 
     def __init__(self, model: "LoadedModel | Engine") -> None:
@@ -314,22 +314,6 @@ class Translator:
                 for sentence, part in zip(layout.sentences, parts, strict=True)
             ]
         return parts
-
-    def check(self, request: Request) -> None:
-        """Refuse what this model cannot do, before any work begins."""
-        if request.confidence:
-            check_drawn(request)
-            _ = self.calibration
-
-    @cached_property
-    def calibration(self) -> Calibration:
-        """What turns scores into probabilities, read when it is first asked for."""
-        return load_calibration(self.folder, changed=bool(self.interventions))
-
-    @property
-    def folder(self) -> Path:
-        """The model's own folder; of a run, that of the checkpoint in use."""
-        return self._engine.contents.folder
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.

@@ -15,8 +15,8 @@ _ASCII_WORD = re.compile(
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Where each word stands, in order. Together they are all but the white space.
 
-    A word is a run of letters and digits, such as `well-known` or `3.5`. A sign is a word of its own, or a run
-    of the same sign, and so is a character of a script that writes no spaces.
+    A word is a run of letters and digits, such as `well-known` or `3.5`. A sign is a word of its own, or a
+    run of the same sign, and so is a character of a script that writes no spaces.
     """
     if text.isascii() and text.isprintable():
         return [match.span() for match in _ASCII_WORD.finditer(text)]

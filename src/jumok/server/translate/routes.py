@@ -77,6 +77,8 @@ def result_fields(answer: Translation | Score) -> dict[str, Any]:
     for one in (fields, *fields.get("alternatives", ())):
         if not one.get("sentences", True):
             del one["sentences"]
+        if one.get("confidence", True) is None:
+            del one["confidence"]
     return fields
 
 
