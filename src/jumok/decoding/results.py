@@ -63,7 +63,8 @@ class Confidence:
     sentences: tuple[float, ...]
     """The same of each sentence, in the order of `Hypothesis.sentences`; of an answer that has none, one."""
     words: tuple[WordDoubt, ...]
-    """Every word and every mark between words, in order; together they are all but the spaces."""
+    """Every word of the sentences and every mark between words, in order: all that the model wrote but the
+    spaces. What stands between sentences was copied, and has none."""
 
     @property
     def share(self) -> float:
