@@ -104,7 +104,7 @@ def word_columns(answer: ScoredSentence) -> dict[str, Column]:
         "after": np.concatenate([total[1:], [end]]),
         "earlier": (sums - total) / np.maximum(places, 1),
         "later": (sums[-1] - sums) / np.maximum(count - 1 - places, 1),
-        "sentence": np.full(count, log_probs.mean() if len(log_probs) else 0.0),
+        "sentence": np.full(count, log_probs.sum() / max(len(log_probs), 1)),
         "weakest": np.full(count, total.min()),
         "end": np.full(count, end),
         "tokens": np.log(np.maximum(inside.sum(axis=1), 1)),

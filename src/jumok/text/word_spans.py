@@ -1,9 +1,10 @@
 """The words of a text as people see them, and the marks between them."""
 
 import re
+from functools import lru_cache
 from unicodedata import category
 
-from jumok.text.word_groups import joins
+from jumok.text import word_groups
 
 INSIDE = "'’_"  # between letters or digits they are part of the word
 
@@ -54,6 +55,13 @@ def is_inside(before: str, sign: str, after: str) -> bool:
     return sign in INSIDE + "-" and joins(before) and bool(after) and joins(after)
 
 
+@lru_cache(maxsize=4096)
+def joins(character: str) -> bool:
+    """A letter, digit or mark of a script that separates words by spaces; texts have few different ones."""
+    return word_groups.joins(character)
+
+
+@lru_cache(maxsize=4096)
 def is_letter(character: str) -> bool:
     """A letter, a digit or a mark upon one."""
     return category(character)[0] in "LMN"
