@@ -301,6 +301,7 @@ export interface HeadProfile {
 export interface HypothesisOut {
   readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
@@ -337,6 +338,13 @@ export interface LikelyToken {
   readonly id: number;
   readonly p: number;
   readonly text: string;
+}
+
+/** A token of the answer and the characters of the source that it was written from, in code points. */
+export interface LinkOut {
+  readonly source: readonly [number, number];
+  readonly target: readonly [number, number];
+  readonly weight: number;
 }
 
 /** One translation of one sentence: everything but its tensors. Readers ignore keys they do not know. A number that is not finite is null, and a sibling key with _nonfinite after its name says nan, inf or -inf. */
@@ -572,6 +580,7 @@ export interface StreamFinal {
   readonly alternatives: readonly HypothesisOut[];
   readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly ms: number;
   readonly score: number;
   readonly score_per_token: number;
@@ -791,6 +800,7 @@ export interface TranslationOut {
   readonly alternatives: readonly HypothesisOut[];
   readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
