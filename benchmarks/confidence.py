@@ -6,7 +6,9 @@
 `plain` takes 1 − P(word) for the probability that the word is changed, `word` calibrates the same number, and
 `all` is what `jumok calibrate` makes. `without` leaves a group of features out. `beam` adds which words the
 other answers of the beam have (all of them, so the search is a longer one), `draws` which words N answers
-drawn at random have. Times are of the processor, with and without confidence in turn.
+drawn at random have, and `links` the alignment: how much the head looked, how far from the diagonal, how many
+words look at the same source word, and the share of the source that any looks at. Times are of the processor,
+with and without confidence in turn.
 """
 
 import argparse
@@ -30,7 +32,7 @@ from jumok.evaluation.calibrate import LabelledAnswer, fit_calibration, joined, 
 from jumok.evaluation.logistic import fit_estimator
 from jumok.evaluation.metrics import measure
 from jumok.evaluation.reliability import reliability
-from jumok.text.word_spans import words_of
+from jumok.text.word_spans import word_spans, words_of
 
 GROUPS = {
     "neighbours": ("before", "after", "earlier", "later"),
@@ -105,6 +107,27 @@ def draw_shares(model: Translator, sources: Sequence[str], answers: Sequence[str
     return shares(answers, list(zip(*rounds, strict=True)))
 
 
+def link_columns(model: Translator, sources: Sequence[str]) -> dict[str, Column]:
+    """What the alignment says of each word."""
+    found: dict[str, list[float]] = {"look": [], "away": [], "crowd": [], "cover": []}
+    for source, answer in zip(
+        sources, model.translate(list(sources), sentences="as-is", align=True), strict=True
+    ):
+        read, written = word_spans(source), word_spans(answer.text)
+        owner = {place: n for n, span in enumerate(read) for place in range(*span)}
+        of = [[one for one in answer.links if one.target[0] < b and one.target[1] > a] for a, b in written]
+        best = [
+            owner.get(max(links, key=lambda one: one.weight).source[0], -1) if links else -1 for links in of
+        ]
+        crowd, cover = Counter(best), len(set(best) - {-1}) / max(len(read), 1)
+        for n, links in enumerate(of):
+            found["look"].append(float(np.mean([one.weight for one in links])) if links else 0.0)
+            found["away"].append(abs((best[n] + 0.5) / max(len(read), 1) - (n + 0.5) / len(written)))
+            found["crowd"].append(float(np.log(crowd[best[n]])))
+            found["cover"].append(cover)
+    return {name: np.asarray(values) for name, values in found.items()}
+
+
 def sentence_level(
     calibration: Any, test: Rows, answers: Sequence[Any], references: Sequence[str]
 ) -> dict[str, Any]:
@@ -171,6 +194,11 @@ def run(model: Translator, valid_pairs: Pairs, test_pairs: Pairs, draws: int) ->
         },
         "time": times(model, test_pairs[0]) if model.is_calibrated else None,
     }
+    if "cross" in model.config.model.attention:
+        left, right = (link_columns(model, pairs[0]) for pairs in (valid_pairs, test_pairs))
+        found["links"] = fitted(
+            valid, test, WORD_FEATURES, {name: (left[name], right[name]) for name in left}
+        )
     if draws:
         more = {"draws": (drawn[0], drawn[1])}
         found["draws"] = fitted(valid, test, WORD_FEATURES, more) | {

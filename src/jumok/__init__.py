@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from jumok.comparison.compare import ComparisonReport, compare
     from jumok.decoding.results import Translation
     from jumok.decoding.translator import Translator
+    from jumok.evaluation.calibrate import calibrate
     from jumok.evaluation.evaluate import Evaluation, evaluate
     from jumok.explain.ops import (
         ban,
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "ban",
     "bridge",
+    "calibrate",
     "check",
     "compare",
     "evaluate",
@@ -85,6 +87,7 @@ _HOMES = {
     "TrainedRun": "jumok.run.train",
     "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
+    "calibrate": "jumok.evaluation.calibrate",
     "check": "jumok.run.check",
     "compare": "jumok.comparison.compare",
     "evaluate": "jumok.evaluation.evaluate",

@@ -8,7 +8,7 @@ from jumok.checkpoint.bundled import bundled
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.calibrate import calibrate, fit_calibration, judge, keep, label_answers
+from jumok.evaluation.calibrate import calibrate, fit_calibration, judge, label_answers
 
 Pairs = tuple[list[str], list[str]]
 
@@ -36,13 +36,15 @@ def test_it_finds_the_errors_of_sentences_that_it_has_not_seen(translator: Trans
 
 def test_what_is_kept_is_used(translator: Translator) -> None:
     found = calibrate(translator, *pairs_of("valid", 200), beam=1)
-    path = keep(translator, found.calibration)
-    assert path == translator.folder / "confidence.json"
+    assert found.file == translator.folder / "confidence.json"
     again = load(translator.folder, "cpu")
     assert again.calibration == found.calibration
     assert found.calibration.fitted["sentences"] == 200
     assert found.calibration.fitted["decoding"]["beam"] == 1
     assert found.to_dict()["words"]["count"] == found.words.count
+    before = (translator.folder / "confidence.json").read_bytes()
+    assert calibrate(translator, *pairs_of("valid", 100), keep=False).file is None
+    assert (translator.folder / "confidence.json").read_bytes() == before
 
 
 def test_labels_are_those_of_the_words(translator: Translator) -> None:

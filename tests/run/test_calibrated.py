@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jumok.errors import RunError
-from jumok.run import calibrated
+from jumok.evaluation import calibrate
 from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 from tests.run.conftest import quick_settings
 
@@ -49,7 +49,7 @@ def test_a_fault_is_a_notice_and_the_run_is_complete(tmp_path: Path, monkeypatch
     def full(*_: object) -> Path:
         raise RunError("the disk is full: cannot save confidence.json", code="disk_full")
 
-    monkeypatch.setattr(calibrated, "keep", full)
+    monkeypatch.setattr(calibrate, "write_calibration", full)
     write_letters(tmp_path)
     events: list[dict[str, Any]] = []
     done = train_on(tmp_path, events)

@@ -56,7 +56,6 @@ def calibrate(
     from jumok.cli.evaluate import read_test_set
     from jumok.decoding.translator import load
     from jumok.evaluation.calibrate import calibrate as calibrate_translator
-    from jumok.evaluation.calibrate import keep
 
     test = read_test_set({**places, "lang": ""}, need=True)
     translator = load(model, device, engine=engine, note=say_once(quiet=quiet))
@@ -65,12 +64,11 @@ def calibrate(
         found = calibrate_translator(
             translator, test.sources or [], test.references, progress=progress, **search
         )
-    path = keep(translator, found.calibration)
     if as_json:
-        print_json(found.to_dict() | {"file": str(path)})
+        print_json(found.to_dict())
     elif not quiet:
         click.echo(describe(found))
-        say(f"kept in {path}")
+        say(f"kept in {found.file}")
 
 
 def describe(found: "CalibrationReport") -> str:

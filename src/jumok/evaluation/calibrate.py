@@ -47,6 +47,8 @@ class CalibrationReport:
     calibration: Calibration
     words: Reliability
     sentences: Reliability
+    file: Path | None
+    """Where it was kept."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -54,6 +56,7 @@ class CalibrationReport:
             "words": self.words.to_dict(),
             "sentences": self.sentences.to_dict(),
             "fitted": dict(self.calibration.fitted),
+            "file": None if self.file is None else str(self.file),
         }
 
 
@@ -62,11 +65,13 @@ def calibrate(
     sources: Sequence[str],
     references: References,
     *,
+    keep: bool = True,
     progress: Progress = silent,
     **decode: Any,
 ) -> CalibrationReport:
-    """Translate the sources, and learn from the references which words would be changed.
+    """Translate the sources, and learn from the references which words a person would change.
 
+    What was learned is kept in the model's folder, where translators that are loaded afterwards find it.
     Options are those of decoding. Sentences that the model was trained on would make it look too sure.
     """
     labelled = label_answers(translator, sources, references, progress=progress, **decode)
@@ -82,7 +87,9 @@ def calibrate(
         "error": words.error,
         "decoding": asdict(make_request(translator.config.decoding, decode).decoding),
     }
-    return CalibrationReport(fit_calibration(labelled, fitted), words, sentences)
+    whole = fit_calibration(labelled, fitted)
+    file = write_calibration(translator.folder, whole.to_dict()) if keep else None
+    return CalibrationReport(whole, words, sentences, file)
 
 
 def label_answers(
@@ -151,8 +158,3 @@ def judge(calibration: Calibration, labelled: Sequence[LabelledAnswer]) -> tuple
 def joined(many: Sequence[Mapping[str, Column]]) -> dict[str, Column]:
     """The columns of all, one below the other."""
     return {name: np.concatenate([one[name] for one in many]) for name in many[0]}
-
-
-def keep(translator: Translator, calibration: Calibration) -> Path:
-    """Write a calibration beside the model that it is of."""
-    return write_calibration(translator.folder, calibration.to_dict())

@@ -4,7 +4,7 @@ from typing import Any
 
 from jumok.decoding.translator import load
 from jumok.errors import Error
-from jumok.evaluation.calibrate import calibrate, keep
+from jumok.evaluation.calibrate import calibrate
 from jumok.text.marks import is_question
 from jumok.training.loop import notice
 from jumok.training.step import is_out_of_memory
@@ -28,8 +28,7 @@ def calibrate_best(work: RunWork, step: int) -> None:
     options: dict[str, Any] = {"long": "cut"} if any(map(is_question, sources)) else {}
     try:
         translator = load(work.checkpoints.run, str(work.device))
-        found = calibrate(translator, sources, references, **options)
-        keep(translator, found.calibration)
+        calibrate(translator, sources, references, **options)
     except Error as error:
         if error.code != "too_few":
             work.log(notice(step, "warning", error.code, f"confidence is not calibrated: {error.message}"))

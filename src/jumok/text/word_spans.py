@@ -8,9 +8,9 @@ from jumok.text import word_groups
 
 INSIDE = "'’_"  # between letters or digits they are part of the word
 
-_ASCII_WORD = re.compile(
-    r"[A-Za-z0-9]+(?:(?:['_]|(?<!\d)-|-(?=[A-Za-z])|(?<=\d)[.,](?=\d))[A-Za-z0-9]+)*|([!-/:-@\[-`{-~])\1*"
-)
+# Latin letters and the usual signs: no combining marks, and no scripts without spaces.
+_PLAIN = re.compile(r"[\0-\u02ff\u2010-\u2027\u2030-\u205e]*")
+_PLAIN_WORD = re.compile(r"[^\W_]+(?:(?:['’_]|(?<!\d)-|-(?=[^\W\d_])|(?<=\d)[.,](?=\d))[^\W_]+)*|([^\w\s]|_)\1*")
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -19,8 +19,8 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     A word is a run of letters and digits, such as `well-known` or `3.5`. A sign is a word of its own, or a
     run of the same sign, and so is a character of a script that writes no spaces.
     """
-    if text.isascii() and text.isprintable():
-        return [match.span() for match in _ASCII_WORD.finditer(text)]
+    if _PLAIN.fullmatch(text):
+        return [match.span() for match in _PLAIN_WORD.finditer(text)]
     return spans_by_character(text)
 
 
