@@ -21,6 +21,7 @@ from jumok.comparison.plan import DATES_COMMON
 from jumok.config import Arch
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load
+from jumok.evaluation.calibrate import calibrate
 from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.train import RunCallbacks, RunRequest, run
@@ -87,6 +88,8 @@ def keep(folder: Path, arch: Arch) -> None:
         name=arch,
         data="dates test",
     )
+    valid = list(builtin_corpus("dates", "valid").pairs())
+    calibrate(load(TRAINED / arch, "cpu"), [source for source, _ in valid], [target for _, target in valid])
     (RECORDS / arch / "eval").mkdir(exist_ok=True)
     (RECORDS / arch / "eval" / "dates-test.json").write_text(found.to_json(), encoding="utf-8")
 

@@ -177,6 +177,11 @@ def translated(folder: Path, *, shortlist: bool = False) -> Any:
     return [(one.text, one.score) for one in found]
 
 
+def doubted(folder: Path) -> Any:
+    """What the model in a folder would have changed."""
+    return [one.confidence for one in load(folder, "cpu").translate(TEXTS, confidence=True)]
+
+
 def weights(folder: Path) -> Any:
     """The model in a folder as torch reads it."""
     loaded = load_model(folder)
@@ -257,6 +262,7 @@ def all_kinds(root: Path) -> Iterator[FileKind]:
     """Make one of each below `root`."""
     corpus = write_corpus(root)
     yield FileKind("model", shutil.copytree(bundled()["luong"], root / "model"), translated)
+    yield FileKind("calibration", shutil.copytree(bundled()["rnn"], root / "sure"), doubted)
     yield FileKind("model in torch", shutil.copytree(bundled()["rnn"], root / "torch"), weights)
     settings = quick_settings(corpus) | {"text.dropout": 0.1, "training.max_steps": 9}
     steps = [0]

@@ -79,6 +79,7 @@ def test_python_does_what_it_is_said_to_do() -> None:
         "score": "load",
         "inspect": "load",
         "evaluate": "evaluate",
+        "calibrate": "calibrate",
         "compare": "compare",
         "check": "check",
         "export": "export_model",

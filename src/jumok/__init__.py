@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
     from jumok.documents.report import DocumentReport
     from jumok.documents.translate import translate_document
+    from jumok.evaluation.calibrate import calibrate
     from jumok.evaluation.evaluate import Evaluation, evaluate
     from jumok.explain.ops import (
         ban,
@@ -56,6 +57,7 @@ __all__ = [
     "__version__",
     "ban",
     "bridge",
+    "calibrate",
     "check",
     "compare",
     "evaluate",
@@ -90,6 +92,7 @@ _HOMES = {
     "TrainedRun": "jumok.run.train",
     "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
+    "calibrate": "jumok.evaluation.calibrate",
     "check": "jumok.run.check",
     "compare": "jumok.comparison.compare",
     "evaluate": "jumok.evaluation.evaluate",

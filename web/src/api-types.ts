@@ -87,6 +87,7 @@ export interface CandidateOut {
 
 export interface Card {
   readonly arch: "rnn" | "luong" | "transformer";
+  readonly confidence: boolean;
   readonly context: boolean;
   readonly d_model: number;
   readonly decoding: Readonly<Record<string, unknown>>;
@@ -130,6 +131,13 @@ export interface CompareOut {
   readonly pseudo_reference: string | null;
   readonly results: readonly ColumnOut[];
   readonly source: WordsOut;
+}
+
+/** Calibrated probabilities that a person would change an answer. */
+export interface ConfidenceOut {
+  readonly change: number;
+  readonly sentences: readonly number[];
+  readonly words: readonly WordDoubtOut[];
 }
 
 export interface CurveOut {
@@ -325,6 +333,7 @@ export interface HeadProfile {
 }
 
 export interface HypothesisOut {
+  readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly links?: readonly LinkOut[];
   readonly score: number;
@@ -628,6 +637,7 @@ export interface SideOut {
 export interface StreamFinal {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
+  readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly links?: readonly LinkOut[];
   readonly ms: number;
@@ -848,6 +858,7 @@ export interface TranslateAnswer {
 export interface TranslationOut {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
+  readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly links?: readonly LinkOut[];
   readonly score: number;
@@ -900,6 +911,11 @@ export interface WhatIfOut {
   readonly diff: readonly ChangeOut[];
   readonly edited: SideOut;
   readonly first_divergence: number | null;
+}
+
+export interface WordDoubtOut {
+  readonly change: number;
+  readonly text: readonly [number, number];
 }
 
 export interface WordsOut {

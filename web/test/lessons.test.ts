@@ -45,6 +45,7 @@ const card = (arch: Card["arch"], target_language = "iso8601", source: Card["sou
   source,
   image: null,
   sentences: "as-is",
+  confidence: false,
   parameters: 1,
   fingerprint: "",
   max_length: 96,

@@ -21,6 +21,7 @@ const base = {
   source: "text",
   image: null,
   sentences: "as-is",
+  confidence: false,
 } as const;
 const size = { layers: 2, heads: 4, d_head: 2 };
 const transformer: Card = {

@@ -25,6 +25,7 @@ from jumok.errors import ModelError, nearest
 MANIFEST = "MANIFEST.json"
 AVERAGED = "averaged"  # a run's folder for the mean of its last checkpoints
 CHECKPOINTS = "checkpoints"
+CALIBRATION = "confidence.json"  # may be added to a folder later; it has a seal of its own
 FORMAT_VERSION = 1
 JSON_LIMIT = 16 * 2**20
 COPY_AGAIN = "copy the folder again from where it was whole, or use an older checkpoint"
@@ -58,7 +59,7 @@ def verify_folder(path: Path, *, skip: Collection[str] = (), extras: bool = True
         wanted = {name: entry for name, entry in manifest.items() if name not in skip}
         faults = [fault for name, entry in wanted.items() if (fault := _fault(path / name, entry))]
         if extras:
-            strange = {entry.name for entry in path.iterdir()} - {*manifest, MANIFEST}
+            strange = {entry.name for entry in path.iterdir()} - {*manifest, MANIFEST, CALIBRATION}
             faults += [f"{name} does not belong to this folder" for name in sorted(strange)]
         return faults
     except ModelError as error:
@@ -71,9 +72,12 @@ def verify(folder: str | Path) -> dict[Path, list[str]]:
 
 
 def unusable(folder: Path) -> list[str]:
-    """Why the settings of a whole folder cannot be used all the same; a folder may have none."""
-    if not (folder / "config.json").exists():
-        return []
+    """Why the settings or the calibration of a whole folder cannot be used; a folder may have none."""
+    from jumok.checkpoint.calibration import calibration_faults
+
+    faults = calibration_faults(folder)
+    if faults or not (folder / "config.json").exists():
+        return faults
     from jumok.checkpoint.contents import settings_faults  # takes longer to load than all of this
 
     return settings_faults(folder)
@@ -82,7 +86,7 @@ def unusable(folder: Path) -> list[str]:
 def read_manifest(path: Path) -> dict[str, FileEntry]:
     """The files of a folder as they were saved; a ModelError where that is missing, damaged or too new."""
     where = path / MANIFEST
-    fields = parse_json(_read_small(where), where)
+    fields = parse_json(read_small(where), where)
     check_version(fields.get("format_version"), where)
     match fields.get("files"):
         case dict(entries):
@@ -180,7 +184,7 @@ def parse_json(data: bytes, where: Path) -> dict[str, Any]:
 
 def content_fingerprint(path: Path) -> str:
     """SHA-256 of the manifest, and so of everything in the folder."""
-    return hashlib.sha256(_read_small(path / MANIFEST)).hexdigest()
+    return hashlib.sha256(read_small(path / MANIFEST)).hexdigest()
 
 
 def checkpoint_folders(run: Path) -> dict[int, Path]:
@@ -272,7 +276,8 @@ def _difference(name: str, saved: FileEntry, size: int, sha256: str) -> str:
     return ""
 
 
-def _read_small(path: Path) -> bytes:
+def read_small(path: Path) -> bytes:
+    """The bytes of a plain file of at most `JSON_LIMIT`."""
     with _open_plain(path) as file:
         data = file.read(JSON_LIMIT + 1)
     if len(data) > JSON_LIMIT:

@@ -15,6 +15,7 @@ COMMANDS = {
     "chat": "Talk to a model; /attention shows where an answer looked.",
     "score": "Log-probabilities of given translations.",
     "evaluate": "BLEU, chrF and more, by sentence length, with intervals.",
+    "calibrate": "Learn how sure a model may be of its words.",
     "compare": "Several architectures on the same data, in one report.",
     "check": "What is wrong with a corpus, with line numbers.",
     "inspect": "A model's card, shapes, cost and attention.",

@@ -47,6 +47,7 @@ EXAMPLES = """
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
+  jumok translate -m runs/en-de -i test.en --confidence
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
   jumok translate -m runs/en-de -i test.en --memory earlier.tmx --json
 """
@@ -75,6 +76,7 @@ EXAMPLES = """
 @text(
     "--memory", metavar="FILE", help="Reuse translations: TMX, TSV, PO, XLIFF, …; --json shows similar ones."
 )
+@switch("--confidence", help="Mark doubtful words ⟨?so⟩; add a tab and P(a person changes the line).")
 @choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
 @choice("--sentences", of=["auto", "as-is", "split"], help="Sentences one by one [auto: as the lines are].")
 @switch("--no-protect", help="Placeholders, URLs and code are text like any other.")
@@ -203,13 +205,17 @@ class AnswerWriter:
                 )
         if self.attention:
             explained.check_place(self.attention)
-        if self.align and self.form == "moses":
-            raise ConfigError("--align has no place in the moses form", hint="add --json or --format text")
+        doubts = bool(self.search.get("confidence"))
+        for name, given in {"--align": self.align, "--confidence": doubts}.items():
+            if given and self.form == "moses":
+                hint = "add --json or --format text"
+                raise ConfigError(f"{name} has no place in the moses form", hint=hint)
         others = {
             "-o": output != "-",
             "--align": self.align,
             "--attention": bool(self.attention),
             "--scores": self.scores,
+            "--confidence": doubts,
             "--n-best": self.form == "moses",
         }
         for name, given in others.items():
@@ -269,7 +275,10 @@ class AnswerWriter:
                     f"{number - 1} ||| {answer.text} ||| {answer.score:.4f}" for answer in result.hypotheses
                 )
             case _:
-                text = f"{result.text}\t{result.score:.4f}" if self.scores else result.text
+                doubts = result.confidence
+                text = marked(result) if doubts else result.text
+                text += f"\t{result.score:.4f}" if self.scores else ""
+                text += f"\t{doubts.change:.2f}" if doubts else ""
                 return f"{text} ||| {links['align']}" if self.align else text
 
 
@@ -308,6 +317,7 @@ def answer_fields(answer: "Hypothesis") -> dict[str, Any]:
     from jumok.text.tokenizer import EOS
 
     spans = [asdict(one) for one in answer.sentences]
+    doubts = asdict(answer.confidence) if answer.confidence else None
     return {
         "text": answer.text,
         "score": answer.score,
@@ -315,4 +325,15 @@ def answer_fields(answer: "Hypothesis") -> dict[str, Any]:
         "tokens": [token.text for token in answer.tokens if token.id != EOS],
         "finished": answer.finished,
         **({"sentences": spans} if spans else {}),
+        **({"confidence": doubts} if doubts else {}),
     }
+
+
+def marked(answer: "Hypothesis") -> str:
+    """The text of an answer with its doubtful words as `⟨?word⟩`."""
+    text = answer.text
+    for begin, end in reversed(
+        [word.text for word in answer.confidence.doubtful] if answer.confidence else []
+    ):
+        text = f"{text[:begin]}⟨?{text[begin:end]}⟩{text[end:]}"
+    return text

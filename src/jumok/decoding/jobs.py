@@ -53,6 +53,8 @@ class Request:
     """Answers have links: which characters of the source each token of the answer was written from."""
     memory: "TranslationMemory | None" = None
     """What has been translated before: the same texts are answered from it, similar ones are shown."""
+    confidence: bool = False
+    """Also say how probable it is that a person would change each word, which takes a calibrated model."""
 
     def __post_init__(self) -> None:
         if self.long not in (None, *get_args(Long)):

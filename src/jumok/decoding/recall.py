@@ -11,7 +11,8 @@ from jumok.progress import Progress, silent
 from jumok.terms.memory import MemoryMatch, TranslationMemory
 from jumok.text.marks import is_question
 from jumok.text.normalize import tidy
-from jumok.text.sentences import Span, TextLayout, lay_out
+from jumok.text.spans import Span
+from jumok.text.sentences import TextLayout, lay_out
 from jumok.text.sentences import whole as one_piece
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class RecalledText:
     """The entry that answers each sentence; () where the text is computed as a whole."""
     matches: tuple[TextMatch, ...]
     keep: tuple[Span, ...] = ()
-    """What comes out as it is; a text that has such spans is computed as a whole, unless all of it is known."""
+    """What comes out as it is; a text with such spans is computed whole, unless all is known."""
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import accumulate, chain
-from math import fsum
+from math import fsum, prod
 from typing import Any
 
 from jumok.text.masks import Masked
 from jumok.text.restore import Restored, restore_all
 from jumok.text.sentences import TextLayout, whole
+
+DOUBTFUL = 0.5
+"""A word with this probability of a change is doubtful, and so is an answer that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,52 @@ class TextMatch:
     used: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WordDoubt:
+    """A word of an answer: its characters, and the probability that a person would change it."""
+
+    text: tuple[int, int]
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How probable it is that a person would change an answer: calibrated, 0 is sure and 1 is doubtful."""
+
+    change: float
+    """Of the whole answer: that a person would change anything in it."""
+    sentences: tuple[float, ...]
+    """The same of each sentence, in the order of `Hypothesis.sentences`; of an answer that has none, one."""
+    words: tuple[WordDoubt, ...]
+    """Every word of the sentences and every mark between words, in order: all that the model wrote but the
+    spaces. What stands between sentences was copied, and has none."""
+
+    @property
+    def share(self) -> float:
+        """The share of the words that a person would change, as expected: the mean of their probabilities."""
+        return fsum(word.change for word in self.words) / max(len(self.words), 1)
+
+    @property
+    def kept(self) -> float:
+        """The share of the words that would stay: what XLIFF and ITS call the confidence of a machine."""
+        return 1 - self.share
+
+    @property
+    def doubtful(self) -> tuple[WordDoubt, ...]:
+        """The words that would rather be changed than kept."""
+        return tuple(word for word in self.words if word.change >= DOUBTFUL)
+
+    def shifted(self, by: int) -> "Confidence":
+        """The same of a text that stands so many characters further on."""
+        words = (WordDoubt((word.text[0] + by, word.text[1] + by), word.change) for word in self.words)
+        return Confidence(self.change, self.sentences, tuple(words))
+
+    def unmasked(self, target: Restored) -> "Confidence":
+        """The same of the text that people see."""
+        words = (WordDoubt(target.span(word.text), word.change) for word in self.words)
+        return Confidence(self.change, self.sentences, tuple(words))
+
+
 class JsonResult:
     """What can be written as JSON."""
 
@@ -94,6 +143,8 @@ class Hypothesis(JsonResult):
     """Of a text that was translated sentence by sentence, if it has several or more around them."""
     links: tuple[TextLink, ...] = ()
     """With `align`, one for each token that writes something, in the order of the answer."""
+    confidence: Confidence | None = None
+    """Which words a person would probably change; None if not asked for."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(self.text)}, score={self.score:.2f})"
@@ -127,6 +178,13 @@ class Score(JsonResult):
 
     def __repr__(self) -> str:
         return f"Score({shorten(self.target)}, score={self.score:.2f})"
+
+
+def together(parts: Sequence[Confidence]) -> Confidence:
+    """Of sentences that are read one after the other: something is changed unless all of them stay."""
+    sentences = tuple(chain.from_iterable(part.sentences for part in parts))
+    change = 1 - prod(1 - each for each in sentences)
+    return Confidence(change, sentences, tuple(chain.from_iterable(part.words for part in parts)))
 
 
 def shorten(text: str, length: int = 60) -> str:
@@ -177,14 +235,21 @@ class Joint:
             for span, part in zip(spans, parts, strict=True)
             for link in part.links
         )
-        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, links)
+        doubts = [part.confidence.shifted(ends[2 * n + 1]) for n, part in enumerate(parts) if part.confidence]
+        confidence = together(doubts) if doubts and len(doubts) == len(parts) else None
+        return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, links, confidence)
 
     def restored(self, parts: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The parts with what was masked in them; those inside another are empty."""
         masks = self.layout.masks
         found = restore_all(masks, [part.text for part in parts], language=self.target)
         return [
-            replace(part, text=one.text, links=tuple(link.unmasked(mask, one) for link in part.links))
+            replace(
+                part,
+                text=one.text,
+                links=tuple(link.unmasked(mask, one) for link in part.links),
+                confidence=part.confidence and part.confidence.unmasked(one),
+            )
             for part, mask, one in zip(parts, masks, found, strict=True)
         ]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer
 from jumok.checkpoint.contents import Contents
+from jumok.decoding.confidence import Calibrated, with_confidence
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
 from jumok.decoding.heads import head_of, no_head
-from jumok.decoding.hypotheses import hypotheses_of, tokens_of
+from jumok.decoding.hypotheses import hypotheses_of
 from jumok.decoding.jobs import (
-    BATCH_TOKENS,
     Job,
     Request,
     SourceText,
@@ -33,15 +33,12 @@ from jumok.decoding.parts import (
     sentence_habit,
     texts_read,
 )
-from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
+from jumok.decoding.results import Hypothesis, Joint, Score, Translation
+from jumok.decoding.scores import score_pairs, unequal
 from jumok.decoding.troubles import explain_trouble, explained
-from jumok.errors import DataError
 from jumok.progress import Progress, silent
-from jumok.text.beginning import beginning
 from jumok.text.layouts import Protection
-from jumok.text.normalize import tidy
 from jumok.text.sentences import TextLayout
-from jumok.text.tokenizer import EOS
 
 if TYPE_CHECKING:
     from jumok.backends.edits import Edits
@@ -65,7 +62,7 @@ def load(
     return Translator(open_engine(path, device, engine, note))
 
 
-class Translator:
+class Translator(Calibrated):
     """A loaded model. It has no state that changes, so threads may share it."""
 
     def __init__(self, model: "LoadedModel | Engine") -> None:
@@ -159,8 +156,8 @@ class Translator:
 
         To a model that reads pictures a text is the name of one: a path or a data URL. Options are those of
         `DecodingConfig`, by default as the model's folder says, and those of `Request`, such as `prefix`,
-        `sentences` and `memory`. A model that was taught on sentences gets a text sentence by sentence, and
-        the answer is laid out as the text is. No answer depends on the other texts.
+        `sentences`, `memory` and `confidence`. A model that was taught on sentences gets a text sentence by
+        sentence, and the answer is laid out as the text is. No answer depends on the other texts.
         """
         request = make_request(self.config.decoding, options)
         translations = self._translate(check_texts(texts), request, progress)
@@ -189,6 +186,7 @@ class Translator:
         """
         request = make_request(self.config.decoding, options)
         [line] = check_texts(text)
+        self.check(request)
         [made] = self.jobs([line], request)
         return self.on_torch("stream")._grow(line, made, request)
 
@@ -237,27 +235,9 @@ class Translator:
     ) -> Score | list[Score]:
         """How probable each target is, given its source: log-probabilities per token and in all."""
         left, right = check_texts(sources), check_texts(targets)
-        if len(left) != len(right) or isinstance(sources, str) != isinstance(targets, str):
-            raise DataError(
-                f"there are {len(left)} sources and {len(right)} targets",
-                hint="give one target for each source",
-                code="unequal_lines",
-            )
-        source_ids = self.tokenizers.source.encode_many(map(self.tokenizers.tidy_source, left))
-        target_ids = self.tokenizers.target.encode_many(map(tidy, right))
-        if self.config.data.long == "cut" and self.tokenizers.pictures is None:
-            source_ids = [beginning(ids, self.config.data.max_length) for ids in source_ids]
-        # A target is a prefix that goes on to the end.
-        jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
-        todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
-        budget = self.config.decoding.batch_tokens or BATCH_TOKENS
-        for batch, log_probs in self._engine.scores(list(todo), budget, self.explained):
-            scores.update(zip(batch, log_probs, strict=True))
-            progress("scoring", len(scores), len(todo))
-        results = []
-        for source, target, job in zip(left, right, jobs, strict=True):
-            tokens = tokens_of(self.tokenizers.target, (*job.prefix, EOS), scores[job])
-            results.append(Score(source, target, *sum_up(tokens), tokens))
+        if isinstance(sources, str) != isinstance(targets, str):
+            raise unequal(len(left), len(right))
+        results = score_pairs(self._engine, left, right, self.explained, progress)
         return results[0] if isinstance(sources, str) else results
 
     def read(self, texts: Iterable[str | SourceText]) -> list[SourceText]:
@@ -338,10 +318,16 @@ class Translator:
         if cut != list(map(list, answers)) and not self.may_loop(text, request):
             answers = cut
         sentences = layout.read if request.align else [None] * len(answers)
-        return [
+        parts = [
             hypotheses_of(best_first, self.tokenizers, request.decoding.n_best, sentence)
             for best_first, sentence in zip(answers, sentences, strict=True)
         ]
+        if request.confidence:
+            return [
+                with_confidence(self.calibration, sentence, part, self.tokenizers)
+                for sentence, part in zip(layout.read, parts, strict=True)
+            ]
+        return parts
 
     def may_loop(self, text: str | SourceText, request: Request) -> bool:
         """Whether answers to this text may go round in circles: as asked for, or as the text does.
@@ -370,6 +356,7 @@ class Translator:
         self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0
     ) -> list[Translation]:
         """Translations of texts that have `before` others in front of them."""
+        self.check(request)
         if request.memory:
             from jumok.decoding.recall import translate_remembered
 

@@ -19,6 +19,7 @@ from jumok.formats.files import split_packing
 from jumok.model import Model, load
 from jumok.presets import preset as sizes_of
 from jumok.progress import Progress, silent
+from jumok.run.calibrated import calibrate_run
 from jumok.run.compute import (
     check_possible,
     check_same_data,
@@ -183,6 +184,7 @@ def run(request: RunRequest, callbacks: RunCallbacks) -> TrainedRun:
             )
             if outcome.reason != "signal":
                 outcome = averaged_if_better(work, outcome)
+                calibrate_run(work, outcome.state.step)
         except BaseException as error:
             ended = isinstance(error, SystemExit | KeyboardInterrupt)  # by a second signal
             status, reason = ("stopped", "signal") if ended else ("failed", type(error).__name__)

@@ -84,9 +84,17 @@ class SearchFields(RequestBody):
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
-        names = [*SearchFields.model_fields, "prefix"]
+        names = [*SearchFields.model_fields, "prefix", "confidence"]
         asked = {name: getattr(self, name, None) for name in names if name != "model"}
         return {name: value for name, value in asked.items() if value is not None}
+
+
+Doubts = Annotated[
+    bool,
+    Field(
+        description="Also say how probable it is that a person would change each word: of calibrated models."
+    ),
+]
 
 
 class TranslateRequest(SearchFields):
@@ -99,11 +107,13 @@ class TranslateRequest(SearchFields):
         default=True,
         description="Answer from the server's translation memory, if it has one; not if align is set.",
     )
+    confidence: Doubts = False
 
 
 class StreamRequest(SearchFields):
     text: Source
     prefix: Text | None = None
+    confidence: Doubts = False
 
 
 class SentencesRequest(RequestBody):
@@ -145,6 +155,22 @@ class LinkOut(AnswerPart):
     weight: float = Field(description="How much the aligning head looked there, from 0 to 1.")
 
 
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class WordDoubtOut(AnswerPart):
+    text: tuple[int, int] = Field(description="From and to which character of the answer.")
+    change: Probability = Field(description="That a person would change this word.")
+
+
+class ConfidenceOut(AnswerPart):
+    """Calibrated probabilities that a person would change an answer."""
+
+    change: Probability = Field(description="That a person would change anything in it.")
+    sentences: list[Probability] = Field(description="The same of each sentence.")
+    words: list[WordDoubtOut] = Field(description="Of every word, and of every mark between words.")
+
+
 class HypothesisOut(AnswerPart):
     text: str
     score: float
@@ -153,6 +179,7 @@ class HypothesisOut(AnswerPart):
     tokens: list[TokenOut]
     sentences: list[SentenceOut] = Field([], description="Of a text that was translated in parts.")
     links: list[LinkOut] = Field([], description="One for each token, if `align` is asked for.")
+    confidence: ConfidenceOut | None = Field(None, description="Of the best answer, if asked for.")
 
 
 class MatchOut(AnswerPart):
@@ -248,6 +275,7 @@ class Card(AnswerPart):
     source: Literal["text", "image"] = Field(description="What it reads.")
     image: ImageSize | None = Field(description="What it makes of a picture.")
     sentences: Literal["split", "as-is"] = Field(description="How it takes a text if no one says.")
+    confidence: bool = Field(description="It is calibrated: answers can say which words are doubtful.")
 
 
 class Cards(AnswerPart):

@@ -28,6 +28,7 @@ def test_a_card_says_what_the_model_is(client: httpx2.Client) -> None:
     assert "batch_tokens" not in card["decoding"]
     assert (card["run"], card["examples"]) == (None, [])
     assert (card["context"], card["source"], card["image"]) == (False, "text", None)
+    assert card["confidence"] is False
 
 
 def test_a_card_says_how_scores_are_made(client: httpx2.Client) -> None:

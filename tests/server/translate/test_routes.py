@@ -1,10 +1,12 @@
 """`/v1/translate` and `/v1/score` over HTTP."""
 
+import json
 from typing import Any
 
 import httpx2
 import pytest
 from tests.decoding.conftest import TINY
+from tests.server.conftest import Serve
 
 from jumok.decoding.translator import Translator
 
@@ -159,3 +161,34 @@ def test_scores_need_as_many_targets_and_stay_in_the_limits(client: httpx2.Clien
     assert answer.json()["code"] == "too_long"
     answer = client.post("/v1/score", json={"sources": ["a"] * 65, "targets": ["a"] * 65})
     assert answer.json()["code"] == "too_many_texts"
+
+
+def test_doubts_are_those_of_the_library(serve: Serve, trio: dict[str, Translator]) -> None:
+    text = "the 11th of June in 98"
+    with serve(models=trio) as running, running.client() as client:
+        body = {"model": "rnn", "texts": [text, " "], "confidence": True, "n_best": 2}
+        found, blank = client.post("/v1/translate", json=body).json()["results"]
+        own = trio["rnn"].translate(text, confidence=True, n_best=2).to_dict()["confidence"]
+        assert found["confidence"] == {**own, "sentences": [own["change"]], "words": words_of(own)}
+        assert "confidence" not in found["alternatives"][0]
+        assert "confidence" not in blank
+        [plain] = client.post("/v1/translate", json={**body, "texts": [text], "confidence": False}).json()[
+            "results"
+        ]
+        assert "confidence" not in plain
+        events = client.post("/v1/translate/stream", json={"model": "rnn", "text": text, "confidence": True})
+        final = json.loads(events.text.rpartition("data: ")[2])
+        assert final["confidence"]["change"] == pytest.approx(found["confidence"]["change"], abs=2e-3)
+        assert client.get("/v1/models/rnn").json()["confidence"] is True
+        drawn = client.post("/v1/translate", json={**body, "sample": True, "n_best": 1}).json()
+        assert (drawn["code"], drawn["field"]) == ("not_calibrated", "confidence")
+
+
+def words_of(confidence: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**word, "text": list(word["text"])} for word in confidence["words"]]
+
+
+def test_a_model_that_is_not_calibrated_says_so(client: httpx2.Client) -> None:
+    answer = client.post("/v1/translate", json={"texts": ["a man"], "confidence": True})
+    assert (answer.status_code, answer.json()["code"]) == (422, "not_calibrated")
+    assert answer.json()["detail"].startswith("the model has not been calibrated")

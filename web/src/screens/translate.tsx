@@ -6,9 +6,10 @@ import { Link } from "../components/Link";
 import { Failed } from "../components/states";
 import { useTraceOf } from "../hooks";
 import { languagesOf, numbers, t } from "../i18n";
-import { fixed } from "../lib/format";
+import { fixed, percent } from "../lib/format";
 import { embedded } from "../embedded";
-import type { Manifest, TraceSide } from "../api-types";
+import type { Manifest, TraceSide, WordDoubtOut } from "../api-types";
+import { doubtful, markedPieces } from "../lib/doubts";
 import { offsets, toUtf16 } from "../lib/spans";
 import {
   drawsOf,
@@ -188,6 +189,7 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
       ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : ""))
       : sentences.value.map((_, i) => live.results[i]?.text ?? "");
   const now = live.results[sentenceIndex.value];
+  const doubts = (i: number) => (edited === null && live.results[i]?.done ? doubtful(live.results[i].confidence) : []);
   return (
     <div
       class="card translate-output"
@@ -210,32 +212,86 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
               aria-label={`${t("translate.sentence", { n: i + 1 })}: ${text}`}
               onClick={() => setParams({ i: i || null, q: null, j: null }, { push: true })}
             >
-              <bdi>{i === sentenceIndex.value ? <Marked text={text} side={manifest?.target ?? null} token={token} /> : text || "…"}</bdi>
+              <bdi>
+                {text === "" ? (
+                  "…"
+                ) : (
+                  <Marked
+                    text={text}
+                    side={i === sentenceIndex.value ? (manifest?.target ?? null) : null}
+                    token={i === sentenceIndex.value ? token : null}
+                    doubts={doubts(i)}
+                  />
+                )}
+              </bdi>
             </button>
           ) : (
             <bdi key={i}>
-              <Marked text={text} side={manifest?.target ?? null} token={token} />
+              <Marked text={text} side={manifest?.target ?? null} token={token} doubts={doubts(i)} />
             </bdi>
           ),
         )}
       </p>
+      {edited === null && now?.done && now.confidence && now.confidence.words.length > 0 && (
+        <Doubts text={now.text} doubts={doubtful(now.confidence)} change={now.confidence.change} />
+      )}
       {several && <p class="small faint">{t("translate.sentences", { n: sentences.value.length })}</p>}
     </div>
   );
 }
 
-/** A text with the span of one token of its sentence marked. */
-function Marked({ text, side, token }: { text: string; side: TraceSide | null; token: number | null }) {
-  const span = token === null ? null : (side?.tokens[token]?.span ?? null);
-  const from = side && span ? text.indexOf(side.text) : -1;
-  if (!span || from < 0) return <>{text}</>;
-  const [start, b] = toUtf16(offsets(side!.text), span).map((at) => at + from);
-  const a = start + (/^\s*/.exec(text.slice(start, b))?.[0].length ?? 0);
+/** What the dotted lines mean, and the doubtful words in a list: for who cannot see or hover over them. */
+function Doubts({ text, doubts, change }: { text: string; doubts: readonly WordDoubtOut[]; change: number }) {
+  const points = [...text];
+  return (
+    <p class="small muted doubts">
+      {doubts.length > 0 ? t("translate.doubts") : t("translate.no_doubts")}{" "}
+      {doubts.map((word, n) => (
+        <span key={n} class="nowrap">
+          <bdi class="doubtful" lang={model.value?.target_language}>
+            {points.slice(...word.text).join("")}
+          </bdi>{" "}
+          {percent(word.change)}
+          {n < doubts.length - 1 ? ", " : ". "}
+        </span>
+      ))}
+      {t("translate.doubt_whole", { share: percent(change) })}
+    </p>
+  );
+}
+
+interface MarkedProps {
+  text: string;
+  side: TraceSide | null;
+  token: number | null;
+  doubts?: readonly WordDoubtOut[];
+}
+
+/** A text with the span of one token of its sentence marked, and its doubtful words underlined. */
+function Marked({ text, side, token, doubts = [] }: MarkedProps) {
+  const pieces = markedPieces(text, tokenRange(text, side, token), doubts);
   return (
     <>
-      {text.slice(0, a)}
-      <mark>{text.slice(a, b)}</mark>
-      {text.slice(b)}
+      {pieces.map(({ text, marked, change }, n) => {
+        const inside =
+          change === null ? (
+            text
+          ) : (
+            <span class="doubtful" title={t("translate.doubt", { share: percent(change) })}>
+              {text}
+            </span>
+          );
+        return marked ? <mark key={n}>{inside}</mark> : inside;
+      })}
     </>
   );
+}
+
+/** Where a token of the sentence stands in the text, without the space before it. */
+function tokenRange(text: string, side: TraceSide | null, token: number | null): [number, number] | null {
+  const span = token === null ? null : (side?.tokens[token]?.span ?? null);
+  const from = side && span ? text.indexOf(side.text) : -1;
+  if (!span || from < 0) return null;
+  const [start, end] = toUtf16(offsets(side!.text), span).map((at) => at + from);
+  return [start + (/^\s*/.exec(text.slice(start, end))?.[0].length ?? 0), end];
 }

@@ -73,6 +73,8 @@ def from_error(error: Error) -> Problem:
             return Problem(422, error.code, error.message, field=error.field)
         case ConfigError() if error.code in ("engine_lacks", "other_language"):
             return Problem(422, error.code, error.message)
+        case _ if error.code in ("not_calibrated", "bad_calibration"):
+            return Problem(422, error.code, error.message, field="confidence")
         case ConfigError() if error.code == "bad_parameter":
             quoted = (error.field or "").rpartition(".")[2] in QUOTED
             said = (error.field or error.where, "" if quoted else error.message, error.hint)

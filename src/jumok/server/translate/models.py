@@ -68,6 +68,7 @@ def card(served: ServedModel, services: Services) -> Card:
         source=info["source"],
         image=info.get("image"),
         sentences=info["sentences"],
+        confidence=served.translator.is_calibrated,
     )
 
 

@@ -47,6 +47,7 @@ def make_order(
     defaults, most = translator.config.decoding, min(limits.new_tokens, positions_of(translator))
     bounded = {**options, "max_len": min(options.get("max_len", defaults.max_len), most)}
     request = make_request(drawing_within(defaults, limits), bounded)
+    translator.check(request)
     given = [text if isinstance(text, str) else text.given for text in texts]
     pictures = translator.tokenizers.pictures is not None  # they all have as many patches
     check_characters([] if pictures else given, limits, "source")

@@ -1,6 +1,6 @@
 /** Translation as it is typed: every sentence of the text streamed in turn, older requests cancelled. */
 import { useEffect, useState } from "preact/hooks";
-import type { HypothesisOut } from "../../api-types";
+import type { ConfidenceOut, HypothesisOut } from "../../api-types";
 import { epoch, streamTranslation } from "../../api";
 import { embedded } from "../../embedded";
 import { problemOf, type ApiError } from "../../errors";
@@ -17,6 +17,8 @@ export interface Live {
   readonly score: number | null;
   readonly perToken: number | null;
   readonly ms: number | null;
+  /** of the finished text, if the model is calibrated */
+  readonly confidence: ConfidenceOut | null;
 }
 const NOTHING: Live = {
   text: "",
@@ -28,6 +30,7 @@ const NOTHING: Live = {
   score: null,
   perToken: null,
   ms: null,
+  confidence: null,
 };
 
 export interface LiveState {
@@ -36,6 +39,9 @@ export interface LiveState {
   readonly error: ApiError | null;
   retry(): void;
 }
+
+/** Whether the model knows how sure it may be of what it searches; of what it draws at random it does not. */
+const calibrated = () => model.value?.confidence === true && (options.value.beam !== undefined || !drawsOf(model.value));
 
 /** Streams the sentences of the address; an edited or given translation is not searched for, so nothing is streamed. */
 export function useLive(): LiveState {
@@ -66,11 +72,12 @@ export function useLive(): LiveState {
           text: list[i],
           n_best: best,
           sentences: "as-is",
+          confidence: calibrated(),
           ...(i === 0 ? options.value : { ...options.value, prefix: undefined }),
         };
         const final = await streamTranslation(body, {
           signal: control.signal,
-          start: (event) => patch(i, { sourceTokens: event.source_tokens, tokens: [], stable: 0 }),
+          start: (event) => patch(i, { sourceTokens: event.source_tokens, tokens: [], stable: 0, confidence: null }),
           partial: (event) => patch(i, { text: event.text, tokens: event.tokens, stable: event.stable }),
         });
         patch(i, {
@@ -80,6 +87,7 @@ export function useLive(): LiveState {
           score: final.score,
           perToken: final.score_per_token ?? null,
           ms: final.ms,
+          confidence: final.confidence ?? null,
         });
       }
     };
